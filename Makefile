@@ -76,6 +76,8 @@ dist: $(VENV)/dev.done
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/lint-imports
+	$(BIN)/python -m tests.prose
 	$(BIN)/mypy
 
 $(VENV)/bin/python:

@@ -18,7 +18,9 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.sybil import SybilCollection
 from tinygrad import Device, Tensor
 
-from branded.patches import tg  # and so a C compiler is chosen before a page that begins with tinygrad alone computes
+from branded.tinygrad_compat import (
+    private_api,  # and so a C compiler is chosen before a page that begins with tinygrad alone computes
+)
 from tests.documents import Module, Page
 from tests.realized import is_compiled
 
@@ -101,7 +103,7 @@ def pytest_configure() -> None:
     """
     os.environ.setdefault("DEV", Device.DEFAULT)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        tg.worker.PARALLEL.value = 0
+        private_api.worker.PARALLEL.value = 0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

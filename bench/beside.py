@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from branded.patches import zig
+from branded.tinygrad_compat import zig_clang
 
 PROGRAMS = r"""
 import copy, hashlib, json, pickle, sys, tempfile, time
@@ -141,7 +141,7 @@ class Process:
 
 def compiler(folder: Path) -> dict[str, str]:
     """The variable CC for processes without `branded`: the compiler that it chooses, as one program in `folder`."""
-    command = zig.command()
+    command = zig_clang.command()
     if len(command) == 1:
         return {"CC": command[0]}
     script = folder / "zig-clang"

@@ -16,7 +16,8 @@ from tinygrad import Device, Tensor
 from bench.measure import Report, check, interleave, ratio
 from bench.peers import Peer
 from bench.workloads import Input, Workload, attention, chain, floats, ints, pairwise
-from branded import cpu, jit, scan, vmap
+from branded import jit, scan, vmap
+from branded.backends import cpu
 
 
 class Program(NamedTuple):

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.check import check
-from branded.mypy.instances import Instances
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE.parent / "tests" / "types" / "naive"

@@ -12,8 +12,7 @@ from tinygrad import Tensor
 from bench.measure import Report, Times, best, check, interleave, milliseconds, nodes, ratio, ratio_of_best
 from bench.peers import Peer
 from bench.workloads import Program, Workload, arrays
-from branded import vmap
-from branded.patches import hooks
+from branded import hooks, vmap
 
 LIMIT = 1.3
 

@@ -21,7 +21,7 @@ from bench.against.steady import calls_of
 from bench.measure import Report, check, interleave, machine, ratio
 from bench.workloads import floats, ints
 from branded import jit
-from branded.cpu import tuning
+from branded.backends.cpu.autotune import config
 
 
 def _rnn(m: Any) -> Any:
@@ -50,11 +50,11 @@ class Gain(NamedTuple):
     rule: float
     tuned: float
     gain: float
-    kernels: tuning.Report
+    kernels: config.Report
     seconds: float
 
 
-def measured(p: Program, how: tuning.How, seconds: float) -> Gain:
+def measured(p: Program, how: config.How, seconds: float) -> Gain:
     m: Any = LIBRARIES["here"]()
     xs = [m.array(a) for a in p.arrays()]
     by_rule, tuned = jit(p.of(m)), jit(p.of(m), tune=how)
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench tune", description=__doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="the programs with this in their name")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each program is measured (default 1)")
-    parser.add_argument("--how", choices=tuning.BEAM, default="fast", help="what `tune` is (default fast)")
+    parser.add_argument("--how", choices=config.BEAM, default="fast", help="what `tune` is (default fast)")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
     options = parser.parse_args(argv)
     if Device.DEFAULT != "CPU":

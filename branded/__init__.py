@@ -1,17 +1,22 @@
-"""A type-directed vmap for tinygrad: brands zip where they are shared and broadcast where they are not."""
+"""A type-directed `vmap` for tinygrad.
+
+Operations zip along the brands that their operands share and broadcast along the brands that they do not share.
+"""
 
 import contextlib
 import gc
 import importlib
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 
 def _is_for_mypy_alone() -> bool:
-    """Is this package imported by mypy, only because `branded.mypy`, the plugin, is in it?
+    """Return whether mypy imports this package only for its plugin, `branded.mypy`.
 
-    mypy with a warm cache takes less time than the import of tinygrad, so for the plugin nothing of that is imported.
+    mypy with a warm cache takes less time than importing tinygrad, so the plugin imports only itself.
     """
     if "mypy.build" not in sys.modules:
         return False
@@ -25,9 +30,9 @@ def _is_for_mypy_alone() -> bool:
 
 @contextlib.contextmanager
 def _without_collections() -> Iterator[None]:
-    """No garbage is looked for in here, which takes a fourth of this import.
+    """Disable garbage collection, which takes a quarter of the time of this import.
 
-    What was made is put with what is old, or the search would come as soon as this ends.
+    The new objects are then moved to the oldest generation; else a collection would run immediately afterwards.
     """
     is_on = gc.isenabled()
     gc.disable()
@@ -41,48 +46,93 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
+_MOVED = {
+    "branded.cpu": "branded.backends.cpu",
+    "branded.derivatives": "branded.autodiff",
+    "branded.derivatives.forward": "branded.autodiff.forward",
+    "branded.patches": "branded.tinygrad_compat",
+    "branded.patches.arrays": "branded.tinygrad_compat.lazy_numpy",
+    "branded.picture": "branded.learn.picture",
+    "branded.planning": "branded.chunking",
+    "branded.planning.report": "branded.tools.memory_report",
+    "branded.primitive": "branded.graph.primitive",
+    "branded.profiling": "branded.tools.profile",
+    "branded.program": "branded.ir",
+    "branded.program.expr": "branded.ir.expr",
+    "branded.rows": "branded.graph.rows",
+    "branded.transforms": "branded.collectives",
+    "branded.transforms.collectives": "branded.collectives.reductions",
+    "branded.transforms.exchanges": "branded.collectives.exchanges",
+    "branded.transforms.jit": "branded.compile.jit",
+    "branded.transforms.modules": "branded.nn.modules",
+    "branded.values": "branded.core.values",
+}
+"""Current names of modules that documents for earlier versions import by other names."""
+
+
+class _MovedModules:
+    """A finder that imports a module of `_MOVED` under its earlier name, as the same module object."""
+
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
+        # no subclass of importlib.abc.Loader: that import takes time and collects garbage
+        loader: Any = self
+        return ModuleSpec(name, loader, is_package=True) if name in _MOVED else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave it to Python."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(_MOVED[module.__name__])
+
+
+sys.meta_path.insert(0, _MovedModules())
+
 __version__ = "0.1.0"
 _for_mypy_alone = _is_for_mypy_alone()
 
 if not _for_mypy_alone:
     with _without_collections():
-        from branded import patches
+        from branded import tinygrad_compat
 
-        patches.install()  # before anything else takes what they replace
+        tinygrad_compat.install()  # before other imports copy the functions that it replaces
 
-        from branded import cpu, tree
-        from branded.brand import Brand, brand
-        from branded.cpu import products as _products
-        from branded.derivatives.api import grad, jvp, stop_gradient, value_and_grad, vjp
-        from branded.derivatives.custom import custom_jvp, custom_vjp
-        from branded.derivatives.custom_vmap import custom_vmap, sequential_vmap
-        from branded.derivatives.jacobians import hessian, jacfwd, jacrev
-        from branded.devices import shard
+        from branded import tree
+        from branded.autodiff.api import grad, jvp, stop_gradient, value_and_grad, vjp
+        from branded.autodiff.custom_rules.custom_derivatives import custom_jvp, custom_vjp
+        from branded.autodiff.jacobians import hessian, jacfwd, jacrev
+        from branded.backends import cpu
+        from branded.backends.cpu.gemm import match as _products
+        from branded.chunking import chunked_call as _chunking
+        from branded.collectives.exchanges import all_to_all, ppermute, psum_scatter
+        from branded.collectives.reductions import all_gather, axis_index, axis_size, pmax, pmean, pmin, psum
+        from branded.compile.jit import jit
+        from branded.control_flow.cond import cond, switch
+        from branded.control_flow.custom_vmap import custom_vmap, sequential_vmap
+        from branded.control_flow.loops import fori_loop, map, scan, while_loop
+        from branded.core.brand import Brand, brand
+        from branded.core.sharding import shard
+        from branded.core.values import brands, lift, unvec, vec_type
+        from branded.core.vmap import vmap
         from branded.errors import BrandedError
-        from branded.loops.api import fori_loop, map, scan, while_loop
-        from branded.loops.branches import cond, switch
-        from branded.patches import hooks
-        from branded.transforms.collectives import all_gather, axis_index, axis_size, pmax, pmean, pmin, psum
-        from branded.transforms.exchanges import all_to_all, ppermute, psum_scatter
-        from branded.transforms.jit import jit
-        from branded.transforms.modules import functional_call, stack_module_state
+        from branded.hooks import registry as _hooks
+        from branded.nn.modules import functional_call, stack_module_state
         from branded.tree import register_pytree_node
-        from branded.values import brands, lift, unvec, vec_type
         from branded.vec import Vec
-        from branded.vmap import vmap
 
         cpu.install()
-        hooks.install()
+        _hooks.install()
+        _chunking.install()
         _products.install()
 
 if TYPE_CHECKING:
     from branded import dask as dask
     from branded import linalg, optim, random
-    from branded.axis_names import Axes, as_axes, axes
+    from branded.autodiff.remat import checkpoint, remat
     from branded.callbacks import debug
     from branded.callbacks.api import io_callback, pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
-    from branded.derivatives.remat import checkpoint, remat
+    from branded.control_flow.associative_scan import associative_scan, cumlogsumexp
+    from branded.core.axis_names import Axes, as_axes, axes
     from branded.functions import (
         argwhere,
         array,
@@ -124,36 +174,35 @@ if TYPE_CHECKING:
         trace,
         unique,
     )
-    from branded.loops.associative import associative_scan, cumlogsumexp
-    from branded.planning.report import memory
-    from branded.program import make_expr
+    from branded.ir import make_expr
+    from branded.tools.memory_report import memory
 else:
     _LATER = {
-        "Axes": "branded.axis_names:Axes",
+        "Axes": "branded.core.axis_names:Axes",
         "ShapeDtypeStruct": "branded.callbacks.trees:ShapeDtypeStruct",
-        "as_axes": "branded.axis_names:as_axes",
-        "associative_scan": "branded.loops.associative:associative_scan",
-        "axes": "branded.axis_names:axes",
-        "checkpoint": "branded.derivatives.remat:checkpoint",
-        "cumlogsumexp": "branded.loops.associative:cumlogsumexp",
+        "as_axes": "branded.core.axis_names:as_axes",
+        "associative_scan": "branded.control_flow.associative_scan:associative_scan",
+        "axes": "branded.core.axis_names:axes",
+        "checkpoint": "branded.autodiff.remat:checkpoint",
+        "cumlogsumexp": "branded.control_flow.associative_scan:cumlogsumexp",
         "dask": "branded.dask",  # not in `__all__`: `from branded import *` would hide the package of that name
         "debug": "branded.callbacks.debug",
         "functions": "branded.functions",
         "io_callback": "branded.callbacks.api:io_callback",
         "linalg": "branded.linalg",
-        "make_expr": "branded.program:make_expr",
-        "memory": "branded.planning.report:memory",
+        "make_expr": "branded.ir:make_expr",
+        "memory": "branded.tools.memory_report:memory",
         "optim": "branded.optim",
-        "program": "branded.program",
+        "program": "branded.ir",
         "pure_callback": "branded.callbacks.api:pure_callback",
         "random": "branded.random",
-        "remat": "branded.derivatives.remat:remat",
+        "remat": "branded.autodiff.remat:remat",
     }
 
     def __getattr__(name: str) -> object:
-        """What is imported when it is first used: a module, or a name of one behind a colon.  Checkers see imports.
+        """Import a public name at its first use: a module, or `module:name`.  Type checkers see the imports above.
 
-        What else is in `__all__`, and was not imported above, is a function of arrays.
+        Any other name of `__all__` is a function of `branded.functions`.
         """
         where = _LATER.get(name) or (f"branded.functions:{name}" if name in __all__ else None)
         if where is None or _for_mypy_alone:

@@ -16,7 +16,7 @@ from tinygrad.mixin.op import ReductionStr
 from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
+from branded.core.brand import Brand
 
 MYPY = False  # mypy takes it for true
 assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`

@@ -1,16 +1,16 @@
-"""The heart: what an operation does when its operands vary over brands.
+"""The core of vmap: how an operation acts on operands that vary over brands.
 
-    users:3   a    b    c            all operands vary over it: zip, the examples meet one to one
+    users:3   a    b    c            all operands vary over users: zip, the examples are paired
     users:3   d    e    f
               a+d  b+e  c+f          the row of the result is {users}
 
-    users:3   a    b    c            an operand does not vary over it: broadcast, it is the same for each example
+    users:3   a    b    c            only one operand varies over each brand: broadcast, all pairs
     items:2   d  e
               a+d  b+d  c+d          the row of the result is {users, items}
               a+e  b+e  c+e
 
-`kind` decides it for each brand.  `resolve` picks a rule, which emits the same operation on batched operands: they have
-one leading axis for each brand of their row.  `close` runs the rules over a graph, once, for all brands at once.
+`kind` decides this for each brand.  `resolve` picks a rule, which emits the same operation on batched operands.  These
+have one leading axis for each brand of their row.  `close` runs the rules over a graph once, for all brands.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any, Literal
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import UnsupportedError
-from branded.graph import expand, lead, reshape
-from branded.patches.tg import keep_behind
-from branded.primitive import Batched, Bundle, Env
-from branded.rows import is_touched
-from branded.scope import Row, Scope, brand_of, union
+from branded.graph.primitive import Batched, Bundle, Env
+from branded.graph.rows import is_touched
+from branded.graph.scope import Row, Scope, brand_of, union
+from branded.graph.uops import expand, lead, reshape
+from branded.tinygrad_compat.private_api import keep_behind
 
 Kind = Literal["zip", "broadcast", "none"]
 Carries = tuple[bool, ...]
@@ -35,21 +35,21 @@ Rule = Callable[..., "UOp | Batched | Bundle"]
 
 
 def kind(brand: object, rows: Iterable[Collection[object]]) -> Kind:
-    """What happens over a brand to operands with these rows: all vary over it, some do, or none does."""
+    """Return how operands with these rows are combined over a brand: all vary over it, some do, or none does."""
     carried = [brand in row for row in rows]
     return "none" if not any(carried) else "zip" if all(carried) else "broadcast"
 
 
 @dataclass(eq=False)
 class Resolution:
-    """How one operation meets the brands of its operands: the row of its result, and the rule that makes it."""
+    """The resolved brands of one operation: the row of its result, and the rule that computes it."""
 
     op: Ops
     operands: tuple[Row, ...]
     row: Row
-    sizes: tuple[int, ...]  # of the brands of `row`
+    sizes: tuple[int, ...]  # sizes of the brands of `row`
     rule: Rule
-    is_zip: bool  # all operands have the same brands, so that they are aligned
+    is_zip: bool  # all operands have the same brands, so they are aligned
     within: Pass | None = None
 
     def kind(self, brand: Scope) -> Kind:
@@ -66,20 +66,20 @@ class Resolution:
         return f"only operand {at[0]} varies" if len(at) == 1 else f"only operands {' and '.join(at)} vary"
 
     def align(self, x: Batched, per_example: int, rank: int) -> UOp:
-        """`x`, whose examples have rank `per_example`: axes of size 1 for the brands and for the axes that it lacks."""
+        """Return `x` with size-1 axes for brands and axes that it lacks; `per_example` is the rank of its examples."""
         if not x.row or (x.row == self.row and per_example == rank):
-            return x.uop  # tinygrad aligns to the right by itself
+            return x.uop  # tinygrad aligns to the right
         # f32[3, 8] of users:3 becomes f32[3, 1, 1, 8] in the row users:3 | items:2, where examples have rank 2
         own = tuple(b.size if kind(b, (x.row, self.row)) == "zip" else 1 for b in self.row)
         return reshape(x.uop, own + (1,) * (rank - per_example) + x.uop.shape[len(x.row) :])
 
     def fill(self, x: Batched) -> UOp:
-        """`x` with a full axis for each brand of the result."""
+        """Return `x` with a full axis for each brand of the result."""
         return full(x, self.row)
 
 
 def full(x: Batched, row: Sequence[Scope]) -> UOp:
-    """`x` with a leading axis for each brand of `row`, in its order: repeated along those that it does not carry."""
+    """Return `x` with a leading axis for each brand of `row`, in its order, repeated along brands that it lacks."""
     missing = [b for b in row if kind(b, (x.row, row)) == "broadcast"]
     now = [*missing, *x.row]
     return lead(expand(x.uop, tuple(b.size for b in missing)), tuple(now.index(b) for b in row))
@@ -90,10 +90,10 @@ LEAVES: set[Ops] = set()  # operations without operands that could carry a brand
 
 
 def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> Callable[[Rule], Rule]:
-    """Register a rule for operations, where `when` accepts which operands carry brands; a later rule goes first.
+    """Register a rule for operations; `when` selects by which operands carry brands, and later rules take precedence.
 
-    The rule gets the per-example operation, its `Resolution`, and the operands as `Batched`, and returns the
-    operation on them, with one leading axis for each brand of the resolution's row.
+    The rule gets the per-example operation, its `Resolution`, and the operands as `Batched`.  It returns the operation
+    on them, with one leading axis for each brand of the resolution's row.
     """
 
     def register(f: Rule) -> Rule:
@@ -105,7 +105,7 @@ def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> C
 
 
 def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Resolution:
-    """The row of the result of an operation on operands with these rows, and its rule.
+    """Return the row of the result of an operation on operands with these rows, and its rule.
 
     >>> from branded import brand
     >>> with brand("users", 3) as users, brand("items", 2) as items:
@@ -117,7 +117,7 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
     rows = tuple(operands)
     carried = {*rows} - {()}
     row: Row = functools.reduce(union, carried) if carried else ()
-    if op is Ops.STAGE:  # the one operation that closes a brand
+    if op is Ops.STAGE:  # the only operation that closes a brand
         row = tuple(b for b in rows[0] if b not in rows[1])
     for when, f in TABLE.get(op, ()):
         if when(tuple(map(bool, rows))):
@@ -127,34 +127,34 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
 
 
 class Pass:
-    """One run of the rules over a graph.  `closing` are the brands to close; None means all."""
+    """One run of the rules over a graph.  `closing` are the brands to close; None closes all."""
 
     def __init__(self, closing: Row | None = None) -> None:
         self.closing = closing
-        self.bodies: dict[Any, Bundle] = {}  # of functions, which stay one where they were one
+        self.bodies: dict[Any, Bundle] = {}  # of functions, so that a shared body stays shared
 
     def run(self, roots: Sequence[UOp], env: Env, gate: Callable[[UOp], bool] | None) -> list[Batched]:
-        """The roots, batched.  `env` has what became of operations, `gate` says below which there may be brands."""
-        resolutions: dict[Any, Resolution] = {}  # not kept: they know this pass, which would stay alive
+        """Return the batched roots.  `env` maps operations to batched values; `gate` prunes parts without brands."""
+        resolutions: dict[Any, Resolution] = {}  # local: a resolution refers to this pass and would keep it alive
         for u in UOp(Ops.SINK, src=tuple(roots)).toposort(gate, enter_calls=False):
-            if (op := u.op) is Ops.RANGE:  # a brand itself: the number of the example
+            if (op := u.op) is Ops.RANGE:  # a brand: the index of the example
                 if (b := brand_of(u)) is not None and (self.closing is None or b in self.closing):
                     env[u] = Batched(u, (b,))
                 continue
             in_body = op is Ops.FUNCTION and is_touched(u.src[0])
             if u in env or op is Ops.SINK or (env.keys().isdisjoint(u.src) and not in_body):
-                continue  # done, or the same for all examples: left alone
+                continue  # done, or unbatched: left unchanged
             operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
             rows = tuple([x.row for x in operands])
             how = resolutions.get((op, rows)) or resolutions.setdefault((op, rows), resolve(op, rows, self))
             out = how.rule(u, how, *operands)
             if isinstance(out, UOp):
-                keep_behind(u, how.sizes, out)  # a shape that is known need not be worked out again
+                keep_behind(u, how.sizes, out)  # the known shape need not be computed again
                 out = Batched(out, how.row)
             env[u] = out
         return [x if isinstance(x := env.get(r), Batched) else Batched(r, ()) for r in roots]
 
 
 def close(roots: Sequence[UOp]) -> list[Batched]:
-    """Batch a graph: every value gets a leading axis for each brand that is open in it, and no RANGE is left."""
+    """Batch a graph: each value gets a leading axis for each brand that is open in it, and no RANGE remains."""
     return Pass().run(roots, {}, is_touched)

@@ -1,6 +1,6 @@
 """`Vec`: the type of per-example values.
 
-What type checkers see of it is in vec.pyi, which stubs/generate.py writes.
+The definition for type checkers is in vec.pyi, which stubs/generate.py writes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Generic
 from tinygrad import Tensor
 from typing_extensions import TypeVar
 
-S_co = TypeVar("S_co", covariant=True)  # its bound, Brand, is told to type checkers: see vec.pyi
+S_co = TypeVar("S_co", covariant=True)  # vec.pyi declares its bound, Brand
 _T = TypeVar("_T", default=Tensor)
 
 
@@ -19,15 +19,15 @@ class _VecType(type):
         return isinstance(x, Tensor)
 
     def __getattr__(cls, name: str) -> Any:
-        """`Vec.exp` is `Tensor.exp`: what has the type `Vec` is a tensor."""
+        """Return the attribute of `Tensor`: `Vec.exp` is `Tensor.exp`, because every `Vec` is a tensor."""
         return getattr(Tensor, name)
 
 
 class Vec(Generic[S_co, _T], metaclass=_VecType):
-    """`Vec[S, T]` is a `T` for every example of the brands in the row `S`.
+    """The type of a batched value: `Vec[S, T]` is a `T` for every example of the brands in `S`.
 
-    It is a type, not a container: what a mapped function receives is an ordinary tensor of per-example shape.  Every
-    tensor is a `Vec`; a plain one has the empty row.
+    It is a type, not a container: a mapped function receives ordinary tensors of per-example shape.  Every tensor is a
+    `Vec`; an unbatched tensor has no brands.
 
     Example:
         >>> from branded import Vec, vmap

@@ -15,7 +15,7 @@ from tinygrad.mixin.op import ReductionStr
 from tinygrad.uop.ops import ConstLike, Ops, UOp, Variable, sint
 from typing_extensions import TypeVar, TypeVarTuple
 
-from branded.brand import Brand
+from branded.core.brand import Brand
 
 _Q = TypeVar("_Q", bound=Brand)
 _S1 = TypeVar("_S1", bound=Brand, default=Never)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from branded.patches import reads
+from branded.hooks import reads
 
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
@@ -375,7 +375,7 @@ OPERATORS = (
     "def __divmod__(self, x: Vec[_S1, _T] | ConstType) -> tuple[Vec[S_co | _S1, _T], Vec[S_co | _S1, _T]]: ...",
     "def __rdivmod__(self, x: ConstType) -> tuple[Self, Self]: ...",
 )
-"""Those of Python that tinygrad has no method for, and `branded/patches/reads.py` has."""
+"""Those of Python that tinygrad has no method for, and `branded/hooks/reads.py` has."""
 AXES = """
 _Names = TypeVarTuple("_Names")
 
@@ -397,7 +397,7 @@ def vec() -> str:
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
             IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
             IMPORTS + "from typing_extensions import TypeVarTuple\n" + TINYGRAD,
-            "from branded.brand import Brand\n",
+            "from branded.core.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
             INDEX,
@@ -468,7 +468,7 @@ def plain() -> str:
             IMPORTS
             + "import pathlib\nfrom typing import SupportsIndex\n"
             + TINYGRAD.replace("import Tensor", "import UOp"),
-            "from branded.brand import Brand\n",
+            "from branded.core.brand import Brand\n",
             OTHERS,
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)\n_T = TypeVar("_T", default=Any)',
@@ -506,7 +506,7 @@ def tensor() -> str:
             HEAD.format(what="tinygrad.tensor, where a `Tensor` is a `Vec` with the empty row."),
             IMPORTS,
             "import weakref\nfrom dataclasses import dataclass\nfrom typing import ParamSpec, TypeAlias, TypeGuard\n"
-            "from tinygrad.mixin.op import ReductionStr\nfrom branded.brand import Brand\n"
+            "from tinygrad.mixin.op import ReductionStr\nfrom branded.core.brand import Brand\n"
             "from branded.vec import Vec, _Index\n",
             *dict.fromkeys(imports(module)),
             ROWS,
@@ -572,7 +572,7 @@ def nn() -> str:
     module = source("tinygrad.nn")
     out = [
         HEAD.format(what="tinygrad.nn, where layers keep the row of what they are given."),
-        IMPORTS + "from branded.brand import Brand\nfrom branded.vec import Vec\n",
+        IMPORTS + "from branded.core.brand import Brand\nfrom branded.vec import Vec\n",
         *dict.fromkeys(imports(module)),
         ROWS.split("_S3")[0],
         "MYPY = False  # mypy takes it for true",

@@ -14,10 +14,10 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.callbacks.host import Host
-from branded.crossing import lower
-from branded.loops.primitive import Loop
-from branded.loops.scan import Scan
-from branded.primitive import primitive_of
+from branded.control_flow.primitive import Loop
+from branded.control_flow.scan import Scan
+from branded.core.boundary import lower
+from branded.graph.primitive import primitive_of
 from tests.examples import in_memory
 
 Array = np.ndarray[Any, Any]

@@ -11,7 +11,8 @@ import pytest
 from branded import errors
 from branded.explain import static
 from branded.mypy import check
-from branded.patches import tg, unfinished
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
 from tests import realized, warm
 
 
@@ -25,8 +26,8 @@ def messages_without_places(monkeypatch: pytest.MonkeyPatch, request: pytest.Fix
 @pytest.fixture(autouse=True)
 def nothing_runs() -> None:
     """A method of Tensor and a computation that run are noted; an interrupt of another test may leave that."""
-    tg.tensor._METADATA.set(None)
-    unfinished._run.set(None)
+    private_api.tensor._METADATA.set(None)
+    rollback_failed_realize._run.set(None)
 
 
 @pytest.fixture(scope="session", autouse=True)

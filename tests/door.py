@@ -1,7 +1,7 @@
 """What we rely on of tinygrad: `python -m tests.door` asks the tinygrad that is here, which nobody mended for it.
 
-Each name of `branded/patches/tg.py` that is taken has a check, which asserts what we rely on, and each that is replaced
-has its form: the parameters of a function, or what kind of a thing it is.
+Each name of `branded/tinygrad_compat/private_api.py` that is taken has a check, which asserts what we rely on, and each
+that is replaced has its form: the parameters of a function, or what kind of a thing it is.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from tinygrad.device import Buffer
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 ROOT = Path(__file__).parent.parent
+DOOR = "branded/tinygrad_compat/private_api.py"
 
 
 def door() -> ModuleType:
     """The module of the names, without the package that it is in, which would mend tinygrad."""
-    spec = importlib.util.spec_from_file_location("tg", ROOT / "branded" / "patches" / "tg.py")
+    spec = importlib.util.spec_from_file_location("private_api", ROOT / DOOR)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -410,7 +411,7 @@ def _() -> None:
     assert tg.known_shape(w) == (2, 2) and w.axis == 1
     assert tg.has_body(UOp.sink(x).call(y)) and not tg.has_body(x.call(y, ret_dtype=dtypes.void))
     assert tg.has_shape(x) and not tg.has_shape(UOp.sink(x))
-    assert tg.broadcast_to(x, (3, 2, 2)).shape == (3, 2, 2) and tg.reduced(x, Ops.ADD, (0,)).shape == (2,)
+    assert tg.broadcast_to(x, (3, 2, 2)).shape == (3, 2, 2) and tg.reduce_axes(x, Ops.ADD, (0,)).shape == (2,)
     b = Buffer("CPU", 4, dtypes.uint8, preallocate=True)
     assert list(tg.memories(b)) == ["CPU"] and tg.memories(b)["CPU"] is b.get_buf("CPU")
     assert tg.is_open("CPU") and not tg.is_open("CPU:97")

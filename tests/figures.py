@@ -66,7 +66,7 @@ def changes() -> Changes:
     """The names in tinygrad that `import branded` gives another value."""
     modules, ours = _look("import branded")
     _, plain = _look("import tinygrad", modules)
-    _, writing = _look("from branded.program.operators import watched", modules, "watched(look)")
+    _, writing = _look("from branded.ir.operators import watched", modules, "watched(look)")
     differ = [{k for k in now.keys() | plain.keys() if now.get(k) != plain.get(k)} for now in (ours, writing)]
     tensor, writing_tensor = (sorted(k.removeprefix(_TENSOR) for k in d if k.startswith(_TENSOR)) for d in differ)
     # a class that is another one is one name, and so is a function that two modules have

@@ -26,7 +26,7 @@ with Context(CACHELEVEL=0):
     xs = Tensor([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], device="PYTHON")
     for y in branded.vmap(lambda x: branded.scan(lambda c, a: (c * a + 1, c.sum()), x[0], x))(xs):
         y.tolist()
-branded.patches.tg.realize.to_program_cache.clear()
+branded.tinygrad_compat.private_api.realize.to_program_cache.clear()
 """
 """What the first program of a process loads is there.  This one calls no compiler, and nothing of it is kept."""
 
@@ -123,7 +123,7 @@ def _enter(env: dict[str, str]) -> None:
 if __name__ == "__main__":
     _names = {"__name__": "__main__"}
     exec(compile(sys.argv[1], "<before>", "exec", dont_inherit=True), _names)
-    for _name in ("branded.loops", "branded.patches.programs", "tinygrad.runtime.ops_cpu"):
+    for _name in ("branded.control_flow", "branded.tinygrad_compat.speed.program_cache", "tinygrad.runtime.ops_cpu"):
         importlib.import_module(_name)
     exec(WARM, {})
     gc.freeze()  # what is there now no process looks at again

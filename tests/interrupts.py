@@ -45,9 +45,9 @@ from branded import (
     while_loop,
 )
 from branded import random as keys
-from branded.derivatives.levels import is_differentiating
-from branded.recording import is_recording
-from branded.scope import open_brands
+from branded.core.tracing.recording import is_recording
+from branded.core.tracing.state import is_differentiating
+from branded.graph.scope import open_brands
 
 X = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).realize()
 V = Tensor([0.5, -1.0, 2.0]).realize()

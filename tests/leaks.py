@@ -16,9 +16,9 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import UOpMetaClass
 
 from branded import brand, grad, jit, scan, vmap
-from branded.brand import Brand
-from branded.loops import compiled as replay
-from branded.loops.primitive import Loop
+from branded.compile import loop_executor as replay
+from branded.control_flow.primitive import Loop
+from branded.core.brand import Brand
 
 
 class Left(NamedTuple):

@@ -12,9 +12,9 @@ import numpy as np
 from tinygrad.uop.ops import Ops
 
 from branded import dispatch
-from branded.derivatives import forward
+from branded.autodiff import forward
+from branded.core.batching import elementwise, function, index, kernel, movement, reduce, store
 from branded.dispatch import LEAVES, TABLE, Resolution, Rule, resolve
-from branded.rules import elementwise, function, index, kernel, movement, reduce, store
 
 from .conformance.cases import CASES
 from .conformance.law import Plan, plans

@@ -35,7 +35,7 @@ WANTED = (
     "branded/_plain.pyi",
     "tinygrad-stubs/tensor.pyi",
     "LICENSE",
-    "branded/data/LICENSE-digits.txt",
+    "branded/learn/data/LICENSE-digits.txt",
 )
 TESTED = ("conftest.py", "pyproject.toml", "tests/conftest.py", "bench/workloads.py", "docs/index.md")
 """What the tests need that the sdist carries."""

@@ -8,11 +8,11 @@ from tinygrad import Context, Tensor, dtypes
 from tinygrad.uop.ops import PatternMatcher
 
 from branded import jit, vmap
-from branded.patches import matching
+from branded.tinygrad_compat.speed import pattern_compiler
 
 HEAD = '''"""Functions that match the patterns of tinygrad 0.14, by their texts: `python -m tests.patterns` wrote them.
 
-What a function names beside its parameters are the values of a pattern, which it is given: see `matching.py`.
+A function's free names are values of its pattern, which `pattern_compiler.py` supplies.
 """
 
 # mypy: ignore-errors
@@ -36,13 +36,15 @@ def text() -> str:
         for p, f in matcher.patterns:
             code = f.__code__
             try:
-                body, _ = matching.written(p, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-            except matching._TooLong:
+                body, _ = pattern_compiler.match_body(
+                    p, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+                )
+            except pattern_compiler._TooLong:
                 continue
             bodies.add(body)
-    functions = sorted(matching.function(body, matching.name(body)) for body in bodies)
+    functions = sorted(pattern_compiler.function(body, pattern_compiler.name(body)) for body in bodies)
     return "\n\n".join([HEAD, *functions]) + "\n"
 
 
 if __name__ == "__main__":
-    matching.FILE.write_text(text(), encoding="utf-8")
+    pattern_compiler.FILE.write_text(text(), encoding="utf-8")

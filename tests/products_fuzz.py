@@ -19,8 +19,8 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import jit, vmap
-from branded.cpu import blas, plans, products
-from branded.patches import tg
+from branded.backends.cpu.gemm import blas, cost, match
+from branded.tinygrad_compat import private_api
 from tests.examples import in_memory
 
 SIZES = (1, 2, 3, 5, 8, 17, 33)
@@ -31,17 +31,17 @@ KINDS = {"m": (True, False, True), "n": (False, True, True), "k": (True, True, F
 def always(parted: bool = False) -> Iterator[None]:
     """However small it is, what can be a product is one, and shared out to threads where `parted`."""
     costs = ("IN_KERNEL", "IN_KERNEL_OF_VECTOR", "IN_LOOPS", "IN_LOOPS_OF_VECTOR")
-    before = {name: getattr(plans, name) for name in costs}
+    before = {name: getattr(cost, name) for name in costs}
     worth = blas._WORTH
     blas._WORTH = 50 if parted else worth
-    vars(plans).update(dict.fromkeys(costs, 1e9))
-    products.recipe.cache_clear()
+    vars(cost).update(dict.fromkeys(costs, 1e9))
+    match.recipe.cache_clear()
     try:
         yield
     finally:
-        vars(plans).update(before)
+        vars(cost).update(before)
         blas._WORTH = worth
-        products.recipe.cache_clear()
+        match.recipe.cache_clear()
 
 
 def found(linear: UOp) -> list[blas.Product]:
@@ -147,7 +147,7 @@ class Program:
             linear, values = got.linear_with_vars() if 0 not in self.axes.values() else (UOp.sink(), {})
             n = len(found(linear))
             if linear.src:
-                tg.run_linear(linear, values)
+                private_api.run_linear(linear, values)
         return n, _wrong(got.numpy(), want, scale, 2e-6 if self.dtype is np.float32 else 1e-14, after == "relu")
 
     def _vmapped(self) -> Tensor:

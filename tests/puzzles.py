@@ -9,7 +9,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from branded.learn.puzzles import CHAPTERS, PUZZLES, Chapter, Predict, Puzzle, Write, sheet
-from branded.learn.puzzles.truth import PREAMBLE, printed, run_source
+from branded.learn.puzzles.truth import PREAMBLE, program_output, run_source
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "puzzles.md"
@@ -41,17 +41,17 @@ def fold(title: str, *parts: str) -> str:
 
 def question(puzzle: Puzzle) -> str:
     """What is asked; a program that runs to its end, and has no wrong types, is run and type-checked with the page."""
-    is_right = isinstance(puzzle, Predict) and puzzle.truth is printed
+    is_right = isinstance(puzzle, Predict) and puzzle.truth is program_output
     program = [fence("python" if is_right else "text", puzzle.given)] if puzzle.given else []
-    return "\n\n".join([f"### {puzzle.number}. {puzzle.title}", sheet.wrapped(puzzle.text, width=120), *program])
+    return "\n\n".join([f"### {puzzle.number}. {puzzle.title}", sheet.wrap_text(puzzle.text, width=120), *program])
 
 
 def folds(puzzle: Puzzle) -> list[str]:
-    hints = "\n".join(sheet.wrapped(f"- {hint}", "  ", 120) for hint in puzzle.hints)
+    hints = "\n".join(sheet.wrap_text(f"- {hint}", "  ", 120) for hint in puzzle.hints)
     solution = f"`{puzzle.truth(puzzle)}`" if isinstance(puzzle, Predict) else fence("python", puzzle.solved)
     return [
         fold("Hint" if len(puzzle.hints) == 1 else "Hints", hints),
-        fold("Solution", solution, sheet.wrapped(puzzle.because, width=120)),
+        fold("Solution", solution, sheet.wrap_text(puzzle.because, width=120)),
     ]
 
 
@@ -94,7 +94,7 @@ first input where it does, and where the mistake is a usual one, what it is:
 A prediction is compared with what the library does: the program is run, or given to mypy. In a type the order of the
 brands does not matter, and sizes may be left out.
 
-{sheet.wrapped(f"The puzzles are notebooks too: {links}. There, `check(9, products)` does the same.", width=120)}
+{sheet.wrap_text(f"The puzzles are notebooks too: {links}. There, `check(9, products)` does the same.", width=120)}
 
 Every puzzle finds these names:
 

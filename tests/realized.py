@@ -17,9 +17,9 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.loops.primitive import Loop
-from branded.patches import tg
-from branded.primitive import primitive_of
+from branded.control_flow.primitive import Loop
+from branded.graph.primitive import primitive_of
+from branded.tinygrad_compat import private_api
 from tests.by_numpy import Array, Unknown, values
 from tests.examples import in_memory
 
@@ -47,7 +47,7 @@ def by_numpy() -> Iterator[None]:
         except Unknown:
             return original(self, *others)
         became = {u: in_memory(x, device=u.device).uop for u, x in zip(bases, found, strict=True)}
-        tg.tensor._apply_map_to_tensors(became, name="buffers")
+        private_api.tensor._apply_map_to_tensors(became, name="buffers")
         return UOp(Ops.LINEAR, src=()), {}
 
     setattr(Tensor, "linear_with_vars", linear_with_vars)  # noqa: B010  mypy: a method
@@ -64,7 +64,7 @@ def _numbers(bases: list[UOp]) -> list[Array]:
         Unknown: Kernels do more than that: they write into what is there, they call functions of users, they run
             elsewhere, or are recorded.
     """
-    if tg.realize.capturing or any(
+    if private_api.realize.capturing or any(
         u.device not in DEVICES or u.dtype is dtypes.bfloat16 or 0 in u.shape for u in bases
     ):
         raise Unknown("not in the memory of this process")

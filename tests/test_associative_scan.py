@@ -12,19 +12,7 @@ import pytest
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops
 
-from branded import (
-    associative_scan,
-    cumlogsumexp,
-    errors,
-    fori_loop,
-    grad,
-    jit,
-    jvp,
-    make_expr,
-    scan,
-    tree,
-    vmap,
-)
+from branded import associative_scan, cumlogsumexp, errors, fori_loop, grad, jit, jvp, make_expr, scan, tree, vmap
 from tests.by_numpy import read
 
 pytestmark = pytest.mark.by_numpy

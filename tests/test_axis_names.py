@@ -12,24 +12,10 @@ import numpy as np
 import pytest
 from tinygrad import Tensor
 
-from branded import (
-    Axes,
-    Brand,
-    BrandedError,
-    Vec,
-    as_axes,
-    axes,
-    axes_known,
-    brand,
-    cond,
-    errors,
-    grad,
-    linalg,
-    scan,
-    vmap,
-)
-from branded.graph import tensor
-from branded.mypy.axes_advice import advice
+from branded import Axes, Brand, BrandedError, Vec, as_axes, axes, brand, cond, errors, grad, linalg, scan, vmap
+from branded.graph import known_axes
+from branded.graph.uops import tensor
+from branded.mypy.axes.hints import advice
 from branded.mypy.check import check
 from tests.warm import MYPY, STRICT, warm
 
@@ -66,12 +52,12 @@ def test_as_axes_is_the_identity_and_axes_remembers() -> None:
 
 def test_nothing_is_kept_of_tensors_that_are_gone() -> None:
     gc.collect()
-    before = len(axes_known.told)
+    before = len(known_axes.told)
     tensors = [as_axes(Tensor.ones(2), Users) for _ in range(5)]
-    assert len(axes_known.told) == before + 5
+    assert len(known_axes.told) == before + 5
     del tensors
     gc.collect()
-    assert len(axes_known.told) == before
+    assert len(known_axes.told) == before
 
 
 def test_the_axes_of_an_example() -> None:

@@ -11,9 +11,9 @@ import pytest
 from tinygrad import Tensor
 
 from branded import cond, fori_loop, grad, jit, jvp, map, scan, switch, vmap, while_loop
+from branded.control_flow.primitive import Loop
 from branded.errors import AxesError
-from branded.loops.primitive import Loop
-from branded.primitive import primitive_of
+from branded.graph.primitive import primitive_of
 from tests.fuzz import branches
 
 END = 2_000_000_000

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from tinygrad import Context, device, helpers
 
-from branded.patches import fork, zig
+from branded.tinygrad_compat import zig_clang
+from branded.tinygrad_compat.fixes.runtime import fork_safety
 
 PROGRAM = """
 import os
@@ -32,7 +33,7 @@ SPAWNED = """
 import os
 before = dict(os.environ)
 import branded
-from branded.patches import beside
+from branded.tinygrad_compat.speed import threaded_compile as beside
 from tinygrad import Tensor
 beside.MANY = 0
 x = Tensor([1.0, 2.0, 3.0]).realize()
@@ -102,15 +103,15 @@ def test_other_devices_need_no_compiler(tmp_path: Path) -> None:
 
 def test_what_the_user_chose_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "/usr/bin/my-clang")
-    assert zig.command() == ["/usr/bin/my-clang"]
+    assert zig_clang.command() == ["/usr/bin/my-clang"]
     monkeypatch.delenv("CC")
     clang = tmp_path / "clang"
     clang.write_text("#!/bin/sh\n")
     clang.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert zig.command() == ["clang"]
+    assert zig_clang.command() == ["clang"]
     clang.unlink()
-    assert zig.command() == [str(zig.find()), "clang"]
+    assert zig_clang.command() == [str(zig_clang.find()), "clang"]
 
 
 def test_a_compiler_that_cannot_be_run_is_one_clear_error(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
     (tmp_path / "half.db").write_bytes((tmp_path / "whole.db").read_bytes()[:5000])
     monkeypatch.setattr(helpers, "CACHEDB", str(tmp_path / db))
     monkeypatch.setattr(helpers, "_db_connection", None)
-    monkeypatch.setattr(fork, "_connections", {})
+    monkeypatch.setattr(fork_safety, "_connections", {})
     monkeypatch.setattr(helpers, "_db_tables", set())
     with Context(CACHELEVEL=2), pytest.warns(RuntimeWarning) as said:
         put, get = device.diskcache_put, device.diskcache_get
@@ -203,6 +204,6 @@ def test_two_processes_on_an_empty_cache_that_has_a_space_and_an_umlaut_in_its_p
 
 
 def test_tinygrad_alone_still_fails_without_its_cache(tmp_path: Path) -> None:
-    """When it does not, `branded.patches.cache` has served."""
+    """When it does not, `branded.tinygrad_compat.fixes.runtime.disk_cache_errors` has served."""
     with pytest.raises(AssertionError, match="NotADirectoryError"):
         cold(tmp_path, HOME="/dev/null", XDG_CACHE_HOME="", BRANDED_PATCHES="-cache")

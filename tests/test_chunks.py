@@ -27,7 +27,8 @@ from tinygrad.helpers import Context, GlobalCounters
 
 from branded import errors, grad, io_callback, jit, psum, pure_callback, scan, vmap
 from branded import random as keys
-from branded.planning.limits import as_limit, free
+from branded.chunking.device_memory import free
+from branded.core.chunks import as_limit
 from tests.by_numpy import read
 from tests.examples import in_memory
 from tests.test_errors import Golden, check, params

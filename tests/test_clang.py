@@ -15,8 +15,9 @@ from tinygrad import Device, Tensor
 from tinygrad.runtime.support.elf import jit_loader
 
 from branded import BrandedError
-from branded.patches import clang, tg
-from branded.runner import native
+from branded.backends.cpu.runtime import native
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import clang_batches
 
 KERNELS = [
     f"void k{i}(float* restrict x) {{ for (int j = 0; j < {i + 8}; j++) x[j] = x[j] * {i} + 1; }}" for i in range(12)
@@ -24,30 +25,33 @@ KERNELS = [
 WRONG = "void k(float* x) { x[0] = ; }"
 WARNS = "int k(int* x) { x[0] == 1; return x[0]; }"
 
-if not isinstance(getattr(Device["CPU"].renderer, "compiler", None), tg.ClangCompiler) or not clang._original:
+if (
+    not isinstance(getattr(Device["CPU"].renderer, "compiler", None), private_api.ClangCompiler)
+    or not clang_batches._original
+):
     pytest.skip("clang does not compile here", allow_module_level=True)
 
 COMPILER: Any = Device["CPU"].renderer.compiler
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[clang._Clangs]:
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[clang_batches._Clangs]:
     """Those of this test, of which there are none yet."""
-    if clang._words(COMPILER) is None:
+    if clang_batches._words(COMPILER) is None:
         COMPILER.compile(KERNELS[0])
-    monkeypatch.setattr(clang, "clangs", own := clang._Clangs())
+    monkeypatch.setattr(clang_batches, "clangs", own := clang_batches._Clangs())
     yield own
     own.end()
 
 
 def by_tinygrad(source: str) -> bytes:
-    code: bytes = clang._original[0](COMPILER, source)
+    code: bytes = clang_batches._original[0](COMPILER, source)
     return code
 
 
 def loaded(code: bytes) -> bytes:
     """The machine code, without the name of the file that it is of."""
-    program = tg.CPUProgram
+    program = private_api.CPUProgram
     out: bytes = jit_loader(code, base=0, link_libs=[program.libm, program.rt_lib])
     return out
 
@@ -74,7 +78,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]
 
 
 def test_twelve_kernels_are_one_start_and_the_code_of_tinygrad(
-    alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch
+    alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = counted(monkeypatch, subprocess, "Popen")
     codes = [COMPILER.compile(source) for source in KERNELS]
@@ -84,8 +88,8 @@ def test_twelve_kernels_are_one_start_and_the_code_of_tinygrad(
     assert len({loaded(code) for code in codes}) == len(KERNELS)
 
 
-def test_the_next_is_started_when_all_files_are_read(alone: clang._Clangs) -> None:
-    for _ in range(clang.FILES - 1):
+def test_the_next_is_started_when_all_files_are_read(alone: clang_batches._Clangs) -> None:
+    for _ in range(clang_batches.FILES - 1):
         COMPILER.compile(KERNELS[0])
     (first,) = alone.all
     COMPILER.compile(KERNELS[0])
@@ -94,12 +98,14 @@ def test_the_next_is_started_when_all_files_are_read(alone: clang._Clangs) -> No
     assert len(alone.all) == 1 and alone.all[0] is not first
 
 
-def test_a_source_that_is_longer_than_a_pipe(alone: clang._Clangs) -> None:
+def test_a_source_that_is_longer_than_a_pipe(alone: clang_batches._Clangs) -> None:
     code = COMPILER.compile(f"/* {'x' * 300_000} */{KERNELS[1]}")
     assert loaded(code) == loaded(COMPILER.compile(KERNELS[1])) and alone.all[0].made == 2
 
 
-def test_one_that_fails_fails_alone_and_as_ever(alone: clang._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_one_that_fails_fails_alone_and_as_ever(
+    alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]
+) -> None:
     before = COMPILER.compile(KERNELS[2])
     with pytest.raises(BrandedError, match="does not compile what tinygrad wrote"):
         COMPILER.compile(WRONG)
@@ -108,12 +114,12 @@ def test_one_that_fails_fails_alone_and_as_ever(alone: clang._Clangs, capfd: pyt
     assert loaded(COMPILER.compile(KERNELS[2])) == loaded(before) and alone.all[0].made == 1
 
 
-def test_a_warning_is_seen(alone: clang._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_is_seen(alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
     assert loaded(COMPILER.compile(WARNS)) == loaded(by_tinygrad(WARNS))
     assert capfd.readouterr().err.count("warning: equality comparison result unused") == 2
 
 
-def test_one_that_was_ended_is_replaced(alone: clang._Clangs) -> None:
+def test_one_that_was_ended_is_replaced(alone: clang_batches._Clangs) -> None:
     before = COMPILER.compile(KERNELS[3])
     alone.all[0].process.send_signal(signal.SIGKILL)
     alone.all[0].process.wait()
@@ -122,7 +128,9 @@ def test_one_that_was_ended_is_replaced(alone: clang._Clangs) -> None:
     assert len(alone.all) == 1
 
 
-def test_an_interrupt_leaves_none_that_has_read_half(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_leaves_none_that_has_read_half(
+    alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     COMPILER.compile(KERNELS[4])
     one = alone.all[0]
 
@@ -135,7 +143,7 @@ def test_an_interrupt_leaves_none_that_has_read_half(alone: clang._Clangs, monke
     assert alone.all == alone.free == [] and one.process.returncode == -signal.SIGKILL
 
 
-def test_it_ends_by_itself_when_nobody_is_left_who_could_write(alone: clang._Clangs) -> None:
+def test_it_ends_by_itself_when_nobody_is_left_who_could_write(alone: clang_batches._Clangs) -> None:
     """As where the process was killed that started it."""
     COMPILER.compile(KERNELS[5])
     one = alone.all.pop()
@@ -144,7 +152,7 @@ def test_it_ends_by_itself_when_nobody_is_left_who_could_write(alone: clang._Cla
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_does_not_keep_the_pipes_open(alone: clang._Clangs) -> None:
+def test_a_child_does_not_keep_the_pipes_open(alone: clang_batches._Clangs) -> None:
     """With a write end that is open in the child, clang would wait for the rest of the source."""
     right = COMPILER.compile(KERNELS[6])
     read, end = os.pipe()
@@ -161,13 +169,13 @@ def test_a_child_does_not_keep_the_pipes_open(alone: clang._Clangs) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang._Clangs) -> None:
+def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang_batches._Clangs) -> None:
     """It closes the pipe that the thread reads from, and takes no lock that the thread has there."""
-    one = clang.Clang(["sh", "-c", "exec sleep 60", "sh"])
+    one = clang_batches.Clang(["sh", "-c", "exec sleep 60", "sh"])
     alone.all.append(one)
     thread = threading.Thread(target=one.compile, args=(b"",))
     thread.start()
-    until(lambda: len(one.ends) < clang.FILES)
+    until(lambda: len(one.ends) < clang_batches.FILES)
     time.sleep(0.05)  # now it reads
     if not (child := os.fork()):
         os._exit(0 if alone.all == [] else 1)
@@ -187,8 +195,8 @@ def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang._Clangs) -
     assert found == [0]
 
 
-def test_what_makes_nothing_is_given_up(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [alone.compile(["false"], b"") for _ in range(clang.FAILURES)] == [None] * clang.FAILURES
+def test_what_makes_nothing_is_given_up(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [alone.compile(["false"], b"") for _ in range(clang_batches.FAILURES)] == [None] * clang_batches.FAILURES
     assert alone.all == [] and alone.started(["false"]) is None
     monkeypatch.setattr(alone, "failures", 0)
     assert alone.compile(["/no/compiler"], b"") is None and alone.failures == 1
@@ -196,12 +204,12 @@ def test_what_makes_nothing_is_given_up(alone: clang._Clangs, monkeypatch: pytes
 
 def test_a_short_word_is_not_waited_for() -> None:
     """What says it may then wait for the next file."""
-    one = clang.Clang(["sh", "-c", "echo no; exec sleep 60", "sh"])
+    one = clang_batches.Clang(["sh", "-c", "echo no; exec sleep 60", "sh"])
     assert one.compile(b"") is None and one.process.poll() is None
     one.end()
 
 
-def test_a_program_may_close_all_that_is_open(alone: clang._Clangs) -> None:
+def test_a_program_may_close_all_that_is_open(alone: clang_batches._Clangs) -> None:
     before = COMPILER.compile(KERNELS[7])
     (one,) = alone.all
     assert one.process.stdout is not None
@@ -212,27 +220,29 @@ def test_a_program_may_close_all_that_is_open(alone: clang._Clangs) -> None:
 
 @pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
 def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clang, "_known", {})
-    monkeypatch.setattr(clang, "_asked", lambda *_: [cc, "-c", "-", "-o", "-"])
-    assert clang._words(COMPILER) is None and clang._by_the_driver(COMPILER, b"") is None
-    assert list(clang._known.values()) == [None] and clang._words(COMPILER) is None
+    monkeypatch.setattr(clang_batches, "_known", {})
+    monkeypatch.setattr(clang_batches, "_driver_command", lambda *_: [cc, "-c", "-", "-o", "-"])
+    assert clang_batches._words(COMPILER) is None and clang_batches._by_the_driver(COMPILER, b"") is None
+    assert list(clang_batches._known.values()) == [None] and clang_batches._words(COMPILER) is None
 
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
     """A database in which nothing is, and a process that knows nothing."""
     kept: dict[Any, Any] = {}
-    monkeypatch.setattr(clang, "_known", {})
-    monkeypatch.setattr(tg.helpers, "diskcache_get", lambda table, key: kept.get((table, key)))
-    monkeypatch.setattr(tg.helpers, "diskcache_put", lambda table, key, value: kept.setdefault((table, key), value))
+    monkeypatch.setattr(clang_batches, "_known", {})
+    monkeypatch.setattr(private_api.helpers, "diskcache_get", lambda table, key: kept.get((table, key)))
+    monkeypatch.setattr(
+        private_api.helpers, "diskcache_put", lambda table, key, value: kept.setdefault((table, key), value)
+    )
     return kept
 
 
 def test_what_the_driver_starts_it_says_with_the_first_kernel(
-    alone: clang._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+    alone: clang_batches._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = counted(monkeypatch, subprocess, "Popen")
-    clang.ready(COMPILER)
+    clang_batches.ready(COMPILER)
     assert started == []
     first = COMPILER.compile(KERNELS[0])
     assert [call[0][-1] for call in started] == ["-v"] and alone.all == []
@@ -247,16 +257,16 @@ def test_what_the_driver_starts_is_known_to_the_next_process(
 ) -> None:
     COMPILER.compile(KERNELS[0])
     (words,) = kept.values()
-    clang._known.clear()
-    assert clang._words(COMPILER) == words
-    clang._known.clear()
-    monkeypatch.setattr(clang, "features", lambda: "of another machine")
-    assert clang._words(COMPILER) is None
+    clang_batches._known.clear()
+    assert clang_batches._words(COMPILER) == words
+    clang_batches._known.clear()
+    monkeypatch.setattr(clang_batches, "features", lambda: "of another machine")
+    assert clang_batches._words(COMPILER) is None
 
 
 @pytest.mark.parametrize("source", [WARNS, WRONG])
 def test_the_first_kernel_may_not_compile(
-    source: str, alone: clang._Clangs, kept: dict[Any, Any], capfd: pytest.CaptureFixture[str]
+    source: str, alone: clang_batches._Clangs, kept: dict[Any, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     if source is WRONG:
         with pytest.raises(BrandedError, match="does not compile what tinygrad wrote"):
@@ -267,14 +277,14 @@ def test_the_first_kernel_may_not_compile(
     assert loaded(COMPILER.compile(KERNELS[2])) == loaded(by_tinygrad(KERNELS[2]))
 
 
-def test_the_c_that_runs_tables_is_that_of_tinygrad(alone: clang._Clangs) -> None:
+def test_the_c_that_runs_tables_is_that_of_tinygrad(alone: clang_batches._Clangs) -> None:
     assert loaded(COMPILER.compile(native._SOURCE)) == loaded(by_tinygrad(native._SOURCE))
 
 
-def test_the_kernels_of_a_program_are_one_start(alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernels_of_a_program_are_one_start(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     number = int.from_bytes(os.urandom(4)) / 7  # that no cache has
     starts = counted(monkeypatch, alone, "started")
-    monkeypatch.setattr(tg.worker.PARALLEL, "value", 1)
+    monkeypatch.setattr(private_api.worker.PARALLEL, "value", 1)
     x = Tensor([1.0, 2.0, 3.0]).realize()
     ys = [(x * number + i).contiguous() for i in range(4)]
     Tensor.realize(*ys, *[(y * number).sum().contiguous() for y in ys[:2]])
@@ -282,16 +292,16 @@ def test_the_kernels_of_a_program_are_one_start(alone: clang._Clangs, monkeypatc
 
 
 def test_the_first_kernels_of_a_new_compiler_wait_for_no_thread(
-    alone: clang._Clangs, monkeypatch: pytest.MonkeyPatch
+    alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database knows other kernels, and not this compiler; who has the lock of tinygrad waits for who asks it."""
-    monkeypatch.setattr(clang, "_known", {})
-    monkeypatch.setattr(clang, "features", lambda: f"of a machine like {os.urandom(8)!r}")
-    monkeypatch.setattr(tg.worker.PARALLEL, "value", 1)
+    monkeypatch.setattr(clang_batches, "_known", {})
+    monkeypatch.setattr(clang_batches, "features", lambda: f"of a machine like {os.urandom(8)!r}")
+    monkeypatch.setattr(private_api.worker.PARALLEL, "value", 1)
     number = int.from_bytes(os.urandom(4)) / 7  # that no cache has
     x = Tensor([1.0, 2.0, 3.0]).realize()
     ys = [(x * number + i).contiguous() for i in range(3)]
     own = threading.Thread(target=Tensor.realize, args=ys, daemon=True)
     own.start()
     own.join(60)
-    assert not own.is_alive() and list(clang._known.values()) != [None]
+    assert not own.is_alive() and list(clang_batches._known.values()) != [None]

@@ -16,8 +16,8 @@ import pytest
 
 import branded
 from branded import cli
-from branded.cli import files
 from branded.learn import demo
+from branded.tools import user_files
 from tests.warm import CHECK, warm
 
 Write = Callable[..., Path]
@@ -277,7 +277,7 @@ def test_a_traceback_ends_at_the_line_of_the_user(
         assert cli.main(["run", f"{path}:{name}"]) == 1
         frames = [f for f in capsys.readouterr().err.splitlines() if f.startswith("  File ")]
         assert all(f.startswith(f'  File "{path}"') for f in frames) and f", line {line}, in" in frames[-1]
-    monkeypatch.setattr(files, "DEBUG", types.SimpleNamespace(value=1))
+    monkeypatch.setattr(user_files, "DEBUG", types.SimpleNamespace(value=1))
     assert cli.main(["run", f"{path}:shared"]) == 1
     assert "tinygrad" in capsys.readouterr().err
 

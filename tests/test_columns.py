@@ -10,10 +10,11 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded import cpu, jit, vmap
-from branded.cpu import blas
-from branded.cpu.kernels import LOOPS
-from branded.patches import tg
+from branded import jit, vmap
+from branded.backends import cpu
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer.loops import LOOPS
+from branded.tinygrad_compat import private_api
 
 pytestmark = pytest.mark.skipif(not blas.is_there(Device.DEFAULT), reason="kernels are replaced where BLAS is")
 
@@ -70,7 +71,7 @@ def kernels(x: Tensor) -> list[UOp]:
 @pytest.mark.parametrize("name", SUMS)
 def test_some_rows_at_a_time(name: str) -> None:
     of, steps = SUMS[name]
-    made = tg.realize.compile_linear(of().schedule_linear()).src
+    made = private_api.realize.compile_linear(of().schedule_linear()).src
     assert len(made) == steps and LOOPS in made[0].src[0].src[0].arg.applied_opts
     found = of().numpy()
     with cpu.plain():

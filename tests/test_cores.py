@@ -14,13 +14,14 @@ from tinygrad import Device, Tensor, TinyJit
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import cpu, jit, scan
-from branded.cpu import parts
-from branded.patches import tg
-from branded.runner import cores, direct, native
+from branded import jit, scan
+from branded.backends import cpu
+from branded.backends.cpu.runtime import cores, native, parallel_dispatch, python_executor
+from branded.tinygrad_compat import private_api
 
 pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+    reason="kernels of clang",
 )
 several = pytest.mark.skipif(not cores.address(), reason="one core, or no threads")
 
@@ -42,7 +43,7 @@ def data(*shape: int) -> Tensor:
 
 
 def programs(x: Tensor) -> list[UOp]:
-    linear = tg.realize.compile_linear(x.schedule_linear())
+    linear = private_api.realize.compile_linear(x.schedule_linear())
     return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
 
 
@@ -60,8 +61,10 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_numbers_are_those_of_one_thread(name: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x, made = data(256, 1024), list[native.Op]()
-    original = direct.planned
-    monkeypatch.setattr("branded.transforms.executable.planned", lambda ops, at: made.extend(ops) or original(ops, at))
+    original = python_executor.make_executor
+    monkeypatch.setattr(
+        "branded.compile.executable.make_executor", lambda ops, at: made.extend(ops) or original(ops, at)
+    )
     found = jit(CASES[name])(x).numpy()
     assert any(isinstance(op, native.KernelCall) and op.is_large for op in made)
     monkeypatch.setattr(cores, "address", lambda: 0)
@@ -181,9 +184,9 @@ def test_what_a_kernel_is_said_to_take() -> None:
 def test_c_is_compiled_for_large_kernels_when_it_pays(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = data(128, 1024)
     monkeypatch.setattr(native, "is_compiled", lambda: False)
-    made: list[direct.Direct] = []
-    original = direct.Direct.__init__
-    monkeypatch.setattr(direct.Direct, "__init__", lambda self, *a: made.append(self) or original(self, *a))
+    made: list[python_executor.Direct] = []
+    original = python_executor.Direct.__init__
+    monkeypatch.setattr(python_executor.Direct, "__init__", lambda self, *a: made.append(self) or original(self, *a))
     monkeypatch.setattr(cores, "PAYS", 1)
     f = jit(lambda x: x.exp())
     first = f(x).numpy()
@@ -206,7 +209,7 @@ def test_what_tinygrad_runs(small: None, monkeypatch: pytest.MonkeyPatch) -> Non
     f = TinyJit(lambda x: (x.sin() + 3).exp().realize())
     with cpu.plain():
         expected = (x.sin() + 3).exp().numpy()
-    found = [f(x).numpy() for _ in range(parts.RUNS + 2)]
+    found = [f(x).numpy() for _ in range(parallel_dispatch.RUNS + 2)]
     assert ran == [2, 2] and all(np.array_equal(found[0], y) for y in found)
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
 
@@ -215,12 +218,12 @@ def test_c_is_not_compiled_for_a_few_kernels_of_tinygrad(monkeypatch: pytest.Mon
     for name in ("is_loaded", "is_compiled"):
         monkeypatch.setattr(native, name, lambda: False)
     monkeypatch.setattr(cores, "address", lambda: 1)
-    monkeypatch.setattr(parts, "_pays", 3 * cores.LARGE)
-    little, large = parts._Found(), parts._Found()
+    monkeypatch.setattr(parallel_dispatch, "_pays", 3 * cores.LARGE)
+    little, large = parallel_dispatch._Found(), parallel_dispatch._Found()
     little.note(cores.LARGE - 1)
     large.note(2 * cores.LARGE)
-    assert not any(parts._is_ready(little) for _ in range(9))
-    assert [parts._is_ready(large) for _ in range(2)] == [False, True]
+    assert not any(parallel_dispatch._is_ready(little) for _ in range(9))
+    assert [parallel_dispatch._is_ready(large) for _ in range(2)] == [False, True]
 
 
 @several

@@ -10,11 +10,12 @@ import pytest
 from tinygrad import Tensor, dtypes
 
 import branded
-from branded import cpu, grad, jit, jvp, vmap
+from branded import grad, jit, jvp, vmap
+from branded.backends import cpu
+from branded.backends.cpu.linalg import host_kernels
+from branded.backends.cpu.runtime import host_calls, native
 from branded.callbacks.host import Host
-from branded.cpu import counting
 from branded.functions import _host
-from branded.runner import host, native
 from tests.by_numpy import reads
 from tests.examples import in_memory
 
@@ -177,10 +178,10 @@ def test_the_largest_and_the_middle() -> None:
 
 @can_compile
 def test_no_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: host.HostName, memory: Any) -> None:
+    def fails(self: host_calls.HostName, memory: Any) -> None:
         raise AssertionError(f"{self} ran in Python")
 
-    monkeypatch.setattr(host.HostName, "run", fails)
+    monkeypatch.setattr(host_calls.HostName, "run", fails)
     x, ids = Tensor(R.standard_normal(9)), Tensor(R.integers(0, 3, 9))
     for _ in range(2):
         assert jit(lambda x: branded.searchsorted(Tensor([0.0, 1.0]).double(), x))(x).shape == (9,)
@@ -219,9 +220,10 @@ def test_entries_by_their_place_in_c(dtype: Any, descending: bool) -> None:
             p = np.int32([places])
             out = np.full((2, len(places)), 7, np.int32)
             types = [
-                host.ArrayType(y.shape, dtypes.float32 if y.dtype == np.float32 else dtypes.int32) for y in (out, x, p)
+                host_calls.ArrayType(y.shape, dtypes.float32 if y.dtype == np.float32 else dtypes.int32)
+                for y in (out, x, p)
             ]
-            found = counting.standing(descending)(types[:1], types[1:])
+            found = host_kernels.standing(descending)(types[:1], types[1:])
             assert found is not None
             found.run("it", [y.ctypes.data for y in (out, x, p)])
-            np.testing.assert_array_equal(out, _host.stood(x, p, descending))
+            np.testing.assert_array_equal(out, _host.standing_in_numpy(x, p, descending))

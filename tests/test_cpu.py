@@ -16,10 +16,12 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import cpu, jit, ppermute, random, scan, vmap
-from branded.cpu import kernels
-from branded.cpu.once import once
-from branded.patches import tg, workers, zig
+from branded import jit, ppermute, random, scan, vmap
+from branded.backends import cpu
+from branded.backends.cpu.renderer import loops
+from branded.backends.cpu.renderer.materialize_shared import once
+from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat.speed import compile_workers
 from tests import cpu_fuzz
 from tests.by_numpy import read, reads
 from tests.examples import in_memory
@@ -27,21 +29,22 @@ from tests.examples import in_memory
 ROOT = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+    reason="kernels of clang",
 )
 
 
 def made(x: Tensor) -> list[UOp]:
     """The programs that tinygrad makes for a tensor."""
-    linear = tg.realize.compile_linear(x.linear_with_vars()[0])
+    linear = private_api.realize.compile_linear(x.linear_with_vars()[0])
     return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
 
 
 def written(x: Tensor) -> list[UOp]:
     """The programs that tinygrad writes for a tensor, which clang does not see: what is looked at and never run."""
     renderer: Any = copy.copy(Device["CPU"].renderer)
-    renderer.compiler = tg.device.Compiler()
-    return [tg.codegen.do_to_program(call.src[0], renderer) for call in x.schedule_linear().src]
+    renderer.compiler = private_api.device.Compiler()
+    return [private_api.codegen.do_to_program(call.src[0], renderer) for call in x.schedule_linear().src]
 
 
 def source(program: UOp) -> str:
@@ -49,7 +52,7 @@ def source(program: UOp) -> str:
 
 
 def is_loops(program: UOp) -> bool:
-    return kernels.LOOPS in program.src[0].arg.applied_opts
+    return loops.LOOPS in program.src[0].arg.applied_opts
 
 
 def data(*shape: int) -> Tensor:
@@ -141,7 +144,7 @@ def test_short_rows_are_vectors_over_the_rows(name: str) -> None:
     (program,) = made(ROWS[name]())
     assert is_loops(program) and "float4" not in source(program)
     options = {opt.op for opt in program.src[0].arg.applied_opts}
-    assert options & {tg.OptOps.UPCAST, tg.OptOps.UNROLL}
+    assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL}
     np.testing.assert_allclose(ROWS[name]().numpy(), read(ROWS[name]()), rtol=2e-6, atol=1e-6)
 
 
@@ -165,7 +168,7 @@ OTHER_COLUMNS: dict[str, Callable[[], Tensor]] = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_narrow_columns_are_added_up_together(name: str) -> None:
     (program,) = made(COLUMNS[name]())
-    assert is_loops(program) and any(opt.op is tg.OptOps.UPCAST for opt in program.src[0].arg.applied_opts)
+    assert is_loops(program) and any(opt.op is private_api.OptOps.UPCAST for opt in program.src[0].arg.applied_opts)
     found, expected = COLUMNS[name]().numpy(), read(COLUMNS[name]())
     np.testing.assert_allclose(found, expected, rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
 
@@ -180,7 +183,7 @@ def test_other_columns_are_left_to_tinygrad(name: str) -> None:
 def test_short_rows_are_added_up_abreast(name: str) -> None:
     f, rows = ABREAST[name]
     (program,) = made(f())
-    assert [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is tg.OptOps.UPCAST] == [rows]
+    assert [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is private_api.OptOps.UPCAST] == [rows]
     assert is_loops(program) and loops_of_vectors(program) == 1
     np.testing.assert_allclose(f().numpy(), read(f()), rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
 
@@ -244,7 +247,7 @@ def loops_of_vectors(program: UOp) -> int:
     """So many loops of a program are vectors, as clang says."""
     compiler: Any = Device["CPU"].renderer.compiler
     given = ["-c", "-x", "c", "-O2", "-ffreestanding", f"--target={compiler.arch}-none-unknown-elf", *compiler.args]
-    words = [*zig.command(), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
+    words = [*zig_clang.command(), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
     run = subprocess.run(words, input=source(program), capture_output=True, text=True, check=True)
     return run.stderr.count("vectorized loop")
 
@@ -265,13 +268,13 @@ def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
     x, w = ints(4, 16, 16, 16), ints(8, 16, 3, 3)
     (program,) = made(x.conv2d(w))
     opts = program.src[0].arg.applied_opts
-    assert {opt.op.name for opt in opts} >= {"UPCAST"} and not any(opt.op is tg.OptOps.UNROLL for opt in opts)
+    assert {opt.op.name for opt in opts} >= {"UPCAST"} and not any(opt.op is private_api.OptOps.UNROLL for opt in opts)
     with cpu.plain():
         (program,) = written(x.conv2d(w))
-        assert any(opt.op is tg.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+        assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
     np.testing.assert_array_equal(x.conv2d(w).numpy(), read(x.conv2d(w)))
     (program,) = made(ints(40, 32) @ ints(32, 24))  # a tile of 64
-    assert any(opt.op is tg.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+    assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
 
 
 def test_a_sum_whose_terms_are_written_out_with_many_an_exp_keeps_its_loop() -> None:
@@ -285,7 +288,7 @@ def test_a_sum_whose_terms_are_written_out_with_many_an_exp_keeps_its_loop() -> 
     assert not program.src[0].arg.applied_opts
     with cpu.plain():
         (before,) = written(dear())
-        assert [opt.op for opt in before.src[0].arg.applied_opts] == [tg.OptOps.UNROLL]
+        assert [opt.op for opt in before.src[0].arg.applied_opts] == [private_api.OptOps.UNROLL]
     np.testing.assert_allclose(dear().numpy(), read(dear()), rtol=1e-4)
     assert 5 * len(source(program)) < len(source(before))
 
@@ -510,9 +513,9 @@ def test_the_fuzz_sees_a_wrong_number() -> None:
 def test_programs_are_not_shared() -> None:
     (ast,) = [call.src[0] for call in data(20, 30).sum(1).schedule_linear().src]
     renderer = Device["CPU"].renderer
-    keys = {tg.codegen.to_program_key(ast, renderer)}
+    keys = {private_api.codegen.to_program_key(ast, renderer)}
     with cpu.plain():
-        keys.add(tg.codegen.to_program_key(ast, renderer))
+        keys.add(private_api.codegen.to_program_key(ast, renderer))
     assert len(keys) == 2
 
 
@@ -544,9 +547,9 @@ def test_a_loop_has_a_step_for_each() -> None:
 
 def test_the_block_ends_with_an_error() -> None:
     with pytest.raises(ValueError, match="x"), cpu.plain():
-        assert not kernels.room.value
+        assert not loops.room.value
         raise ValueError("x")
-    assert kernels.room.value
+    assert loops.room.value
 
 
 PROGRAM = """
@@ -579,7 +582,7 @@ def test_processes_that_compile_and_the_environment(capsys: pytest.CaptureFixtur
 
 
 def test_processes_that_compile_install_it() -> None:
-    assert kernels.__name__ in workers.INSTALLED
+    assert loops.__name__ in compile_workers.INSTALLED
 
 
 def test_noopt_is_left_alone() -> None:

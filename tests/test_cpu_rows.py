@@ -10,8 +10,10 @@ import pytest
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops
 
-from branded import cpu, jit, vmap
-from branded.cpu import blas, kernels
+from branded import jit, vmap
+from branded.backends import cpu
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer import loops as kernels
 
 pytestmark = pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler")
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tinygrad import Device, Tensor, dtypes
 
-from branded import cpu, grad, jacfwd, jacrev, jit, scan, vmap
-from branded.callbacks.running_sums import RunningSums, summed
-from branded.primitive import primitive_of
-from branded.runner import native
+from branded import grad, jacfwd, jacrev, jit, scan, vmap
+from branded.backends import cpu
+from branded.backends.cpu.runtime import native
+from branded.callbacks.running_sums import RunningSums, numpy_cumsum
+from branded.graph.primitive import primitive_of
 
 pytestmark = pytest.mark.skipif(not native.can_run(Device.DEFAULT), reason="functions of C in this process")
 
@@ -46,7 +47,9 @@ def test_sums_along_each_axis(shape: tuple[int, ...], axis: int) -> None:
     found = x.cumsum(axis)
     assert is_one_call(found)
     np.testing.assert_allclose(found.numpy(), exact, rtol=ONCE, atol=1e-12)
-    np.testing.assert_allclose(summed(x.numpy(), len(shape) - 1 - axis % len(shape)), exact, rtol=ONCE, atol=1e-12)
+    np.testing.assert_allclose(
+        numpy_cumsum(x.numpy(), len(shape) - 1 - axis % len(shape)), exact, rtol=ONCE, atol=1e-12
+    )
     whole = (x * 100).cast("int").realize()
     np.testing.assert_array_equal(whole.cumsum(axis).numpy(), np.cumsum(whole.numpy(), axis))
 

@@ -209,7 +209,7 @@ def test_a_process_keeps_the_programs_that_it_used_last(monkeypatch: pytest.Monk
     payloads: list[Any] = [SimpleNamespace(digest=str(i)) for i in range(program._KEPT)]
     new: Any = SimpleNamespace(digest="new")
     for p in (*payloads, payloads[0], new):
-        assert program._program(p) is p
+        assert program._load_program(p) is p
     assert list(program._loaded) == [*(p.digest for p in payloads[2:]), "0", "new"]
 
 

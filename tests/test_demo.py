@@ -44,7 +44,7 @@ def test_the_digits_are_those_of_the_set() -> None:
 
 
 def test_the_licence_is_beside_the_digits() -> None:
-    text = (Path(demo.__file__).parents[2] / "data" / "LICENSE-digits.txt").read_text()
+    text = (Path(demo.__file__).parents[1] / "data" / "LICENSE-digits.txt").read_text()
     assert "CC BY 4.0" in text and "10.24432/C50P49" in text and "Kaynak" in text
 
 

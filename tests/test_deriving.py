@@ -12,7 +12,8 @@ from tinygrad import Context, Tensor, dtypes
 from tinygrad.uop import ops
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.patches import deriving, tg
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import fast_shape_dtype
 from tests.met import met
 
 FLOAT, INT, WEAK = UOp.const(1.5, dtypes.float32), UOp.const(2, dtypes.int32), UOp.const(3)
@@ -44,7 +45,7 @@ def test_dtypes_are_those_of_tinygrad() -> None:
 
 
 def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
-    of = UOp.__dict__[tg.SHAPE]
+    of = UOp.__dict__[private_api.SHAPE]
     seen = met(monkeypatch, _some_kernels)
     for u in seen:
         if isinstance(_result(lambda u=u: [of.__get__(x) for x in u.src]), type):
@@ -60,8 +61,8 @@ def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest
 
 
 def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:
-    of = UOp.__dict__[tg.SHAPE]
-    for op in sorted(GroupOp.ALU | deriving._SAME | deriving._OF_ONE | {Ops.STORE, Ops.END, Ops.INDEX}):
+    of = UOp.__dict__[private_api.SHAPE]
+    for op in sorted(GroupOp.ALU | fast_shape_dtype._SAME | fast_shape_dtype._OF_ONE | {Ops.STORE, Ops.END, Ops.INDEX}):
         for src in OPERANDS[1:]:
             if isinstance(_result(ops.dtype_from_uop, op, src, dtypes.half), type):
                 continue
@@ -76,7 +77,7 @@ def test_a_property_is_worked_out_of_those_of_operands_that_have_none_yet() -> N
     for i in range(3000):
         x = x * 1.5 + i
     for u in x.toposort():
-        u.__dict__.pop(UOp.__dict__[tg.SHAPE].nm, None)
+        u.__dict__.pop(UOp.__dict__[private_api.SHAPE].nm, None)
     assert x.shape == (60,)
 
 
@@ -95,9 +96,11 @@ def test_sizes_are_those_of_tinygrad(sizes: tuple[Any, ...]) -> None:
 
 
 def test_what_are_sizes() -> None:
-    found = [deriving._sizes(u) for u in (WEAK, ops.shape_to_shape_arg((2, 3)), ops.shape_to_shape_arg(()), FLOAT, N)]
+    found = [
+        fast_shape_dtype._sizes(u) for u in (WEAK, ops.shape_to_shape_arg((2, 3)), ops.shape_to_shape_arg(()), FLOAT, N)
+    ]
     assert found == [(3,), (2, 3), (), None, None]
-    assert deriving._sizes(UOp.const(True)) is None is deriving._sizes(ops.shape_to_shape_arg((2, N)))
+    assert fast_shape_dtype._sizes(UOp.const(True)) is None is fast_shape_dtype._sizes(ops.shape_to_shape_arg((2, N)))
 
 
 def test_sizes_are_simplified_as_tinygrad_does() -> None:
@@ -115,7 +118,7 @@ def test_a_movement_by_numbers_applies_no_rules(monkeypatch: pytest.MonkeyPatch)
 
 def test_shapes_of_all_movements_are_those_of_tinygrad() -> None:
     """Also where a size is not known, and where there is no such movement."""
-    of, sizes = UOp.__dict__[tg.SHAPE], [*map(ops.shape_to_shape_arg, SIZES)]
+    of, sizes = UOp.__dict__[private_api.SHAPE], [*map(ops.shape_to_shape_arg, SIZES)]
     operands = [MATRIX, MATRIX.reshape((3, 1, 2)), FLOAT, MATRIX.reshape((6,)), MATRIX.pad(((0, N), (0, 0))), NOTHING]
     made = [UOp(op, dtypes.float32, (x, a)) for op in (Ops.RESHAPE, Ops.EXPAND) for x in operands for a in sizes]
     made += [

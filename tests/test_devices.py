@@ -47,9 +47,9 @@ from branded import (
     vmap,
     while_loop,
 )
+from branded.core.batching.index import _diagonal
 from branded.explain import explain
-from branded.graph import tensor
-from branded.rules.index import _diagonal
+from branded.graph.uops import tensor
 from tests import realized
 
 TWO, FOUR = ("CPU:0", "CPU:1"), ("CPU:0", "CPU:1", "CPU:2", "CPU:3")
@@ -602,7 +602,7 @@ def test_an_uneven_brand_is_refused() -> None:
     assert str(error.value) == (
         "brand `i`: 3 examples cannot be divided evenly among 2 devices\n  try: 2 or 4 examples, or fewer devices"
     )
-    assert not branded.scope.open_brands()
+    assert not branded.graph.scope.open_brands()
 
 
 @pytest.mark.parametrize("axis", [0, 2])

@@ -10,21 +10,7 @@ import pytest
 from tinygrad import Context, Tensor
 
 import branded
-from branded import (
-    Brand,
-    all_gather,
-    brand,
-    cond,
-    fori_loop,
-    grad,
-    jit,
-    linalg,
-    scan,
-    shard,
-    tree,
-    vmap,
-    while_loop,
-)
+from branded import Brand, all_gather, brand, cond, fori_loop, grad, jit, linalg, scan, shard, tree, vmap, while_loop
 from tests import realized
 
 TWO, THIRD = ("CPU:0", "CPU:1"), ("CPU:2",)

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import GroupOp, UOp
 
 from branded import Brand, Vec, brand, brands, dispatch, errors, lift, tree, unvec, vec_type, vmap
 from branded.dispatch import LEAVES, TABLE, resolve, rule
-from branded.rows import is_touched
+from branded.graph.rows import is_touched
 
 
 def tensor(*shape: int) -> Tensor:
@@ -266,7 +266,7 @@ def test_a_kernel_by_hand_that_is_put_into_the_graph_is_refused() -> None:
 
 
 def test_a_large_int_is_described_by_its_digits() -> None:
-    assert tree.shown(10**3000) == "an int of about 2999 digits"
+    assert tree.short_repr(10**3000) == "an int of about 2999 digits"
 
 
 def test_it_stays_a_page() -> None:

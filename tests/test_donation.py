@@ -10,8 +10,8 @@ import pytest
 from tinygrad import Tensor
 
 from branded import grad, jit, vmap
+from branded.compile.linear_program import address_of
 from branded.errors import EscapeError, OptionError
-from branded.runner.linear import address_of
 
 
 def floats(*values: float) -> Tensor:

@@ -19,11 +19,11 @@ from tinygrad.device import Buffer
 from tinygrad.uop.ops import PatternMatcher, UOp
 
 from bench.beside import compiler
-from branded.patches import tg
+from branded.tinygrad_compat import private_api
 from tests import door
 
 ROOT = Path(__file__).parent.parent
-DOOR = "branded/patches/tg.py"
+DOOR = "branded/tinygrad_compat/private_api.py"
 
 ALL = frozenset({"*"})
 PUBLIC = {
@@ -114,6 +114,10 @@ def is_asked(node: ast.AST) -> ast.expr | None:
     return None
 
 
+COMPAT = ("branded/tinygrad_compat/", "branded/hooks/")
+"""The folders that replace names of tinygrad."""
+
+
 def breaches(sources: dict[str, str]) -> list[str]:
     """Where sources go to tinygrad by another way than its public names and the door."""
     files = {file: [*ast.walk(ast.parse(text))] for file, text in sources.items()}
@@ -121,7 +125,10 @@ def breaches(sources: dict[str, str]) -> list[str]:
     return [
         f"{file}:{what}"
         for file, nodes in files.items()
-        for what in (*_imports(nodes), *_uses(nodes, private, "/patches/" in file))
+        for what in (
+            *_imports(nodes),
+            *_uses(nodes, private, file.startswith(("branded/tinygrad_compat/", "branded/hooks/"))),
+        )
     ]
 
 
@@ -137,18 +144,22 @@ def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 for a in names:
                     if (allowed is not ALL and a.name not in allowed) or a.name.startswith("_"):
                         yield f"{node.lineno}: from {module} import {a.name}"
-            case ast.ImportFrom(module="branded.patches.tg", names=names):
+            case ast.ImportFrom(module="branded.tinygrad_compat.private_api", names=names):
                 for a in names:
                     if not at_the_door(a.name):
                         yield f"{node.lineno}: {a.name} is not in {DOOR}"
 
 
 def at_the_door(name: str) -> bool:
-    return name in tg.TAKEN or name in tg.MODULES or (name in vars(tg) and not name.startswith("_"))
+    return (
+        name in private_api.TAKEN
+        or name in private_api.MODULES
+        or (name in vars(private_api) and not name.startswith("_"))
+    )
 
 
-def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_patches: bool) -> Iterator[str]:
-    replaced = {name.partition(".")[2] for name in tg.REPLACED}
+def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_compat: bool) -> Iterator[str]:
+    replaced = {name.partition(".")[2] for name in private_api.REPLACED}
     texts = docstrings(nodes)
     whole = nodes[0]
     assert isinstance(whole, ast.Module)
@@ -157,20 +168,22 @@ def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_patches: bool) -
     for node in nodes:
         if isinstance(node, ast.Attribute):
             match chain(node):
-                case ["tg", name] if not at_the_door(name):
-                    yield f"{node.lineno}: tg.{name} is not in {DOOR}"
-                case ["tg", module, name] if module in tg.MODULES and f"{module}.{name}" not in tg.REPLACED:
-                    yield f"{node.lineno}: tg.{module}.{name} is not in {DOOR}"
+                case ["private_api", name] if not at_the_door(name):
+                    yield f"{node.lineno}: private_api.{name} is not in {DOOR}"
+                case ["private_api", module, name] if (
+                    module in private_api.MODULES and f"{module}.{name}" not in private_api.REPLACED
+                ):
+                    yield f"{node.lineno}: private_api.{module}.{name} is not in {DOOR}"
                 case ["tinygrad", module] if isinstance(getattr(tinygrad, module, None), ModuleType) and module != "nn":
                     yield f"{node.lineno}: tinygrad.{module}"
-                case ["tg", *_]:
+                case ["private_api", *_]:
                     pass
                 case ["self" | "cls", _]:
                     pass
                 case _ if node.attr in private:
                     yield f"{node.lineno}: .{node.attr}"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in texts:
-            if node.value in private and not (in_patches and node.value in replaced):
+            if node.value in private and not (in_compat and node.value in replaced):
                 yield f"{node.lineno}: {node.value!r}"
             if re.fullmatch(r"tinygrad(\.\w+)+", node.value) and node.value not in PUBLIC:
                 yield f"{node.lineno}: {node.value!r}"
@@ -199,9 +212,15 @@ def test_nothing_goes_by_another_way() -> None:
         ("from tinygrad.tensor import all_tensors", "from tinygrad.tensor import all_tensors"),
         ("from tinygrad.nn import _x", "from tinygrad.nn import _x"),
         ("def f():\n    from tinygrad.dtype import truncate", "from tinygrad.dtype import truncate"),
-        ("from branded.patches.tg import nothing", "nothing is not in branded/patches/tg.py"),
-        ("tg.nothing()", "tg.nothing is not in branded/patches/tg.py"),
-        ("tg.codegen.nothing = 1", "tg.codegen.nothing is not in branded/patches/tg.py"),
+        (
+            "from branded.tinygrad_compat.private_api import nothing",
+            "nothing is not in branded/tinygrad_compat/private_api.py",
+        ),
+        ("private_api.nothing()", "private_api.nothing is not in branded/tinygrad_compat/private_api.py"),
+        (
+            "private_api.codegen.nothing = 1",
+            "private_api.codegen.nothing is not in branded/tinygrad_compat/private_api.py",
+        ),
         ("tinygrad.engine.realize.capturing", "tinygrad.engine"),
         ("f(x)._shape", "._shape"),
         ("x.uop._rop(1)", "._rop"),
@@ -221,12 +240,12 @@ def test_what_is_allowed_is_not_found() -> None:
     text = """
 from tinygrad import Tensor, nn
 from tinygrad.uop.ops import Ops, UOp
-from branded.patches.tg import all_tensors
+from branded.tinygrad_compat.private_api import all_tensors
 KEY = "_branded_key"
 def f(self, u):
     '_shape is a name of tinygrad.tensor'
-    u.__dict__[KEY] = tg.codegen.pm_number_params
-    return self._shape, tg.run_linear, tg.known_shape(u)
+    u.__dict__[KEY] = private_api.codegen.pm_number_params
+    return self._shape, private_api.run_linear, private_api.known_shape(u)
 """
     assert breaches({"branded/x.py": text}) == []
 
@@ -241,19 +260,22 @@ def test_a_key_of_ours_is_written_once() -> None:
 
 def test_the_door_has_no_name_for_nothing() -> None:
     words = {word for text in package().values() for word in re.findall(r"\w+", text)}
-    assert [name for name in tg.TAKEN if name not in words] == []
-    assert [name for name in tg.REPLACED if name.partition(".")[2] not in words] == []
-    assert {name.partition(".")[0] for name in tg.REPLACED} == tg.MODULES.keys()
+    assert [name for name in private_api.TAKEN if name not in words] == []
+    assert [name for name in private_api.REPLACED if name.partition(".")[2] not in words] == []
+    assert {name.partition(".")[0] for name in private_api.REPLACED} == private_api.MODULES.keys()
 
 
 def test_each_name_is_there_and_does_what_we_rely_on(tmp_path: Path) -> None:
     """In a tinygrad that nobody has mended."""
-    assert door.CHECKS.keys() - {"functions"} == tg.TAKEN.keys() and door.FORMS.keys() == tg.REPLACED.keys()
+    assert (
+        door.CHECKS.keys() - {"functions"} == private_api.TAKEN.keys()
+        and door.FORMS.keys() == private_api.REPLACED.keys()
+    )
     words, env = [sys.executable, "-m", "tests.door"], {**os.environ, **compiler(tmp_path)}
     run = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
     assert (run.stdout, run.returncode) == ("", 0), run.stderr
 
 
 def test_a_name_that_is_nowhere_is_no_attribute() -> None:
-    assert not hasattr(tg, "nothing") and tg.codegen is tg.codegen
-    assert tg.all_tensors is tg.tensor.all_tensors
+    assert not hasattr(private_api, "nothing") and private_api.codegen is private_api.codegen
+    assert private_api.all_tensors is private_api.tensor.all_tensors

@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, Variable, nn
 
-from branded import Brand, BrandedError, brand, errors, jit, lift, random, source, unvec, vec_type, vmap
-from branded.mypy import collectives as typed
-from branded.mypy import reading
-from branded.mypy.rows import VEC
-from branded.patches import advice, reads
-from branded.transforms import named
+from branded import Brand, BrandedError, brand, errors, jit, lift, random, unvec, vec_type, vmap
+from branded.collectives import named_axes
+from branded.errors import source
+from branded.hooks import reads
+from branded.hooks.error_translation import suggestions
+from branded.mypy.analysis import reads as reading
+from branded.mypy.rows.algebra import VEC
+from branded.mypy.transforms import collectives as typed
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
 Y = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4)).realize()
@@ -68,7 +70,7 @@ READS = {
 def test_the_plugin_knows_what_reads_a_value_and_what_is_a_collective() -> None:
     """It imports nothing of the package, so it has the names once more."""
     assert tuple(f"{VEC}.{name}" for name in reads.READS) == reading.READS
-    assert {name.rpartition(".")[2] for name in typed.COLLECTIVES} == set(named.COLLECTIVES)
+    assert {name.rpartition(".")[2] for name in typed.COLLECTIVES} == set(named_axes.COLLECTIVES)
 
 
 @pytest.mark.parametrize("name", READS)
@@ -1000,7 +1002,7 @@ def test_what_starts_a_module_is_not_the_users() -> None:
 
 def test_what_is_asked_by_bool_is_said_without_it() -> None:
     asked = ast.parse("not bool(x)", mode="eval").body
-    assert advice._condition(asked) == "(x).logical_not()"
+    assert suggestions._condition(asked) == "(x).logical_not()"
 
 
 OF_PYTHON = {

@@ -22,8 +22,9 @@ import pytest
 from mypy import build
 from tinygrad import Context, Tensor, dtypes, nn
 
-from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, source, tree, vmap
+from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
 from branded import random as keys
+from branded.errors import source
 from branded.explain import Growth, explain, html, static
 from branded.explain.kernels import kernels
 from branded.explain.provenance import sources

@@ -10,12 +10,14 @@ import pytest
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 
-from branded import cpu, grad, vmap
-from branded.patches import tg
+from branded import grad, vmap
+from branded.backends import cpu
+from branded.tinygrad_compat import private_api
 from tests.test_sines import BITS, source, ulps
 
 pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+    reason="kernels of clang",
 )
 
 rng = np.random.default_rng(0)

@@ -19,7 +19,7 @@ from bench.trace import nested
 from bench.workloads import WORKLOADS, Workload, attention, deep, gradients, network, pairwise, triple
 from branded import vmap
 from branded.dispatch import Pass
-from branded.scope import brand_of
+from branded.graph.scope import brand_of
 
 workloads = pytest.mark.parametrize("w", WORKLOADS, ids=lambda w: w.name)
 

@@ -28,7 +28,7 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.loops.safe import safe
+from branded.core.tracing.predication import predicate
 
 F = Callable[[Tensor], Tensor]
 
@@ -148,4 +148,4 @@ def test_what_calls_nothing_and_divides_by_nothing_stays_as_it_is() -> None:
     ]
     for f in plain:
         y = f(x).uop
-        assert safe([y], flag)[0] is y
+        assert predicate([y], flag)[0] is y

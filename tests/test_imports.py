@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -105,10 +109,33 @@ def test_no_circle() -> None:
     assert not (found := circles(edges)), "these imports go round:\n" + "\n\n".join(way_round(edges, c) for c in found)
 
 
-def test_the_top_level_does_not_grow() -> None:
-    """What is of one purpose with others is in their folder: a reader sees the core as a list of files."""
-    modules = {path.stem for path in (ROOT / "branded").glob("*.py")} - {"__init__", "__main__"}
-    assert len(modules) <= 16, sorted(modules)
+def test_imports_between_folders_go_down() -> None:
+    """The layers are in `pyproject.toml`; import-linter also sees late imports and imports for types."""
+    done = subprocess.run(["lint-imports"], cwd=ROOT, capture_output=True, text=True, env=WITH_SCRIPTS)
+    assert done.returncode == 0, done.stdout
+
+
+WITH_SCRIPTS = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def folders() -> list[Path]:
+    return [p.parent for p in sorted((ROOT / "branded").rglob("__init__.py"))]
+
+
+def test_the_folders_are_the_map() -> None:
+    """A reader sees the system in one list, and finds a file in it: neither the top level nor a folder grows."""
+    top = [p for p in (ROOT / "branded").iterdir() if p.suffix == ".py" or any(p.glob("*.py"))]
+    assert len(top) <= 30, sorted(p.name for p in top)
+    fullest = {str(f.relative_to(ROOT)): len([*f.glob("*.py")]) for f in folders() if "learn" not in f.parts}
+    assert {folder: n for folder, n in fullest.items() if n > 18} == {}
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_a_folder_says_in_one_short_sentence_what_it_holds(folder: Path) -> None:
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    assert text
+    sentence = re.split(r"\.(?:\s|$)", text, maxsplit=1)[0]
+    assert len(sentence.split()) <= 12, sentence
 
 
 def test_a_name_of_a_class_says_one_thing() -> None:
@@ -169,7 +196,7 @@ del gc.callbacks[:]
 assert "numpy" not in sys.modules
 from tinygrad import Tensor
 assert branded.vmap(lambda x: x + 1)(Tensor([1, 2])).numpy().tolist() == [2, 3]
-assert "numpy" in sys.modules and branded.patches.arrays.np.ndarray is sys.modules["numpy"].ndarray
+assert "numpy" in sys.modules and branded.tinygrad_compat.lazy_numpy.np.ndarray is sys.modules["numpy"].ndarray
 """
 
 

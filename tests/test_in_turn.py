@@ -32,8 +32,8 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.loops.primitive import Loop
-from branded.primitive import primitive_of
+from branded.control_flow.primitive import Loop
+from branded.graph.primitive import primitive_of
 from tests import realized
 
 

@@ -17,9 +17,10 @@ from tinygrad.helpers import GlobalCounters
 from tinygrad.uop.ops import KernelInfo, UOp
 
 from branded import BrandedError, brand, grad, vmap
-from branded.patches import tg, unfinished
-from branded.patches.options import Afterwards
-from branded.scope import Blocks, open_brands, undone
+from branded.graph.scope import Blocks, open_brands, undone
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
+from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
 
 
@@ -85,7 +86,7 @@ def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
         Held.value = 2
         sys.setprofile(lambda frame, event, arg: called.append(f"{event} {frame.f_code.co_qualname}"))
     sys.setprofile(None)
-    finalizers = ("call suppress_finalizing", "call _forgotten.<locals>.__del__")
+    finalizers = ("call suppress_finalizing", "call _tensor_deleter.<locals>.__del__")
     assert not [x for x in called if x.startswith("call") and not x.startswith(finalizers)]
     assert open_brands() == () and scopes.get() == () and Held.value == 1
 
@@ -157,7 +158,7 @@ def test_what_was_written_is_not_written_twice(
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as raised:
         failing(patched, after=True)
         x.realize()
-    assert raised.value.__notes__ == [unfinished.NOTE]
+    assert raised.value.__notes__ == [rollback_failed_realize.NOTE]
     assert x.tolist()[0] in ((1, 2, 4) if write == "two" else (1, 2))
 
 
@@ -169,7 +170,7 @@ def test_a_first_write_is_done_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         failing(patched, after=True)
         x.realize()
     assert not getattr(raised.value, "__notes__", ()) and x.tolist() == [2, 4, 6]
-    assert unfinished._run.get() is None
+    assert rollback_failed_realize._run.get() is None
 
 
 def test_a_kernel_written_by_hand_beside_what_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +208,7 @@ def test_what_does_not_compile_is_computed_when_it_does(monkeypatch: pytest.Monk
 
 def test_a_method_that_was_interrupted_runs_no_more() -> None:
     """The interrupt came before the block that takes the note back."""
-    note, x = tg.tensor._METADATA, Tensor([1.0, 2.0, 3.0])
+    note, x = private_api.tensor._METADATA, Tensor([1.0, 2.0, 3.0])
     for mistake in (
         lambda: vmap(lambda a: a + Tensor.ones(2) + Tensor.ones(3))(x),
         lambda: grad(lambda a: a @ a.T[:2])(x),
@@ -222,7 +223,7 @@ def test_a_method_that_was_interrupted_runs_no_more() -> None:
         assert note.get().name == "inner"
         return out
 
-    assert tg.tensor._metadata_wrapper(inner)(x).tolist() == [2, 4, 6]
+    assert private_api.tensor._metadata_wrapper(inner)(x).tolist() == [2, 4, 6]
 
 
 WITHOUT = """
@@ -255,7 +256,7 @@ print(any("usage of device CPU disallowed" in x for x in found))
 
 
 def test_tinygrad_alone_still_needs_what_we_mend() -> None:
-    """When it does not, `branded.patches.unfinished` or `branded.patches.options` has served."""
+    """Once it does not, `rollback_failed_realize` or `interrupt_safe_context` of our fixes can go."""
     env = {**os.environ, "BRANDED_PATCHES": "-unfinished,-options"}
     out = subprocess.run([sys.executable, "-c", WITHOUT], env=env, capture_output=True, text=True, check=True)
     assert out.stdout.splitlines() == ["False", "True", "True"]

@@ -87,8 +87,8 @@ def one_by_one(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, **opt
     """vmap as the loop that it stands for."""
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        axes = in_axes if isinstance(in_axes, tuple | list) else tree.spread(in_axes, args, "", "")
-        axes = [a for ax, x in zip(axes, args, strict=True) for a in tree.spread(ax, x, "", "")]
+        axes = in_axes if isinstance(in_axes, tuple | list) else tree.broadcast_prefix(in_axes, args, "", "")
+        axes = [a for ax, x in zip(axes, args, strict=True) for a in tree.broadcast_prefix(ax, x, "", "")]
         axes += [0] * len(tree.leaves(list(kwargs.values())))
         leaves = tree.leaves([args, kwargs])
         size = next((x.shape[a] for x, a in zip(leaves, axes, strict=True) if a is not None), options.get("axis_size"))
@@ -97,7 +97,7 @@ def one_by_one(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, **opt
             own = [x if a is None else pick(x, a, i) for x, a in zip(leaves, axes, strict=True)]
             new_args, new_kwargs = tree.rebuild([args, kwargs], iter(own))
             results.append(f(*new_args, **new_kwargs))
-        outs = tree.spread(out_axes, results[0], "", "")
+        outs = tree.broadcast_prefix(out_axes, results[0], "", "")
         columns = zip(*(tree.leaves(r) for r in results), strict=True)
         stacked = [ys[0] if a is None else Tensor.stack(*ys, dim=a) for ys, a in zip(columns, outs, strict=True)]
         return tree.rebuild(results[0], iter(stacked))

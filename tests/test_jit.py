@@ -12,7 +12,8 @@ import pytest
 from tinygrad import Tensor, TinyJit, dtypes, nn
 from tinygrad.dtype import DType
 
-from branded import grad, jit, register_pytree_node, scan, tree, vmap
+from branded import grad, jit, register_pytree_node, scan, vmap
+from branded.core.validation.arguments import static_arguments
 from branded.errors import BrandedError, OptionError
 
 
@@ -207,13 +208,13 @@ def test_mistakes(name: str) -> None:
 
 
 def test_positions_of_a_function_that_does_not_say_its_parameters_are_not_checked() -> None:
-    assert tree.static(max, (0, 3), 1, "jit") == ({0}, set())
+    assert static_arguments(max, (0, 3), 1, "jit") == ({0}, set())
     with pytest.raises(OptionError, match="static_argnums=3 for a function of 1 argument"):
-        tree.static(lambda x: x, (3,), 1, "jit")
+        static_arguments(lambda x: x, (3,), 1, "jit")
 
 
 def test_the_programs_that_were_not_used_for_longest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("branded.transforms.jit.PROGRAMS", 2)
+    monkeypatch.setattr("branded.compile.jit.PROGRAMS", 2)
     f = jit(lambda x: x * 2)
     for n, traces in ((1, 1), (2, 2), (1, 2), (3, 3), (1, 3), (2, 4), (1, 4), (3, 5)):
         assert f(Tensor.ones(n)).tolist() == [2.0] * n

@@ -14,12 +14,13 @@ import pytest
 from tinygrad import Context
 from tinygrad.uop.ops import UOp
 
-from branded.patches import programs, tg
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import program_cache
 from tests.forked import server
 
 PROGRAM = """
 import branded
-from branded.patches import tg
+from branded.tinygrad_compat import private_api as tg
 from tinygrad import Context, Tensor
 
 made, original = [], tg.codegen.do_to_program
@@ -85,10 +86,11 @@ def test_what_is_not_whole_is_made_anew(tmp_path: Path, run: Callable[..., str])
 def test_the_oldest_are_forgotten(tmp_path: Path) -> None:
     cache = tmp_path / "cache.db"
     script = """
-from branded.patches import programs, tg
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import program_cache as programs
 programs.MOST = 3
 for i in range(10):
-    tg.helpers.diskcache_put(programs.TABLE, str(i), i)
+    private_api.helpers.diskcache_put(programs.TABLE, str(i), i)
 programs._forget_the_oldest()
 """
     env = {**os.environ, "CACHEDB": str(cache)}
@@ -101,16 +103,16 @@ programs._forget_the_oldest()
 def test_where_somebody_wants_to_see_how_kernels_are_made_they_are_made() -> None:
     for debug, kept in ((2, True), (3, False)):
         with Context(DEBUG=debug, CACHELEVEL=2):
-            assert programs.is_kept() is kept
+            assert program_cache.is_kept() is kept
 
 
 def test_a_program_is_written_once_and_another_one_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """tinygrad puts it in where it is made, and where it is used; tuning puts in the one that was fastest."""
     written: list[UOp] = []
-    monkeypatch.setattr(tg.helpers, "diskcache_put", lambda table, key, program: written.append(program))
-    monkeypatch.setattr(programs, "found", lambda table, key: None)
+    monkeypatch.setattr(private_api.helpers, "diskcache_put", lambda table, key, program: written.append(program))
+    monkeypatch.setattr(program_cache, "load_graph", lambda table, key: None)
     first, other = UOp.const(1), UOp.const(2)
-    kept = programs.Programs()
+    kept = program_cache.Programs()
     with Context(CACHELEVEL=1):
         kept["kernel"] = first
         kept["kernel"] = first

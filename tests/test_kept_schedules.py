@@ -14,7 +14,8 @@ import pytest
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.patches import schedules, tg
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import schedule_cache
 from tests.forked import server
 
 BEFORE = """
@@ -64,7 +65,7 @@ def test_another_process_does_not_schedule_again(tmp_path: Path, run: Callable[.
     cache = tmp_path / "cache.db"
     assert run(cache) == "[8.5, 8.5] 1"
     assert anew(cache) == run(cache) == "[8.5, 8.5] 0"
-    assert run(cache, OF=str(schedules.LEAST)) == "[8.5, 8.5] 0", "nor those of a few operations"
+    assert run(cache, OF=str(schedule_cache.LEAST)) == "[8.5, 8.5] 0", "nor those of a few operations"
     assert run(cache, by=2) == "[10.0, 10.0] 0", "the numbers of its buffers are not the graph's"
     assert run(cache, shift=1) == "[10.5, 10.5] 1", "those in the graph are"
     assert run(cache, SPLIT_REDUCEOP="0") == "[8.5, 8.5] 1", "and so are tinygrad's options"
@@ -77,7 +78,7 @@ def test_another_process_does_not_schedule_again(tmp_path: Path, run: Callable[.
 
 @pytest.mark.parametrize("arg", [3, -0.0, "name", (Ops.ADD, (1,)), dtypes.float, None])
 def test_what_a_key_says_all_of(arg: object) -> None:
-    assert schedules.is_plain(arg)
+    assert schedule_cache.is_plain(arg)
 
 
 class Name(str):
@@ -85,7 +86,7 @@ class Name(str):
 
 
 @pytest.mark.parametrize(
-    "arg", [print, object(), (1, lambda: 0), Tensor, tg.CallInfo(aux=(1,)), UOp.const(1), Name("scan")]
+    "arg", [print, object(), (1, lambda: 0), Tensor, private_api.CallInfo(aux=(1,)), UOp.const(1), Name("scan")]
 )
 def test_what_it_does_not(arg: object) -> None:
-    assert not schedules.is_plain(arg)
+    assert not schedule_cache.is_plain(arg)

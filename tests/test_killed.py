@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 import pytest
 
-from branded.patches import zig
+from branded.tinygrad_compat import zig_clang
 from tests.forked import Server, server
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +36,7 @@ print(a.tolist(), b.tolist())
 """A loop: its step, the C that runs it, and what is before and after it are compiled, ten kernels in all."""
 KILLED_AT = """
 import os, signal
-from branded.patches import clang
+from branded.tinygrad_compat.speed import clang_batches as clang
 compiles, run = iter(range({at})), clang.Clang.compile
 def compile(self, source):
     if next(compiles, None) is None:
@@ -134,12 +134,13 @@ def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path,
 
     So few kernels are made without such a process; here it pays for one.
     """
-    compiler, real = tmp_path / "cc", shlex.join(zig.command())
+    compiler, real = tmp_path / "cc", shlex.join(zig_clang.command())
     once = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null'
     kill = f'{once} && kill -9 $PARENT && echo $PPID > "{tmp_path}/pid"'
     compiler.write_text(f'#!/bin/sh\n{kill}\nexec {real} "$@"\n')
     compiler.chmod(0o755)
-    first = "import os; os.environ['PARENT'] = str(os.getpid())\nfrom branded.patches import beside; beside.MANY = 0\n"
+    module = "branded.tinygrad_compat.speed.threaded_compile"
+    first = f"import os; os.environ['PARENT'] = str(os.getpid())\nimport {module} as t; t.MANY = 0\n"
     env = {"PARALLEL": "2", "CC": str(compiler)}
     assert ended(tmp_path / "cache", first + PROGRAM, **env)[0] == -signal.SIGKILL
     pid = int((tmp_path / "pid").read_text())

@@ -12,12 +12,12 @@ import pytest
 from tinygrad import Context, Tensor, dtypes
 
 from branded import jit, linalg, scan, vmap
-from branded.cpu import batches
-from branded.cpu import lapack as drivers
+from branded.backends.cpu.linalg import batches
+from branded.backends.cpu.linalg import lapack as drivers
+from branded.backends.cpu.runtime import cores, host_calls, native
+from branded.backends.cpu.runtime.host_calls import ArrayType
 from branded.errors import OutOfMemoryError
 from branded.linalg import lapack
-from branded.runner import cores, host, native
-from branded.runner.host import ArrayType
 
 Arrays = list[np.ndarray[Any, Any]]
 R = np.random.default_rng(0)
@@ -137,10 +137,10 @@ FORMS: list[tuple[str, Callable[..., Tensor]]] = [
 
 @pytest.fixture
 def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: host.HostName, memory: Any) -> None:
+    def fails(self: host_calls.HostName, memory: Any) -> None:
         raise AssertionError(f"{self} ran in Python")
 
-    monkeypatch.setattr(host.HostName, "run", fails)
+    monkeypatch.setattr(host_calls.HostName, "run", fails)
 
 
 @pytest.mark.usefixtures("no_python")

@@ -17,10 +17,10 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import UOp
 
 from branded import cond, fori_loop, grad, linalg, make_expr, memory, scan, vmap, while_loop
-from branded.cpu import kept
-from branded.loops import compiled as replay
-from branded.loops import scheduled
-from branded.loops.primitive import Loop
+from branded.backends.cpu.renderer import bufferize_policy
+from branded.compile import loop_executor as replay
+from branded.compile import loop_scheduling
+from branded.control_flow.primitive import Loop
 from tests import leaks
 from tests.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
 
@@ -48,7 +48,7 @@ def test_tensors_of_rings_leave_nothing() -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """tinygrad keeps the schedules of few loops."""
-    monkeypatch.setattr(scheduled._Schedules, "KEPT", 4)
+    monkeypatch.setattr(loop_scheduling._Schedules, "KEPT", 4)
     for i in range(2):  # those that it keeps now go
         scan(lambda c, x: (c + x[: i + 1].sum(), None), X[0], ROWS)[0].realize()
 
@@ -219,7 +219,7 @@ def test_what_a_step_may_keep_beside_is_measured_by_an_entry() -> None:
     xs = Tensor.ones(1 << 20, 64).contiguous()
     at = UOp.variable("at", 0, (1 << 20) - 1)
     index = xs.uop.index(at * 64)
-    assert kept.parts(index) == 1 << 20 and kept.parts(xs.uop.index(UOp.const(3))) == 1
+    assert bufferize_policy.parts(index) == 1 << 20 and bufferize_policy.parts(xs.uop.index(UOp.const(3))) == 1
 
 
 # ---- numbers of a body that are not a part of its compiled step ----

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
 
-from branded import cpu, errors, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
+from branded import errors, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
+from branded.backends import cpu
 from branded.callbacks.host import Host
 from branded.linalg import lapack, primitive
-from branded.patches import tg
+from branded.tinygrad_compat import private_api
 from tests.by_numpy import looped, read
 from tests.linalg_cases import CASES, Array, Case, some
 
@@ -347,7 +348,9 @@ def test_derivatives_of_pinv_and_lstsq_make_no_square_of_the_longer_side(shape: 
     for f in (lambda a: (linalg.pinv(a) * w).sum(), lambda a: linalg.lstsq(a, b).x.square().sum()):
         first, second = grad(f)(a), jvp(grad(f), (a,), (a + 1,))[1]
         for y in (first, second, jvp(f, (a,), (a,))[1]):
-            assert max(math.prod(s) for u in y.uop.toposort() if (s := tg.known_shape(u)) is not None) <= 16 * 500
+            assert (
+                max(math.prod(s) for u in y.uop.toposort() if (s := private_api.known_shape(u)) is not None) <= 16 * 500
+            )
 
 
 def test_lstsq_takes_what_rcond_says() -> None:

@@ -18,10 +18,11 @@ from tinygrad import Tensor, dtypes
 from tinygrad.tensor import _METADATA
 
 import branded
-from branded import cli, random, recording, vmap
-from branded.derivatives.levels import is_differentiating
+from branded import cli, random, vmap
+from branded.core.tracing import recording
+from branded.core.tracing.state import is_differentiating
 from branded.errors import BrandedError, SizeError
-from branded.scope import open_brands
+from branded.graph.scope import open_brands
 from tests.malformed import (
     Command,
     Row,

@@ -13,7 +13,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop import upat
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat, upat_interpret
 
-from branded.patches import matching
+from branded.tinygrad_compat.speed import pattern_compiler
 from tests.met import met
 
 Found = list[dict[str, UOp]]
@@ -41,8 +41,8 @@ def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "
 def _same(p: UPat, us: Iterable[UOp]) -> int:
     """How often the pattern matches, both ways."""
     some = [u for u in us if p.op is None or u.op in p.op]
-    body, values = matching.written(p, False)
-    ours = _matches(matching.function(body), values, some)
+    body, values = pattern_compiler.match_body(p, False)
+    ours = _matches(pattern_compiler.function(body), values, some)
     by_tinygrad = upat._get_code(p, False)
     theirs = [p.match(u, {}) for u in some] if by_tinygrad is None else _matches(*by_tinygrad, some, "_fxn")
     assert [list(map(_ids, found)) for found in ours] == [list(map(_ids, found)) for found in theirs], p
@@ -64,8 +64,8 @@ def test_all_patterns_match_as_they_do_in_tinygrad(monkeypatch: pytest.MonkeyPat
     written = []
     for p in patterns:
         try:
-            matching.written(p, False)
-        except matching._TooLong:
+            pattern_compiler.match_body(p, False)
+        except pattern_compiler._TooLong:
             continue
         written.append(p)
     assert len(written) > 0.98 * len(patterns) > 500
@@ -97,23 +97,23 @@ def test_choices_are_tried_in_order(p: UPat, times: int) -> None:
 
 def test_what_cannot_be_written_down_is_interpreted() -> None:
     def fails(p: UPat) -> Callable[[UOp, Any], Any]:
-        with pytest.raises(matching._TooLong):
-            matching.written(p, False)
+        with pytest.raises(pattern_compiler._TooLong):
+            pattern_compiler.match_body(p, False)
         made = upat.upat_compile(p, lambda a: a) or upat_interpret(p, lambda a: a)
         assert callable(made)
         return made
 
-    assert upat.upat_compile.__module__ == matching.__name__
+    assert upat.upat_compile.__module__ == pattern_compiler.__name__
     x = UOp.param(0, dtypes.float, (2,), "CPU")
     assert fails(UPat(Ops.ADD, src=UPat.var("a")))(x + x, None) is x
     many = UPat(Ops.ADD, src=[UPat(Ops.ADD, src=[A, UPat(Ops.ADD, src=[UPat.var(), UPat(Ops.MUL)])])] * 2)
-    assert matching.written(many, False)
+    assert pattern_compiler.match_body(many, False)
     p = UPat.any(*[UPat(Ops.ADD, src=[UPat(Ops.CONST), UPat.var("a")]) for _ in range(20)])
     fails(UPat(Ops.MUL, src=(p, p)))
 
 
 def _functions() -> dict[str, str]:
-    text = matching.FILE.read_text("utf-8")
+    text = pattern_compiler.FILE.read_text("utf-8")
     return dict(re.findall(r"^def (m\w+)\(uop, ctx\):\n(.*?)(?:\n\n|\n\Z)", text, re.M | re.S))
 
 
@@ -124,28 +124,28 @@ OF_OTHER_DEVICES = {"tinygrad.renderer.ptx", "tinygrad.runtime.support.usb"}
 def test_the_file_has_the_functions_of_tinygrads_patterns() -> None:
     """`python -m tests.patterns` writes it anew."""
     found = _functions()
-    assert len(found) > 400 and all(matching.name(body) == name for name, body in found.items())
+    assert len(found) > 400 and all(pattern_compiler.name(body) == name for name, body in found.items())
     for p, f in {rule: None for m in _of_tinygrad() for rule in m.patterns}:
         if not f.__module__.startswith("tinygrad") or f.__module__ in OF_OTHER_DEVICES:
             continue
         try:
-            body, _ = matching.written(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
-        except matching._TooLong:
+            body, _ = pattern_compiler.match_body(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
+        except pattern_compiler._TooLong:
             continue
-        assert matching.name(body) in found, p
+        assert pattern_compiler.name(body) in found, p
 
 
 def test_the_functions_of_the_file_are_those_of_their_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     name, body = max(_functions().items(), key=lambda item: len(item[1]))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    kept = getattr(matching.kept, "__wrapped__")  # noqa: B009
+    kept = getattr(pattern_compiler.load_code, "__wrapped__")  # noqa: B009
     assert kept() == {}  # to compile all of them in each process takes longer than those that it needs
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     there = kept()
     assert len(there) > 400 and list(tmp_path.rglob("patterns*.pyc"))
-    monkeypatch.setattr(matching, "kept", dict)
-    by_text = getattr(matching._compiled, "__wrapped__")(body)  # noqa: B009
+    monkeypatch.setattr(pattern_compiler, "load_code", dict)
+    by_text = getattr(pattern_compiler._compile_body, "__wrapped__")(body)  # noqa: B009
     assert there[name].co_code == by_text.co_code
-    monkeypatch.setattr(matching, "FILE", tmp_path / "patterns.py")
+    monkeypatch.setattr(pattern_compiler, "FILE", tmp_path / "patterns.py")
     assert kept() == {}

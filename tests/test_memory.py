@@ -17,9 +17,9 @@ from tinygrad import Tensor, dtypes
 
 from bench import scale
 from branded import ShapeDtypeStruct, errors, grad, io_callback, jit, linalg, memory, scan, vmap
-from branded.planning import report
-from branded.planning.footprint import footprint
-from branded.runner import order
+from branded.chunking.footprint import footprint
+from branded.compile import kernel_order
+from branded.tools import memory_report
 from tests.memory_cases import CASES
 
 ROOT = Path(__file__).parent.parent
@@ -175,9 +175,9 @@ def test_what_another_thread_writes_meanwhile_is_not_taken_back() -> None:
 def test_the_most_that_is_in_use_at_a_time() -> None:
     """A buffer is in use up to the last call that reads it."""
     a, b, c, x = (Tensor.empty(n).uop.base for n in (100, 10, 1, 2))
-    assert order._most([0, 1, 2], [([a, x], {a}), ([b, a], {b}), ([c, a, b], {c})]) == 4 * (100 + 10 + 1)
+    assert kernel_order._most([0, 1, 2], [([a, x], {a}), ([b, a], {b}), ([c, a, b], {c})]) == 4 * (100 + 10 + 1)
 
 
 def test_what_is_not_a_tensor_is_no_part_of_the_program() -> None:
     """It is what Python counts by."""
-    assert report._written(lambda x, n: sum((x for _ in range(n)), x), (Tensor.ones(2), 2), {}) is not None
+    assert memory_report._try_make_expr(lambda x, n: sum((x for _ in range(n)), x), (Tensor.ones(2), 2), {}) is not None

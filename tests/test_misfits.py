@@ -14,8 +14,8 @@ import pytest
 from tinygrad import Tensor, nn
 
 from branded import BrandedError, brand, cond, errors, fori_loop, grad, jacfwd, jit, make_expr, scan, vmap
-from branded.patches import methods
-from branded.patches.refused import Refused
+from branded.hooks.error_translation.failed_call import Refused
+from branded.tinygrad_compat import tensor_methods
 from tests.examples import of_ones
 
 pytestmark = pytest.mark.places
@@ -406,7 +406,7 @@ def test_in_every_body(where: str) -> None:
     ) as info:
         inside()[where]()
     assert info.value.__context__ is None or info.value.__suppress_context__, "nothing of tinygrad's is printed with it"
-    assert methods.running()() is None
+    assert tensor_methods.running()() is None
 
 
 def test_it_is_what_tinygrad_raises_too() -> None:
@@ -451,7 +451,7 @@ def test_for_what_is_tried_nothing_else_is_tried() -> None:
             vmap(lambda x: x + matrix)(Tensor.ones(2, 3, 4))
     finally:
         sys.setprofile(None)
-    assert calls.count(Refused.works.__code__) == 1 and methods.running()() is None
+    assert calls.count(Refused.works.__code__) == 1 and tensor_methods.running()() is None
 
 
 @pytest.mark.parametrize("transform", [grad, jit])

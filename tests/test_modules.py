@@ -16,7 +16,7 @@ from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function,
 from tinygrad.nn.state import get_state_dict
 
 from branded import BrandedError, errors, grad, jvp, random, vmap
-from branded.transforms.modules import functional_call, stack_module_state
+from branded.nn.modules import functional_call, stack_module_state
 from tests.by_numpy import read
 
 pytestmark = pytest.mark.by_numpy

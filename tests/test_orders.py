@@ -11,11 +11,11 @@ import pytest
 from tinygrad import Tensor, dtypes
 
 from branded import cond, functions, grad, hessian, jit, jvp, scan, vmap
+from branded.backends.cpu.runtime import native
 from branded.callbacks import gathering, running_maxima, running_products
-from branded.callbacks.host import Host, ShapeDtype, called
-from branded.graph import tensor
-from branded.patches import tg
-from branded.runner import native
+from branded.callbacks.host import Host, ShapeDtype, call_on_graphs
+from branded.graph.uops import tensor
+from branded.tinygrad_compat import private_api
 from tests.by_numpy import read
 from tests.fuzz import orders
 
@@ -71,8 +71,8 @@ def test_a_running_maximum_stays_at_nan() -> None:
 
 
 CALLS: dict[str, tuple[Host, Callable[..., Any], list[Any]]] = {
-    "cumprod": (running_products._PRODUCTS, running_products.producted, [(4, 9)]),
-    "recurrence": (running_products._RECURRENCE, running_products.recurred, [(4, 9), (1, 9)]),
+    "cumprod": (running_products._PRODUCTS, running_products.numpy_cumprod, [(4, 9)]),
+    "recurrence": (running_products._RECURRENCE, running_products.numpy_recurrence, [(4, 9), (1, 9)]),
     "cummax": (running_maxima._MAXIMA, running_maxima.maxima, [(4, 9)]),
     "cumargmax": (running_maxima._PLACES, running_maxima.places, [(4, 9)]),
 }
@@ -88,19 +88,19 @@ def test_c_does_what_numpy_does(name: str, dtype: Any) -> None:
     want = f(*given)
     kind = dtypes.int32 if name == "cumargmax" else Tensor(given[0]).dtype
     assert made.by_c is not None
-    (got,) = called(made, [ShapeDtype(want.shape, kind)], [Tensor(x).uop for x in given])
+    (got,) = call_on_graphs(made, [ShapeDtype(want.shape, kind)], [Tensor(x).uop for x in given])
     np.testing.assert_array_equal(tensor(got).numpy(), want)
 
 
 def test_gathers_and_scatters_by_places_that_may_be_out_of_range() -> None:
     x, at = some(2, 1, 4), np.array([[[0, 3, 3], [-1, 9, 2]]], np.int32)
-    want = gathering.gathered(x, at)
+    want = gathering.numpy_gather(x, at)
     np.testing.assert_array_equal(want, np.where((at >= 0) & (at < 4), np.take_along_axis(x, at.clip(0, 3), 2), 0))
     np.testing.assert_array_equal(tensor(gathering.gather(Tensor(x).uop, Tensor(at).uop)).numpy(), want)
-    put = gathering.scattered(want, at, 4)
+    put = gathering.numpy_scatter(want, at, 4)
     np.testing.assert_allclose(tensor(gathering.scatter(Tensor(want).uop, Tensor(at).uop, 4)).numpy(), put)
     ones = np.ones_like(want)
-    np.testing.assert_allclose((put * x).sum(), (want * gathering.gathered(x, at) * ones).sum(), rtol=1e-6)
+    np.testing.assert_allclose((put * x).sum(), (want * gathering.numpy_gather(x, at) * ones).sum(), rtol=1e-6)
 
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -119,7 +119,7 @@ def test_derivatives_make_no_square_of_the_axis(name: str) -> None:
     first = vmap(grad(lambda x: f(x).square().sum()))(x)
     second = vmap(lambda x: jvp(grad(lambda x: f(x).square().sum()), (x,), (x + 1,))[1])(x)
     for y in (first, second):
-        most = max(math.prod(s) for u in y.uop.toposort() if (s := tg.known_shape(u)) is not None)
+        most = max(math.prod(s) for u in y.uop.toposort() if (s := private_api.known_shape(u)) is not None)
         assert most <= (3 * 64 * 64 if name == "prod" else 3) * 2 * 320
 
 

@@ -13,18 +13,18 @@ import pytest
 from tinygrad import Tensor
 
 from bench.beside import compare
-from branded import BrandedError, errors, make_expr, patches, vmap
+from branded import BrandedError, errors, make_expr, tinygrad_compat, vmap
+from branded.ir.operators import function_of
 from branded.learn import picture
-from branded.program.operators import function_of
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patches, "version", lambda: "0.15.1")
+    monkeypatch.setattr(tinygrad_compat, "version", lambda: "0.15.1")
     with pytest.warns(RuntimeWarning) as said:
-        assert not patches.tried() and patches.chosen("1") == []
+        assert not tinygrad_compat.check_version() and tinygrad_compat.select_patches("1") == []
     (one,) = said
     assert str(one.message) == (
         "branded: tinygrad 0.15.1 is untried; the tests passed with 0.14.x, and what is mended there is left as it is "
@@ -34,13 +34,15 @@ def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPa
 
 def test_the_tinygrad_that_is_mended_is_the_one_that_is_required() -> None:
     (needed,) = [x for x in PROJECT["project"]["dependencies"] if x.startswith("tinygrad")]
-    assert needed == "tinygrad>=0.14.0,<0.15" and patches.TINYGRAD == "0.14." and patches.tried()
+    assert (
+        needed == "tinygrad>=0.14.0,<0.15" and tinygrad_compat.TINYGRAD == "0.14." and tinygrad_compat.check_version()
+    )
 
 
 def test_the_version_of_tinygrad_is_that_of_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert patches.version() == importlib.metadata.version("tinygrad")
+    assert tinygrad_compat.version() == importlib.metadata.version("tinygrad")
     monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))  # as where it is installed from a checkout
-    assert patches.version.__wrapped__() == importlib.metadata.version("tinygrad")
+    assert tinygrad_compat.version.__wrapped__() == importlib.metadata.version("tinygrad")
 
 
 HEAVY = ("tinygrad.renderer.nir", "tinygrad.runtime.ops_cpu", "importlib.metadata", "email", "csv", "ziglang", "rich")

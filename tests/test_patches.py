@@ -19,8 +19,10 @@ from tinygrad.renderer.cstyle import CStyleLanguage
 from tinygrad.uop.ops import Ops, UOp
 
 from bench import beside
-from branded import all_gather, patches, vmap
-from branded.patches import alike, cache, compiler, tg, workers
+from branded import all_gather, tinygrad_compat, vmap
+from branded.tinygrad_compat import c_compiler, private_api
+from branded.tinygrad_compat.fixes.runtime import disk_cache_errors
+from branded.tinygrad_compat.speed import compile_workers, share_compiled_kernels
 from tests import faults
 
 ROOT = Path(__file__).parents[1]
@@ -58,15 +60,20 @@ def test_loops_with_loads_under_a_condition_are_not_made_vectors() -> None:
 
 def test_which_devices_are_alike() -> None:
     Device["CPU"]  # it is there
-    assert alike._first("CPU:1") == alike._first(("CPU:2", "CPU:1")) == alike._first(("CPU", "CPU:1")) == "CPU"
-    assert alike._first("CPU") is None
-    assert alike._first(("CPU:1", "PYTHON")) is None  # another compiler
-    assert alike._first("CUDA:1") is None  # the first of which nobody has used
-    assert not tg.is_open("CUDA")
+    assert (
+        share_compiled_kernels._first("CPU:1")
+        == share_compiled_kernels._first(("CPU:2", "CPU:1"))
+        == share_compiled_kernels._first(("CPU", "CPU:1"))
+        == "CPU"
+    )
+    assert share_compiled_kernels._first("CPU") is None
+    assert share_compiled_kernels._first(("CPU:1", "PYTHON")) is None  # another compiler
+    assert share_compiled_kernels._first("CUDA:1") is None  # the first of which nobody has used
+    assert not private_api.is_open("CUDA")
     own = Device["CPU"].renderer
     old, plain = copy(own), CStyleLanguage(own.target)
     old.target = replace(own.target, arch="x86_64,x86-64")
-    assert [alike._is_same(own, other) for other in (copy(own), old, plain)] == [True, False, False]
+    assert [share_compiled_kernels._is_same(own, other) for other in (copy(own), old, plain)] == [True, False, False]
 
 
 def test_what_is_known_of_nan() -> None:
@@ -74,7 +81,7 @@ def test_what_is_known_of_nan() -> None:
     pairs = [(nan, nan), (nan, one), (one, nan), (one, one), (one, UOp.const(2.0))]
     bounds = [(u.vmin, u.vmax) for u in (a.ne(b) for a, b in pairs)]
     assert bounds == [(False, True), (False, True), (False, True), (False, False), (True, True)]
-    differ = tg.python_alu[Ops.CMPNE]
+    differ = private_api.python_alu[Ops.CMPNE]
     assert differ(Invalid, 1.0) and not differ(Invalid, Invalid) and differ(nan.arg, nan.arg)
 
 
@@ -95,9 +102,11 @@ def test_small_ints_go_round_with_any_operand() -> None:
 
 
 def test_patches_can_be_switched_off() -> None:
-    assert patches.chosen("1") == list(patches.PATCHES)
-    assert patches.chosen("0") == []
-    assert patches.chosen("-ranges, -whole") == [name for name in patches.PATCHES if name not in ("ranges", "whole")]
+    assert tinygrad_compat.select_patches("1") == list(tinygrad_compat.PATCHES)
+    assert tinygrad_compat.select_patches("0") == []
+    assert tinygrad_compat.select_patches("-ranges, -whole") == [
+        name for name in tinygrad_compat.PATCHES if name not in ("ranges", "whole")
+    ]
     program = "import branded, tests.faults; tests.faults.main(['ranges', 'whole'])"
     without = {
         "-ranges": "ranges wrong AssertionError\nwhole right\n",
@@ -109,20 +118,20 @@ def test_patches_can_be_switched_off() -> None:
 
 def test_the_page_has_every_fault() -> None:
     page = (ROOT / "docs" / "tinygrad.md").read_text()
-    names = {*patches.PATCHES, *(f.__name__ for f in (*faults.MENDED, *faults.OF_SOME_COMPILERS, *faults.OPEN))}
+    names = {*tinygrad_compat.PATCHES, *(f.__name__ for f in (*faults.MENDED, *faults.OF_SOME_COMPILERS, *faults.OPEN))}
     assert {name for name in names if f"| `{name}` |" not in page} == set()
 
 
 def test_the_processes_that_compile_have_what_they_need() -> None:
     run = started("-c", "import branded, tests.faults; tests.faults.main(['workers'])", BRANDED_PATCHES="-workers")
     assert run.communicate()[0] == "workers wrong AssertionError\n"
-    assert set(workers.COMPILING) < set(patches.PATCHES)
+    assert set(compile_workers.COMPILING) < set(tinygrad_compat.PATCHES)
 
 
 def test_a_tinygrad_that_was_not_tried_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patches, "TINYGRAD", "0.13.")
-    assert patches.chosen("1") == []
-    assert patches.version.cache_info().misses == 1  # it is looked for once, for all who ask
+    monkeypatch.setattr(tinygrad_compat, "TINYGRAD", "0.13.")
+    assert tinygrad_compat.select_patches("1") == []
+    assert tinygrad_compat.version.cache_info().misses == 1  # it is looked for once, for all who ask
 
 
 # ---- how they reach those who write mapped functions ----
@@ -172,12 +181,12 @@ def test_writes_that_were_right_stay_right() -> None:
 
 def test_a_compiler_that_was_chosen_and_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "nosuch-cc")
-    said = str(compiler._failed(FileNotFoundError(2, "No such file or directory")))
+    said = str(c_compiler._compiler_error(FileNotFoundError(2, "No such file or directory")))
     assert "the one that was chosen cannot be run\n  CC:   nosuch-cc" in said
 
 
 def test_a_cache_that_cannot_be_kept_is_said_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tg.CACHELEVEL, "value", tg.CACHELEVEL.value)
+    monkeypatch.setattr(private_api.CACHELEVEL, "value", private_api.CACHELEVEL.value)
     with pytest.warns(RuntimeWarning, match="cache: compiled kernels cannot be kept") as found:
-        cache._off(OSError("full"))
+        disk_cache_errors._off(OSError("full"))
     assert found[0].filename == __file__

@@ -7,9 +7,9 @@ import pytest
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.program.primitives import PRIMITIVES, Operand
-from branded.program.reader import read as read_program
-from branded.program.terms import Eqn, Program, Type, Var
+from branded.ir.primitives import PRIMITIVES, Operand
+from branded.ir.reader import read as read_program
+from branded.ir.terms import Eqn, Program, Type, Var
 from tests.by_numpy import read
 
 X = Tensor([[0.5, 2.0, 1.5], [3.0, 0.25, 1.0]])

@@ -16,9 +16,9 @@ from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.uop.ops import Ops
 
 from branded import grad, jit, scan, vmap, while_loop
-from branded.cpu import blas
-from branded.patches import tg
-from branded.runner import native
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.runtime import native
+from branded.tinygrad_compat import private_api
 from tests.examples import in_memory
 from tests.products_fuzz import Program, always, found
 
@@ -39,7 +39,7 @@ def done(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:
     """The products and the kernels that give a value, and the value."""
     linear, values = t.linear_with_vars()
     kernels = [call for call in linear.src if call.src[0].op is Ops.SINK]
-    tg.run_linear(linear, values)
+    private_api.run_linear(linear, values)
     return found(linear), kernels, t.numpy()
 
 

@@ -9,8 +9,8 @@ import pytest
 from tinygrad import Tensor
 
 from branded import cli, grad, jit, scan, vmap, while_loop
-from branded.profiling import Profile, Timed, profile
-from branded.runner import native
+from branded.backends.cpu.runtime import native
+from branded.tools.profile import Profile, Timed, profile
 
 
 def shape(found: Profile) -> list[tuple[str, int, int]]:

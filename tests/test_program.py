@@ -19,7 +19,7 @@ from tinygrad import Context, Tensor, Variable, dtypes
 
 from branded import brand, cond, fori_loop, grad, jit, make_expr, psum, scan, switch, tree, vec_type, vmap
 from branded.errors import BrandedError
-from branded.program import Expr, read
+from branded.ir import Expr, read
 from tests import by_numpy
 from tests.examples import in_memory
 from tests.golden import make, registry, with_branded

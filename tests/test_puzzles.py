@@ -34,7 +34,7 @@ from tests.warm import warm
 
 WRITES = [p for p in PUZZLES if isinstance(p, Write)]
 PREDICTS = [p for p in PUZZLES if isinstance(p, Predict)]
-ASK_MYPY = [p for p in PREDICTS if p.truth in (truth.refused_by_mypy, truth.revealed_by_mypy)]
+ASK_MYPY = [p for p in PREDICTS if p.truth in (truth.rejected_by_mypy, truth.revealed_by_mypy)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -251,7 +251,7 @@ def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]
     assert status == 0 and out.splitlines()[1] == "   1  What the function sees            solved"
     assert out.endswith("\ndetails: python -m branded puzzles check puzzles.py\n")
 
-    (folder / "mine.py").write_text(sheet.solved("mine.py"))
+    (folder / "mine.py").write_text(sheet.solved_sheet("mine.py"))
     status, out, _ = said(capsys, "check", "mine.py")
     assert status == 0 and out.endswith(f"\n{n} of {n} solved\n")
 
@@ -259,7 +259,7 @@ def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]
 def test_the_key_has_the_cases_of_a_puzzle() -> None:
     puzzle = find(4)
     assert isinstance(puzzle, Write)
-    cases, read = puzzle.cases(), key.read(key.written(puzzle))
+    cases, read = puzzle.cases(), key.cases_from_text(key.cases_to_text(puzzle))
     assert [c.wanted for c in read] == [c.wanted for c in cases]
     assert [outcome.Outcome(c.args) for c in read] == [outcome.Outcome(c.args) for c in cases]
 
@@ -419,4 +419,4 @@ def test_the_name_that_notebooks_import() -> None:
 
 
 def test_words_are_not_broken() -> None:
-    assert sheet.wrapped("one well-known `a b`", width=12) == "one\nwell-known\n`a b`"
+    assert sheet.wrap_text("one well-known `a b`", width=12) == "one\nwell-known\n`a b`"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
 
-import branded.random.choices
+import branded.random.selection
 from branded import BrandedError, errors, grad, jvp, random, vmap
-from branded.loops.api import scan
-from branded.random.erf import erfinv, next_above
+from branded.control_flow.loops import scan
+from branded.functions._erf import erfinv, next_above
 from tests.by_numpy import looped, read
 
 pytestmark = pytest.mark.by_numpy
@@ -307,8 +307,8 @@ def test_randomness_is_not_asked_for() -> None:
 def test_sorting_and_counting_give_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
     bits, x = Tensor([3, 2**32 - 1, 3, 1, 2], dtype=dtypes.uint32), Tensor([10, 11, 12, 13, 14])
     for counted in (65536, 0):
-        monkeypatch.setattr(branded.random.choices, "_COUNTED", counted)
-        assert branded.random.choices.by(bits, x).tolist() == [13, 14, 10, 12, 11]
+        monkeypatch.setattr(branded.random.selection, "_COUNTED", counted)
+        assert branded.random.selection.by(bits, x).tolist() == [13, 14, 10, 12, 11]
         assert random.permutation(KEY, 7).tolist() == JAX_EXACT["permutation"][1]
 
 

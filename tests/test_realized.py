@@ -17,7 +17,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops
 
 from branded import ShapeDtypeStruct, pure_callback, scan, vmap
-from branded.patches import tg
+from branded.tinygrad_compat import private_api
 from tests import by_numpy, documents, realized
 
 
@@ -25,13 +25,13 @@ from tests import by_numpy, documents, realized
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """How many kernels each run of some has."""
     counts: list[int] = []
-    run = tg.tensor.run_linear
+    run = private_api.tensor.run_linear
 
     def counting(linear: object, *args: object, **kwargs: object) -> None:
         counts.append(len(linear.src))  # type: ignore[attr-defined]
         run(linear, *args, **kwargs)
 
-    monkeypatch.setattr(tg.tensor, "run_linear", counting)
+    monkeypatch.setattr(private_api.tensor, "run_linear", counting)
     with realized.by_numpy():
         yield counts
 
@@ -119,7 +119,7 @@ def test_draws_are_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
         return [Tensor.rand(2).tolist(), Tensor.rand(3).tolist()]
 
     with realized.by_numpy(), monkeypatch.context() as m:
-        m.setattr(tg.tensor, "run_linear", lambda linear, *args, **kwargs: times.extend(linear.src))
+        m.setattr(private_api.tensor, "run_linear", lambda linear, *args, **kwargs: times.extend(linear.src))
         times.clear()
         found = drawn()
         assert not times
@@ -163,7 +163,7 @@ def _page(folder: Path, total: float = 20.0) -> documents.Page:
 
 
 def test_a_page_is_made_by_numpy_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tg.tensor, "run_linear", lambda linear, *args, **kwargs: times.extend(linear.src))
+    monkeypatch.setattr(private_api.tensor, "run_linear", lambda linear, *args, **kwargs: times.extend(linear.src))
     assert _evaluated(_page(tmp_path)) == ["first", "second"]
 
 
@@ -212,6 +212,6 @@ seen = [7.0]
 def test_one_document_in_eight_is_compiled_and_those_about_how_things_run_are() -> None:
     names = [f"docs/page_{i}.md" for i in range(800)]
     assert 60 < sum(map(documents.is_compiled, names)) < 140
-    assert documents.is_compiled("docs/memory.md") and documents.is_compiled("branded/cpu/plans.py")
+    assert documents.is_compiled("docs/memory.md") and documents.is_compiled("branded/backends/cpu/gemm/cost.py")
     for pattern in documents.RUNS:
         assert list(documents.ROOT.glob(pattern)), pattern

@@ -40,7 +40,7 @@ from branded import (
 from branded import map as map_
 from branded.callbacks.host import ShapeDtype, call
 from branded.errors import CarryError, ShapeError
-from branded.scope import open_brands
+from branded.graph.scope import open_brands
 from tests.by_numpy import reads
 
 pytestmark = pytest.mark.by_numpy

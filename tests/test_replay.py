@@ -17,14 +17,15 @@ from tinygrad.helpers import GlobalCounters
 from tinygrad.uop.ops import UOp
 
 from branded import cond, fori_loop, grad, jit, pure_callback, scan, tree, vmap, while_loop
-from branded.loops import compiled as replay
-from branded.patches import tg
-from branded.runner import direct, handed, native
-from branded.runner import linear as linear_module
-from branded.runner.linear import address_of
-from branded.transforms import jit as jits
+from branded.backends.cpu.runtime import native, python_executor
+from branded.compile import jit as jits
+from branded.compile import linear_program as linear_module
+from branded.compile import loop_executor as replay
+from branded.compile import output_pool
+from branded.compile.linear_program import address_of
+from branded.tinygrad_compat import private_api
 
-tg_tensor = tg.tensor
+tg_tensor = private_api.tensor
 
 
 def floats(*values: float) -> Tensor:
@@ -180,26 +181,28 @@ def test_what_nobody_has_is_used_again() -> None:
     for _ in range(20):
         state = f(state)
         places.add(address_of(state.uop))
-    assert state.tolist() == [20, 21] and len(places) <= handed.REMEMBERED
-    large = jit(lambda x: x.expand(handed.LARGEST).contiguous())
+    assert state.tolist() == [20, 21] and len(places) <= output_pool.REMEMBERED
+    large = jit(lambda x: x.expand(output_pool.LARGEST).contiguous())
     seen = [large(floats(1)).uop for _ in range(3)]
     assert len({id(u) for u in seen}) == 3
 
 
 def test_large_results_are_used_again_within_a_bound() -> None:
     gc.collect()
-    before, n = handed.Result.large, handed.SMALL  # 4 MiB
-    programs = [jit(lambda x, i=i: x.expand(n) + i) for i in range(2 * handed.ROOM // (4 * n) // handed.REMEMBERED)]
+    before, n = output_pool.Result.large, output_pool.SMALL  # 4 MiB
+    programs = [
+        jit(lambda x, i=i: x.expand(n) + i) for i in range(2 * output_pool.ROOM // (4 * n) // output_pool.REMEMBERED)
+    ]
     x = floats(1)
-    assert programs[0](x)[0].item() == 1 and handed.Result.large == before + 4 * n
+    assert programs[0](x)[0].item() == 1 and output_pool.Result.large == before + 4 * n
     seen = [address_of(programs[0](x).uop) for _ in range(3)]
     assert len({*seen}) == 1
-    held = [[f(x) for _ in range(handed.REMEMBERED)] for f in programs]
-    assert len({address_of(y.uop) for ys in held for y in ys}) == len(programs) * handed.REMEMBERED
-    assert handed.ROOM - 4 * n <= handed.Result.large <= handed.ROOM
+    held = [[f(x) for _ in range(output_pool.REMEMBERED)] for f in programs]
+    assert len({address_of(y.uop) for ys in held for y in ys}) == len(programs) * output_pool.REMEMBERED
+    assert output_pool.ROOM - 4 * n <= output_pool.Result.large <= output_pool.ROOM
     del programs, held, seen
     gc.collect()
-    assert handed.Result.large == before
+    assert output_pool.Result.large == before
 
 
 PARTS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -343,9 +346,11 @@ BODIES: dict[str, Callable[[float], Callable[[Tensor, Tensor], tuple[Tensor, Ten
 @pytest.mark.parametrize("name", list(BODIES))
 def test_another_number_in_a_step_compiles_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[UOp] = []
-    compiled = tg.realize.compile_linear
+    compiled = private_api.realize.compile_linear
     monkeypatch.setattr(replay, "_steps", weakref.WeakValueDictionary())  # those of other tests may still be there
-    monkeypatch.setattr(tg, "compile_linear", lambda *a, **k: (made.append(a[0]), compiled(*a, **k))[1], raising=False)
+    monkeypatch.setattr(
+        private_api, "compile_linear", lambda *a, **k: (made.append(a[0]), compiled(*a, **k))[1], raising=False
+    )
     h, xs, outs = floats(0.5, 1), Tensor(np.ones((3, 2), np.float32)).realize(), []
     for a in (0.125, 0.25, 0.75):
         out = scan(BODIES[name](a), h, xs)[0].realize()
@@ -379,7 +384,7 @@ def test_on_a_device_that_is_no_function_of_this_process(calls: list[int]) -> No
 
 
 def test_the_programs_that_were_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("branded.transforms.jit.PROGRAMS", 3)
+    monkeypatch.setattr("branded.compile.jit.PROGRAMS", 3)
     f: Any = jit(lambda x: x + 1)
     sizes = (1, 2, 3, 1, 4, 1, 2)
     for n in sizes:
@@ -464,7 +469,7 @@ def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_few_kernels_that_run_often_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "is_compiled", lambda: False)
-    monkeypatch.setattr(direct.Direct, "OFTEN", 3)
+    monkeypatch.setattr(python_executor.Direct, "OFTEN", 3)
     from_c = list[int]()
     original = native.Plan.run
 

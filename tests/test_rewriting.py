@@ -11,7 +11,8 @@ from tinygrad import Context, Device, Tensor, dtypes
 from tinygrad.uop import ops
 from tinygrad.uop.ops import BottomUpGate, Ops, PatternMatcher, UOp, UPat, graph_rewrite
 
-from branded.patches import rewriting, tg
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import fast_rewrite
 
 X, Y = UOp.param(0, dtypes.float, (), "CPU"), UOp.param(1, dtypes.float, (), "CPU")
 
@@ -22,8 +23,8 @@ def by_tinygrad(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
 
     def run(f: Callable[[], Any]) -> Any:
         with monkeypatch.context() as here:
-            here.setattr(ops.PatternMatcher, "rewrite", getattr(rewriting.rewrite, "__wrapped__"))  # noqa: B009
-            original = getattr(rewriting.unified_rewrite, "__wrapped__")  # noqa: B009
+            here.setattr(ops.PatternMatcher, "rewrite", getattr(fast_rewrite.rewrite, "__wrapped__"))  # noqa: B009
+            original = getattr(fast_rewrite.unified_rewrite, "__wrapped__")  # noqa: B009
             here.setattr(ops.RewriteContext, "unified_rewrite", original)
             return f()
 
@@ -51,7 +52,7 @@ def _sources() -> list[str]:
     renderer.compiler = _Nothing()
     with Context(CACHELEVEL=0, SCACHE=0, PARALLEL=0):  # type: ignore[no-untyped-call]
         calls = [call.src[0] for out in outs for call in out.schedule_linear().src]
-        programs = [tg.codegen.do_to_program(u, renderer) for u in calls if u.op is Ops.SINK]
+        programs = [private_api.codegen.do_to_program(u, renderer) for u in calls if u.op is Ops.SINK]
     return [s.arg for program in programs for s in program.src if s.op is Ops.SOURCE]
 
 
@@ -123,7 +124,7 @@ def test_rules_that_go_round_are_stopped(by_tinygrad: Callable[[Callable[[], Any
 def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     i, tried = UOp.range(12, 0), list[UOp]()
     index = ((i * 8 + 3) // 4 + i * 5).simplify
-    original = rewriting._applied
+    original = fast_rewrite._bind_rules
 
     def applied(matcher: Any, ctx: Any) -> Callable[[UOp], UOp | None]:
         rule = original(matcher, ctx)
@@ -134,7 +135,7 @@ def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pyte
 
         return noted
 
-    monkeypatch.setattr(rewriting, "_applied", applied)
+    monkeypatch.setattr(fast_rewrite, "_bind_rules", applied)
 
     def twice() -> tuple[UOp, int, UOp, int]:
         tried.clear()
@@ -143,13 +144,13 @@ def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pyte
 
     first, once, again, more = twice()
     assert first is again and once == more > 5
-    assert rewriting._known_within(twice)() == (first, once, first, 0)
-    assert rewriting._here.known() is None and twice()[3] == once
+    assert fast_rewrite._known_within(twice)() == (first, once, first, 0)
+    assert fast_rewrite._here.known() is None and twice()[3] == once
 
 
 def test_rules_of_indices_are_given_nothing_but_the_operation() -> None:
-    for matcher in (tg.sym, tg.pm_drop_and_clauses, tg.pm_lower_weak):
-        assert rewriting._is_of_indices(matcher)
+    for matcher in (private_api.sym, private_api.pm_drop_and_clauses, private_api.pm_lower_weak):
+        assert fast_rewrite._is_of_indices(matcher)
         for _, f in matcher.patterns:
             assert "ctx" not in f.__code__.co_varnames[: f.__code__.co_argcount] and not f.__closure__
-    assert not rewriting._is_of_indices(tg.pm_split_ranges)
+    assert not fast_rewrite._is_of_indices(private_api.pm_split_ranges)

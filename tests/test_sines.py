@@ -11,12 +11,14 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops
 
-from branded import cpu, grad, vmap
-from branded.cpu import sines
-from branded.patches import tg
+from branded import grad, vmap
+from branded.backends import cpu
+from branded.backends.cpu.renderer import sines
+from branded.tinygrad_compat import private_api
 
 pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+    reason="kernels of clang",
 )
 
 rng = np.random.default_rng(0)
@@ -77,7 +79,7 @@ def test_other_floats_are_as_ever(dtype: Any) -> None:
 
 
 def source(x: Tensor) -> str:
-    linear = tg.realize.compile_linear(x.schedule_linear())
+    linear = private_api.realize.compile_linear(x.schedule_linear())
     programs = [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
     return "\n".join(str(u.arg) for p in programs for u in p.src if u.op is Ops.SOURCE)
 

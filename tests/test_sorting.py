@@ -10,8 +10,9 @@ import pytest
 from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.uop.ops import Ops
 
-from branded import cpu, grad, hessian, jit, jvp, scan, vmap
-from branded.runner import native
+from branded import grad, hessian, jit, jvp, scan, vmap
+from branded.backends import cpu
+from branded.backends.cpu.runtime import native
 from tests.by_numpy import read
 
 pytestmark = pytest.mark.skipif(not native.can_run(Tensor([0]).device), reason="there is no C compiler for this device")  # type: ignore[arg-type]

@@ -21,7 +21,7 @@ from mypy import main
 from mypy.fscache import FileSystemCache
 from tinygrad import Tensor
 
-from branded.mypy.check import parse, read_options
+from branded.mypy.check import parse_message, read_options
 from tests.pages import PAGES, page_code
 from tests.warm import CHECK, MYPY, STRICT, warm
 
@@ -220,7 +220,7 @@ def project(tmp_path: Path) -> Path:
 def lean(project: Path) -> Path:
     """What `vmap` needs of both packages, in a folder where mypy finds no more: without a cache it takes one second."""
     lean = project / "lean"
-    for name in ("__init__.py", "brand.py", "vec.pyi", "vmap.py", "tree", "mypy"):
+    for name in ("__init__.py", "core", "vec.pyi", "tree", "mypy"):
         copy(ROOT / "branded" / name, lean / "branded" / name)
     for name in ("dtype.py", "helpers.py", "device.py", "uop", "mixin"):
         copy(Path(tinygrad.__file__).parent / name, lean / "tinygrad" / name)
@@ -292,7 +292,7 @@ def test_the_oldest_mypy_says_the_same(project: Path) -> None:
 
 def test_results_of_another_version_of_the_plugin_are_not_taken(lean: Path) -> None:
     """The cache of an edited plugin is not used, also for modules that the first run after the edit did not look at."""
-    project, rule = lean.parent, lean / "branded" / "mypy" / "mapping.py"
+    project, rule = lean.parent, lean / "branded" / "mypy" / "transforms" / "mapping.py"
     mypy, env = (sys.executable, "-m", "mypy"), {"PYTHONPATH": str(lean)}
     assert "in_axes: 2 axes for 1" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
     rule.write_text(rule.read_text().replace("in_axes: {given}", "new: {given}"))
@@ -362,7 +362,7 @@ def page_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]
     assert not done.stderr, done.stderr
     errors: dict[str, list[str]] = {page: [] for page in names.values()}
     for line in done.stdout.splitlines():
-        if (said := parse(json.loads(line))).severity == "error":
+        if (said := parse_message(json.loads(line))).severity == "error":
             errors[names[said.file]].append(f"{said.line}: {said.raw}")
     assert (done.returncode == 0) == (not any(errors.values())), done.stdout
     return errors

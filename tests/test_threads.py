@@ -22,9 +22,9 @@ from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 from bench.beside import compiler
 from branded import brand, fori_loop, grad, jit, make_expr, psum, pure_callback, scan, vec_type, vmap, while_loop
 from branded.errors import BrandedError, NameTakenError
-from branded.patches import tg
-from branded.patches.serial import LOCK, STARTS, TABLE
-from branded.scope import open_brands
+from branded.graph.scope import open_brands
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.tinygrad_lock import LOCK, STARTS, TABLE
 from tests.by_numpy import reads
 
 N = 8
@@ -769,7 +769,7 @@ def test_what_names_kernels_is_as_the_option_says() -> None:
         metadata = (Tensor.empty(3) + 1).exp().uop.metadata
         return metadata and metadata[0].name
 
-    tg._METADATA.set(None)  # tinygrad does not take it back where a method raised, as in tests before this one
+    private_api._METADATA.set(None)  # tinygrad does not take it back where a method raised, as in tests before this one
     assert name() == "exp"
     with Context(TRACEMETA=0):
         assert TRACEMETA < 1 and name() is None

@@ -43,10 +43,10 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
-from branded.derivatives import forward
-from branded.loops import compiled as replay
-from branded.loops.primitive import Loop
-from branded.rows import is_leaf
+from branded.autodiff import forward
+from branded.compile import loop_executor as replay
+from branded.control_flow.primitive import Loop
+from branded.graph.rows import is_leaf
 
 pytestmark = pytest.mark.by_numpy
 
@@ -275,8 +275,8 @@ def test_loops_that_are_equal_are_one() -> None:
 
 
 def test_a_loop_that_reverse_mode_runs_again_serves_for_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, original = list[Loop](), replay._compiled
-    monkeypatch.setattr(replay, "_compiled", lambda loop: (runs.append(loop), original(loop))[1])
+    runs, original = list[Loop](), replay._compile_loop
+    monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
 
     def loss(w: Tensor) -> Tensor:
         step = lambda h, x: ((w * h + x).tanh(), None)  # noqa: E731
@@ -406,8 +406,8 @@ def test_loops_under_tinyjit_and_in_functions() -> None:
 
 
 def test_a_result_that_is_realized_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, original = list[Loop](), replay._compiled
-    monkeypatch.setattr(replay, "_compiled", lambda loop: (runs.append(loop), original(loop))[1])
+    runs, original = list[Loop](), replay._compile_loop
+    monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
     _, ys = scan(lambda c, x: (c + x, c), TWO, X)
     ys.realize()
     assert ys.tolist() == [2, 3, 5] and (ys + 1).tolist() == [3, 4, 6]

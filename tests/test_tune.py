@@ -23,15 +23,24 @@ from tinygrad.uop.ops import Ops, UOp
 from bench import tune as bench
 from bench.against.programs import Program
 from bench.workloads import floats
-from branded import cpu, jit, profiling, scan, vmap
-from branded.cpu import blas, choices, forms, kernels, trials, tuned, tuning
-from branded.patches import programs, tg
-from branded.profiling import profile
-from branded.runner import cores, linear
+from branded import jit, scan, vmap
+from branded.backends import cpu
+from branded.backends.cpu.autotune import bench as trials
+from branded.backends.cpu.autotune import cache as choices
+from branded.backends.cpu.autotune import config, search, space
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer import loops as kernels
+from branded.backends.cpu.runtime import cores
+from branded.compile import linear_program
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import program_cache
+from branded.tools import profile as profiling
+from branded.tools.profile import profile
 from tests.forked import server
 
 pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not tg.cstyle.ClangRenderer, reason="kernels of clang"
+    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+    reason="kernels of clang",
 )
 
 
@@ -57,16 +66,16 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Nothing is known of any kernel, and nothing is kept on disk."""
     clock = Clock()
     monkeypatch.setattr(choices, "_known", {})
-    monkeypatch.setattr(programs, "is_kept", lambda: False)
+    monkeypatch.setattr(program_cache, "is_kept", lambda: False)
     monkeypatch.setattr(trials.Trial, "seconds", lambda _, which: clock.seconds(which))
     return clock
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Of the forms beside the rule's only these, which spares the compiler the others."""
-    original = forms.others
+    original = space.others
     monkeypatch.setattr(
-        forms, "others", lambda k, how: {name: x for name, x in original(k, how).items() if name in names}
+        space, "others", lambda k, how: {name: x for name, x in original(k, how).items() if name in names}
     )
 
 
@@ -98,7 +107,7 @@ def test_the_fastest_form_is_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(f(X).numpy(), X.numpy().sum(0), rtol=1e-5, atol=1e-5)
     (kernel,) = f.tuned
     assert kernel[1:] == (EIGHT, 1e-4, 1e-3, 3) and round(kernel.gain) == 10 and f.tuned.tried == 3
-    assert tg.Opt(tg.OptOps.UPCAST, 0, 8) in options(f)
+    assert private_api.Opt(private_api.OptOps.UPCAST, 0, 8) in options(f)
     assert clock.trials == [["rule"], ["rule", "loops", EIGHT]]
     assert str(f.tuned).splitlines()[1].split()[1:] == [*EIGHT.split(), "1000.00", "100.00", "10.00", "3"]
 
@@ -106,9 +115,11 @@ def test_the_fastest_form_is_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch
 def test_a_bad_rule_is_corrected_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum that goes down each column takes many times as long as eight of them side by side."""
     monkeypatch.setattr(choices, "_known", {})
-    monkeypatch.setattr(programs, "is_kept", lambda: False)
+    monkeypatch.setattr(program_cache, "is_kept", lambda: False)
     only(monkeypatch, EIGHT)
-    monkeypatch.setattr(tg.heuristic, "hand_coded_optimizations", bad_rule(tg.heuristic.hand_coded_optimizations))
+    monkeypatch.setattr(
+        private_api.heuristic, "hand_coded_optimizations", bad_rule(private_api.heuristic.hand_coded_optimizations)
+    )
     f: Any = jit(columns, tune="fast")
     f(data(599, 520, seed=1))  # of a number of rows that nothing divides
     (kernel,) = f.tuned
@@ -215,19 +226,19 @@ def test_numbers_are_those_of_the_rule(name: str, clock: Clock, monkeypatch: pyt
 def test_forms_are_distinct_and_not_long(how: Any) -> None:
     for f, args, _ in PROGRAMS.values():
         for call in f(*args).schedule_linear().src:
-            if call.src[0].op is not Ops.SINK or (k := forms.loops_of(call.src[0], Device["CPU"].renderer)) is None:
+            if call.src[0].op is not Ops.SINK or (k := space.loops_of(call.src[0], Device["CPU"].renderer)) is None:
                 continue
-            found = [tuple(x.applied_opts) for x in forms.others(k, how).values()]
-            assert len({*found, tuple(forms.rule(k).applied_opts)}) == len(found) + 1
+            found = [tuple(x.applied_opts) for x in space.others(k, how).values()]
+            assert len({*found, tuple(space.rule(k).applied_opts)}) == len(found) + 1
             assert len(found) <= (8 if how == "fast" else 40)
             least = len(k.ast.toposort())
-            assert all(x.upcast_size() * least <= forms.WRITTEN_OUT[how] for x in forms.others(k, how).values())
+            assert all(x.upcast_size() * least <= space.WRITTEN_OUT[how] for x in space.others(k, how).values())
 
 
 def test_numbers_in_order_have_one_form() -> None:
     (call,) = (X.exp() * 2).schedule_linear().src
-    k = forms.loops_of(call.src[0], Device["CPU"].renderer)
-    assert k is not None and not forms.others(k, "best")
+    k = space.loops_of(call.src[0], Device["CPU"].renderer)
+    assert k is not None and not space.others(k, "best")
     assert kernels.looks.raises is None, "kernels are made again"
 
 
@@ -270,19 +281,19 @@ def called(f: Any) -> Any:
 def test_which_is_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "count", lambda: 2)
     one, two = ways(rule=[1], loops=[1]), ways(rule=[2], loops=[1])
-    assert tuned._fastest({"rule": 1.0, "loops": 0.9}, one) == "loops"
-    assert tuned._fastest({"rule": 1.0, "loops": 0.96}, one) == "rule"
-    assert tuned._fastest({"rule": 1.0, "loops": 0.6}, two) == "rule", "its parts are done side by side"
-    assert tuned._fastest({"rule": 1e-5, "loops": 0.6e-5}, two) == "loops", "no thread is woken for so little"
-    assert tuned._fastest({"rule": 1.0}, two) == "rule"
+    assert search._fastest({"rule": 1.0, "loops": 0.9}, one) == "loops"
+    assert search._fastest({"rule": 1.0, "loops": 0.96}, one) == "rule"
+    assert search._fastest({"rule": 1.0, "loops": 0.6}, two) == "rule", "its parts are done side by side"
+    assert search._fastest({"rule": 1e-5, "loops": 0.6e-5}, two) == "loops", "no thread is woken for so little"
+    assert search._fastest({"rule": 1.0}, two) == "rule"
     beside = ways(rule=[2], loops=[2], BLAS=[1, 0])
-    assert tuned._fastest({"rule": 1.0, "loops": 0.8, "BLAS": 0.7}, beside) == "BLAS"
-    assert tuned._fastest({"rule": 1.0, "loops": 0.8, "BLAS": 0.79}, beside) == "loops"
-    assert tuned._fastest({"rule": 1.0, "loops": 1.2, "BLAS": 0.97}, beside) == "rule"
+    assert search._fastest({"rule": 1.0, "loops": 0.8, "BLAS": 0.7}, beside) == "BLAS"
+    assert search._fastest({"rule": 1.0, "loops": 0.8, "BLAS": 0.79}, beside) == "loops"
+    assert search._fastest({"rule": 1.0, "loops": 1.2, "BLAS": 0.97}, beside) == "rule"
     product = ways(rule=[1, 0], kernel=[2], loops=[2])
-    assert tuned._fastest({"rule": 1.0, "kernel": 0.9, "loops": 0.7}, product) == "loops"
-    assert tuned._fastest({"rule": 1.0, "kernel": 0.96, "loops": 1.1}, product) == "rule"
-    assert tuned._fastest({"rule": 1.0}, product) == "rule", "the others gave other numbers"
+    assert search._fastest({"rule": 1.0, "kernel": 0.9, "loops": 0.7}, product) == "loops"
+    assert search._fastest({"rule": 1.0, "kernel": 0.96, "loops": 1.1}, product) == "rule"
+    assert search._fastest({"rule": 1.0}, product) == "rule", "the others gave other numbers"
 
 
 @pytest.mark.skipif(blas.library() is None, reason="no BLAS")
@@ -330,7 +341,7 @@ def test_the_buffers_of_all_steps_have_room_for_one() -> None:
     at = UOp.variable("branded_step", 0, 1 << 20)
     many, out = (UOp.param(i, dtypes.float32, (n,), "CPU") for i, n in ((0, 64 << 20), (1, 64)))
     r = UOp.range(64, 0)
-    kernel = out.index(r).store(many.index(at * 64 + r)).end(r).sink(arg=tg.KernelInfo())
+    kernel = out.index(r).store(many.index(at * 64 + r)).end(r).sink(arg=private_api.KernelInfo())
     args = UOp.new_buffer("CPU", 64 << 20, dtypes.float32), UOp.new_buffer("CPU", 64, dtypes.float32)
     assert list(trials.sizes(kernel.call(*args)).values()) == [64, 64]
 
@@ -363,14 +374,14 @@ def test_agreement_is_but_for_rounding() -> None:
 
 ANEW = """
 from branded import jit
-from branded.cpu import trials, forms
+from branded.backends.cpu.autotune import bench as trials, space as forms
 from tinygrad import Tensor
 
 made, forms.others = [], lambda k, how, all=forms.others: {n: x for n, x in all(k, how).items() if n == "1 x 8 vectors"}
-def compiled(ks, renderer, original=trials.compiled):
+def compiled(ks, renderer, original=trials.compile_candidates):
     made.extend(ks)
     return original(ks, renderer)
-trials.compiled = compiled
+trials.compile_candidates = compiled
 timed = []
 def seconds(self, which):
     timed.append(which)
@@ -415,17 +426,21 @@ def test_what_a_choice_is_kept_by(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_kept_is_read_as_it_was() -> None:
-    whole = choices.Choice("r_4", "loops", (kernels.LOOPS, tg.Opt(tg.OptOps.UPCAST, 0, 4)), 1e-3, 2e-3, 5, 3e-3)
-    assert choices._read(choices._written(whole)) == whole
-    assert choices._read(choices._written(choices.by_rule("r_4", 1e-3))) == choices.by_rule("r_4", 1e-3)
+    whole = choices.Choice(
+        "r_4", "loops", (kernels.LOOPS, private_api.Opt(private_api.OptOps.UPCAST, 0, 4)), 1e-3, 2e-3, 5, 3e-3
+    )
+    assert choices._parse_choice(choices._serialize_choice(whole)) == whole
+    assert choices._parse_choice(choices._serialize_choice(choices.by_rule("r_4", 1e-3))) == choices.by_rule(
+        "r_4", 1e-3
+    )
     for odd in (None, 3, (), ("r", "loops", (("NONE", 0, 1),), 1, 1, 1, 1), ("r", "loops", None, "x", 1, 1, 1)):
-        assert choices._read(odd) is None
+        assert choices._parse_choice(odd) is None
 
 
 def test_a_trial_does_not_change_what_is_worth_one(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule's form is timed again in a trial: the share of the other kernels stays as it was."""
     only(monkeypatch, EIGHT)
-    monkeypatch.setattr(tuned, "SHARE", 0.3)
+    monkeypatch.setattr(search, "SHARE", 0.3)
     times = iter([1e-3, 3e-4])  # of the two kernels
 
     def seconds(_: trials.Trial, which: Sequence[str]) -> dict[str, float]:
@@ -441,11 +456,11 @@ def test_a_trial_does_not_change_what_is_worth_one(clock: Clock, monkeypatch: py
 def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choices, "_known", {})
     monkeypatch.setattr(choices, "MOST", 3)
-    monkeypatch.setattr(programs, "is_kept", lambda: False)
+    monkeypatch.setattr(program_cache, "is_kept", lambda: False)
     for i in range(5):
         choices.keep(str(i), choices.by_rule("k", 1.0))
     assert [*choices._known] == ["2", "3", "4"]
-    assert choices.TABLE.startswith(programs.TABLES.rstrip("%")), "on disk it is bounded as all tables of ours are"
+    assert choices.TABLE.startswith(program_cache.TABLES.rstrip("%")), "on disk it is bounded as all tables of ours are"
 
 
 def test_a_second_call_and_a_second_function_try_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,7 +479,7 @@ def test_a_program_without_it_has_the_forms_of_the_rule(clock: Clock, monkeypatc
     jit(columns, tune="fast")(X)
     f: Any = jit(columns)
     f(X)
-    assert tg.Opt(tg.OptOps.UPCAST, 0, 8) not in options(f) and not f.tuned and len(clock.trials) == 2
+    assert private_api.Opt(private_api.OptOps.UPCAST, 0, 8) not in options(f) and not f.tuned and len(clock.trials) == 2
 
 
 def test_threads_try_a_kernel_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -529,13 +544,13 @@ def test_the_search_of_tinygrad_elsewhere(monkeypatch: pytest.MonkeyPatch) -> No
         found.append(beam)
         return calls
 
-    monkeypatch.setitem(vars(tg), "compile_linear", compiled)
+    monkeypatch.setitem(vars(private_api), "compile_linear", compiled)
     x, y = UOp.new_buffer("NULL", 4, dtypes.float32), UOp.new_buffer("NULL", 4, dtypes.float32)
-    hows: tuple[tuning.How | None, ...] = (None, "fast", "best")
+    hows: tuple[config.How | None, ...] = (None, "fast", "best")
     for how in hows:
-        with tuning.asked(how, {}):
-            linear._scheduled([(y, x + 1)], [y, x], True)
-    assert found == [0, 2, 4] and tuning.how() is None
+        with config.tuning_block(how, {}):
+            linear_program._schedule([(y, x + 1)], [y, x], True)
+    assert found == [0, 2, 4] and config.how() is None
 
 
 def test_the_bench(clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,8 +24,8 @@ import pytest
 from mypy.options import Options
 from tinygrad import Context
 
-from branded.mypy import unvaried
-from branded.mypy.check import Message, parse, report
+from branded.mypy.analysis import unused_batch
+from branded.mypy.check import Message, format_report, parse_message
 from tests.test_static import OLDEST, WITH_OLDEST
 from tests.warm import MYPY, STRICT, warm
 
@@ -62,7 +62,7 @@ def messages(which: str) -> list[Message]:
     """What mypy says, with the plugin."""
     python = {"newest": sys.executable, "oldest": str(OLDEST)}[which]
     out = _mypy(python, *FILES, *([PEP695] if can_read_pep695(which) else []))
-    return [parse(json.loads(line)) for line in out]
+    return [parse_message(json.loads(line)) for line in out]
 
 
 def can_read_pep695(which: str) -> bool:
@@ -134,9 +134,9 @@ def test_what_is_told_of_results_that_do_not_vary(tmp_path: Path) -> None:
         options = Options()
         options.config_file = str(tmp_path / name)
         (tmp_path / name).write_text(text)
-        told[name] = unvaried.choice(options)
+        told[name] = unused_batch.unvaried_setting(options)
     assert told == {"a.ini": "error", "b.toml": "off", "c.ini": "note", "d.ini": "note"}
-    assert unvaried.choice(Options()) == "note"
+    assert unused_batch.unvaried_setting(Options()) == "note"
 
 
 def test_there_are_enough_programs() -> None:
@@ -151,7 +151,7 @@ def golden() -> str:
     """The rejected programs, as `branded check` tells of them."""
     rejected = [m._replace(file=Path(m.file).name) for m in messages("newest") if "rejected" in m.file]
     rejected.sort(key=lambda m: (m.file, m.line))
-    return "\n".join(report(rejected, len({m.file for m in rejected}))) + "\n"
+    return "\n".join(format_report(rejected, len({m.file for m in rejected}))) + "\n"
 
 
 def test_every_message_word_for_word() -> None:

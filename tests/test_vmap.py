@@ -15,7 +15,7 @@ from tinygrad import Context, Tensor, TinyJit, dtypes, function, nn
 from tinygrad.helpers import GlobalCounters
 
 from branded import register_pytree_node, vmap
-from branded.scope import open_brands
+from branded.graph.scope import open_brands
 from tests.by_numpy import read
 
 pytestmark = pytest.mark.by_numpy

@@ -1,4 +1,4 @@
-"""The way of one example, as CONTRIBUTING.md tells it: what a stranger reads, in the order in which it runs."""
+"""The functions that one example calls, as docs/follow-one-example.md lists them."""
 
 from __future__ import annotations
 

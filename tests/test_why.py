@@ -16,7 +16,7 @@ from branded import cli, errors
 from branded.errors import BrandedError
 from branded.learn import why
 from branded.mypy import codes
-from branded.mypy.codes import CODES, is_ours
+from branded.mypy.codes import CODES, is_brand_code
 from tests import why as pages
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +73,12 @@ def test_the_gallery_leads_to_the_pages_and_back() -> None:
 def test_mypy_has_the_codes_of_what_runs() -> None:
     """What it says in the words of an error has that error's code, as tests/test_gallery.py sees in each mistake."""
     assert set(CODES) <= set(why.classes())
-    assert is_ours(codes.READ) and is_ours(codes.ERROR) and not is_ours(TRUTHY_BOOL) and not is_ours(None)
+    assert (
+        is_brand_code(codes.READ)
+        and is_brand_code(codes.ERROR)
+        and not is_brand_code(TRUTHY_BOOL)
+        and not is_brand_code(None)
+    )
     assert why.of("brand-read") == why.of("truthy-bool") == "read" and why.of("brand") is None
 
 
@@ -82,7 +87,7 @@ def test_each_message_of_the_plugin_says_its_code() -> None:
     names = {name for name, x in vars(codes).items() if isinstance(x, ErrorCode)}
     assert len(names) == len(CODES) + 1
     used = set()
-    for file in sorted((ROOT / "branded" / "mypy").glob("*.py")):
+    for file in sorted((ROOT / "branded" / "mypy").rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         if file.name != "codes.py":
             used |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} & names

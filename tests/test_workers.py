@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import pytest
 
-from branded.patches import zig
+from branded.tinygrad_compat import zig_clang
 from tests.forked import Ended, server
 
 ROOT = Path(__file__).parents[1]
@@ -21,8 +21,8 @@ PROGRAM = """
 import os, sys
 os.environ["PARENT"] = str(os.getpid())
 import branded, warnings
-from branded.patches import beside
-beside.MANY = 0
+from branded.tinygrad_compat.speed import threaded_compile
+threaded_compile.MANY = 0
 from tinygrad import Tensor, helpers
 
 def two(n):
@@ -40,7 +40,8 @@ print(*[w.message for w in said if w.category is RuntimeWarning], sep="\\n")
 """
 HERE = """
 import branded
-from branded.patches import tg, workers
+from branded.tinygrad_compat import private_api as tg
+from branded.tinygrad_compat.speed import compile_workers as workers
 from tinygrad import Tensor
 
 def three(n):
@@ -86,8 +87,9 @@ def test_they_compile_and_not_the_process_that_asks(run: Run) -> None:
 
 def test_a_package_that_has_changed_under_them(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "branded", tmp_path / "branded")
-    one = tmp_path / "branded" / "patches" / "products.py"
-    program = first(f"assert branded.patches.products.__file__ == {str(one)!r}; os.unlink({str(one)!r})")
+    one = tmp_path / "branded" / "tinygrad_compat" / "fixes" / "numerics" / "bool_products.py"
+    module = "branded.tinygrad_compat.fixes.numerics.bool_products"
+    program = first(f"assert {module}.__file__ == {str(one)!r}; os.unlink({str(one)!r})")
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "CACHELEVEL": "0", "PARALLEL": "2", "DEV": "CPU"}
     command = [sys.executable, "-c", program]
     out = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
@@ -114,7 +116,7 @@ def test_processes_that_cannot_be_started(run: Run) -> None:
 
 def test_one_that_is_killed_while_it_compiles(tmp_path: Path, run: Run) -> None:
     """By its compiler, once."""
-    compiler, real = tmp_path / "cc", shlex.join(zig.command())
+    compiler, real = tmp_path / "cc", shlex.join(zig_clang.command())
     killed = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null && kill -9 $PPID'
     compiler.write_text(f'#!/bin/sh\n{killed}\nexec {real} "$@"\n')
     compiler.chmod(0o755)

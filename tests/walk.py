@@ -1,4 +1,4 @@
-"""The way of one example through the package: `python -m tests.walk` writes it into CONTRIBUTING.md."""
+"""The functions that one example calls: `python -m tests.walk` writes them into docs/follow-one-example.md."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import branded
 from branded import vmap
 
 ROOT = Path(branded.__file__).parent
-PAGE = ROOT.parent / "CONTRIBUTING.md"
-BEGIN, END = "## Follow one example\n", "## How to add an operation\n"
+PAGE = ROOT.parent / "docs" / "follow-one-example.md"
 
 
 def walk() -> list[tuple[str, str]]:
@@ -36,22 +35,21 @@ def walk() -> list[tuple[str, str]]:
         program()
     finally:
         sys.setprofile(None)
-    return [(file, name) for file, name in calls if not file.startswith("patches/")]
+    return [(file, name) for file, name in calls if not file.startswith(("tinygrad_compat/", "hooks/"))]
 
 
 def text(calls: list[tuple[str, str]]) -> str:
     """A line for each change of file."""
     parts = [(file, [name for _, name in group]) for file, group in itertools.groupby(calls, lambda call: call[0])]
-    return "\n".join(f"{file:<22}{' '.join(names)}" for file, names in parts)
+    return "\n".join(f"{file:<32} {' '.join(names)}" for file, names in parts)
 
 
 def said() -> str:
     """The way as it stands on the page."""
-    section = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    return section.partition("```text\n")[2].partition("\n```")[0]
+    return PAGE.read_text(encoding="utf-8").partition("```text\n")[2].partition("```")[0].strip()
 
 
 if __name__ == "__main__":
     page, way = PAGE.read_text(encoding="utf-8"), text(walk())
-    PAGE.write_text(page.replace(f"```text\n{said()}\n```", f"```text\n{way}\n```"), encoding="utf-8")
+    PAGE.write_text(page.partition("```text\n")[0] + f"```text\n{way}\n```\n", encoding="utf-8")
     print(way, f"{len(way.splitlines()) - 1} changes of file", sep="\n")

@@ -1,3 +1,3 @@
-"""Functions of the host: Python on arrays of numpy, as operations of the graph."""
+"""Host callbacks: Python functions of NumPy arrays as operations of a graph."""
 
 from branded.callbacks import lowering as lowering

@@ -1,4 +1,4 @@
-"""`pure_callback` and `io_callback`: functions of numpy arrays as operations, under all transforms."""
+"""`pure_callback` and `io_callback`: functions of NumPy arrays as operations, under all transforms."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from tinygrad import Tensor
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
 from branded.callbacks import host
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat, HasShapeDtype, Results
-from branded.crossing import live_tensors
+from branded.core.boundary import live_tensors
+from branded.core.brand import Brand
+from branded.core.validation.arguments import check_function
 from branded.errors import CallbackTypeError, OptionError
-from branded.graph import tensor
-from branded.rows import row_of, visible
-from branded.tree.given import check_function
+from branded.graph.rows import row_of, visible
+from branded.graph.uops import tensor
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand, default=Never)
@@ -25,7 +25,7 @@ S1 = TypeVar("S1", bound=Brand, default=Never)
 S2 = TypeVar("S2", bound=Brand, default=Never)
 
 Tree = Mapping[Any, Any] | Sequence[Any] | None
-"""Of arguments or results: what it varies over is not followed."""
+"""A tree of arguments or results, whose brands are not inferred."""
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
 
@@ -132,31 +132,32 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """`pure_callback(f, like, *xs)` is `f(*xs)`, of a function of numpy arrays that gives numpy arrays.
+    """Call a function of NumPy arrays as one operation: `pure_callback(f, like, *xs)` is `f(*xs)`.
 
-    It is one operation: under vmap, in loops, branches and compiled functions.  It runs when a result is needed, and
-    not if none is; how often is not said, so `f` must give the same for the same arguments and do nothing else.
+    It works under vmap, and in loops, branches and compiled functions. It runs only if a result is needed, and the
+    number of runs is unspecified. `f` must therefore return the same results for the same arguments, without side
+    effects.
 
     Args:
-        callback: A function of trees of numpy arrays, of which it gets copies.  It must not wait for another thread
-            that computes with tinygrad.
-        result_shape_dtypes: A tree like the result of `f` for one example, of anything with a shape and a dtype:
+        callback: A function of trees of NumPy arrays, which are copies. It must not wait for another thread that
+            computes with tinygrad.
+        result_shape_dtypes: A tree like the result of `f` for one example, of objects with a shape and a dtype:
             `ShapeDtypeStruct`, tensors, arrays.
         args: Trees of tensors, arrays and numbers.
-        vmap_method: How `f` is called under vmap.  `"sequential"`: for each example; `"expand_dims"`: once, with one
+        vmap_method: How `f` is called under vmap. `"sequential"`: for each example. `"expand_dims"`: once, with one
             leading axis for each brand of any argument (outermost first), of size 1 in arguments that do not vary
-            over it; `"broadcast_all"`: once, with these axes in full; `None`: vmap is an error.
-        kwargs: More arguments, by name.
+            over it. `"broadcast_all"`: once, with these axes in full. `None`: vmap is an error.
+        kwargs: Keyword arguments of the function.
 
     Returns:
-        A tree like `result_shape_dtypes`, of tensors that vary over all that the arguments do.
+        A tree like `result_shape_dtypes`, of tensors that carry the brands of all arguments.
 
     Raises:
-        CallbackError: When a result is read: `f` raised, or gave what was not announced.
-        CallbackTypeError: `result_shape_dtypes` has something without a shape or dtype; an argument is not a tensor.
-        UnsupportedError: An argument varies over a brand, and there is no `vmap_method`.
-        DerivativeError: A result that is a float is differentiated: wrap the call in `custom_jvp` or `custom_vjp`.
-        OptionError: `vmap_method` is none of these.
+        CallbackError: A result is read, and `f` raised, or returned something other than announced.
+        CallbackTypeError: A leaf of `result_shape_dtypes` has no shape or dtype, or an argument is not a tensor.
+        UnsupportedError: An argument is batched, and there is no `vmap_method`.
+        DerivativeError: A float result is differentiated: wrap the call in `custom_jvp` or `custom_vjp`.
+        OptionError: `vmap_method` is not one of these methods.
 
     Example:
         >>> import numpy as np
@@ -169,23 +170,23 @@ def pure_callback(
 
     Source: `jax.pure_callback`.
     """
-    what = "pure_callback"
-    check_function(callback, what, "pure_callback(f, result_shape_dtypes, *args)")
-    method = checked_method(vmap_method, what)
-    announced = Results(result_shape_dtypes, what)
-    given = arguments(args, kwargs, what)
+    api_name = "pure_callback"
+    check_function(callback, api_name, "pure_callback(f, result_shape_dtypes, *args)")
+    method = checked_method(vmap_method, api_name)
+    announced = Results(result_shape_dtypes, api_name)
+    given = arguments(args, kwargs, api_name)
     row = [b for x in given for b in visible(row_of(x.uop))]
     if method is None and row:
-        raise host.no_method(what, tuple(dict.fromkeys(row)))
+        raise host.no_method(api_name, tuple(dict.fromkeys(row)))
     flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
-    made = host.Host.of(what, flat, method, True)
-    return announced.rebuilt([tensor(u) for u in host.called(made, announced.types, [x.uop for x in given])])
+    made = host.Host.of(api_name, flat, method, True)
+    return announced.rebuilt([tensor(u) for u in host.call_on_graphs(made, announced.types, [x.uop for x in given])])
 
 
-def checked_method(vmap_method: object, what: str) -> host.Method | None:
+def checked_method(vmap_method: object, api_name: str) -> host.Method | None:
     if vmap_method is not None and not (isinstance(vmap_method, str) and vmap_method in METHODS):
         raise OptionError(
-            f"{what}: vmap_method={tree.shown(vmap_method)} is not a method",
+            f"{api_name}: vmap_method={tree.short_repr(vmap_method)} is not a method",
             fix='"sequential", "expand_dims" or "broadcast_all"',
         )
     known: Any = "sequential" if vmap_method == "sequential_unrolled" else vmap_method
@@ -193,14 +194,14 @@ def checked_method(vmap_method: object, what: str) -> host.Method | None:
     return found
 
 
-def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> list[Tensor]:
-    """The leaves of the arguments, as tensors."""
+def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> list[Tensor]:
+    """Return the leaves of the arguments as tensors."""
     fix = "tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
     found = [
-        t for i, x in enumerate(args) for t in live_tensors(x, f"{what}: argument {i + 1}", CallbackTypeError, fix)
+        t for i, x in enumerate(args) for t in live_tensors(x, f"{api_name}: argument {i + 1}", CallbackTypeError, fix)
     ]
     for name, x in kwargs.items():
-        found += live_tensors(x, f"{what}: argument `{name}`", CallbackTypeError, fix)
+        found += live_tensors(x, f"{api_name}: argument `{name}`", CallbackTypeError, fix)
     return found
 
 
@@ -302,28 +303,28 @@ def io_callback(
 def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:
-    """`io_callback(f, like, *xs)` is `f(*xs)`, of a function that does something: it runs once for each example.
+    """Call a function with side effects, once for each example: `io_callback(f, like, *xs)` is `f(*xs)`.
 
-    Where there are values, it runs now; in the body of a loop or of a compiled function, each time that runs, whether
-    or not a result is used.  In a branch it runs for the examples that take it, in a loop for those that are not done.
-    Calls run in the order of the program, and the examples of a brand by their numbers.
+    Outside of traced code, it runs immediately. In the body of a loop or a compiled function, it runs each time the
+    body runs, even if no result is used. In a branch, it runs for the examples that take the branch; in a loop, for the
+    examples that are not finished. Calls run in program order, and the examples of a brand run by index.
 
     Args:
-        callback: A function of trees of numpy arrays, of which it gets copies.
-        result_shape_dtypes: A tree like its result for one example, of anything with a shape and a dtype; None if
-            there is none.
+        callback: A function of trees of NumPy arrays, which are copies.
+        result_shape_dtypes: A tree like its result for one example, of objects with a shape and a dtype; None for a
+            function without results.
         args: Trees of tensors, arrays and numbers.
-        ordered: Refuse to be called for the examples of a brand, which have no order.
-        kwargs: More arguments, by name.
+        ordered: Raise an error under vmap, because the examples of a brand have no order.
+        kwargs: Keyword arguments of the function.
 
     Returns:
         A tree like `result_shape_dtypes`, of tensors.
 
     Raises:
-        CallbackError: `f` raised, or gave what was not announced.
-        UnsupportedError: It is not known how often it would run: in the condition of a `while_loop`, in a function with
-            a rule of its own, in a `@function` of tinygrad, or with results in a loop that is differentiated; or
-            `ordered`, under vmap.
+        CallbackError: `f` raised, or returned something other than announced.
+        UnsupportedError: The number of runs is unknown. This holds in the condition of a `while_loop`, in a function
+            with a custom rule, in a tinygrad `@function`, and with results in a loop that is differentiated. Also
+            raised for `ordered=True` under vmap.
         DerivativeError: A result is a float, and the arguments are differentiated.
 
     Example:
@@ -337,10 +338,10 @@ def io_callback(
 
     Source: `jax.experimental.io_callback`.
     """
-    what = "io_callback"
-    check_function(callback, what, "io_callback(f, result_shape_dtypes, *args)")
-    announced = Results(result_shape_dtypes, what)
-    given = arguments(args, kwargs, what)
+    api_name = "io_callback"
+    check_function(callback, api_name, "io_callback(f, result_shape_dtypes, *args)")
+    announced = Results(result_shape_dtypes, api_name)
+    given = arguments(args, kwargs, api_name)
     flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
-    outs = effect(what, flat, announced.types, [x.uop for x in given], one_by_one=ordered)
+    outs = effect(api_name, flat, announced.types, [x.uop for x in given], one_by_one=ordered)
     return announced.rebuilt([tensor(u) for u in outs])

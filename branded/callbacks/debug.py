@@ -1,4 +1,4 @@
-"""`debug.print` and `debug.callback`: what the values of examples are, from inside any transform.
+"""`debug.print` and `debug.callback`: inspect the values of examples from inside any transform.
 
 Example:
     >>> from branded import debug, vmap
@@ -23,29 +23,29 @@ from tinygrad import Tensor
 from branded import tree
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat
+from branded.core.validation.arguments import check_function
 from branded.errors import OptionError
-from branded.rows import check_live
-from branded.tree.given import check_function
+from branded.graph.rows import check_live
 
 __all__ = ["callback", "print"]
 
 
 def callback(callback: Callable[..., object], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """`debug.callback(f, *xs)` calls `f(*xs)`, for each example and in each step, and changes nothing else.
+    """Call `callback` with the values of each example, in each step, without any other effect.
 
-    Where there are values, it runs now; in the body of a loop or of a compiled function, each time that runs.  In a
-    branch it runs for the examples that take it, in a loop for those that are not done.  A derivative runs it once,
-    with the values.
+    Outside of traced code, it runs immediately. In the body of a loop or a compiled function, it runs each time the
+    body runs. In a branch, it runs for the examples that take the branch; in a loop, for the examples that are not
+    finished. Under a derivative, it runs once, with the primal values.
 
     Args:
-        callback: A function of trees of numpy arrays; what it gives is not used.
-        args: Trees of tensors, arrays and numbers, and of anything else, which the function gets as it is.
-        ordered: For those who come from JAX: calls are in the order of the program in any case.
-        kwargs: More arguments, by name.
+        callback: A function of trees of NumPy arrays; its result is ignored.
+        args: Trees of tensors, arrays, numbers and other objects. The function receives other objects unchanged.
+        ordered: Accepted for compatibility with JAX: calls always run in program order.
+        kwargs: Keyword arguments of the function.
 
     Raises:
-        CallbackError: The function raised.
-        UnsupportedError: It is called in the condition of a `while_loop`, or in a `@function` of tinygrad.
+        CallbackError: The function raised an exception.
+        UnsupportedError: It is called in the condition of a `while_loop`, or in a tinygrad `@function`.
 
     Example:
         >>> from branded import debug, vmap
@@ -64,18 +64,18 @@ def callback(callback: Callable[..., object], /, *args: Any, ordered: bool = Fal
 
 
 def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """`debug.print("{} {x}", y, x=x)` prints the values, for each example and in each step.
+    """Print the values of each example, in each step: `debug.print("{} {x}", y, x=x)`.
 
-    When it runs is as for `debug.callback`.
+    It runs at the same times as `debug.callback`.
 
     Args:
-        fmt: The text, with the values in braces, as `str.format` has it.
-        args: The values of `{}`: tensors, arrays and numbers, trees of them, or anything else.
-        ordered: For those who come from JAX: lines are in the order of the program in any case.
+        fmt: The text, with the values in braces, as in `str.format`.
+        args: The values of `{}`: tensors, arrays, numbers, trees of them, or anything else.
+        ordered: Accepted for compatibility with JAX: lines are always printed in program order.
         kwargs: The values of `{name}`.
 
     Raises:
-        OptionError: The text asks for a value that is not there, or does not ask for one that is.
+        OptionError: The text uses a value that is not given, or does not use a given value.
 
     Example:
         >>> from branded import debug, vmap
@@ -98,23 +98,23 @@ def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None
     _run("debug.print", printed, args, kwargs)
 
 
-def _run(what: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _run(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     leaves = tree.leaves((args, kwargs))
     tensors = [tree.as_tensor(x) if isinstance(x, Tensor) else None for x in leaves]
     given = [t for t in tensors if t is not None]
     for t in given:
-        check_live(t.uop, what)
+        check_live(t.uop, api_name)
 
     def without_result(*args: Any, **kwargs: Any) -> None:
         f(*args, **kwargs)
 
     without_result.__name__ = getattr(f, "__name__", "<lambda>")
     flat = Flat(without_result, (args, kwargs), [t is not None for t in tensors], None)
-    effect(what, flat, [], [t.uop for t in given], one_by_one=False)
+    effect(api_name, flat, [], [t.uop for t in given], one_by_one=False)
 
 
 class _Checked(string.Formatter):
-    """Says which values a text asks for."""
+    """A formatter that checks that the text uses every value."""
 
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
         unused = [str(i) for i in range(len(args)) if i not in used_args]
@@ -147,5 +147,5 @@ def _check_format(fmt: object, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         ) from None
     except ValueError as error:
         raise OptionError(f"debug.print: the text {fmt!r} has no form of str.format", ("reason", f"{error}")) from None
-    except (AttributeError, TypeError):  # `{x.T}`, `{x[0]}`: of the array
+    except (AttributeError, TypeError):  # `{x.T}`, `{x[0]}`: attributes and items of the array
         return

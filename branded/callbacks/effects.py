@@ -1,4 +1,4 @@
-"""Calls of the host that run whether or not somebody uses what they give, once for each example and step."""
+"""Host callbacks with side effects: they run once for each example and step, even if no result is used."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from tinygrad.uop.ops import UOp
 
 from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
-from branded.crossing import closed, enter_all
-from branded.devices.exchange import on_one
+from branded.control_flow.effects import calls_of, own_brands, perform_once, reach_a_leaf
+from branded.core.boundary import closed, enter_all
+from branded.core.sharding.resharding import on_one
+from branded.core.tracing.effect_tokens import TOKEN, Body, before, body, flags, is_through_a_body, refusal
+from branded.core.tracing.predication import predicate
 from branded.errors import DerivativeError, UnsupportedError
-from branded.loops.bodies import TOKEN, Body, before, body, flags, is_through_a_body, refusal
-from branded.loops.effects import calls_of, done, own_brands, reach_a_leaf
-from branded.loops.safe import safe
-from branded.patches.tg import _function, canonicalize_device
-from branded.scope import in_call_body
+from branded.graph.scope import in_call_body
+from branded.tinygrad_compat.private_api import _function, canonicalize_device
 
 
-def effect(what: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
-    """Call `f` for each example: now, or where a body is traced each time that it runs.
+def effect(api_name: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UOp], *, one_by_one: bool) -> list[UOp]:
+    """Call `f` for each example: immediately or, in a traced body, each time the body runs.
 
-    It is called for all examples of the brands that are open here, and gives their results; of what is open around a
-    traced body the rules of the body take care.  With `one_by_one` there may be no brand.
+    It is called for all examples of the brands opened inside the traced body, and returns their results. The rules of
+    the body handle the brands around it. With `one_by_one`, any open brand raises an error.
     """
-    _check(what, types, args)
+    _check(api_name, types, args)
     around = body()
-    given = _given(args, around)
+    given = _guarded_arguments(args, around)
     if one_by_one and (row := own_brands(given, None)):
-        raise host.no_order(what, row)
+        raise host.no_order(api_name, row)
     own = own_brands(given, around)
     if any(not b.size for b in own):
         return [UOp.const(0, t.dtype).expand(t.shape) for t in types]
     device = next((x.device for x in args if isinstance(x.device, str)), canonicalize_device(None))
-    made = Host(what, f, "sequential", True)
+    made = Host(api_name, f, "sequential", True)
     made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
     token = before(around, device)
-    # one call has all examples, wherever they are
-    ones = [on_one(host.spread(x, own), device) for x in closed(given, own)]
+    # one call handles all examples, so its arguments are gathered on one device
+    ones = [on_one(host.expand_to_row(x, own), device) for x in closed(given, own)]
     sizes = tuple(b.size for b in own)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
-    outs = done(around, [*host.called(made.over(own), of_all, [*ones, token])])
+    outs = perform_once(around, [*host.call_on_graphs(made.over(own), of_all, [*ones, token])])
     return [enter_all(y, own) for y in outs]
 
 
-def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
+def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
     where = refusal()
     if where is None and _function.depth:
         where = "the body of a @function"
@@ -57,19 +57,19 @@ def _check(what: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
         where = "a rule that runs for the body of a loop, a checkpoint or a @function"
     if where is not None:
         raise UnsupportedError(
-            f"{what}: it is not known how often it would run in {where}",
+            f"{api_name}: it is not known how often it would run in {where}",
             fix="outside of it; or pure_callback, which may run any number of times",
         )
     if any(dtypes.is_float(t.dtype) for t in types) and reach_a_leaf(args):
         raise DerivativeError(
-            f"{what}: a function of the host has no derivative",
+            f"{api_name}: a function of the host has no derivative",
             fix="stop_gradient of its arguments; or pure_callback, with custom_jvp or custom_vjp around it",
         )
 
 
-def _given(args: Sequence[UOp], around: Body | None) -> list[UOp]:
-    """The arguments, after a flag that says whether the branches are taken in which this is, if it is in one."""
+def _guarded_arguments(args: Sequence[UOp], around: Body | None) -> list[UOp]:
+    """Return the arguments; inside branches, they follow a flag that tells whether all of these branches are taken."""
     if not (found := flags()):
         return list(args)
     flag = functools.reduce(lambda a, b: a & b, found)
-    return [flag, *safe(args, flag, done=calls_of(around.token) if around is not None else ())]
+    return [flag, *predicate(args, flag, done=calls_of(around.token) if around is not None else ())]

@@ -1,6 +1,6 @@
-"""Entries along the last axis by their places, on the CPU: the gather and the scatter that are each other's transposes.
+"""Gather and scatter by index along the last axis, on the CPU: each is the transpose of the other.
 
-Each is one call of a step for each entry, where operations of tinygrad compare each place with each index.
+Each is one call with one step for each entry; tinygrad's operations compare each position with each index.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
-from branded.cpu import counting
-from branded.cpu.along import along
-from branded.primitive import results
+from branded.backends.cpu.linalg import host_kernels
+from branded.backends.cpu.linalg.along import along
+from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
+from branded.graph.primitive import results
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 def gather(x: UOp, at: UOp) -> UOp:
-    """The entries of `x`, `[..., n]`, at the places `at`, `i32[..., k]`; 0 for a place where there is none."""
-    return called(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
+    """Return the entries of `x`, `[..., n]`, at the indices `at`, `i32[..., k]`; 0 for an index out of range."""
+    return call_on_graphs(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
 
 
 def scatter(x: UOp, at: UOp, n: int) -> UOp:
-    """`[..., n]` with the entries of `x`, `[..., k]`, at the places `at`; entries of one place are added up."""
-    return called(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
+    """Add the entries of `x`, `[..., k]`, at the indices `at` of a zero array `[..., n]`."""
+    return call_on_graphs(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
 
 
 class Gather(TotalHost):
-    """Entries by their places, which is linear in the entries."""
+    """The entries at given indices, linear in the entries."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:
@@ -39,13 +39,13 @@ class Gather(TotalHost):
         return UOp.maketuple(*results(u), gather(d, u.src[2])), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The scatter to the same places."""
+        """Scatter to the same indices."""
         x, at = u.src[1:]
         return [None if (ct := cotangents[0]) is None else summed_to(scatter(ct, at, sizes(x)[-1]), x), None]
 
 
 class Scatter(TotalHost):
-    """Entries put at their places, which is linear in the entries."""
+    """The entries, added at given indices, linear in the entries."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:
@@ -53,38 +53,38 @@ class Scatter(TotalHost):
         return UOp.maketuple(*results(u), scatter(d, u.src[2], sizes(results(u)[0])[-1])), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The gather from the same places."""
+        """Gather from the same indices."""
         x, at = u.src[1:]
         return [None if (ct := cotangents[0]) is None else summed_to(gather(ct, at), x), None]
 
 
 @functools.cache
 def _gather() -> Gather:
-    made = Gather("gather", gathered, "expand_dims", False)
+    made = Gather("gather", numpy_gather, "expand_dims", False)
     made.by_c = along("gather")
     return made
 
 
 @functools.lru_cache(maxsize=256)
 def _scatter(n: int) -> Scatter:
-    made = Scatter("scatter", functools.partial(scattered, n=n), "expand_dims", False)
-    made.by_c = counting.segments("sum")
+    made = Scatter("scatter", functools.partial(numpy_scatter, n=n), "expand_dims", False)
+    made.by_c = host_kernels.segments("sum")
     return made
 
 
-# ---- what runs ----
+# ---- NumPy implementations ----
 
 
-def gathered(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def numpy_gather(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Compute the gather in NumPy, for all examples."""
     import numpy as np
 
     known = (at >= 0) & (at < x.shape[-1])
     return np.where(known, np.take_along_axis(x, np.where(known, at, 0), -1), x.dtype.type(0))
 
 
-def scattered(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def numpy_scatter(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+    """Compute the scatter in NumPy, for all examples."""
     import numpy as np
 
     x, at = np.broadcast_arrays(x, at)

@@ -1,7 +1,7 @@
-"""A function of the host as one operation of the graph, with its rules for batching and for derivatives.
+"""A host callback as one operation of the graph, with its rules for batching and derivatives.
 
-`call` is what other parts of this package use; `api.py` makes the public functions of it.  A batched call is a call
-again: its arguments and results have more leading axes, and the method says what the function gets of them.
+Other parts of this package use `call`, and `api.py` builds the public functions on it. A batched call is again a call:
+its arguments and results have more leading axes, and the method determines how the function receives them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.cpu.kernels import room
+from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.runtime import host_calls
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
-from branded.graph import against, on_device, reshape, tensor
-from branded.patches.tg import _to_np_dtype, all_int, canonicalize_device
-from branded.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
-from branded.rows import dtype_text
-from branded.runner import host
-from branded.scope import Row, union
+from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
+from branded.graph.rows import dtype_text
+from branded.graph.scope import Row, union
+from branded.graph.uops import against, on_device, reshape, tensor
+from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ Method = Literal["sequential", "expand_dims", "broadcast_all", "legacy_vectorize
 
 
 class ShapeDtype(NamedTuple):
-    """What a result of a function of the host is, for one example."""
+    """The shape and dtype of a result of a host callback, for one example."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -49,44 +49,46 @@ def call(
     *,
     vmap_method: Method | None = "expand_dims",
     copies: bool = False,
-    in_c: host.InC | None = None,
+    in_c: host_calls.InC | None = None,
 ) -> list[Tensor]:
-    """`f(*args)` as one operation, on arrays of numpy: it runs when a result is read, and not if none is.
+    """Call `f(*args)` on NumPy arrays as one operation, which runs only when a result is read.
 
-    `f` gets read-only arrays, which are tinygrad's own memory: it keeps none of them, unless `copies`.  It gives one
-    array, or a tuple or list of them, with the shapes and dtypes of `results`; f64 is taken for f32, i64 for i32.
-    Dtypes that numpy has not (bf16) are f32 for it.  What it raises is a `CallbackError` when the result is read.
+    `f` gets read-only arrays in tinygrad's own memory, which it must not keep, unless `copies`. It returns one array,
+    or a tuple or list of arrays, with the shapes and dtypes of `results`. f64 is accepted for f32, and i64 for i32.
+    Dtypes that NumPy lacks (bf16) are passed as f32. An exception of `f` becomes a `CallbackError` when the result is
+    read.
 
-    Under vmap, with one leading axis for each brand of any argument, outermost first:
+    Under vmap, there is one leading axis for each brand of any argument, outermost first:
 
-        "expand_dims"       one call: each argument has all of these axes, of size 1 for a brand over which it does not
-                            vary, so that numpy's broadcasting pairs the examples; an unmapped matrix is there once.
-                            The results have all these axes in full; a size of 1 is repeated.  A function that takes
-                            any leading axes, as those of `numpy.linalg`, needs no more.
-        "broadcast_all"     the same, with each argument repeated (without a copy) to the full axes
-        "legacy_vectorized" the same, where each argument has the axes of its own brands alone
-        "sequential"        a call for each example, on its values alone
+        "expand_dims"       one call: each argument has all of these axes, with size 1 for a brand that it does not
+                            carry, so NumPy's broadcasting pairs the examples. An unmapped matrix is passed once.
+                            The results have all of these axes; a size of 1 is broadcast. Functions that accept any
+                            leading axes, such as those in `numpy.linalg`, need nothing else.
+        "broadcast_all"     the same, with each argument broadcast (without a copy) to the full axes
+        "legacy_vectorized" the same, where each argument has only the axes of its own brands
+        "sequential"        one call for each example, on the values of that example
         None                vmap is an error
 
-    Calls of the same `f` (by ==, if it is hashable) on the same arguments are one call.  All transforms go through it
-    but derivatives: results that are floats are to be given theirs by `custom_jvp` or `custom_vjp` around the call.
+    Calls of the same `f` (by ==, if it is hashable) on the same arguments are one call. All transforms except
+    derivatives apply to it. Float results need `custom_jvp` or `custom_vjp` around the call.
 
     Args:
-        name: What kernels, errors and programs call it.
+        name: The name in kernels, errors and programs.
         f: A function of arrays.
-        results: What it gives, for one example.
-        args: Tensors, with brands or without; all on one device, or on none.
-        in_c: What C calls in its place on the CPU, if there is something for these arrays: the same for the same `f`.
+        results: The shapes and dtypes of its results, for one example.
+        args: Tensors, with or without brands; all on one device, or on none.
+        in_c: A function that returns the C function to call instead on the CPU, if one fits the arrays. It must be the
+            same for the same `f`.
 
     Returns:
         The results, on the device of the arguments.
 
     Raises:
-        UnsupportedError: An argument is sharded, or has a size that is not known.
+        UnsupportedError: An argument is sharded, or has an unknown size.
     """
     made = Host.of(name, f, vmap_method, copies)
     made.by_c = in_c
-    return [tensor(u) for u in called(made, results, [x.uop for x in args])]
+    return [tensor(u) for u in call_on_graphs(made, results, [x.uop for x in args])]
 
 
 @functools.cache
@@ -95,22 +97,22 @@ def _has_numpy() -> bool:
 
 
 def serves(x: Tensor) -> bool:
-    """May numpy read this where it is?  It may on the CPU, unless all is to be as in plain tinygrad."""
+    """Return whether NumPy can read the tensor in place: on the CPU, unless the CPU backend is disabled."""
     device = x.device
     return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
 
 
-def called(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:
-    """The results of a call on graphs, in the dtypes that they should have."""
+def call_on_graphs(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:
+    """Return the results of a call on graphs, cast to the announced dtypes."""
     device = next((x.device for x in args if x.device is not None), canonicalize_device(None))
     if isinstance(device, tuple) or any(isinstance(x.device, tuple) for x in args):
         raise UnsupportedError(f"{made.name}: a sharded tensor cannot go to the host", fix="gather it with .to() first")
     if not all(all_int(x.shape) for x in args):
         raise UnsupportedError(f"{made.name}: an argument has a size that is not known yet")
-    given = [on_device(_known(x), device) for x in args]
+    given = [on_device(_cast_for_numpy(x), device) for x in args]
     given = [x if x.device == device else x.copy_to_device(device) for x in given]
-    types = [ShapeDtype(tuple(t.shape), _carried(t.dtype)) for t in outs]
-    # what was worked out for a reader is there for the next one
+    types = [ShapeDtype(tuple(t.shape), _numpy_dtype(t.dtype)) for t in outs]
+    # contiguous: a result that one reader computed is kept for the next
     ys = [y.contiguous() for y in results(_call(made, types, given, device))]
     return [y if y.dtype == t.dtype else y.cast(t.dtype) for y, t in zip(ys, outs, strict=True)]
 
@@ -118,18 +120,18 @@ def called(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[
 _OF_NUMPY = {*dtypes.ints, dtypes.bool, dtypes.float16, dtypes.float32, dtypes.float64}
 
 
-def _carried(dtype: DType) -> DType:
-    """The dtype that numpy has for it."""
+def _numpy_dtype(dtype: DType) -> DType:
+    """Return the dtype in which NumPy receives a value."""
     dtype = strong_dtype(dtype)
     return dtype if dtype in _OF_NUMPY else dtypes.float32
 
 
-def _known(x: UOp) -> UOp:
-    return x if x.dtype == (dtype := _carried(x.dtype)) else x.cast(dtype)
+def _cast_for_numpy(x: UOp) -> UOp:
+    return x if x.dtype == (dtype := _numpy_dtype(x.dtype)) else x.cast(dtype)
 
 
 def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:
-    # what a result is, is said by a parameter behind those of the arguments: no graph of it stands for the function
+    # the function has no graph, so extra parameters in the body give the types of its results
     body = [UOp.param(len(args) + i, t.dtype, t.shape, device) for i, t in enumerate(types)]
     return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(made.name, made))
 
@@ -140,7 +142,7 @@ _numbers = itertools.count(1)
 
 
 class OtherTreeError(Exception):
-    """What a function of trees gave has another form than its results."""
+    """The error for a function of trees that returned another tree than announced."""
 
     def __init__(self, announced: Any, given: Any) -> None:
         super().__init__()
@@ -148,31 +150,31 @@ class OtherTreeError(Exception):
 
 
 class Axis(NamedTuple):
-    """A leading axis of the arguments and results: the examples of a brand."""
+    """A leading axis of the arguments and results, for the examples of a brand."""
 
     brand: str
     size: int
 
 
 class Host(Primitive):
-    """A function of arrays."""
+    """A function of arrays, as a primitive."""
 
     made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
-    """Those that a graph has: of equal ones there is one."""
+    """The instances that graphs use; equal ones are shared."""
     is_opaque = is_one = can_fail = is_local = True
 
     def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
         self.name, self.f, self.method, self.copies = name, f, method, copies
         self.axes: tuple[Axis, ...] = ()
         self.is_ordered = False
-        """May it not be called for the examples of a brand?"""
+        """Whether it must not be called for the examples of a brand."""
         self.is_guarded = False
-        """Is its first argument a flag that says whether it runs?"""
+        """Whether its first argument is a flag that enables it."""
         self.is_effect = False
-        """Is its last argument the token of what runs before it, and its last result that of what runs after it?"""
-        self.by_c: host.InC | None = None
+        """Whether its last argument is the token of earlier effects, and its last result the token for later ones."""
+        self.by_c: host_calls.InC | None = None
         self.space = 1.0
-        """So many times the bytes of its results does it take beside them: numpy makes an array, which is copied."""
+        """The extra memory that it needs, relative to its results: NumPy allocates an array, which is then copied."""
         self.number = next(_numbers)
 
     @classmethod
@@ -184,11 +186,11 @@ class Host(Primitive):
             return cls(name, f, method, copies)
 
     def over(self, row: Row) -> Host:
-        """The same on more leading axes."""
+        """Return the same function with more leading axes."""
         return self._with((*(Axis(b.name, b.size) for b in row), *self.axes), self.is_guarded)
 
     def guarded(self) -> Host:
-        """The same with a flag as its first argument."""
+        """Return the same function with a flag as its first argument."""
         return self._with(self.axes, True)
 
     def _with(self, axes: tuple[Axis, ...], is_guarded: bool) -> Host:
@@ -203,7 +205,7 @@ class Host(Primitive):
         if not self.can_fail or (self.is_effect and not effects):
             return None
         if not self.is_guarded:
-            return _call(self.guarded(), _types(u), [flag, *u.src[1:]], results(u)[0].device)
+            return _call(self.guarded(), _result_types(u), [flag, *u.src[1:]], results(u)[0].device)
         return u.replace(src=(u.src[0], u.src[1] & against(flag, u.src[1]), *u.src[2:]))
 
     @property
@@ -214,15 +216,15 @@ class Host(Primitive):
         return {*range(len(u.src) - 1)}
 
     def speaks_of(self, u: UOp, i: int) -> set[int]:
-        """No derivative goes by what runs before it."""
+        """Exclude the effect token, on which no derivative depends."""
         return {*range(len(u.src) - 1 - self.is_effect)}
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """vmap(f)(xs) = f of arrays with a leading axis for each brand, as the method says."""
+        """Call the function on arrays with a leading axis for each brand, according to its method."""
         row: Row = ()
         for x in args:
             row = union(row, x.row)
-        types = [t._replace(shape=(*(b.size for b in row), *t.shape)) for t in _types(u)]
+        types = [t._replace(shape=(*(b.size for b in row), *t.shape)) for t in _result_types(u)]
         if not row:
             return Bundle(u.replace(src=(u.src[0], *(x.uop for x in args))), ((),) * len(types))
         if self.method is None:
@@ -232,11 +234,11 @@ class Host(Primitive):
         if any(not b.size for b in row):
             return Bundle(UOp.maketuple(*(UOp.const(0, t.dtype).expand(t.shape) for t in types)), (row,) * len(types))
         of_own = self.method == "legacy_vectorized"
-        new = [x.uop if of_own and i >= self.is_guarded else spread(x, row) for i, x in enumerate(args)]
+        new = [x.uop if of_own and i >= self.is_guarded else expand_to_row(x, row) for i, x in enumerate(args)]
         return Bundle(_call(self.over(row), types, new, results(u)[0].device), (row,) * len(types))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """None: an int does not change; of a float nobody knows how."""
+        """Return no tangents for ints, and raise an error for floats, whose derivative is unknown."""
         if any(dtypes.is_float(y.dtype) for y in u.src[0].src):
             raise self._no_derivative()
         return u, [None] * len(u.src[0].src)
@@ -250,7 +252,7 @@ class Host(Primitive):
             fix="custom_jvp or custom_vjp around the call; stop_gradient of its arguments, or of its result",
         )
 
-    # ---- what runs ----
+    # ---- at run time ----
 
     @property
     def function(self) -> str:
@@ -276,8 +278,10 @@ class Host(Primitive):
             args = [np.broadcast_to(x, (*sizes, *x.shape[len(sizes) :])) for x in args]
         self._once(args, results, (), flag is None or bool(flag.any()))
 
-    def in_c(self, results: Sequence[host.ArrayType], args: Sequence[host.ArrayType]) -> host.CFunction | None:
-        """What C calls in its place: it takes no flag and no token."""
+    def in_c(
+        self, results: Sequence[host_calls.ArrayType], args: Sequence[host_calls.ArrayType]
+    ) -> host_calls.CFunction | None:
+        """Return the C function to call instead, or None; it accepts neither a flag nor a token."""
         return None if self.by_c is None or self.is_guarded or self.is_effect else self.by_c(results, args)
 
     def _once(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray], at: tuple[int, ...], runs: bool) -> None:
@@ -314,7 +318,7 @@ class Host(Primitive):
             new = np.asarray(x)
         except Exception:
             new = np.asarray(None)
-        own = len(self.axes) - len(at)  # the axes of examples, of which a size of 1 is repeated
+        own = len(self.axes) - len(at)  # the axes of the examples, along which a size of 1 is broadcast
         fits = new.ndim == to.ndim and new.shape[own:] == to.shape[own:]
         fits = fits and all(n in (1, m) for n, m in zip(new.shape[:own], to.shape[:own], strict=True))
         if fits and (new.dtype == to.dtype or _canonical(new.dtype) == to.dtype or _is_number(x, to)):
@@ -329,7 +333,7 @@ class Host(Primitive):
         )
 
     def _where(self, at: tuple[int, ...]) -> list[tuple[str, str]]:
-        """Which call it is."""
+        """Describe the failing call."""
         if not self.axes:
             return []
         if at:
@@ -340,31 +344,31 @@ class Host(Primitive):
 
 
 class TotalHost(Host):
-    """A function of this package that does not raise: it may run where nobody takes its results.
+    """A function of this package that never raises, so it may run even if its results are not used.
 
-    So it gets no flag, and its rules for derivatives find its own arguments alone.
+    It therefore gets no flag, and its derivative rules receive only its own arguments.
     """
 
     can_fail = False
 
 
-def _types(u: UOp) -> list[ShapeDtype]:
-    """The results of a call."""
+def _result_types(u: UOp) -> list[ShapeDtype]:
+    """Return the shapes and dtypes of the results of a call."""
     return [ShapeDtype(sizes(y), y.dtype) for y in u.src[0].src]
 
 
 def sizes(x: UOp) -> tuple[int, ...]:
-    """The shape of an argument or a result, which is known."""
+    """Return the shape of an argument or result whose sizes are known."""
     return tuple(n for n in x.shape if isinstance(n, int))
 
 
 def batch_of(*args: UOp) -> tuple[int, ...]:
-    """The axes in front of the last one of arguments, which broadcast."""
+    """Return the broadcast shape of the arguments without their last axes."""
     return tuple(next((n for n in each if n != 1), 1) for each in zip(*(sizes(x)[:-1] for x in args), strict=True))
 
 
 def summed_to(g: UOp, x: UOp) -> UOp:
-    """The cotangent of an argument that is there once for all examples of a brand."""
+    """Sum a cotangent over the axes along which the argument `x` was broadcast."""
     axes = tuple(i for i, n in enumerate(x.shape) if n == 1 and g.shape[i] != 1)
     return tensor(g).sum(axes, keepdim=True).uop if axes else g
 
@@ -385,25 +389,25 @@ def no_order(name: str, row: Row) -> UnsupportedError:
     )
 
 
-def spread(x: Batched, row: Row) -> UOp:
-    """With an axis for each brand, of size 1 for those that it does not carry."""
+def expand_to_row(x: Batched, row: Row) -> UOp:
+    """Reshape `x` to one axis for each brand of the row, with size 1 for brands that it does not carry."""
     return reshape(x.uop, (*(b.size if b in x.row else 1 for b in row), *x.uop.shape[len(x.row) :]))
 
 
 def _entry(x: np.ndarray, at: tuple[int, ...]) -> np.ndarray:
-    """The values of one example."""
+    """Return the values of one example."""
     where: tuple[Any, ...] = tuple(k if n > 1 else 0 for k, n in zip(at, x.shape, strict=False))
     found: np.ndarray = x[(*where, ...)]
     return found
 
 
 def _canonical(dtype: Any) -> Any:
-    """The dtype of 32 bits that stands for one of 64, as numbers of Python have it."""
+    """Return the 32-bit dtype for a 64-bit one, because Python numbers become 64-bit in NumPy."""
     return {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name, dtype.name)
 
 
 def _is_number(x: Any, to: np.ndarray) -> bool:
-    """Is this a number of Python, which takes the dtype of the result?"""
+    """Return whether `x` is a Python number that may take the dtype of the result."""
     if isinstance(x, bool):
         return to.dtype.kind == "b"
     return (isinstance(x, int) and to.dtype.kind in "iuf") or (isinstance(x, float) and to.dtype.kind == "f")

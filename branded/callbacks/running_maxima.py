@@ -1,7 +1,8 @@
-"""`cummax`, and with it `cummin`, on the CPU: a call for the values and one for the indices, of a step for each entry.
+"""`cummax` and `cummin` on the CPU: one call for the values and one for the indices, with one step for each entry.
 
-A NaN is the largest, and stays, as in numpy.  The derivative is that of `jax.lax.cummax`: neighbours are compared, then
-the larger ones of them, and so on, and at each comparison entries that are equal share the cotangent.
+NaN is the largest value, and stays the maximum, as in NumPy. The derivative equals the derivative of
+`jax.lax.cummax`: neighbors are compared, then the larger ones, and so on. In each comparison, equal entries share the
+cotangent.
 """
 
 from __future__ import annotations
@@ -13,28 +14,28 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes, summed_to
-from branded.cpu.along import along
-from branded.graph import tensor
-from branded.primitive import results
+from branded.backends.cpu.linalg.along import along
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes, summed_to
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-    """The largest entries along an axis up to each entry, and where the first of them is."""
+    """Return the cumulative maxima along an axis, and the index at which each first occurs."""
     last = x.transpose(axis, -1).uop
     values, at = _call(_MAXIMA, x.dtype, last), _call(_PLACES, dtypes.int32, last)
     return tensor(values).transpose(axis, -1), tensor(at).transpose(axis, -1)
 
 
 def _call(made: Host, dtype: DType, x: UOp, *rest: UOp) -> UOp:
-    return called(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
+    return call_on_graphs(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
 
 
 class RunningMaxima(TotalHost):
-    """The largest entries along the last axis up to each entry."""
+    """The cumulative maxima along the last axis."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:
@@ -46,7 +47,7 @@ class RunningMaxima(TotalHost):
 
 
 class Shares(TotalHost):
-    """The tangents of running maxima from those of the entries, or the transpose: linear in the second argument."""
+    """The tangents of cumulative maxima, or the transpose: linear in the second argument."""
 
     transpose: Shares
 
@@ -54,20 +55,20 @@ class Shares(TotalHost):
         if (d := tangents[1]) is None:
             return u, [None]
         x, y = u.src[1], results(u)[0]
-        return UOp.maketuple(y, called(self, [ShapeDtype(sizes(y), y.dtype)], [x, d])[0]), [1]
+        return UOp.maketuple(y, call_on_graphs(self, [ShapeDtype(sizes(y), y.dtype)], [x, d])[0]), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         if (ct := cotangents[0]) is None:
             return [None, None]
         x, d = u.src[1:]
-        return [None, summed_to(called(self.transpose, [ShapeDtype(sizes(ct), ct.dtype)], [x, ct])[0], d)]
+        return [None, summed_to(call_on_graphs(self.transpose, [ShapeDtype(sizes(ct), ct.dtype)], [x, ct])[0], d)]
 
 
-# ---- what runs ----
+# ---- NumPy implementations ----
 
 
 def maxima(x: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the maxima in NumPy, for all examples."""
     import numpy as np
 
     found: np.ndarray = np.maximum.accumulate(x, axis=-1)
@@ -75,7 +76,7 @@ def maxima(x: np.ndarray) -> np.ndarray:
 
 
 def places(x: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+    """Compute the indices in NumPy, for all examples."""
     import numpy as np
 
     y = maxima(x)
@@ -87,7 +88,7 @@ def places(x: np.ndarray) -> np.ndarray:
 
 
 def _larger(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The maximum of two, and the part that each has in its derivative."""
+    """Return the maximum of two arrays, and the weight of each in its derivative."""
     import numpy as np
 
     z = np.maximum(x, y)
@@ -96,12 +97,12 @@ def _larger(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def tangents(x: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Those of the maxima, from those of the entries."""
+    """Return the tangents of the maxima, given the tangents of the entries."""
     return _tangents(x, d)[1].astype(d.dtype)
 
 
 def _tangents(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The maxima too."""
+    """Return the maxima and their tangents."""
     import numpy as np
 
     if (n := x.shape[-1]) < 2:
@@ -118,12 +119,12 @@ def _tangents(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cotangents(x: np.ndarray, ct: np.ndarray) -> np.ndarray:
-    """Those of the entries, from those of the maxima: the transpose of `tangents`."""
+    """Return the cotangents of the entries, given the cotangents of the maxima: the transpose of `tangents`."""
     return _cotangents(x, maxima(x), ct).astype(ct.dtype)
 
 
 def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
-    """Of the entries `x` with the maxima `y`."""
+    """Return the cotangents of the entries `x`, whose maxima are `y`."""
     import numpy as np
 
     if (n := x.shape[-1]) < 2:
@@ -143,12 +144,12 @@ def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
     return out
 
 
-def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
+def _new_primitive(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
     return kind(name, f, "expand_dims", False)
 
 
-_MAXIMA, _PLACES = _made(RunningMaxima, "cummax", maxima), _made(TotalHost, "cumargmax", places)
+_MAXIMA, _PLACES = _new_primitive(RunningMaxima, "cummax", maxima), _new_primitive(TotalHost, "cumargmax", places)
 _MAXIMA.by_c, _PLACES.by_c = along("cummax"), along("cumargmax")
 _TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, "expand_dims", False) for f in (tangents, cotangents))
-_TANGENTS.space = _COTANGENTS.space = 6.0  # float64 at each of the levels
+_TANGENTS.space = _COTANGENTS.space = 6.0  # float64 at each level of the recursion
 _TANGENTS.transpose, _COTANGENTS.transpose = _COTANGENTS, _TANGENTS

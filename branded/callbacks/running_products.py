@@ -1,8 +1,8 @@
-"""`cumprod` on the CPU: one call of C, whose derivatives are linear recurrences, which are one call of C too.
+"""`cumprod` on the CPU: one call of C. Its derivatives are linear recurrences, each one more call of C.
 
-With the products `y[i] = x[i] y[i - 1]` the tangents are `dy[i] = x[i] dy[i - 1] + y[i - 1] dx[i]`: a step for each
-entry, without a division, so that zeros are entries like others.  The derivatives of a recurrence are recurrences
-again, in reverse mode from the last entry to the first.
+The products `y[i] = x[i] y[i - 1]` have the tangents `dy[i] = x[i] dy[i - 1] + y[i - 1] dx[i]`. This takes one
+step for each entry, without a division, so zeros need no special case. The derivatives of a recurrence are recurrences
+again. In reverse mode they run from the last entry to the first.
 """
 
 from __future__ import annotations
@@ -13,66 +13,66 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, called, sizes, summed_to
-from branded.cpu.along import along
-from branded.graph import tensor
-from branded.primitive import results
+from branded.backends.cpu.linalg.along import along
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 def cumprod(x: Tensor, axis: int) -> Tensor:
-    """The products along an axis up to each entry."""
+    """Return the cumulative products along an axis."""
     last = x.transpose(axis, -1).uop
-    return tensor(called(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
+    return tensor(call_on_graphs(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
 
 
 def recurrence(a: UOp, b: UOp) -> UOp:
-    """The `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
-    return called(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
+    """Return `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
+    return call_on_graphs(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
 
 
 def _backward(a: UOp, g: UOp) -> UOp:
-    """The transpose of a recurrence in `b`: `y[i] = a[i + 1] y[i + 1] + g[i]`."""
-    return _flip(recurrence(_shifted(_flip(a), 0), _flip(g)))
+    """Apply the transpose of a recurrence in `b`: `y[i] = a[i + 1] y[i + 1] + g[i]`."""
+    return _flip(recurrence(_shift(_flip(a), 0), _flip(g)))
 
 
 def _flip(x: UOp) -> UOp:
     return tensor(x).flip(-1).uop
 
 
-def _shifted(x: UOp, first: float) -> UOp:
-    """Each entry one place further, behind a new first one."""
+def _shift(x: UOp, first: float) -> UOp:
+    """Shift each entry by one position, after a new first entry."""
     t = tensor(x)
     return t[..., :-1].pad((*(None,) * (t.ndim - 1), (1, 0)), value=first).uop
 
 
 class RunningProducts(TotalHost):
-    """The products along the last axis up to each entry."""
+    """The cumulative products along the last axis."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """Each factor in turn."""
+        """Apply the product rule to each factor."""
         if (d := tangents[0]) is None:
             return u, [None]
         (y,) = results(u)
-        return UOp.maketuple(y, recurrence(u.src[1], _shifted(y, 1) * d)), [1]
+        return UOp.maketuple(y, recurrence(u.src[1], _shift(y, 1) * d)), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         if (ct := cotangents[0]) is None:
             return [None]
-        return [_backward(u.src[1], ct) * _shifted(results(u)[0], 1)]
+        return [_backward(u.src[1], ct) * _shift(results(u)[0], 1)]
 
 
 class Recurrence(TotalHost):
-    """What `recurrence` says, of `a` and `b`."""
+    """The linear recurrence `recurrence` of `a` and `b`."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """`dy[i] = a[i] dy[i - 1] + (da[i] y[i - 1] + db[i])`."""
+        """Return `dy[i] = a[i] dy[i - 1] + (da[i] y[i - 1] + db[i])`."""
         (y,), a, (da, db) = results(u), u.src[1], tangents
         if da is None and db is None:
             return u, [None]
-        moved = None if da is None else da * _shifted(y, 0)
+        moved = None if da is None else da * _shift(y, 0)
         change = db if moved is None else moved if db is None else moved + db
         assert change is not None
         return UOp.maketuple(y, recurrence(a, change)), [1]
@@ -82,22 +82,22 @@ class Recurrence(TotalHost):
             return [None, None]
         (y,), (a, b) = results(u), u.src[1:]
         back = _backward(a, ct)
-        return [summed_to(back * _shifted(y, 0), a), summed_to(back, b)]
+        return [summed_to(back * _shift(y, 0), a), summed_to(back, b)]
 
 
-# ---- what runs ----
+# ---- NumPy implementations ----
 
 
-def producted(x: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def numpy_cumprod(x: np.ndarray) -> np.ndarray:
+    """Compute the products in NumPy, for all examples."""
     import numpy as np
 
     found: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)
     return found
 
 
-def recurred(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def numpy_recurrence(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Compute the recurrence in NumPy, for all examples."""
     import numpy as np
 
     out = np.empty(np.broadcast_shapes(a.shape, b.shape), b.dtype)
@@ -107,11 +107,11 @@ def recurred(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _made(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
+def _new_primitive(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
     made = kind(name, f, "expand_dims", False)
     made.by_c = along(name)
     return made
 
 
-_PRODUCTS = _made(RunningProducts, "cumprod", producted)
-_RECURRENCE = _made(Recurrence, "recurrence", recurred)
+_PRODUCTS = _new_primitive(RunningProducts, "cumprod", numpy_cumprod)
+_RECURRENCE = _new_primitive(Recurrence, "recurrence", numpy_recurrence)

@@ -1,6 +1,6 @@
-"""`cumsum` on the CPU: one call of C in place of tinygrad's sums over all entries before each.
+"""`cumsum` on the CPU: one call of C instead of tinygrad's separate sum over all earlier entries for each entry.
 
-Floats are added up as float64, and each sum is rounded once.
+Floats are added as float64, and each sum is rounded once.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import ShapeDtype, TotalHost, called
-from branded.cpu import counting
-from branded.graph import tensor
-from branded.primitive import results
+from branded.backends.cpu.linalg import host_kernels
+from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 def cumsum(x: Tensor, axis: int) -> Tensor:
-    """The sums along an axis up to each entry."""
+    """Return the cumulative sums along an axis."""
     return tensor(_sums(x.uop, x.ndim - 1 - axis % x.ndim))
 
 
 def _sums(x: UOp, after: int) -> UOp:
     types = [ShapeDtype(tuple(int(n) for n in x.shape), x.dtype)]
-    return called(_summing(after), types, [x])[0]
+    return call_on_graphs(_summing(after), types, [x])[0]
 
 
 class RunningSums(TotalHost):
-    """The sums along an axis up to each entry."""
+    """The cumulative sums along an axis."""
 
     after: int
-    """So many axes are behind it."""
+    """The number of axes after the summed one."""
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """They are linear."""
+        """Sum the tangents, because the sums are linear."""
         if (d := tangents[0]) is None or not dtypes.is_float(u.src[1].dtype):
             return u, [None]
         return UOp.maketuple(*results(u), _sums(d, self.after)), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The sums from the other end."""
+        """Sum the cotangents from the other end."""
         if (ct := cotangents[0]) is None:
             return [None]
         axis = -1 - self.after
@@ -53,13 +53,13 @@ class RunningSums(TotalHost):
 
 @functools.cache
 def _summing(after: int) -> RunningSums:
-    made = RunningSums("cumsum", functools.partial(summed, after=after), "expand_dims", False)
-    made.after, made.by_c = after, counting.running(after)
+    made = RunningSums("cumsum", functools.partial(numpy_cumsum, after=after), "expand_dims", False)
+    made.after, made.by_c = after, host_kernels.running(after)
     return made
 
 
-def summed(x: np.ndarray, after: int) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def numpy_cumsum(x: np.ndarray, after: int) -> np.ndarray:
+    """Compute the sums in NumPy, for all examples."""
     import numpy as np
 
     exact = np.cumsum(x, axis=-1 - after, dtype=np.float64 if x.dtype.kind == "f" else x.dtype)

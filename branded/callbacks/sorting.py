@@ -1,9 +1,9 @@
-"""`sort`, and with it `topk` and `argsort`, on the CPU: one call of numpy in place of tinygrad's network of 40 kernels.
+"""`sort`, `topk` and `argsort` on the CPU: one call of NumPy instead of tinygrad's network of 40 kernels.
 
-Values and indices are those of the network: entries that are equal keep their order, also when they descend.  NaN is
-the largest, as in numpy.  Each value has the derivative of the entry that its index names, as in JAX: tangents are
-gathered by the indices, cotangents scattered.  The values and the indices are a call each, so that what nobody reads is
-not worked out.  What `topk` leaves out is left out by the call, so there is no kernel that takes a part of its result.
+Values and indices equal the network's: equal entries keep their order, also in descending order. NaN is the largest
+value, as in NumPy. As in JAX, each value has the derivative of the entry at its index: tangents are gathered by the
+indices, cotangents scattered. Values and indices are separate calls, so an unused result is not computed. For `topk`,
+the call itself returns only the first entries, so no kernel slices its result.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.callbacks.gathering import gather, scatter
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, sizes
-from branded.graph import tensor
-from branded.primitive import results
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
 
 if TYPE_CHECKING:
     import numpy as np
 
 
 def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tuple[Tensor, Tensor]:
-    """The values along an axis in order, and where they were; all, or so many of the first."""
+    """Return the sorted values along an axis and their indices: all, or the first `first`."""
     last = x.transpose(dim, -1)
     *batch, n = (int(n) for n in last.shape)
     k = n if first is None else first
     by = _sorter(descending, k, n)
-    (new,) = called(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
+    (new,) = call_on_graphs(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
     return tensor(new).transpose(dim, -1), tensor(by.places(last.uop)).transpose(dim, -1).cast(dtypes.default_int)
 
 
 class Sorted(TotalHost):
-    """The first of the values along the last axis, in order."""
+    """The first of the sorted values along the last axis."""
 
     first: int
     where: Host
 
     def places(self, x: UOp) -> UOp:
-        """Where the values were."""
-        return called(self.where, [ShapeDtype((*sizes(x)[:-1], self.first), dtypes.int32)], [x])[0]
+        """Return the indices of the sorted values."""
+        return call_on_graphs(self.where, [ShapeDtype((*sizes(x)[:-1], self.first), dtypes.int32)], [x])[0]
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[0]) is None:
@@ -58,20 +58,20 @@ class Sorted(TotalHost):
 
 @functools.lru_cache(maxsize=256)
 def _sorter(descending: bool, first: int, among: int) -> Sorted:
-    """One of each, so that the same sort of the same values is one call."""
+    """Return a shared instance, so that the same sort of the same values is one call."""
     by = Sorted("sort", functools.partial(values, descending=descending, first=first), "expand_dims", False)
     where = TotalHost("argsort", functools.partial(order, descending=descending, first=first), "expand_dims", False)
     by.first, by.where = first, where
     by.space = among / first
-    where.space = 4.0 * among / first  # keys of 64 bits, twice, beside what they are made of
+    where.space = 4.0 * among / first  # 64-bit keys, twice, in addition to their inputs
     return by
 
 
-# ---- what runs ----
+# ---- NumPy implementations ----
 
 
 def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
-    """NaN is the largest."""
+    """Return the first sorted values; NaN is the largest."""
     import numpy as np
 
     found: np.ndarray = np.sort(x, axis=-1)
@@ -79,7 +79,7 @@ def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndar
 
 
 def order(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
-    """Where the values are; of those that are equal the first comes first."""
+    """Return the indices of the first sorted values; equal entries keep their order."""
     return _order(x, descending)[..., :first]
 
 
@@ -87,7 +87,7 @@ def _order(x: np.ndarray, descending: bool) -> np.ndarray:
     import numpy as np
 
     if (keys := _keys(x)) is not None:
-        both = (~keys if descending else keys).astype(np.uint64) << 32  # a sort of these keeps the order by itself
+        both = (~keys if descending else keys).astype(np.uint64) << 32  # with the index as low bits, sorting is stable
         both |= np.arange(x.shape[-1], dtype=np.uint64)
         both.sort(axis=-1)
         return both.astype(np.uint32).astype(np.int32)
@@ -96,7 +96,7 @@ def _order(x: np.ndarray, descending: bool) -> np.ndarray:
 
 
 def _keys(x: np.ndarray) -> np.ndarray | None:
-    """Numbers of 32 bits in the same order, if 32 bits are enough."""
+    """Return 32-bit keys with the same order, or None if 32 bits are not enough."""
     import numpy as np
 
     if x.dtype.kind in "bu" and x.dtype.itemsize <= 4:
@@ -104,7 +104,7 @@ def _keys(x: np.ndarray) -> np.ndarray | None:
     if x.dtype.kind == "i" and x.dtype.itemsize <= 4:
         return x.astype(np.int32).view(np.uint32) ^ np.uint32(1 << 31)
     if x.dtype.kind == "f" and x.dtype.itemsize <= 4:
-        y = np.add(x, 0, dtype=np.float32)  # -0 is 0
+        y = np.add(x, 0, dtype=np.float32)  # -0 becomes 0
         bits = np.ascontiguousarray(y).view(np.uint32)
         keys = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
         keys[np.isnan(y)] = np.uint32(0xFFFFFFFF)

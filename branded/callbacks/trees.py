@@ -1,4 +1,4 @@
-"""Trees of arguments and results of a function of the host."""
+"""The trees of arguments and results of host callbacks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.callbacks.host import OtherTreeError, ShapeDtype
 from branded.errors import CallbackTypeError
-from branded.patches.tg import all_int
-from branded.rows import dtype_text
+from branded.graph.rows import dtype_text
+from branded.tinygrad_compat.private_api import all_int
 
 
 class HasShapeDtype(Protocol):
-    """Anything with a shape and a dtype: a tensor, an array of numpy, a `ShapeDtypeStruct`."""
+    """Any object with a shape and a dtype: a tensor, a NumPy array, a `ShapeDtypeStruct`."""
 
     @property
     def shape(self) -> Any: ...
@@ -25,14 +25,14 @@ class HasShapeDtype(Protocol):
 
 
 class ShapeDtypeStruct:
-    """A shape and a dtype: what a result of a callback is, for one example.
+    """The shape and dtype of a callback's result, for one example.
 
     Args:
         shape: A tuple of ints.
-        dtype: A dtype of tinygrad or numpy, or the name of one.
+        dtype: A dtype of tinygrad or NumPy, or the name of one.
 
     Raises:
-        CallbackTypeError: These are none.
+        CallbackTypeError: `shape` is not a shape, or `dtype` is not a dtype.
 
     Example:
         >>> from branded import ShapeDtypeStruct
@@ -58,13 +58,15 @@ class ShapeDtypeStruct:
         return hash((self.shape, self.dtype))
 
 
-def _shape(shape: Any, what: str) -> tuple[int, ...]:
+def _shape(shape: Any, api_name: str) -> tuple[int, ...]:
     if isinstance(shape, tuple | list) and all_int(sizes := tuple(shape)) and all(n >= 0 for n in sizes):
         return sizes
-    raise CallbackTypeError(f"{what}: {tree.shown(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()")
+    raise CallbackTypeError(
+        f"{api_name}: {tree.short_repr(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()"
+    )
 
 
-def _dtype(dtype: Any, what: str) -> DType:
+def _dtype(dtype: Any, api_name: str) -> DType:
     if isinstance(dtype, DType):
         return strong_dtype(dtype)
     name = dtype
@@ -78,32 +80,32 @@ def _dtype(dtype: Any, what: str) -> DType:
     found = getattr(dtypes, name, None) if isinstance(name, str) else None
     if isinstance(found, DType):
         return found
-    raise CallbackTypeError(f"{what}: {tree.shown(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
+    raise CallbackTypeError(f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
 
 
 class Results:
-    """The tree of results that a callback was said to give."""
+    """The announced results of a callback, as a tree."""
 
-    def __init__(self, x: Any, what: str) -> None:
-        self.skeleton = self._of(x, f"{what}: result_shape_dtypes", what)
+    def __init__(self, x: Any, api_name: str) -> None:
+        self.skeleton = self._of(x, f"{api_name}: result_shape_dtypes", api_name)
         self.types = [ShapeDtype(t.shape, t.dtype) for t in tree.leaves(self.skeleton)]
 
-    def _of(self, x: Any, at: str, what: str) -> Any:
+    def _of(self, x: Any, at: str, api_name: str) -> Any:
         if hasattr(x, "shape") and hasattr(x, "dtype"):
-            return ShapeDtypeStruct(_shape(x.shape, what), _dtype(x.dtype, what))
+            return ShapeDtypeStruct(_shape(x.shape, api_name), _dtype(x.dtype, api_name))
         if (n := tree.node(x)) is None:
             raise CallbackTypeError(
                 f"{at} has {tree.describe(x)}, which has no shape and dtype",
                 fix='ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them',
             )
-        return n.rebuild([self._of(child, at, what) for child in n.children])
+        return n.rebuild([self._of(child, at, api_name) for child in n.children])
 
     def rebuilt(self, values: Sequence[Tensor]) -> Any:
         return tree.rebuild(self.skeleton, iter(values))
 
 
 class Flat:
-    """A function of trees as one of arrays; equal for the same function and arguments of the same form."""
+    """A function of trees as a function of arrays; equal for the same function and arguments of the same form."""
 
     def __init__(self, f: Callable[..., Any], call: tuple[Any, Any], is_array: Sequence[bool], results: Any) -> None:
         self.f, self.results = f, results

@@ -1,6 +1,6 @@
-"""The command `branded`, which is also `python -m branded`.
+"""The command line of `branded`, also run as `python -m branded`.
 
-A command is one function here, and one line of `COMMANDS`.
+Each command is a function in this module and an entry of `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from typing import Any, NamedTuple, NoReturn
 from tinygrad import Tensor
 
 from branded import __version__
-from branded.cli.files import (
+from branded.errors import BrandedError, one_line
+from branded.tools.user_files import (
     FAILED,
     INTERRUPTED,
     MISUSED,
     OK,
     UsageError,
-    called,
-    compiled,
-    executed,
+    call_and_print,
+    compile_file,
+    execute_file,
     first_line,
     function,
     functions_of,
-    guarded,
     message,
+    run_guarded,
     split_target,
     surroundings,
 )
-from branded.errors import BrandedError, one_line
 
 # ---- the commands ----
 
@@ -49,7 +49,7 @@ def demo(args: argparse.Namespace) -> int:
         return _cluster(args.memory)
     from branded.learn import demo
 
-    # a folder that cannot be used is a mistake to hear of now, not in a minute
+    # report an unusable folder now, not after a minute of work
     out = _folder(args.out) if demo.can_draw() else Path(args.out)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows `?` for a shade
@@ -61,8 +61,8 @@ def _cluster(memory: str) -> int:
     for package in ("dask", "distributed"):
         if importlib.util.find_spec(package) is None:
             raise UsageError(f"there is no {package} here: pip install 'branded[dask]'")
+    from branded.core.chunks import as_limit
     from branded.learn.demo import cluster
-    from branded.planning.limits import as_limit
 
     try:
         as_limit(memory)
@@ -73,7 +73,7 @@ def _cluster(memory: str) -> int:
 
 
 def _folder(name: str) -> Path:
-    """A folder to write to, made where it is missing."""
+    """Return the folder to write to, creating it if it is missing."""
     if not name:
         raise UsageError("'' is not the name of a folder")
     out = Path(name)
@@ -87,20 +87,20 @@ def _folder(name: str) -> Path:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run a file as Python does, or one function of it and print what it returns."""
+    """Run a file as Python does, or call one function of it and print the result."""
     path, name = split_target(args.target)
-    code = compiled(path)
+    code = compile_file(path)
     if code is None:
         return FAILED
-    # only a whole file is the main program; one function is called as if the file had been imported
+    # a whole file is the main program; for one function the file runs as if imported
     module = types.ModuleType("__main__" if name is None else "__run__")
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, args.args):
-        status = executed(code, module, path)
+        status = execute_file(code, module, path)
         if status != OK or name is None:
             return status
         f = function(module, name, path)
-        return called(f, path)
+        return call_and_print(f, path)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -116,8 +116,8 @@ def check(args: argparse.Namespace) -> int:
     try:
         with contextlib.redirect_stderr(said):
             text, status = check(args.paths)
-        gc.freeze()  # the process ends here, and would look for all that mypy has made, to free it: a third of its time
-    except SystemExit as stop:  # of mypy, which does not go on with its configuration, or without files
+        gc.freeze()  # skips the collection of mypy's objects at exit, a third of the run time
+    except SystemExit as stop:  # mypy exits on an invalid configuration or without files
         if args.paths:
             raise UsageError(said.getvalue().strip().splitlines()[-1]) from stop
         raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
@@ -133,11 +133,11 @@ def puzzles(args: argparse.Namespace) -> int:
 
 
 def explain(args: argparse.Namespace) -> int:
-    """Show what a function does: its loop, its broadcasts, and what they cost."""
+    """Explain a function: its loop, its broadcasts, and their cost."""
     from branded.explain import Explanation, Growth
 
     path, name = _target(args.target, offered=True)
-    if args.html is not None:  # to hear of now, and not when all is worked out
+    if args.html is not None:  # report an unusable path before the computation
         if not Path(args.html).absolute().parent.is_dir():
             raise UsageError(f"there is no folder {Path(args.html).parent}")
         if Path(args.html).is_dir():
@@ -161,8 +161,8 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def profile(args: argparse.Namespace) -> int:
-    """Show where the time of a function goes: by line, and by kernel."""
-    from branded.profiling import profile
+    """Show the time of a function by line and by kernel."""
+    from branded.tools.profile import profile
 
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         given = _arguments(args.args, module)
@@ -172,7 +172,7 @@ def profile(args: argparse.Namespace) -> int:
 
 
 def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
-    """A file, and a function in it; where none is named, those that there are may be `offered`."""
+    """Split `FILE.py:function`; if no function is named and `offered` is true, the error lists the file's functions."""
     path, name = split_target(text)
     if name is None and offered and (names := functions_of(path)):
         raise UsageError(f"which function of {path}? {', '.join(f'{path}:{f}' for f in names)}")
@@ -182,26 +182,29 @@ def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
 
 
 def _with_function(
-    path: Path, name: str, as_module: str, what: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]]
+    path: Path,
+    name: str,
+    as_module: str,
+    api_name: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]],
 ) -> int:
-    """Run a file, and what is to be done with the function of this name in it."""
-    code = compiled(path)
+    """Run a file, then build and run an action on its function `name`."""
+    code = compile_file(path)
     if code is None:
         return FAILED
     module = types.ModuleType(as_module)
     module.__dict__["__file__"] = str(path)
     with surroundings(module, path, []):
-        status = executed(code, module, path)
+        status = execute_file(code, module, path)
         if status != OK:
             return status
         if name not in module.__dict__:
             raise UsageError(f"there is no function `{name}` in {path}")
         f = module.__dict__[name]
-        return guarded(what(f, module), path, first_line(f))
+        return run_guarded(api_name(f, module), path, first_line(f))
 
 
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
-    """The arguments that the command line gives, with the names of the file and of tinygrad's Tensor."""
+    """Evaluate the arguments of the command line with the names of the file and tinygrad's `Tensor`."""
     if text is None:
         return ()
     try:
@@ -223,7 +226,7 @@ def explorer(args: argparse.Namespace) -> int:
 
 
 def why(args: argparse.Namespace) -> int:
-    """Say why an error is raised, and what to write instead."""
+    """Explain why an error is raised and how to fix it."""
     from branded.learn import why
 
     if args.code is None:
@@ -234,12 +237,12 @@ def why(args: argparse.Namespace) -> int:
         near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"there is no code {args.code[:40]!r}{hint}; `branded why` lists them")
-    print(why.text(known))
+    print(why.page_text(known))
     return OK
 
 
 class Command(NamedTuple):
-    """A line of the table: the function, what `--help` says of it, and its arguments for argparse."""
+    """An entry of `COMMANDS`: the function, its `--help` text, and its arguments for argparse."""
 
     function: Callable[[argparse.Namespace], int]
     help: str
@@ -322,13 +325,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line.
 
     Args:
-        argv: The words after the name of the program; None takes those of this process.
+        argv: The arguments after the program's name; None uses `sys.argv[1:]`.
 
     Returns:
-        The exit status: 0, or 1 if what was run failed, or 2 if the command line makes no sense.
+        The exit status: 0 for success, 1 if the command failed, 2 if the command line is invalid, 130 if interrupted.
 
     Raises:
-        SystemExit: A file that was run calls `sys.exit`.
+        SystemExit: The executed file calls `sys.exit`.
 
     Example:
         >>> from branded.cli import main
@@ -340,7 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if any("\0" in word for word in (sys.argv[1:] if argv is None else argv)):
             _parser().error("a NUL stands in an argument, and in no name")
         args = _parser().parse_args(argv)
-    except SystemExit as stop:  # argparse has said what there is to say
+    except SystemExit as stop:  # argparse has already printed the message
         return stop.code if isinstance(stop.code, int) else MISUSED
     try:
         return COMMANDS[args.command].function(args)
@@ -353,10 +356,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("branded: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, as in `branded demo | head`; the flush at exit must not say so
+    except BrokenPipeError:  # as in `branded demo | head`; the flush at exit must not fail as well
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except OSError as error:  # of a name on the command line: what the user's code raises has been told
+    except OSError as error:  # from a path on the command line; errors of the user's code are already reported
         name = "" if error.filename is None else f": {str(error.filename)[:80]}"
         print(f"branded {args.command}: {one_line(f'{error.strerror}{name}')}", file=sys.stderr)
         return MISUSED
@@ -364,8 +367,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say it in one line, without the usage before it."""
-        needed = message.removesuffix(", ...")  # argparse of Python 3.11 lists what may also be empty
+        """Print the error on one line, without the usage text."""
+        needed = message.removesuffix(", ...")  # in Python 3.11 argparse also lists arguments that may be empty
         self.exit(MISUSED, f"{self.prog}: {needed} (see {self.prog} --help)\n")
 
 

@@ -1,6 +1,6 @@
-"""vmap over arrays of dask: examples that fit no memory, or are worked out by many processes and machines.
+"""`vmap` over dask arrays, for batches larger than memory.
 
-Nothing here imports dask before it is called.
+Importing this package does not import dask; the first call does.
 """
 
 from branded.dask.api import on_arrays as on_arrays

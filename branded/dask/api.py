@@ -1,4 +1,4 @@
-"""What users call: vmap over arrays of dask, and functions of tensors as functions of arrays."""
+"""The public functions: vmap over dask arrays, and functions of tensors as functions of arrays."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.chunks import WHOLE
+from branded.core.tracing.state import is_deferred
+from branded.core.validation.arguments import call_checked, caller, check_function
+from branded.core.vmap import Axes, Options
+from branded.core.vmap import vmap as vmap_here
 from branded.dask.build import Builder
 from branded.dask.plan import MetaTrace
-from branded.dask.program import Payload, Sketch, packed, unpacked
-from branded.dask.session import current, mapped
-from branded.dask.values import arrays_of, dask_array, is_distributed, native
+from branded.dask.program import Payload, Sketch, pickle_program, unpickle_program
+from branded.dask.session import current, run_vmap
+from branded.dask.values import arrays_of, dask_array, is_distributed, native_array
 from branded.errors import UnsupportedError
-from branded.planning.chunks import WHOLE
-from branded.planning.progress import is_traced
-from branded.tree.given import as_tensor, called, caller, check_function
-from branded.vmap import Axes, Options
-from branded.vmap import vmap as vmap_here
+from branded.tree.leaf_tensors import as_tensor
 
 
 def vmap(
@@ -28,33 +29,33 @@ def vmap(
     *,
     axis_name: str | type[Brand] | None = None,
 ) -> Callable[..., Any]:
-    """`branded.vmap` over arrays of dask: lazily, with a task for each chunk of the examples.
+    """Map a function over dask arrays, lazily: the distributed `branded.vmap`, with a task for each chunk of examples.
 
-    The function is traced once where it is called, over tensors that have no value, for the shapes and dtypes of its
-    results; then it goes to the workers with all that it closes over, once to each, where it is compiled.  `grad`,
-    loops and `branded.vmap` in it are the workers' own.  Another `dask.vmap` in it is one more loop over chunks: there
-    is a task for each pair of them, and what it gives can only be returned.
+    The function is traced once in the calling process, with tensors that have no value, to get the shapes and dtypes of
+    its results. The function and its closure are then sent once to each worker, which compiles it. Inside it, `grad`,
+    loops and `branded.vmap` run on the worker. A nested `dask.vmap` is another loop over chunks: there is a task for
+    each pair of chunks, and its result can only be returned.
 
     Args:
         f: A function of the tensors of one example, as for `branded.vmap`.
-        in_axes: As for `branded.vmap`.  Of what is mapped at least one leaf is an array of dask; its chunks along that
-            axis are the tasks.  Along others it has one chunk, and so have arrays that all examples share.
+        in_axes: As for `branded.vmap`. At least one mapped leaf is a dask array; its chunks along the mapped axis are
+            the tasks. Its other axes have one chunk, and so do arrays that all examples share.
         out_axes: As for `branded.vmap`.
-        axis_name: The name of the brand, over which `psum`, `pmean`, `pmax` and `pmin` become reductions of dask, each
-            of which runs the function anew up to there; `axis_index` and `axis_size` are of all examples.
+        axis_name: The name of the brand. `psum`, `pmean`, `pmax` and `pmin` over it are dask reductions. Each of them
+            runs the function again up to the collective. `axis_index` and `axis_size` refer to all examples.
 
     Returns:
-        A function of arrays of dask, and of tensors and arrays of numpy beside them, that gives arrays of dask.
+        A function of dask arrays that returns dask arrays. It also accepts tensors and numpy arrays.
 
     Raises:
-        AxesError: None of the mapped arguments is an array of dask; an axis that an example needs is in several chunks.
-        AxisTypeError: A dtype that tinygrad has not, or chunks of unknown sizes.
-        CallError: The function uses what cannot be sent.
-        OptionError: There is no dask here; or a collective that needs the values of all examples at once.
-        UnsupportedError: Within a vmap of tensors, a derivative or a compiled function; or the result of an inner
-            `dask.vmap` is used and not only returned.
-        DerivativeError: A derivative through a collective over a distributed brand.
-        RandomnessError: A draw without a key.
+        AxesError: None of the mapped arguments is a dask array, or an axis that an example needs has several chunks.
+        AxisTypeError: A dtype is not supported by tinygrad, or chunk sizes are unknown.
+        CallError: The function uses an object that cannot be pickled.
+        OptionError: dask is not installed, or a collective needs the values of all examples at the same time.
+        UnsupportedError: The call is inside a vmap of tensors, a derivative or a compiled function. Or the result of an
+            inner `dask.vmap` is used instead of returned.
+        DerivativeError: A derivative goes through a collective over a distributed brand.
+        RandomnessError: A random sample is taken without a key.
         ReadError: The function reads a value of its arguments.
 
     Example:
@@ -65,8 +66,8 @@ def vmap(
         >>> y.shape, y.chunks, y.compute().tolist()
         ((3, 3), ((2, 1), (2, 1)), [[0.0, 8.0, 32.0], [8.0, 0.0, 8.0], [32.0, 8.0, 0.0]])
 
-    Source: `dask.array.apply_gufunc`, whose loop dimensions are the brands, and whose core dimensions are the axes of
-    an example.
+    Source: `dask.array.apply_gufunc`. Its loop dimensions are the brands, and its core dimensions are the axes of an
+    example.
     """
     check_function(f, "dask.vmap", "dask.vmap(f)(x)")
     tree.check_axes(in_axes, "in_axes")
@@ -81,36 +82,36 @@ def vmap(
             if not any(map(is_distributed, leaves)):
                 return vmap_here(f, in_axes, out_axes, axis_name=axis_name)(*args, **kwargs)
             around[-1].check_alone("a distributed vmap")
-            return mapped(around[-1], f, options, args, kwargs)
-        if is_traced():
+            return run_vmap(around[-1], f, options, args, kwargs)
+        if is_deferred():
             raise UnsupportedError(
                 "dask.vmap: this call is a part of a program, of a derivative or of a vmap of tensors, and here is "
                 "nothing to distribute",
                 fix="dask.vmap around it: dask.vmap(grad(f))(x)",
             )
-        return _distributed(f, options, args, kwargs, leaves)
+        return _run_distributed(f, options, args, kwargs, leaves)
 
     return distributed
 
 
-def _distributed(
+def _run_distributed(
     f: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]
 ) -> Any:
-    """The outermost of distributed vmaps: the trace, and then the graph of dask."""
+    """Run the outermost distributed vmap: trace the function, then build the dask graph."""
     plan = MetaTrace(leaves)
     out = plan.trace(f, options, args, kwargs)
     new = iter(plan.leaves)
     own = tuple(tree.rebuild(x, new) for x in args), {k: tree.rebuild(x, new) for k, x in kwargs.items()}
     name = getattr(f, "__name__", "")
     name = f"vmap-{name}" if name.isidentifier() else "vmap"
-    return Builder(plan, packed((f, options, *own), "dask.vmap"), name, out).built()
+    return Builder(plan, pickle_program((f, options, *own), "dask.vmap"), name, out).built()
 
 
 # ---- functions of tensors as functions of arrays ----
 
 
 class _OnArrays:
-    """A function of arrays, which can be sent to other processes."""
+    """A function of arrays that can be pickled."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
@@ -118,39 +119,41 @@ class _OnArrays:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         def given(x: Any) -> Any:
-            return t if hasattr(x, "__array__") and (t := as_tensor(native(x))) is not None else x
+            return t if hasattr(x, "__array__") and (t := as_tensor(native_array(x))) is not None else x
 
         args, kwargs = tree.map(given, args), tree.map(given, kwargs)
-        out = called(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
+        out = call_checked(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
         tensors = {i: t for i, y in enumerate(tree.leaves(out)) if (t := as_tensor(y)) is not None}
         ys = dict(enumerate(tree.leaves(out))) | dict(zip(tensors, arrays_of(list(tensors.values())), strict=True))
         return tree.rebuild(out, iter(ys.values()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _on_arrays, packed(self._f, "on_arrays")
+        return _rebuild_on_arrays, pickle_program(self._f, "on_arrays")
 
     def __dask_tokenize__(self) -> str:
-        return Payload(*packed(self._f, "on_arrays"), Sketch((), (), (), ())).digest
+        return Payload(*pickle_program(self._f, "on_arrays"), Sketch((), (), (), ())).digest
 
 
-def _on_arrays(data: bytes, arrays: list[Any]) -> _OnArrays:
-    return _OnArrays(unpacked(data, arrays))
+def _rebuild_on_arrays(data: bytes, arrays: list[Any]) -> _OnArrays:
+    return _OnArrays(unpickle_program(data, arrays))
 
 
 def on_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of tensors as one of arrays: it takes arrays of numpy and gives them, and can be sent to workers.
+    """Wrap a function of tensors as a function of numpy arrays that returns numpy arrays and can be sent to workers.
 
-    It is for what calls a function on blocks: `xarray.apply_ufunc(..., dask="parallelized")`, `map_blocks`,
+    Use it with functions that call a function on blocks: `xarray.apply_ufunc(..., dask="parallelized")`, `map_blocks`,
     `apply_gufunc`.
 
     Args:
-        f: A function of tensors, or of trees of them: `vmap(g)`, `jit(vmap(g))`.
+        f: A function of tensors or pytrees of tensors, such as `vmap(g)` or `jit(vmap(g))`.
 
     Returns:
-        A function that gives the arrays of what `f` gives for the tensors of its arguments; other leaves stay.
+        A function that calls `f` with its arguments as tensors, and returns the tensors of the result as arrays. Other
+        leaves are unchanged.
 
     Raises:
-        CallError: `f` is not a function, or not one of these arguments; or, where it is sent, it uses what cannot be.
+        CallError: `f` is not a function, or does not accept these arguments. Or `f` is sent to a worker and uses an
+            object that cannot be pickled.
 
     Example:
         >>> import numpy as np
@@ -159,7 +162,7 @@ def on_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> on_arrays(vmap(lambda x: x / x.sum()))(np.ones((2, 4), "float32")).tolist()
         [[0.25, 0.25, 0.25, 0.25], [0.25, 0.25, 0.25, 0.25]]
 
-    Source: `jax.pure_callback`, the other way round.
+    Source: `jax.pure_callback`, in the other direction.
     """
     check_function(f, "on_arrays", "on_arrays(vmap(f))")
     return _OnArrays(f)

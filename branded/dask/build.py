@@ -1,4 +1,4 @@
-"""The graph of dask that works a plan out."""
+"""The dask graph that computes a plan."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.dask.plan import MetaTrace
-from branded.dask.program import Payload, Sketch, Task, run
+from branded.dask.program import Payload, Sketch, Task, run_task
 from branded.dask.session import Exchange, Index, Scattered
-from branded.dask.values import block, dask_array, numpy_dtype, tensor_of
-from branded.patches.arrays import np
+from branded.dask.values import dask_array, numpy_dtype, tensor_of, unwrap_block
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 class Builder:
-    """Arrays of dask for the results of a plan."""
+    """A builder of dask arrays for the results of a plan."""
 
     def __init__(self, plan: MetaTrace, program: tuple[bytes, list[Any]], name: str, out: Any) -> None:
-        """`out` is what the trace gave."""
+        """Store the program; `out` is the result of the trace."""
         delayed = importlib.import_module("dask").delayed
         self.plan, self.da, self.name, self.out = plan, dask_array("dask.vmap"), name, out
         calls = tuple(plan.calls_[i] for i in range(plan.calls))
@@ -32,17 +32,17 @@ class Builder:
         self.exchanged: list[Any] = []
 
     def built(self) -> Any:
-        """The tree of results, in which what varies over a loop is an array of dask."""
+        """Return the tree of results, with a dask array for each result that varies over a loop."""
         for number, it in enumerate(self.plan.exchanges_):
             self.exchanged.append(self._exchange(number, it))
         ys = tree.leaves(self.out)
         places = tree.paths(self.out, "the result")
         groups: dict[tuple[int, ...], list[int]] = {}
         for i, y in enumerate(ys):
-            if isinstance(y, Tensor):  # which all examples share
+            if isinstance(y, Tensor):  # a result that all examples share
                 ys[i] = y = Scattered(y, (None,) * y.ndim)
             if isinstance(y, Scattered):
-                groups.setdefault(_loops(y.index), []).append(i)
+                groups.setdefault(_loops_in(y.index), []).append(i)
         for loops, members in groups.items():
             blocks = self._blocks(self._task(loops, tuple(members), None))
             for k, i in enumerate(members):
@@ -51,42 +51,44 @@ class Builder:
         return tree.rebuild(self.out, iter(ys))
 
     def _task(self, loops: tuple[int, ...], results: tuple[int, ...], exchange: int | None) -> Task:
-        """What a task over these loops reads: what varies over no other one."""
+        """Describe a task over these loops: it reads the inputs that vary over no other loop."""
         inputs = [n for n, i in enumerate(self.plan.inputs) if {*i.axes} - {None} <= {*loops}]
         exchanges = [n for n, it in enumerate(self.plan.exchanges_[: len(self.exchanged)]) if {*it.loops} <= {*loops}]
         starts = [loop for loop in loops if loop in self.plan.starts]
         return Task(loops, tuple(inputs), tuple(exchanges), tuple(starts), results, exchange)
 
     def _blocks(self, task: Task) -> Any:
-        """What the tasks give, as an array of dask whose blocks are tuples of arrays."""
+        """Return the results of the tasks as a dask array whose blocks are tuples of arrays."""
         args: list[Any] = [self.payload, None, task, None]
         for n in task.inputs:
             given = self.plan.inputs[n]
-            args += [given.array, _labels(given.axes, f"input{n}")]
+            args += [given.array, _axis_labels(given.axes, f"input{n}")]
         for n in task.exchanges:
             it = self.plan.exchanges_[n]
-            args += [self.exchanged[n], _labels((*it.loops, *(None for _ in it.shape)), f"exchange{n}")]
+            args += [self.exchanged[n], _axis_labels((*it.loops, *(None for _ in it.shape)), f"exchange{n}")]
         for loop in task.starts:
             chunks = self.plan.loops[loop]
-            args += [self.da.arange(sum(chunks), chunks=(chunks,)), (_label(loop),)]
+            args += [self.da.arange(sum(chunks), chunks=(chunks,)), (_loop_label(loop),)]
         how = {"dtype": object, "meta": np.empty((0,) * len(task.loops), object), "align_arrays": False}
-        return self.da.blockwise(run, tuple(map(_label, task.loops)), *args, token=self.name, concatenate=None, **how)
+        return self.da.blockwise(
+            run_task, tuple(map(_loop_label, task.loops)), *args, token=self.name, concatenate=None, **how
+        )
 
     def _part(
         self, blocks: Any, loops: Sequence[int], k: int, index: Index, shape: Sequence[int], dtype: Any, **options: Any
     ) -> Any:
-        """One of the arrays that the tasks give."""
-        labels = _labels(index, "result")
+        """Extract one of the arrays that the tasks return."""
+        labels = _axis_labels(index, "result")
         new = {label: n for label, n, loop in zip(labels, shape, index, strict=True) if loop is None}
         return self.da.blockwise(
-            _taken, labels, blocks, tuple(map(_label, loops)), k, None, token=f"{self.name}-result", dtype=dtype,
+            _take, labels, blocks, tuple(map(_loop_label, loops)), k, None, token=f"{self.name}-result", dtype=dtype,
             meta=np.empty((0,) * len(labels), dtype), new_axes=new, align_arrays=False, **options,
         )  # fmt: skip
 
     def _exchange(self, number: int, it: Exchange) -> Any:
-        """The result of a collective: that of each task, and then of those."""
+        """Return the result of a collective: a reduction of the partial results of the tasks."""
         loops = tuple(sorted((*it.loops, it.over)))
-        dtype = numpy_dtype(it.dtype, it.what)
+        dtype = numpy_dtype(it.dtype, it.api_name)
         index = (it.over, *it.loops, *(None for _ in it.shape))
         sizes = (*(0 for _ in (it.over, *it.loops)), *it.shape)
         parts = self._part(
@@ -96,33 +98,33 @@ class Builder:
             index,
             sizes,
             dtype,
-            adjust_chunks={_label(it.over): 1},
+            adjust_chunks={_loop_label(it.over): 1},
         )
-        how = functools.partial(_together, it.what)
+        how = functools.partial(_combine_partials, it.api_name)
         return self.da.reduction(
             parts, how, how, axis=0, combine=how, dtype=dtype, meta=np.empty((0,) * (parts.ndim - 1), dtype)
         )
 
 
-def _together(what: str, x: Any, axis: Any, keepdims: bool) -> Any:
-    """A collective of what several tasks gave for it, as tinygrad works it out."""
+def _combine_partials(api_name: str, x: Any, axis: Any, keepdims: bool) -> Any:
+    """Combine the partial results of several tasks, with tinygrad's reduction."""
     t = tensor_of(x)
-    out = {"pmax": t.max, "pmin": t.min}.get(what, t.sum)(axis, keepdim=keepdims)
+    out = {"pmax": t.max, "pmin": t.min}.get(api_name, t.sum)(axis, keepdim=keepdims)
     return out.cast(t.dtype).numpy()
 
 
-def _loops(index: Index) -> tuple[int, ...]:
+def _loops_in(index: Index) -> tuple[int, ...]:
     return tuple(sorted(loop for loop in index if loop is not None))
 
 
-def _labels(index: Index, name: str) -> tuple[Any, ...]:
-    return tuple(f"{name}-{k}" if loop is None else _label(loop) for k, loop in enumerate(index))
+def _axis_labels(index: Index, name: str) -> tuple[Any, ...]:
+    return tuple(f"{name}-{k}" if loop is None else _loop_label(loop) for k, loop in enumerate(index))
 
 
-def _label(loop: int) -> str:
+def _loop_label(loop: int) -> str:
     return f"loop-{loop}"
 
 
-def _taken(found: Any, k: int) -> Any:
-    ys = block(found)
+def _take(found: Any, k: int) -> Any:
+    ys = unwrap_block(found)
     return ys[0][None] if k < 0 else ys[k]

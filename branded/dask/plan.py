@@ -1,6 +1,6 @@
-"""What a distributed function reads, its collectives and its results, found by a trace with no data.
+"""The plan of a distributed function: its inputs, collectives and results, found by a trace without data.
 
-Of `vmap(lambda a: vmap(lambda b: a + b)(B))(A)` the loops are 0, over the chunks of A, and 1, over those of B:
+In `vmap(lambda a: vmap(lambda b: a + b)(B))(A)`, loop 0 runs over the chunks of A and loop 1 over the chunks of B:
 
     inputs      A with the index (0,), B with the index (1,)
     results     the sum, with the index (0, 1): a task for each pair of chunks
@@ -15,19 +15,19 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
 from branded import tree
+from branded.core.tracing.body import LeafType, Steps
+from branded.core.tracing.dry_run import looked_at
+from branded.core.tracing.effect_tokens import Body, collect_effects
+from branded.core.values import vec_type
+from branded.core.vmap import MappedCall, Options
 from branded.dask.program import Given, Kind
-from branded.dask.session import Exchange, Index, Session, current, mapped
-from branded.dask.values import dask_array, is_distributed, kind_of
+from branded.dask.session import Exchange, Index, Session, current, run_vmap
+from branded.dask.values import dask_array, is_distributed, shape_and_dtype
 from branded.errors import AxesError, UnsupportedError
-from branded.graph import tensor
-from branded.loops.bodies import Body, collected
-from branded.loops.trace import LeafType, Steps
-from branded.patches.tg import canonicalize_device
-from branded.planning.looked import looked_at
-from branded.rows import row_of
-from branded.scope import opened
-from branded.values import vec_type
-from branded.vmap import MappedCall, Options
+from branded.graph.rows import row_of
+from branded.graph.scope import opened
+from branded.graph.uops import tensor
+from branded.tinygrad_compat.private_api import canonicalize_device
 
 
 class BlockInput(NamedTuple):
@@ -37,10 +37,10 @@ class BlockInput(NamedTuple):
 
 
 class MetaTrace(Session):
-    """The trace here, over tensors with nothing in them."""
+    """The trace in the calling process, with tensors that have no value."""
 
     def __init__(self, leaves: list[Any]) -> None:
-        """`leaves` are those of the arguments; arrays that are mapped beside ones of dask become such too."""
+        """Start a trace. `leaves` are the leaves of the arguments; mapped arrays that are local become dask arrays."""
         super().__init__()
         self.leaves = leaves
         self.scope = Steps("dask.vmap")  # as in a jit, an argument has no value
@@ -54,11 +54,11 @@ class MetaTrace(Session):
     # ---- the trace ----
 
     def trace(self, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """The results; what the function writes, draws and calls is left out."""
+        """Return the results of the function; its writes, random samples and callbacks are discarded."""
 
         def traced() -> Any:
-            with current.during(self), collected(Body()), opened(self.scope):
-                return mapped(self, f, options, args, kwargs)
+            with current.during(self), collect_effects(Body()), opened(self.scope):
+                return run_vmap(self, f, options, args, kwargs)
 
         return looked_at(traced)
 
@@ -74,14 +74,14 @@ class MetaTrace(Session):
         return self._stand_in(partial.shape, partial.dtype)
 
     def _stand_in(self, shape: Sequence[int], dtype: DType) -> Tensor:
-        """A tensor that has no value."""
+        """Return a tensor without a value."""
         return tensor(
             LeafType(tuple(shape), strong_dtype(dtype), canonicalize_device(None), ()).placeholder(self.scope)
         )
 
     def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
         self.given_[number] = list(leaves)
-        return [self._stand_in(*kind_of(x)) if is_distributed(x) else x for x in leaves]
+        return [self._stand_in(*shape_and_dtype(x)) if is_distributed(x) else x for x in leaves]
 
     def looped(self, number: int, call: MappedCall) -> int:
         loop, leaves = len(self.loops), self.given_.pop(number)
@@ -105,7 +105,7 @@ class MetaTrace(Session):
         return loop
 
     def _scattered(self, call: MappedCall, i: int, axis: int, loop: int) -> Any:
-        """Of what is mapped, and is here, each task gets its own part."""
+        """Return a dask array for a local mapped argument, so that each task receives its own part."""
         t = call.leaves[i]
         if row_of(t.uop):
             raise UnsupportedError(
@@ -124,7 +124,7 @@ class MetaTrace(Session):
                 of = "an example needs it whole" if axis is not None else "all examples share it"
                 raise AxesError(
                     f"dask.vmap: {where} is in {n} chunks along axis {k}, and {of}",
-                    ("chunks", tree.shown(x.chunks[k])),
+                    ("chunks", tree.short_repr(x.chunks[k])),
                     ("call", call.options.where),
                     fix=f"x.rechunk({{{k}: -1}})",
                 )

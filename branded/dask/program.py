@@ -1,4 +1,4 @@
-"""What goes to workers: the function and all that it closes over, once; and for each task what it is to work out."""
+"""The data sent to workers: the function with its closure, once, and a description of each task."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
 from branded import tree
-from branded.crossing import settled
-from branded.dask.session import Exchange, Scattered, Session, current, mapped
-from branded.dask.values import arrays_of, block, dask_array, is_distributed, native, tensor_of
+from branded.compile.jit import Jitted, jit
+from branded.core.boundary import lower_unbatched
+from branded.dask.session import Exchange, Scattered, Session, current, run_vmap
+from branded.dask.values import arrays_of, dask_array, is_distributed, native_array, tensor_of, unwrap_block
 from branded.errors import CallError
-from branded.graph import tensor
-from branded.patches.arrays import np
-from branded.transforms.jit import Jitted, jit
+from branded.graph.uops import tensor
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 class Given(NamedTuple):
-    """Of a distributed vmap its loop, and for the leaves of its arguments the inputs that they are."""
+    """A distributed vmap: its loop, and the input for each leaf of its arguments."""
 
     loop: int
     inputs: tuple[int | None, ...]
 
 
 class Kind(NamedTuple):
-    """What an input is, as a whole."""
+    """The shape and dtype of a whole input."""
 
     shape: tuple[int, ...]
     dtype: DType
 
 
 class Sketch(NamedTuple):
-    """What the trace found, as far as a task needs it."""
+    """The results of the trace that a task needs."""
 
     calls: tuple[Given, ...]
     inputs: tuple[Kind, ...]
@@ -49,7 +49,7 @@ class Sketch(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One kind of task: which blocks it gets, and what of them it works out."""
+    """A kind of task: the blocks that it receives, and the results that it computes from them."""
 
     loops: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -57,14 +57,14 @@ class Task(NamedTuple):
     starts: tuple[int, ...]
     results: tuple[int, ...]
     exchange: int | None
-    """The collective whose part of these blocks is wanted, in place of results."""
+    """The collective whose partial result the task returns; None if it returns `results`."""
 
 
-# ---- the function, as it is sent ----
+# ---- pickling ----
 
 
 class Payload:
-    """The function with what it closes over, and the sketch: a value of the graph on which all tasks depend."""
+    """The function with its closure, and the sketch: a value in the dask graph that all tasks depend on."""
 
     def __init__(self, data: bytes, arrays: Sequence[Any], sketch: Sketch) -> None:
         self.data, self.arrays, self.sketch = data, list(arrays), sketch
@@ -78,21 +78,24 @@ class Payload:
         return self.digest
 
     def __sizeof__(self) -> int:
-        """Its bytes, by which dask decides what is moved where."""
+        """Return the size in bytes, which dask uses to schedule transfers."""
         return len(self.data) + sum(int(a.nbytes) for a in self.arrays)
 
 
-def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
-    """A function, and what goes with it, as bytes, and the arrays of its tensors; those of dask have no graph."""
+def pickle_program(program: Any, api_name: str) -> tuple[bytes, list[Any]]:
+    """Pickle a function and its arguments; return the bytes and the arrays of its tensors.
+
+    dask arrays are pickled without their graph.
+    """
     arrays: list[Any] = []
 
     class Pickler(importlib.import_module("cloudpickle").Pickler):  # type: ignore[misc]
         def reducer_override(self, x: Any) -> Any:
             if isinstance(x, Tensor):
-                arrays.append(_plain(x))
-                return _restored, (len(arrays) - 1, str(strong_dtype(x.dtype)).removeprefix("dtypes."))
+                arrays.append(_tensor_data(x))
+                return _restore_tensor, (len(arrays) - 1, str(strong_dtype(x.dtype)).removeprefix("dtypes."))
             if is_distributed(x):
-                return _hollow, (x.chunks, x.dtype)
+                return _hollow_array, (x.chunks, x.dtype)
             if isinstance(x, Jitted):
                 return Jitted, (x._f, x._static, x._donated)
             return super().reducer_override(x)
@@ -102,22 +105,22 @@ def packed(program: Any, what: str) -> tuple[bytes, list[Any]]:
         Pickler(file, protocol=5).dump(program)
     except (TypeError, AttributeError, ValueError, RuntimeError, pickle.PicklingError) as error:
         raise CallError(
-            f"{what}: the function cannot be sent to workers, for what it uses cannot be pickled",
+            f"{api_name}: the function cannot be sent to workers, for what it uses cannot be pickled",
             ("said", f"{type(error).__name__}: {error}".split("\n")[0]),
             fix="make it in the function, or pass it as an argument",
         ) from error
     return file.getvalue(), arrays
 
 
-def unpacked(data: bytes, arrays: Sequence[Any]) -> Any:
-    """What was packed."""
+def unpickle_program(data: bytes, arrays: Sequence[Any]) -> Any:
+    """Unpickle a program."""
     context = contextvars.copy_context()
     context.run(_arrays.set, arrays)
     return context.run(pickle.loads, data)
 
 
-def _plain(x: Tensor) -> Any:
-    """The numbers of a tensor, those that numpy has not by their bits."""
+def _tensor_data(x: Tensor) -> Any:
+    """Return the elements of a tensor; a dtype that numpy does not support is returned as its bits."""
     dtype = strong_dtype(x.dtype)
     if dtype in (dtypes.bfloat16, *dtypes.fp8s):
         x = x.bitcast(dtypes.uint16 if dtype.itemsize == 2 else dtypes.uint8)
@@ -127,14 +130,14 @@ def _plain(x: Tensor) -> Any:
 _arrays: contextvars.ContextVar[Sequence[Any]] = contextvars.ContextVar("branded_dask_arrays")
 
 
-def _restored(number: int, name: str) -> Tensor:
+def _restore_tensor(number: int, name: str) -> Tensor:
     dtype: DType = getattr(dtypes, name)
     x = tensor_of(_arrays.get()[number])
     return (x if x.dtype == dtype else x.bitcast(dtype)).realize()
 
 
-def _hollow(chunks: Any, dtype: Any) -> Any:
-    """An array of dask with a shape and no graph: tasks get its blocks in another way."""
+def _hollow_array(chunks: Any, dtype: Any) -> Any:
+    """Return a dask array with a shape and no graph; tasks receive its blocks separately."""
     return dask_array("dask.vmap").Array({}, "branded-hollow", chunks, dtype)
 
 
@@ -142,7 +145,7 @@ def _hollow(chunks: Any, dtype: Any) -> Any:
 
 
 class BlockTrace(Session):
-    """The trace of a worker, over the blocks of a task."""
+    """The trace on a worker, over the blocks of a task."""
 
     def __init__(self, sketch: Sketch, task: Task, blocks: Sequence[Tensor]) -> None:
         super().__init__()
@@ -161,7 +164,7 @@ class BlockTrace(Session):
 
     def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
         if number == self.task.exchange:
-            self.partial = tensor(settled(partial.uop))
+            self.partial = tensor(lower_unbatched(partial.uop))
         found = self.results.get(number)
         return Tensor.empty(*partial.shape, dtype=partial.dtype) if found is None else found
 
@@ -170,7 +173,7 @@ class BlockTrace(Session):
         return [x if n is None else self._input(n) for x, n in zip(leaves, inputs, strict=True)]
 
     def _input(self, number: int) -> Tensor:
-        """The block of an input; where what varies over its loop does not matter for the task, nothing."""
+        """Return the block of an input, or an empty tensor if the task does not depend on the input."""
         if (found := self.blocks.get(number)) is not None:
             return found
         it = self.sketch.inputs[number]
@@ -181,20 +184,20 @@ class BlockTrace(Session):
 
 
 class Loaded:
-    """A program in a process that runs its tasks: each kind of task is compiled once."""
+    """A program loaded in a process that runs its tasks; each kind of task is compiled once."""
 
     def __init__(self, payload: Payload) -> None:
         self.sketch = payload.sketch
-        self.f, self.options, self.args, self.kwargs = unpacked(payload.data, payload.arrays)
+        self.f, self.options, self.args, self.kwargs = unpickle_program(payload.data, payload.arrays)
         self.tasks: dict[Task, Callable[..., Sequence[Tensor]]] = {}
 
     def task(self, task: Task) -> Callable[..., Sequence[Tensor]]:
-        """What a task does, as a function of its blocks."""
+        """Return the compiled function of a task, which takes its blocks."""
 
         def work(*blocks: Tensor) -> list[Tensor]:
             own = BlockTrace(self.sketch, task, blocks)
             with current.during(own):
-                out = mapped(own, self.f, self.options, self.args, self.kwargs)
+                out = run_vmap(own, self.f, self.options, self.args, self.kwargs)
             if task.exchange is not None:
                 assert own.partial is not None
                 return [own.partial]
@@ -209,7 +212,7 @@ _KEPT = 16
 _loading = threading.Lock()
 
 
-def _program(payload: Payload) -> Loaded:
+def _load_program(payload: Payload) -> Loaded:
     with _loading:
         if (found := _loaded.get(payload.digest)) is None:
             found = _loaded[payload.digest] = Loaded(payload)
@@ -219,14 +222,14 @@ def _program(payload: Payload) -> Loaded:
         return found
 
 
-def run(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:
-    """What a task gives: results for the examples of its blocks, as arrays."""
-    # of the thread in which dask calls this, nothing that is open holds
-    return contextvars.Context().run(_run, payload, task, [block(x) for x in blocks])
+def run_task(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:
+    """Run a task: return the results for the examples of its blocks, as arrays."""
+    # dask calls this in its own thread, whose open brands must not affect the task
+    return contextvars.Context().run(_run_in_context, payload, task, [unwrap_block(x) for x in blocks])
 
 
-def _run(payload: Payload, task: Task, blocks: list[Any]) -> tuple[Any, ...]:
+def _run_in_context(payload: Payload, task: Task, blocks: list[Any]) -> tuple[Any, ...]:
     if task.starts:
         n = len(task.starts)
         blocks[-n:] = [np.int32(x[0] if len(x) else 0) for x in blocks[-n:]]
-    return arrays_of(_program(payload).task(task)(*map(native, blocks)))
+    return arrays_of(_load_program(payload).task(task)(*map(native_array, blocks)))

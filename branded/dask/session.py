@@ -1,8 +1,8 @@
-"""One trace of a distributed function: here over tensors with nothing in them, on a worker over blocks.
+"""A trace of a distributed function: in the calling process with tensors without values, on a worker with blocks.
 
-The function runs the same way both times, so what it does comes in the same order: its distributed vmaps, the arrays
-that they map, its collectives.  Each is known by its number.  What one is, in whole and in parts, a `Session` says:
-`Plan` is the one here, `Work` that of a worker.
+Both traces run the function in the same way. Its distributed vmaps, the arrays that they map, and its collectives occur
+in the same order, so each is identified by its number. A `Session` supplies the values for a number: `MetaTrace` in the
+calling process, `BlockTrace` on a worker.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Any, NamedTuple, NoReturn
 from tinygrad import Tensor
 
 from branded import tree
-from branded.brand import Brand
-from branded.crossing import enter, every
-from branded.derivatives.custom import custom_jvp
-from branded.derivatives.levels import is_differentiating
+from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
+from branded.core.boundary import enter, stack_examples
+from branded.core.brand import Brand
+from branded.core.tracing.state import is_differentiating
+from branded.core.validation.arguments import call_checked
+from branded.core.vmap import MappedCall, Options
 from branded.errors import DerivativeError, OptionError, UnsupportedError
-from branded.graph import tensor
-from branded.scope import Blocks, Row, in_call_body, open_brands
-from branded.tree.given import called
-from branded.vmap import MappedCall, Options
+from branded.graph.scope import Blocks, Row, in_call_body, open_brands
+from branded.graph.uops import tensor
 
 Index = tuple[int | None, ...]
-"""For each axis of an array the loop that goes over its chunks; None where each task has it whole."""
+"""For each axis of an array the loop over its chunks; None if each task receives the whole axis."""
 
 
 class Exchange(NamedTuple):
-    """A collective: what it is, over which loop, in which other ones."""
+    """A collective: its name, the loop that it reduces, the loops around it, and the type of its result."""
 
-    what: str
+    api_name: str
     over: int
     loops: tuple[int, ...]
     shape: tuple[int, ...]
@@ -39,7 +39,7 @@ class Exchange(NamedTuple):
 
 
 class Scattered:
-    """The result of a distributed vmap within another one: a worker has a part of it, so it can only be returned."""
+    """The result of a nested distributed vmap. A worker has only a part of it, so it can only be returned."""
 
     def __init__(self, value: Tensor, index: Index) -> None:
         self.__dict__.update(value=value, index=index)
@@ -47,35 +47,36 @@ class Scattered:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        _refuse(f".{name}")
+        _raise_unavailable(f".{name}")
 
     def __bool__(self) -> bool:
-        _refuse("a condition")
+        _raise_unavailable("a condition")
 
 
-def _refused(name: str) -> Callable[..., Any]:
+def _rejecting_method(name: str) -> Callable[..., Any]:
     def refuse(*_: Any) -> NoReturn:
-        _refuse(name)
+        _raise_unavailable(name)
 
     return refuse
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
-    setattr(Scattered, f"__{_name}__", _refused("arithmetic"))
-    setattr(Scattered, f"__r{_name}__", _refused("arithmetic"))
+    setattr(Scattered, f"__{_name}__", _rejecting_method("arithmetic"))
+    setattr(Scattered, f"__r{_name}__", _rejecting_method("arithmetic"))
 for _name in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "getitem", "iter", "len", "float", "int"):
-    setattr(Scattered, f"__{_name}__", _refused(_name))
+    setattr(Scattered, f"__{_name}__", _rejecting_method(_name))
 
 
-def _refuse(what: str) -> NoReturn:
+def _raise_unavailable(api_name: str) -> NoReturn:
     raise UnsupportedError(
-        f"dask.vmap: {what} of the result of a vmap that is distributed within another one: no worker has all of it",
+        f"dask.vmap: {api_name} of the result of a vmap that is distributed within another one: no worker "
+        "has all of it",
         fix="in the inner function, a collective (psum) for what needs all examples; or of the result outside",
     )
 
 
 class TaskPart:
-    """What a task has of the examples of a brand; `Draws` says the same of a chunk."""
+    """The examples of a brand that a task has; `Draws` has the same interface for a chunk."""
 
     def __init__(self, session: Session, loop: int) -> None:
         self.session, self.loop = session, loop
@@ -88,90 +89,90 @@ class TaskPart:
 
     @property
     def start(self) -> Tensor:
-        """The number of the first example here."""
+        """The index of the first example in this task."""
         return self.session.start(self.loop)
 
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
         raise OptionError("dask.vmap: a random draw", fix="a key as an argument (branded.random)")
 
-    def refuse(self, what: str, b: Brand) -> NoReturn:
+    def refuse(self, api_name: str, b: Brand) -> NoReturn:
         raise OptionError(
-            f"{what}: brand `{b.name}` is distributed, so the values of all examples are never together",
+            f"{api_name}: brand `{b.name}` is distributed, so the values of all examples are never together",
             fix=self.instead,
         )
 
-    def reduced(self, what: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> Tensor:
-        """A reduction over all examples: of those here by `over`, and then of all tasks."""
-        return self.session.exchanged(what, x, b, self, over)
+    def reduced(self, api_name: str, x: Tensor, b: Brand, over: Callable[[Tensor], Tensor]) -> Tensor:
+        """Reduce over all examples: first this task's examples with `over`, then all tasks."""
+        return self.session.exchanged(api_name, x, b, self, over)
 
 
 class Session:
-    """One trace of a distributed function."""
+    """A trace of a distributed function."""
 
     def __init__(self) -> None:
         self.around: list[Brand] = []
         self.below: Row = ()
-        """What is open around the outermost vmap."""
+        """The brands that are open around the outermost vmap."""
         self.calls = self.exchanges = 0
 
     def whole(self, loop: int) -> int:
-        """The number of examples of a loop in all tasks."""
+        """Return the number of examples of a loop in all tasks."""
         raise NotImplementedError
 
     def start(self, loop: int) -> Tensor:
-        """The number of the first example that is here."""
+        """Return the index of the first example in this task."""
         raise NotImplementedError
 
     def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
-        """What a collective gives, with an axis for each loop around it, from what it gives of the examples here."""
+        """Return the result of a collective from its partial result; it has an axis for each loop around it."""
         raise NotImplementedError
 
     def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
-        """What is there for the leaves of the arguments of the vmap of this number."""
+        """Return the values for the leaves of the arguments of a vmap."""
         raise NotImplementedError
 
     def looped(self, number: int, call: MappedCall) -> int:
-        """The loop of the vmap of this number."""
+        """Return the loop of a vmap."""
         raise NotImplementedError
 
-    def check_alone(self, what: str) -> None:
-        """Nothing but distributed vmaps is around what runs."""
+    def check_alone(self, api_name: str) -> None:
+        """Raise if anything but distributed vmaps is around the current call."""
         others = [b for b in open_brands() if b not in self.around and b not in self.below]
         if others or in_call_body() or is_differentiating():
             inside = f"`{others[-1].name}`" if others else "a derivative" if is_differentiating() else "a call"
             raise UnsupportedError(
-                f"dask.vmap: {what} inside of {inside}, which each worker does for itself",
+                f"dask.vmap: {api_name} inside of {inside}, which each worker does for itself",
                 fix="it directly in the function that is distributed",
             )
 
-    def exchanged(self, what: str, x: Tensor, b: Brand, part: TaskPart, over: Callable[[Tensor], Tensor]) -> Tensor:
-        self.check_alone(f"{what} over the distributed brand `{b.name}`")
+    def exchanged(self, api_name: str, x: Tensor, b: Brand, part: TaskPart, over: Callable[[Tensor], Tensor]) -> Tensor:
+        self.check_alone(f"{api_name} over the distributed brand `{b.name}`")
         number, self.exchanges = self.exchanges, self.exchanges + 1
         others = [o for o in self.around if o is not b]
-        partial = over(_left(x, b))
+        partial = over(_stack_local_examples(x, b))
         shape, dtype = partial.shape, partial.dtype
         for o in reversed(others):
-            partial = _left(partial, o)
-        it = Exchange(what, part.loop, tuple(o.part.loop for o in others), shape, dtype)
+            partial = _stack_local_examples(partial, o)
+        it = Exchange(api_name, part.loop, tuple(o.part.loop for o in others), shape, dtype)
         out = self.exchange(number, it, partial)
         for o in others:
             out = tensor(enter(out.uop, o))
-        return _known(x, out)
+        return _combined_result(x, out)
 
 
-def _left(x: Tensor, b: Brand) -> Tensor:
-    """The values of all examples that are here, along a new leading axis."""
+def _stack_local_examples(x: Tensor, b: Brand) -> Tensor:
+    """Stack the values of the examples in this task along a new leading axis."""
     b.was_left = True
-    return tensor(every(x.uop, b))
+    return tensor(stack_examples(x.uop, b))
 
 
 @custom_jvp
-def _known(x: Tensor, out: Tensor) -> Tensor:
-    """`out`, which comes from other tasks, where `x` is what this one gave for it."""
+def _combined_result(x: Tensor, out: Tensor) -> Tensor:
+    """Return `out`, the combined result of a collective; `x` only makes a derivative through it raise."""
     return out
 
 
-@_known.defjvp
+@_combined_result.defjvp
 def _no_derivative(primals: Any, tangents: Any) -> NoReturn:
     raise DerivativeError(
         "dask.vmap: a derivative through a collective over a distributed brand, to whose value all workers give",
@@ -180,16 +181,16 @@ def _no_derivative(primals: Any, tangents: Any) -> NoReturn:
 
 
 current: Blocks[Session] = Blocks("branded_dask_session")
-"""The trace that runs here."""
+"""The traces that are running in this context, innermost last."""
 
 
 # ---- a distributed vmap ----
 
 
-def mapped(
+def run_vmap(
     session: Session, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:
-    """The results of a vmap over what the session gives for its arguments, each with the loops that are in it."""
+    """Run a vmap over the session's values for its arguments; each result carries the loops that it varies over."""
     number, session.calls = session.calls, session.calls + 1
     if not number:
         session.below = open_brands()
@@ -205,7 +206,7 @@ def mapped(
         assert isinstance(brand, Brand)
         session.around.append(brand)
         try:
-            out = called(f, args, kwargs, "dask.vmap", "a function with a parameter for each argument")
+            out = call_checked(f, args, kwargs, "dask.vmap", "a function with a parameter for each argument")
         finally:
             session.around.pop()
         ys = tree.leaves(out)
@@ -218,13 +219,13 @@ def mapped(
     part: Any = TaskPart(session, loop)
     out = call.run_on(call.leaves, call.size, part)
     ys = tree.leaves(out)
-    axes = tree.spread(options.out_axes, out, "out_axes", "the result")
-    found = [_scattered(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
+    axes = tree.broadcast_prefix(options.out_axes, out, "out_axes", "the result")
+    found = [_scatter_result(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
     return tree.rebuild(out, iter(found))
 
 
-def _scattered(y: Any, index: Index | None, axis: int | None, loop: int) -> Any:
-    """A result with the loop of this vmap where its examples are."""
+def _scatter_result(y: Any, index: Index | None, axis: int | None, loop: int) -> Any:
+    """Mark the loop of this vmap on the axis of the result that holds its examples."""
     if not isinstance(y, Tensor):
         return y
     if axis is None:

@@ -1,4 +1,4 @@
-"""Arrays of dask and numpy beside tensors: which are dask's, what their blocks are as tensors, and the way back."""
+"""Conversions between dask arrays, numpy arrays and tensors."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from tinygrad.dtype import DType, strong_dtype
 
 from branded import tree
 from branded.errors import AxisTypeError, OptionError
-from branded.patches.arrays import np
-from branded.patches.tg import _to_np_dtype
-from branded.rows import dtype_text
+from branded.graph.rows import dtype_text
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import _to_np_dtype
 
 
-def dask_array(what: str) -> Any:
-    """The module `dask.array`, which is an extra."""
+def dask_array(api_name: str) -> Any:
+    """Import `dask.array`, an optional dependency; raise if it is not installed."""
     try:
         return importlib.import_module("dask.array")
     except ImportError as error:
         raise OptionError(
-            f"{what}: there is no dask here", ("said", str(error)), fix="pip install 'branded[dask]'"
+            f"{api_name}: there is no dask here", ("said", str(error)), fix="pip install 'branded[dask]'"
         ) from None
 
 
 def is_distributed(x: object) -> bool:
-    """Is this an array of dask?"""
+    """Return whether this is a dask array."""
     return type(x).__module__.partition(".")[0] == "dask" and hasattr(x, "numblocks")
 
 
-def kind_of(x: Any) -> tuple[tuple[int, ...], DType]:
-    """The shape of an array of dask, and its dtype as a tensor."""
+def shape_and_dtype(x: Any) -> tuple[tuple[int, ...], DType]:
+    """Return the shape of a dask array, and its dtype as a tensor."""
     if any(n != n for n in x.shape):
         raise AxisTypeError(
             "dask.vmap: an array of dask has chunks of unknown sizes",
             ("shape", str(x.shape)),
             fix="x.compute_chunk_sizes()",
         )
-    return tuple(map(int, x.shape)), _dtype(x.dtype)
+    return tuple(map(int, x.shape)), _tensor_dtype(x.dtype)
 
 
-def _dtype(dtype: Any) -> DType:
+def _tensor_dtype(dtype: Any) -> DType:
     found = getattr(dtypes, dtype.name, None) if dtype.kind in "biuf" else None
     if not isinstance(found, DType):
         raise AxisTypeError(
@@ -52,7 +52,7 @@ def _dtype(dtype: Any) -> DType:
 
 
 def numpy_dtype(given: DType, where: str) -> Any:
-    """What a result of a dtype is in an array of numpy."""
+    """Return the numpy dtype of a result; raise if numpy has no such dtype."""
     dtype = strong_dtype(given)
     if (found := _to_np_dtype(dtype)) is None or dtype in (dtypes.bfloat16, *dtypes.fp8s):
         raise AxisTypeError(
@@ -62,27 +62,27 @@ def numpy_dtype(given: DType, where: str) -> Any:
     return np.dtype(found)
 
 
-def block(x: Any) -> Any:
-    """The block of an array, which dask has in a list for each axis that the result has not."""
+def unwrap_block(x: Any) -> Any:
+    """Return the block of an array; dask nests it in a list for each axis that the result lacks."""
     while isinstance(x, list):
         (x,) = x
     return x
 
 
-def native(x: Any) -> Any:
-    """An array as a compiled function reads it where it is."""
+def native_array(x: Any) -> Any:
+    """Return a numpy array in native byte order, which a compiled function reads without a copy."""
     found = np.asarray(x)
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
 
 
 def tensor_of(x: Any) -> Tensor:
-    found = tree.as_tensor(native(x))
+    found = tree.as_tensor(native_array(x))
     assert found is not None  # the dtype is known
     return found
 
 
 def arrays_of(ts: Sequence[Tensor]) -> tuple[Any, ...]:
-    """The values of tensors, worked out together."""
+    """Return the values of tensors as numpy arrays, realized together."""
     held = [t for t in ts if not t.uop.is_virtual]
     if held:
         Tensor.realize(*held)

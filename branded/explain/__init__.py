@@ -1,4 +1,4 @@
-"""`explain`: one call of a function, step by step: what was zipped, what was broadcast, and why.
+"""`explain`: one call of a function, step by step.
 
 python -m branded explain FILE.py:function
 """
@@ -12,24 +12,24 @@ from html import escape
 from typing import Any, TextIO
 
 from branded import tree
+from branded.core.tracing.recording import Frame
 from branded.errors import ExplainError, ShapeError
 from branded.explain import mistake
 from branded.explain.code import Source
-from branded.explain.data import Explained, explained, is_array
-from branded.explain.guessed import guessed
+from branded.explain.data import Explained, explain_call, is_array
+from branded.explain.guessed import guess_arguments
 from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
 from branded.explain.story import story
 from branded.explain.terminal import Line, Span, lines, show, text
-from branded.recording import Frame
 
 __all__ = ["Explanation", "Growth", "explain"]
 
 
 class Explanation:
-    """What happens in `f(*args)`.  `print` tells the story of it, a notebook shows it as a page.
+    """The explanation of `f(*args)`: `print` shows it as a story, and a notebook shows it as a page.
 
-    It is worked out when it is first asked for.  Calling it explains the same function on other arguments.
+    It is computed on first use. Calling it explains the same function for other arguments.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Explanation:
         self._full, self._kernels = full, kernels
         self._begun: Sequence[Frame] = ()
         self.mistake: ShapeError | None = None
-        """Shapes that do not fit, which stop the function: found when it is looked at."""
+        """The shape error that stops the function; set when the explanation is computed."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Explanation:
         return Explanation(self._f, args, kwargs, self._warn, full=self._full, kernels=self._kernels)
@@ -60,7 +60,7 @@ class Explanation:
             self._guessed = any(p.default is p.empty for p in _signature(self._f).parameters.values())
         _check(self._f, args, kwargs)
         try:
-            return explained(self._f, args, kwargs, self._warn, self._record)
+            return explain_call(self._f, args, kwargs, self._warn, self._record)
         except ShapeError as error:
             self.mistake = error
             raise
@@ -69,15 +69,15 @@ class Explanation:
         self._begun = begun
 
     def data(self) -> dict[str, Any]:
-        """Everything that is known, as JSON has it."""
+        """Return the complete data, ready for JSON."""
         return self._explained.data
 
     def html(self) -> str:
-        """The page that shows it: one file that asks for nothing over the network."""
+        """Return the page as one HTML file, without network requests."""
         return page(self.data())
 
     def show(self, file: TextIO | None = None) -> None:
-        """Print it, with a colour for each brand where `rich` is installed and there is a terminal."""
+        """Print the story, with a color for each brand if `rich` is installed and the output is a terminal."""
         told = self._lines
         show([] if self.mistake is not None else self._explained.outline["brands"], told, file)
 
@@ -110,22 +110,22 @@ _GUESSED = "note: the arguments are guessed from annotations; give others as exp
 def explain(
     f: Callable[..., Any], *args: Any, warn: Growth | None = None, full: bool = False, kernels: bool = False
 ) -> Explanation:
-    """`explain(f)(*args)` is what happens in `f(*args)`: the loop that it is, and where it is more than a zip.
+    """Explain `f(*args)`: show the equivalent Python loop, and each step that is more than a zip.
 
     Args:
-        f: A function of tensors, or of trees of them.
-        *args: Its arguments; without any, the defaults of its parameters, or small tensors where annotations such as
-            `Tensor`, `Vec[S]` or `f32[n, d]` say that it takes tensors.
-        warn: From which growth on a broadcast is warned of: 8 times and 1 MiB, unless this says otherwise.
-        full: Is everything printed: each operation, what it zips and broadcasts, its types, the graph and the kernels?
-        kernels: Are the kernels printed, as C?
+        f: A function of tensors, or of trees of tensors.
+        *args: Its arguments. Without arguments, the defaults of its parameters are used, or small tensors for
+            annotations such as `Tensor`, `Vec[S]` or `f32[n, d]`.
+        warn: The growth from which a broadcast causes a warning; by default 8 times and 1 MiB.
+        full: Whether to print everything: each operation with its zips, broadcasts and types, the graph, the kernels.
+        kernels: Whether to print the kernels as C.
 
     Returns:
-        An `Explanation`: print it, show it in a notebook, take its `data()` or its `html()`.  `explain(f, *args)` is
-        the same as `explain(f)(*args)`, which also takes keyword arguments.
+        An `Explanation`: print it, show it in a notebook, or use its `data()` or `html()`. `explain(f, *args)` is the
+        same as `explain(f)(*args)`, which also accepts keyword arguments.
 
     Raises:
-        ExplainError: When it is looked at: `f` is no function, or does not take these arguments, or needs some.
+        ExplainError: `f` is not a function, or does not accept these arguments, or needs some. Raised on first use.
 
     Example:
         >>> from branded import vmap
@@ -151,25 +151,25 @@ def explain(
         a: only a varies over it, so b is the same for each of its 3 examples.
         b: only b varies over it, so a is the same for each of its 2 examples.
 
-    Source: torchdim (Z. DeVito, 2022), which explains dimensions by the loop beside them.
+    Source: torchdim (Z. DeVito, 2022), which explains dimensions by the equivalent loop.
     """
     if warn is not None and not isinstance(warn, Growth):
-        raise ExplainError(f"explain: warn={tree.shown(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
+        raise ExplainError(f"explain: warn={tree.short_repr(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
     return Explanation(f, args, {}, warn or Growth(), full=full, kernels=kernels)
 
 
 def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that a function is shown with: the defaults of its parameters, or what annotations say of them.
+    """Return the arguments to show a function with: the defaults of its parameters, or guesses from annotations.
 
     Raises:
-        ExplainError: A parameter has no default, and nothing says what it is, or the function does not run with it.
+        ExplainError: A parameter has neither a default nor a usable annotation, or the function fails with the guess.
     """
     name, parameters = _name(f), list(_signature(f).parameters.values())
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     missing = [p for p in parameters if p.default is p.empty and p.kind not in optional]
     values = {p.name: p.default for p in parameters}
     if missing:
-        if (made := guessed(f, missing)) is None:
+        if (made := guess_arguments(f, missing)) is None:
             raise ExplainError(
                 f"explain: `{name}` has no example arguments",
                 ("needs", ", ".join(p.name for p in missing)),
@@ -207,7 +207,7 @@ def _signature(f: Callable[..., Any]) -> inspect.Signature:
         )
     try:
         return inspect.signature(f)
-    except (TypeError, ValueError):  # written in C: any arguments
+    except (TypeError, ValueError):  # a function in C without a signature: any arguments
         return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
 
 

@@ -1,4 +1,4 @@
-"""The functions of the user that a function calls: their lines, for the steps that stand in them."""
+"""The user's functions that a function calls, with their lines, for the steps inside them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded import source
-from branded.source import Where
+from branded.errors import source
+from branded.errors.source import Where
 
 
 class Called(NamedTuple):
-    """A function that does some of the steps, or the statement of a module that holds them."""
+    """A function that contains some of the steps, or a statement of the module that does."""
 
     name: str
     file: str
@@ -33,14 +33,14 @@ class Called(NamedTuple):
 
 
 class Functions:
-    """Those that were met; a place in one is its number and a line of its text, from 1."""
+    """The functions found so far; a place is the index of a function and a line of its text, from 1."""
 
     def __init__(self, file: str, first: int, last: int) -> None:
         self.own = Called("", file, first, last)
         self.found: list[Called] = []
 
     def place(self, where: Where | None) -> tuple[int, int] | None:
-        """Where in a function that is called an operation stands; None for the function itself, and for no file."""
+        """Return the place of an operation in a called function; None in the explained function or without a file."""
         if where is None or (found := _around(where.file, where.line)) is None:
             return None
         if self.own.file == found.file and self.own.first <= found.first and found.last <= self.own.last:
@@ -50,25 +50,25 @@ class Functions:
         return self.found.index(found), where.line - found.first + 1
 
     def data(self) -> list[dict[str, Any]]:
-        """Each with its text and its caller: the number of a function, None for the one explained, and a line."""
+        """Return each function with its text and caller: an index, or None for the explained function, and a line."""
         callers = []
-        for f in self.found:  # which grows: what calls one of these may do no step itself
+        for f in self.found:  # the list grows: a caller may contain no step
             callers.append(self._caller(f))
         return [f.data(caller) for f, caller in zip(self.found, callers, strict=True)]
 
     def _caller(self, called: Called) -> tuple[int | None, int] | None:
         for i, f in ((None, self.own), *enumerate(self.found)):
-            if f is not called and (line := _named(f, called.name)) is not None:
+            if f is not called and (line := _first_mention(f, called.name)) is not None:
                 return i, line - f.first + 1
         if (other := _that_names(called)) is None or other in self.found:
             return None
         self.found.append(other)
-        return len(self.found) - 1, (_named(other, called.name) or other.first) - other.first + 1
+        return len(self.found) - 1, (_first_mention(other, called.name) or other.first) - other.first + 1
 
 
 def _that_names(called: Called) -> Called | None:
-    """The first other function of the file that names this one."""
-    module = _parsed(called.file)
+    """Return the first other function of the file that mentions this one."""
+    module = _parse_file(called.file)
     for x in () if module is None else _names(module, called.name):
         f = _around(called.file, x.lineno)
         if f is not None and f != called and _is_function(f):
@@ -77,13 +77,13 @@ def _that_names(called: Called) -> Called | None:
 
 
 def _is_function(f: Called) -> bool:
-    module = _parsed(f.file)
+    module = _parse_file(f.file)
     return module is not None and any(isinstance(x, ast.FunctionDef) and _first(x) == f.first for x in ast.walk(module))
 
 
 def _around(file: str, line: int) -> Called | None:
-    """The innermost function that holds a line; without one, the statement of the module."""
-    if (module := _parsed(file)) is None:
+    """Return the innermost function that contains a line, or else the statement of the module."""
+    if (module := _parse_file(file)) is None:
         return None
     body = [x for x in module.body if x.lineno <= line <= (x.end_lineno or 0)]
     defs = [x for x in ast.walk(module) if isinstance(x, ast.FunctionDef) and _first(x) <= line <= (x.end_lineno or 0)]
@@ -100,9 +100,9 @@ def _first(f: ast.FunctionDef) -> int:
     return min((f.lineno, *(d.lineno for d in f.decorator_list)))
 
 
-def _named(f: Called, name: str) -> int | None:
-    """The first line of a function that names another one."""
-    module = _parsed(f.file)
+def _first_mention(f: Called, name: str) -> int | None:
+    """Return the first line of a function that mentions another one."""
+    module = _parse_file(f.file)
     if module is None or not name:
         return None
     lines = [x.lineno for x in _names(module, name) if f.first <= x.lineno <= f.last]
@@ -115,7 +115,7 @@ def _names(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
             yield x
 
 
-def _parsed(file: str) -> ast.Module | None:
+def _parse_file(file: str) -> ast.Module | None:
     return _parse("".join(source.lines(file)))
 
 

@@ -1,4 +1,4 @@
-"""One operation as Python writes it: `c[x] + d[y]` or `c[x].softmax(0)`, from the texts of its operands."""
+"""One operation as a Python expression, from the texts of its operands: `c[x] + d[y]` or `c[x].softmax(0)`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.program.operators import function_of
-from branded.program.primitives import PRIMITIVES, Operand, infix
-from branded.program.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Type
-from branded.recording.calls import arguments
+from branded.core.tracing.recorded_calls import arguments
+from branded.ir.operators import function_of
+from branded.ir.primitives import PRIMITIVES, Operand, infix
+from branded.ir.terms import WEAK, Atom, BrandName, Dtype, Eqn, Literal, Type
 
 _SYMBOLS = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
@@ -22,18 +22,18 @@ _SYMBOLS = {
 
 
 class NoTextError(Exception):
-    """There is no Python for an operation."""
+    """The error for an operation without a Python expression."""
 
 
 class Text(str):
-    """A piece of Python, which shows itself as it is among values that show themselves by `repr`."""
+    """A piece of Python whose `repr` is the text itself."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def number(a: Literal) -> str:
-    """A number of a program: with its dtype, where another than Python's number has by itself."""
+    """Return a number as Python, with its dtype if that is not the default for a Python number."""
     v = a.value
     text = f'float("{v}")' if isinstance(v, float) and not math.isfinite(v) else repr(v)
     own = {float: "f32", int: "i32", bool: "bool"}[type(v)]
@@ -41,17 +41,17 @@ def number(a: Literal) -> str:
 
 
 def empty(t: Type, sizes: Sequence[int] = ()) -> str:
-    """Memory for a value, with these sizes in front of its shape."""
+    """Return an expression that allocates a value, with these sizes in front of its shape."""
     shape = ", ".join(map(str, (*sizes, *t.shape))) or "()"
     kind = "" if t.dtype == "f32" else f', dtype="{Dtype(t.dtype).long}"'
     return f"Tensor.empty({shape}{kind})"
 
 
 def call(e: Eqn, given: Sequence[str]) -> str:
-    """The right side of an operation that has no programs in it.
+    """Return the right side of an operation without inner programs.
 
     Raises:
-        NoTextError: There is no Python for it.
+        NoTextError: There is no Python expression for it.
     """
     written = [_operand(a, text) for a, text in zip(e.operands, given, strict=True)]
     if e.op in _SYMBOLS and len(given) == 2 and not e.params:
@@ -68,7 +68,7 @@ def call(e: Eqn, given: Sequence[str]) -> str:
         raise NoTextError(e.op) from None
     if e.op == "getitem":
         return f"{args[0]}[{_index(args[1])}]"
-    if "." in e.op:  # a function of a package, as random.normal
+    if "." in e.op:  # a function of a package, such as random.normal
         return f"{e.op}({_inside(args, kwargs)})"
     static = inspect.getattr_static(Tensor, e.op, None)
     if isinstance(static, classmethod | staticmethod) or not given:
@@ -78,7 +78,7 @@ def call(e: Eqn, given: Sequence[str]) -> str:
 
 
 def write(e: Eqn, given: Sequence[str], target: str) -> list[str]:
-    """A write, which in a program gives a new value: a copy, and the write into it."""
+    """Return a write, whose result is a new value in a program: a copy, and the write into the copy."""
     f = function_of(e.op)
     assert f is not None
     args, _ = arguments(f, {k: _value(v) for k, v in e.params.items()}, [Text(g) for g in given])
@@ -103,7 +103,7 @@ def _value(v: Any) -> Any:
 
 
 def _index(v: Any) -> str:
-    """What stands between the brackets of `x[...]`."""
+    """Return the text between the brackets of `x[...]`."""
     if type(v) is tuple and v:
         return ", ".join(map(_index, v)) + ("," if len(v) == 1 else "")
     if isinstance(v, slice):

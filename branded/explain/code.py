@@ -1,4 +1,4 @@
-"""The user's code: the text of a function, and what stands at a place in a file."""
+"""The user's code: the text of a function, and the code at a position in a file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded import source
-from branded.source import Where
+from branded.errors import source
+from branded.errors.source import Where
 
 _CODE = 60
 
 
 class Source(NamedTuple):
-    """The text of a function, and where it stands."""
+    """The text of a function, and its position."""
 
     text: str
     file: str
@@ -33,14 +33,14 @@ class Source(NamedTuple):
         return cls("".join(lines), file, max(first, 1))
 
     def line(self, where: Where | None) -> int | None:
-        """The line of the text, from 1, that an operation stands in."""
+        """Return the line of the text, from 1, that contains an operation, or None."""
         if where is None or where.file != self.file:
             return None
         line = where.line - self.first_line + 1
         return line if 1 <= line <= self.text.count("\n") + 1 else None
 
     def code(self, where: Where) -> str:
-        """What stands there, on one line."""
+        """Return the code at a position, on one line."""
         lines = source.lines(where.file)
         part = [line.encode() for line in lines[where.line - 1 : where.end_line]]
         if not part or where.end_column <= 0:
@@ -52,5 +52,5 @@ class Source(NamedTuple):
 
 
 def at(where: Where | None) -> str:
-    """`app.py:12`"""
+    """Return a position as `app.py:12`."""
     return "" if where is None else f"{Path(where.file).name}:{where.line}"

@@ -1,4 +1,4 @@
-"""The data of an explanation: everything that a page or a terminal shows of one call of a function, as JSON has it."""
+"""The data of an explanation, ready for JSON: everything that a page or a terminal shows about one call."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded import recording, tree
-from branded.axis_names import axes_text
-from branded.crossing import closed
+from branded import tree
+from branded.chunking.footprint import Footprint, footprint
+from branded.core.axis_names import axes_text
+from branded.core.boundary import closed
+from branded.core.tracing import recording
+from branded.core.validation.axes_suggestions import argument
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.called import Functions
@@ -26,47 +29,45 @@ from branded.explain.graph import graph_of
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import is_sharding, names_of
-from branded.explain.provenance import moved, sources
+from branded.explain.provenance import source_cells, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
-from branded.graph import lead, tensor
-from branded.planning.footprint import Footprint, footprint
-from branded.program import Expr, make_expr
-from branded.program.evaluate import evaluation
-from branded.program.expr import Which
-from branded.program.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
-from branded.tree.readings import argument
+from branded.graph.uops import lead, tensor
+from branded.ir import Expr, make_expr
+from branded.ir.evaluate import evaluation
+from branded.ir.expr import Which
+from branded.ir.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
 
 SHOWN = 256
-"""The cells of the largest value whose numbers are shown, and traced to where they come from."""
+"""The maximum number of cells of a value whose cells are shown, and traced to their sources."""
 PAIRS = 1 << 14
-"""The most pairs of a cell and a cell that it comes from, for one step."""
+"""The maximum number of pairs of a cell and a source cell, for one step."""
 COMPUTED = 1 << 20
-"""A value is computed for its own sake if it has at most this many cells, and so has all that it is made of."""
+"""The maximum number of cells of a value that is computed to be shown, and of every value that it depends on."""
 _TRIED = 1 << 28
-"""What takes more bytes is not run for its time."""
+"""The peak memory in bytes above which the kernels are not timed."""
 
 
-def explained(
+def explain_call(
     f: Callable[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any],
     limit: Growth,
     began: Callable[[Sequence[recording.Frame]], object],
 ) -> Explained:
-    """What there is to say of `f(*args, **kwargs)`; see `docs/explain.md` for what stands in its data.
+    """Trace `f(*args, **kwargs)` and return its explanation; `docs/explain.md` describes the data.
 
-    `began` gets the list of what is recorded, which is there also where a mistake stops the function.
+    `began` gets the list of recorded frames, which is also available if an error stops the function.
     """
     told = [axes_text(x) for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     _realize([x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor)])
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
-        with recording.named() as begun:
+        with recording.record_operand_names() as begun:
             began(begun)
             expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
     except ReadError:
-        f(*args, **kwargs)  # what is wrong with the function itself is said in its own words
+        f(*args, **kwargs)  # if the function itself is incorrect, its own error is clearer
         raise
     names = [argument(f, i) or f"argument {i + 1}" for i in range(len(args))]
     paths = [p for i, a in enumerate(args) if i not in fixed for p in tree.paths(a, names[i])]
@@ -75,7 +76,7 @@ def explained(
 
 
 class _Taken(NamedTuple):
-    """The variables that a function takes: where each is in the arguments, and its axes where they are known."""
+    """The variables of a function: their paths in the arguments, and their axes if known."""
 
     paths: Sequence[str]
     axes: Sequence[str]
@@ -87,17 +88,17 @@ def is_array(x: Any) -> bool:
 
 def _as_tensor(x: Any) -> Any:
     t = tree.as_tensor(x) if is_array(x) else None
-    return x if t is None else t.clone() if t.uop.is_virtual else t  # it will not be called with such numbers
+    return x if t is None else t.clone() if t.uop.is_virtual else t  # in real calls, values are in memory
 
 
 def _realize(values: Sequence[Tensor]) -> None:
-    """Compute values at once; what is a number to tinygrad needs no memory."""
+    """Compute values now; tinygrad's constants need no memory."""
     if held := [t for t in values if not t.uop.is_virtual]:
         Tensor.realize(*held)
 
 
 class Explained:
-    """What is known of one call, and its data: a dict, as JSON has it."""
+    """The explanation of one call, and its data: a dict that is ready for JSON."""
 
     def __init__(
         self, f: Callable[..., Any], expr: Expr, given: Sequence[Tensor], taken: _Taken, limit: Growth
@@ -121,7 +122,7 @@ class Explained:
     # ---- values ----
 
     def _batched(self, given: Sequence[Tensor]) -> dict[Var, UOp]:
-        """The value of each variable of all examples: a leading axis for each brand of its row, in that order."""
+        """Return the value of each variable for all examples: a leading axis for each brand of its row, in order."""
         p = self.program
         run = evaluation(p)
         with run.opened():
@@ -130,11 +131,11 @@ class Explained:
                 pass
             found = dict(zip(env, closed([t.uop for t in env.values()]), strict=True))
             rows = {v: tuple(run.brands[b] for b in v.type.row) for v in found}
-        # an example that is the same for all that a row says (an empty loop) has no axis of its own
+        # a value that does not carry a brand of its row (in an empty loop) is left out
         return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in found.items() if set(x.row) == {*rows[v]}}
 
     def _cells(self) -> dict[Var, list[Any]]:
-        """The numbers of the values that are small, and are made of none that is large."""
+        """Return the cells of the small values that do not depend on a large value."""
         p = self.program
         cheap = {v for v in (*p.constvars, *p.invars) if cells_of(v.type) <= COMPUTED}
         for e in p.eqns:
@@ -176,7 +177,7 @@ class Explained:
         }
 
     def said(self, e: Eqn) -> dict[str, Any]:
-        """What is said of a step, also of one in a body."""
+        """Describe a step, also a step in a body."""
         found = columns(e, self.names)
         return {
             "line": self.source.line(e.where),
@@ -189,7 +190,7 @@ class Explained:
             **self.crossing(e),
             "kind": kind(found),
             "moves_devices": is_sharding(e),
-            "derived": None if e.derived is None else {"what": e.derived.what, "where": at(e.derived.where)},
+            "derived": None if e.derived is None else {"what": e.derived.description, "where": at(e.derived.where)},
             "operands": [self.value(a) for a in e.operands],
             "results": [self.value(v) for v in e.results],
             "columns": [c.data() for c in found],
@@ -202,7 +203,7 @@ class Explained:
         }
 
     def caller(self, e: Eqn) -> dict[str, Any] | None:
-        """Where the function that does this is called, and what its own names are names of."""
+        """Return the call site of the function that contains the step, and the caller's names for its values."""
         if (where := e.names.caller) is None:
             return None
         own = {
@@ -213,14 +214,14 @@ class Explained:
         return {"where": at(where), "code": self.source.code(where), "names": own}
 
     def crossing(self, e: Eqn) -> dict[str, Any]:
-        """Which brand it enters or leaves, along which axis, and over which devices its examples are."""
+        """Return the brand that the step enters or leaves, the axis, and the devices of the examples."""
         if e.op not in ("enter", "leave"):
             return {"brand": None, "axis": None, "devices": []}
         devices = e.params.get("devices") or ()
         return {"brand": e.params["brand"].name, "axis": e.params["axis"], "devices": list(devices)}
 
     def bodies(self, e: Eqn) -> list[dict[str, Any]]:
-        """The programs of a loop, a branch or a function: the name of each, and its steps."""
+        """Return the programs of a loop, a branch or a function, each with its name and its steps."""
         found = []
         for name, value in e.params.items():
             programs = value if isinstance(value, tuple) else (value,)
@@ -232,23 +233,23 @@ class Explained:
         return found
 
     def _from(self, e: Eqn) -> list[list[list[int]]] | None:
-        """For each cell of the first result, the cells of the operands that it comes from."""
+        """Return, for each cell of the first result, the operand cells that it depends on, or None."""
         held = [a for a in e.operands if isinstance(a, Var)]
         if any(v not in self.batched or cells_of(v.type) > SHOWN for v in (e.results[0], *held)):
             return None
         at = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
         if e.op in ("enter", "leave") and held:
-            return [[[0, cell]] for cell in moved(e)]
+            return [[[0, cell]] for cell in source_cells(e)]
         found = sources(self.batched[e.results[0]], [self.batched[v] for v in held], [self.cells.get(v) for v in held])
         if found is None or sum(map(len, found)) > PAIRS:
             return None
         return [[[at[i], cell] for i, cell in cells] for cells in found]
 
-    # ---- the whole ----
+    # ---- complete data ----
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:
-        """Everything, with what mypy says, and where cells come from: it takes seconds."""
+        """The complete data, including static types and the sources of cells; it takes seconds to compute."""
         file = Path(self.source.file)
         types = static.types_in(file) if self.source.file and file.is_file() else static.nothing(_NO_FILE)
         steps = [
@@ -259,13 +260,13 @@ class Explained:
         return {**self.outline, "steps": steps, "notes": notes}
 
     def _static(self, types: static.Types, e: Eqn) -> str | None:
-        """What mypy says of the expression; of one that enters, there is none."""
+        """Return the static type of the expression; an operation that enters a brand has none."""
         known = e.op != "enter" and e.where is not None and e.where.file == self.source.file
         return types.at(e.where) if known else None
 
     @functools.cached_property
     def outline(self) -> dict[str, Any]:
-        """What a story of it needs."""
+        """The data that the story needs."""
         e, p = self.expr, self.program
         self.below, self.lowest = e.links(), e.at("primitives").links()
         steps = [self.step(i, eqn) for i, eqn in enumerate(p.eqns)]
@@ -300,15 +301,15 @@ class Explained:
 
     @functools.cached_property
     def seconds(self) -> float | None:
-        """What the kernels take, one after the other; None where they are too large to try, or call the host."""
-        from branded.profiling.kernels import kernels as timed  # when somebody wants to know
+        """The total run time of the kernels; None if they need too much memory, or call the host."""
+        from branded.compile.kernel_times import kernels as timed  # imported on first use
 
         calls_host = any(eqn.op == "HOST" for eqn in self.expr.at("primitives").program.eqns)
         if self.memory.peak > _TRIED or calls_host or not self.kernels:
             return None
         try:
             return sum(k.seconds for k in timed(self.roots) if not k.depth)
-        except Exception:  # a device that is not there, or no compiler: it is the time alone that is missing
+        except Exception:  # without the device or a compiler, only the time is missing
             return None
 
     def _opened(self, b: BrandName) -> str:
@@ -323,17 +324,17 @@ class Explained:
         return self.expr._levels.result
 
     def _returned(self, outs: Sequence[str]) -> str:
-        """The result, of the texts of its leaves: with its tree and its keys."""
+        """Return the text of the result, with its containers and keys, from the texts of its leaves."""
         usual = all(
             t in (tuple, list, dict) or hasattr(t, "_fields") or is_dataclass(t) for t in tree.containers(self._tree)
         )
         try:
             return str(tree.rebuild(self._tree, map(Text, outs))) if usual else ", ".join(outs)
-        except Exception:  # of a class of the user's, which takes no text
+        except Exception:  # the user's class may not accept text
             return ", ".join(outs)
 
     def _results(self) -> list[dict[str, Any]]:
-        """Each leaf of the result: where it stands, what it is, and its numbers as nested lists."""
+        """Return each leaf of the result: its path, its type, and its cells as nested lists."""
         paths = tree.paths(self._tree, "")
         return [
             {"path": path, "type": str(a.type) if isinstance(a, Var) else a.dtype, "cells": self._nested(a)}
@@ -341,7 +342,7 @@ class Explained:
         ]
 
     def _result(self) -> Any:
-        """The result as nested lists; a tree of several as a list of them."""
+        """Return the result as nested lists; several leaves are returned as a list."""
         found = [self._nested(a) for a in self.program.outs]
         if any(x is None for x in found):
             return None
@@ -377,10 +378,10 @@ def _sentences(found: Sequence[Column], has_body: bool) -> str:
 
 
 def _reason(found: Sequence[Column]) -> list[str]:
-    """Why it is no plain zip, for the story: a line for each brand."""
+    """Return why the step is not a plain zip, as a line for each brand."""
     return [f"over {c.why.removesuffix('.')}" for c in found if c.how != "zip"]
 
 
 def plain(x: Any) -> Any:
-    """A number as JSON has it, which has no infinities."""
+    """Return a number in a form that JSON supports: infinities and NaN become text."""
     return x if not isinstance(x, float) or math.isfinite(x) else str(float(x))

@@ -1,16 +1,16 @@
-"""The batched program as a graph, for a picture of it."""
+"""The batched program as a graph, for drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from branded.program import Expr
-from branded.program.terms import Atom, Var
+from branded.ir import Expr
+from branded.ir.terms import Atom, Var
 
 
 def graph_of(batched: Expr, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The batched program as nodes and edges, each node with the step that it belongs to."""
+    """Return the batched program as nodes and edges; each node refers to its step."""
     p, names = batched.program, batched.names()
     of = {j: s["number"] for s in reversed(steps) for j in s["batched"]}
     nodes: list[dict[str, Any]] = []

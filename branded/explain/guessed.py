@@ -1,8 +1,8 @@
-"""Example arguments for a function whose parameters have no defaults: from annotations, and from its docstring.
+"""Example arguments for parameters without defaults, guessed from annotations and from the docstring.
 
-A parameter that is said to be a tensor gets one of the sizes 2, 3 and 4, of the first rank with which the function
-runs; `f32[n, d]` in an annotation or in the docstring says its axes, and `Axes[Users, Features]` does.  Annotations are
-read from the source where it is there, as `Axes[Users]` is `Tensor` at run time.
+A tensor parameter gets axes of the sizes 2, 3 and 4, and the first rank with which the function runs. `f32[n, d]` in
+an annotation or in the docstring determines its axes, as does `Axes[Users, Features]`. Annotations are read from the
+source if possible, because `Axes[Users]` is `Tensor` at run time.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.program import make_expr
+from branded.ir import make_expr
 
 SIZES = (2, 3, 4)
 _RANKS = (1, 2, 3, 0)
 _MOST = 48
-"""So many ranks are tried."""
+"""The maximum number of combinations of shapes to try."""
 _TENSOR = re.compile(r"\b(?:Tensor|Vec|Axes)\b")
 _SHAPE = re.compile(r"\b(f(?:16|32|64)|i(?:8|16|32|64)|u(?:8|16|32|64)|bool)\[([\w\s,]*)\]")
 _NUMBERS: dict[str, Any] = {"float": 2.0, "int": 2, "bool": True}
@@ -31,18 +31,18 @@ _NUMBERS: dict[str, Any] = {"float": 2.0, "int": 2, "bool": True}
 Shape = tuple[int, ...]
 
 
-def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
-    """Arguments for the parameters without defaults, by their names; None where nothing says what they are.
+def guess_arguments(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
+    """Return arguments for the parameters without defaults, by name, or None if they cannot be guessed.
 
-    Where all axes are told, the function gets tensors that have them also if it does not run: the mistake is its own.
+    If all axes are known, the function gets tensors with these axes even if it fails: the error is then its own.
     """
-    written = _written(f)
+    written = _source_annotations(f)
     texts = {p.name: written.get(p.name) or _text(p.annotation) for p in parameters}
     numbers = {name: _NUMBERS[text] for name, text in texts.items() if text in _NUMBERS}
     tensors = [name for name, text in texts.items() if _TENSOR.search(text)]
     if len(numbers) + len(tensors) < len(texts):
         return None
-    told = _told(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
+    told = _known_axes(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
     for shapes in itertools.islice(_shapes(tensors, told), _MOST):
         made = {
             n: numbers.get(n, _example(shapes[n], told.get(n, ("", ()))[0]) if n in shapes else None) for n in texts
@@ -52,8 +52,8 @@ def guessed(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> d
     return None
 
 
-def _written(f: Callable[..., Any]) -> dict[str, str]:
-    """The annotations of a function by the names of its parameters, as they stand in its source."""
+def _source_annotations(f: Callable[..., Any]) -> dict[str, str]:
+    """Return the annotations of a function by parameter name, as written in its source."""
     try:
         (made,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(f)))).body
     except (OSError, TypeError, SyntaxError, ValueError):  # no source, or more than a function
@@ -70,13 +70,13 @@ def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-# ---- what is told ----
+# ---- known axes ----
 
 Told = dict[str, tuple[str, tuple[str, ...]]]
-"""For each parameter a dtype and the names of its axes."""
+"""For each parameter, its dtype and the names of its axes."""
 
 
-def _told(doc: str, texts: Mapping[str, str]) -> Told:
+def _known_axes(doc: str, texts: Mapping[str, str]) -> Told:
     found: Told = {}
     for name, text in texts.items():
         if (shape := _SHAPE.search(text)) is not None:
@@ -91,7 +91,7 @@ def _told(doc: str, texts: Mapping[str, str]) -> Told:
 
 
 def _axes(text: str) -> tuple[str, ...] | None:
-    """The axes that `Axes[Users, Literal[3]]` in an annotation names: `Users` and `3`."""
+    """Return the axes that an annotation names: `Users` and `3` for `Axes[Users, Literal[3]]`."""
     try:
         parts = [x for x in ast.walk(ast.parse(text, mode="eval")) if isinstance(x, ast.Subscript)]
     except SyntaxError:
@@ -111,7 +111,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:
-    """The shapes to try: those that are told, for the others the same rank for all first."""
+    """Yield the shapes to try: the known ones, and for the other tensors first the same rank for all."""
     axes = list(dict.fromkeys(a for name in tensors if name in told for a in told[name][1]))
     sizes = {a: SIZES[0] + i for i, a in enumerate(a for a in axes if not a.isdigit())}
     sizes |= {a: int(a) for a in axes if a.isdigit()}
@@ -137,7 +137,7 @@ def _square(rank: int) -> Shape:
 
 
 def _example(shape: Shape, dtype: str) -> Tensor:
-    """Small numbers, none of them 0, and not all the same."""
+    """Return a tensor of small numbers that are not all the same; floats are never 0."""
     cells = range(math.prod(shape))
     if dtype == "bool":
         return Tensor([i % 2 == 0 for i in cells]).reshape(shape)
@@ -152,6 +152,6 @@ def _runs(f: Callable[..., Any], parameters: Sequence[inspect.Parameter], made: 
     fixed = [i for i, x in enumerate(first) if not isinstance(x, Tensor)]
     try:
         make_expr(f, static_argnums=fixed)(*first, **named)
-    except Exception:  # any of the user's code, on what it was not written for
+    except Exception:  # the user's code may raise anything for unexpected arguments
         return False
     return True

@@ -1,4 +1,4 @@
-"""The one page that shows explanations: its text, made of the files in `assets`."""
+"""The page that shows explanations, built from the files in `assets`."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ ASSETS = Path(__file__).parent / "assets"
 
 _SCRIPTS = ("dom", "text", "code", "step", "cells", "memory", "groups", "graph", "program", "mistake")
 _PAGE = ("python", "page", "edit")
-"""In the order in which they use one another; together they are one classic script, which also runs from a file."""
+"""The scripts, in order of dependency; together they are one classic script, which also runs from a file."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"
-"""The browser itself refuses every request that the page could make."""
+"""The content security policy: the browser blocks every request that the page could make."""
 
 _POLICY_OF_EDIT = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; worker-src blob:; "
     "connect-src blob:; "
     "script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' 'self' file: blob:"
 )
-"""As above, but scripts from beside the page, and a worker that is made of them."""
+"""The same policy, but with scripts from the folder of the page, and a worker built from them."""
 
 
 def page(explanation: Mapping[str, Any]) -> str:
-    """One explanation as one self-contained HTML file, which asks for nothing over the network.
+    """Return one explanation as a self-contained HTML file, without network requests.
 
     Args:
-        explanation: The data of an explanation, as `explain` makes it.
+        explanation: The data of an explanation, as `explain` returns it.
 
     Returns:
         The text of the file.
@@ -46,11 +46,11 @@ def page(explanation: Mapping[str, Any]) -> str:
 
 
 def frame(explanation: Mapping[str, Any], height: int = 760) -> str:
-    """The page of one explanation inside another page, for notebooks: an `iframe` that carries all of it.
+    """Return the page of one explanation as an `iframe` that contains everything, for notebooks.
 
     Args:
-        explanation: The data of an explanation, as `explain` makes it.
-        height: How high it is, in pixels.
+        explanation: The data of an explanation, as `explain` returns it.
+        height: The height in pixels.
 
     Returns:
         HTML for `_repr_html_`.
@@ -78,17 +78,17 @@ def entry(
     first: int = 0,
     program: str | None = None,
 ) -> dict[str, Any]:
-    """A line of the page's menu, as the page's script wants it.
+    """Return an entry of the page's menu, in the format of the page's script.
 
     Args:
-        title: What the menu and the heading say.
-        explanations: What is shown: one, or one for each answer to the question.
-        name: A word for the page's address; without one, the title.
-        group: The heading in the menu under which it stands.
-        question: What the switch asks, where there is more than one explanation.
+        title: The text in the menu and in the heading.
+        explanations: The explanations to show: one, or one for each answer to the question.
+        name: A word for the page's address; by default the title.
+        group: The heading of the entry in the menu.
+        question: The question of the switch, if there is more than one explanation.
         labels: The answers, one for each explanation.
-        first: The number of the explanation that is shown first.
-        program: The text that `edit` starts with.
+        first: The index of the explanation that is shown first.
+        program: The initial text of `edit`.
 
     Returns:
         The entry, ready for JSON.
@@ -111,26 +111,26 @@ def document(
     why: Mapping[str, str] | None = None,
     site: str | None = None,
 ) -> str:
-    """The page with these entries in its menu.
+    """Return the page with these entries in its menu.
 
     Args:
-        entries: What `entry` makes.
-        edit: The folder of the parts of Pyodide beside the page and their names, if programs can be edited.
-        why: What is said of each code of an error.
-        site: The address of the documentation, with a `/` at its end: a way back to the course.
+        entries: The results of `entry`.
+        edit: The folder with the parts of Pyodide, relative to the page, and their names, if programs can be edited.
+        why: The text for each error code.
+        site: The address of the documentation, which ends with `/`: a link back to the course.
 
     Returns:
         The text of the file.
     """
     title = str(entries[0]["title"]) if len(entries) == 1 else "branded: the explorer"
-    # a `<` inside a string could end the element that carries the data
+    # a `<` inside a string could end the element that contains the data
     data = json.dumps(
         {"entries": entries, "edit": edit, "why": why, "site": site}, ensure_ascii=False, separators=(",", ":")
     )
-    return Template(_read("page.html")).substitute(
+    return Template(_read_asset("page.html")).substitute(
         title=html.escape(title),
         policy=_POLICY if edit is None else _POLICY_OF_EDIT,
-        style=_read("style.css"),
+        style=_read_asset("style.css"),
         data=data.replace("<", "\\u003c"),
         script=_script(),
     )
@@ -138,18 +138,18 @@ def document(
 
 def _script() -> str:
     own = scripts(*_SCRIPTS, *_PAGE)
-    library = _read("vendor/dagre.min.js").partition("\n//# sourceMappingURL")[0]
-    return f'{_read("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{own}}})();'
+    library = _read_asset("vendor/dagre.min.js").partition("\n//# sourceMappingURL")[0]
+    return f'{_read_asset("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{own}}})();'
 
 
 def scripts(*names: str) -> str:
-    """Parts of the script, for a page that needs these alone.
+    """Return some scripts as one text, for a page that needs only these.
 
     Args:
-        names: Their names, in the order in which they use one another.
+        names: Their names, in order of dependency.
     """
-    return "\n".join(_read(f"{name}.js") for name in names)
+    return "\n".join(_read_asset(f"{name}.js") for name in names)
 
 
-def _read(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")

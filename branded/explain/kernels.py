@@ -1,8 +1,8 @@
-"""The kernels that a graph becomes: what each reads and writes, and its loops as portable C.
+"""The kernels of a graph: the bytes that each reads and writes, and its loops as portable C.
 
-tinygrad's scheduler decides what is fused into one kernel and what is kept in memory.  A kernel is shown as it is
-before it is fitted to a device (no unrolling, no vectors, no threads, no BLAS), so that it reads as the loop that it
-is, and the same on every machine; a line above it says where the CPU has another way, with a C compiler and BLAS.
+tinygrad's scheduler decides which operations are fused into one kernel and which values are kept in memory. A kernel
+is shown before device-specific optimization (no unrolling, vectors, threads or BLAS). It therefore reads as a plain
+loop, the same on every machine. A line above it notes where the CPU backend uses BLAS or a C compiler instead.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from typing import Any, NamedTuple
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu import blas, products
-from branded.cpu.kernels import suits
-from branded.graph import nbytes, replaced
-from branded.loops.compiled import LoopName
-from branded.loops.primitive import Loop
-from branded.loops.scan import Scan
-from branded.patches import tg
-from branded.patches.tg import CStyleLanguage, Target, ansistrip, to_program
+from branded.backends.cpu.gemm import blas, match
+from branded.backends.cpu.renderer.loops import suits
+from branded.compile.loop_executor import LoopName
+from branded.control_flow.primitive import Loop
+from branded.control_flow.scan import Scan
+from branded.graph.uops import nbytes, replace_ops
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import CStyleLanguage, Target, ansistrip, to_program
 
 
 class Kernel(NamedTuple):
-    """A kernel: the bytes of the buffers that it reads and of those that it writes, and its code."""
+    """A kernel: the bytes that it reads and writes, and its code."""
 
     name: str
     reads: int
     writes: int
     code: str
     largest: int
-    """The bytes of the largest buffer that it writes."""
+    """The size in bytes of the largest buffer that it writes."""
 
     def data(self) -> dict[str, Any]:
         return {"name": self.name, "reads": self.reads, "writes": self.writes, "code": self.code}
 
 
-class _PlainC(CStyleLanguage):  # type: ignore[misc]  # what comes through the door is Any
-    """C for a reader: one loop for each axis."""
+class _PlainC(CStyleLanguage):  # type: ignore[misc]  # imports through private_api are Any
+    """A C renderer for readers: one loop for each axis."""
 
     has_local = has_shared = supports_float4 = False
 
 
 def kernels(roots: Sequence[UOp]) -> list[Kernel]:
-    """The kernels that compute these values, in the order in which they run.
+    """Return the kernels that compute these values, in execution order.
 
-    Nothing runs and nothing is compiled.  Copies from one device to another are no kernels.
+    Nothing runs and nothing is compiled. Copies between devices are not kernels.
 
     Example:
         >>> from branded import vmap
@@ -72,8 +72,8 @@ def kernels(roots: Sequence[UOp]) -> list[Kernel]:
     if not wanted:
         return []
     with Context(CAPTURING=0, NOOPT=1, BRANDED_CPU=0):  # type: ignore[no-untyped-call]
-        big, _ = tg.transform_to_call(UOp.sink(*wanted))
-        linear, _ = tg.create_linear_with_vars(big)
+        big, _ = private_api.transform_to_call(UOp.sink(*wanted))
+        linear, _ = private_api.create_linear_with_vars(big)
         return [k for call in linear.src if (k := _kernel(call)) is not None]
 
 
@@ -92,30 +92,30 @@ def _kernel(call: UOp) -> Kernel | None:
 
 
 def _on_the_cpu(call: UOp) -> list[str]:
-    """How the room for the CPU does it, where that is not as tinygrad would."""
+    """Describe how the CPU backend runs the kernel, if that differs from tinygrad's way."""
     ast = call.src[0]
     buffers = [u.base for u in call.src[1:] if not u.is_bound_var]
-    if (found := products.recipe(ast, buffers[0] in buffers[1:])) is not None:
+    if (found := match.recipe(ast, buffers[0] in buffers[1:])) is not None:
         made = [p.code.arg.product for p in found.parts if isinstance(p.code.arg, blas.ProductName)]
         return [f"// on the CPU by BLAS: {', '.join(map(_product, made))}"]
-    if suits(tg.Scheduler(ast, _PlainC(Target("CPU")))):
+    if suits(private_api.Scheduler(ast, _PlainC(Target("CPU")))):
         return ["// on the CPU as plain loops, of which clang makes vectors"]
     return []
 
 
 def _product(p: blas.Product) -> str:
-    """`8 products of 48 x 32 by 32 x 40`"""
+    """Describe a matrix multiplication: `8 products of 48 x 32 by 32 x 40`."""
     count = math.prod(loop.size for loop in p.loops)
     return f"{f'{count} products' if count > 1 else 'a product'} of {p.m} x {p.k} by {p.k} x {p.n}"
 
 
 def _loop(call: UOp, loop: Loop) -> Kernel:
-    """A loop, which replays the kernels of its step."""
+    """Return a loop as one kernel, with the code of the kernels of its step."""
     results = len(call.src) - 1 - len(call.src[0].src)
     outs = len(loop.step.src) if isinstance(loop, Scan) else loop.carries
     writes, reads = [nbytes(b) for b in call.src[1 : 1 + outs]], [nbytes(b) for b in call.src[1 + outs : results + 1]]
     stand_ins = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in loop.params()}
-    step = kernels([x for x in replaced(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
+    step = kernels([x for x in replace_ops(loop.step.src, stand_ins.get) if x not in stand_ins.values()])
     often = f"{loop.length} steps" if isinstance(loop, Scan) else "as many steps as its predicate wants"
-    code = "\n".join([f"// {loop.what}: {often}, each of them", *(k.code for k in step)])
-    return Kernel(loop.what, sum(reads), sum(writes), code, max(writes, default=0))
+    code = "\n".join([f"// {loop.api_name}: {often}, each of them", *(k.code for k in step)])
+    return Kernel(loop.api_name, sum(reads), sum(writes), code, max(writes, default=0))

@@ -1,9 +1,9 @@
-"""The equivalent Python loop: of one step, and of a whole function.  It runs, and gives the same numbers.
+"""The equivalent Python loop of one step or of a whole function. It runs, and computes the same numbers.
 
-A brand is a `for`; what a value is for one example stands in its body.  The loop of one step indexes each value by the
-brands of its row, as in `e[x, y] = c[x] + d[y]`.  The loop of a function is nested as its vmaps are, so that a name in
-it is the value of one example, as it is in the function itself; where examples exchange values (`psum`), which no
-single pass can do, the loops of its steps stand one after the other.
+A brand is a `for`, and its body computes one example. The loop of one step indexes each value by the brands of its
+row, as in `e[x, y] = c[x] + d[y]`. The loop of a function is nested like its vmaps, so a name is the value of one
+example, as in the function itself. If examples exchange values (`psum`), a single pass is not possible, and the loops
+of the steps follow one another.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from branded.errors import counted
-from branded.explain.bodies import INDENT, Bodies
+from branded.collectives.named_axes import COLLECTIVES
+from branded.core.tracing.recorded_calls import WRITES
+from branded.errors import count_noun
 from branded.explain.calls import NoTextError, call, empty, number, write
+from branded.explain.loop_bodies import INDENT, Bodies
 from branded.explain.names import Names, is_sharding
-from branded.program.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
-from branded.recording.calls import WRITES
-from branded.transforms.named import COLLECTIVES
+from branded.ir.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
 
 _SHORT = 60
-"""An expression of this length, of which nobody has the value by name, is written where it is used."""
+"""The maximum length of an expression that is written where its unnamed value is used."""
 _REDUCTIONS = {"pmean": "mean", "psum": "sum", "pmax": "max", "pmin": "min"}
 
 
 def loop_of_step(e: Eqn, names: Names) -> str | None:
-    """The loop of one equation, over values that are indexed by the brands of their rows.
+    """Return the loop of one equation, over values that are indexed by the brands of their rows.
 
     Args:
         e: The equation.
         names: The names of the variables of its program.
 
     Returns:
-        Python, in which the operands and the memory for the results are given; None where there is none to write.
+        Python code that assumes the operands and the memory for the results; None if the equation has no Python form.
     """
     try:
         return "\n".join(_Writer(names).step(e))
@@ -46,22 +46,22 @@ def loop_of_step(e: Eqn, names: Names) -> str | None:
 def loop_of_function(
     name: str, program: Program, names: Names, result: Callable[[Sequence[str]], str], *, folded: bool = False
 ) -> str | None:
-    """A whole program as a function of loops.
+    """Return a whole program as a function of loops.
 
     Args:
-        name: What the function is called.
+        name: The name of the function.
         program: The operations of the function.
         names: The names of its variables.
-        result: The text of what it returns, from the texts of the results of the program.
-        folded: Are the steps of a derivative one line, which does not run?
+        result: A function from the texts of the program's results to the text of the returned value.
+        folded: Whether to write the steps of a derivative as one line, which does not run.
 
     Returns:
-        Python, which needs `Tensor`, and `random`, `linalg` and `functions` of `branded`; the constants of the program
-        are parameters behind its own.  None where an operation has no Python.
+        Python code that needs `Tensor`, and `random`, `linalg` and `functions` of `branded`. The constants of the
+        program are additional parameters. None if an operation has no Python form.
     """
 
     def written(how: Callable[[_Writer], list[str]]) -> str:
-        writer = _Writer(names, _inlined(program, names), folded=folded)
+        writer = _Writer(names, _inlinable_values(program, names), folded=folded)
         lines = how(writer)
         outs = [writer.atom(a) for a in program.outs]
         parameters = [names.values[v] for v in (*program.invars, *program.constvars)]
@@ -77,14 +77,14 @@ def loop_of_function(
         return None
 
 
-def _inlined(program: Program, names: Names) -> dict[Var, Eqn | None]:
-    """The values without a name of the user's that are used once, with the operation that does; None for the result."""
+def _inlinable_values(program: Program, names: Names) -> dict[Var, Eqn | None]:
+    """Return the unnamed values that are used once, with the operation that uses them, or None for the result."""
     uses: dict[Var, list[Eqn | None]] = {}
     for user, taken in [*((e, e.operands) for e in program.eqns), (None, program.outs)]:
         for a in taken:
             if isinstance(a, Var):
                 uses.setdefault(a, []).append(user)
-    within = [_inlined(inner, names) for e in program.eqns for inner in e.programs()]
+    within = [_inlinable_values(inner, names) for e in program.eqns for inner in e.programs()]
     own = [v for e in program.eqns if (v := _single(e)) is not None and v not in names.own]
     found = {v: uses[v][0] for v in own if len(uses.get(v, [])) == 1}
     kept = {v: use for v, use in found.items() if use is None or _is_plain(use) or use.op == "leave"}
@@ -92,7 +92,7 @@ def _inlined(program: Program, names: Names) -> dict[Var, Eqn | None]:
 
 
 def _single(e: Eqn) -> Var | None:
-    """What an expression gives."""
+    """Return the single result of a plain operation, or None."""
     return e.results[0] if len(e.results) == 1 and _is_plain(e) else None
 
 
@@ -101,16 +101,16 @@ def _is_plain(e: Eqn) -> bool:
 
 
 def _is_tight(text: str) -> bool:
-    """Does this need no parentheses around it: a name, a call, an entry of something?"""
+    """Return whether this needs no parentheses: a name, a call, an attribute or a subscript."""
     return isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
 
 
 _PARENTHESIS = re.compile(r"(?<![\w\])])\(|'")
-"""One that is not that of a call; or a quote of `repr`."""
+"""A parenthesis that does not belong to a call, or a quote from `repr`."""
 
 
 def _plain(line: str) -> str:
-    """A line without parentheses that it does not need."""
+    """Remove the unnecessary parentheses from a line."""
     if _PARENTHESIS.search(line) is None:
         return line
     text = line.lstrip()
@@ -123,16 +123,16 @@ def _plain(line: str) -> str:
 
 
 class _ExchangeError(Exception):
-    """Examples need the values of others before the loop over them is done."""
+    """The error for examples that need values of other examples before the loop over them ends."""
 
 
 class _Writer(Bodies):
-    """Writes equations as Python."""
+    """A writer of equations as Python."""
 
     def __init__(self, names: Names, inlined: Mapping[Var, Eqn | None] | None = None, *, folded: bool = False) -> None:
         self._names, self._indices = names.values, dict(names.loops)
         self._given: dict[Var, str] = {}
-        """Texts for variables that stand for something else."""
+        """Texts for variables that are replaced by an expression."""
         self._inside: frozenset[BrandName] = frozenset()
         self._inlined, self._folded = dict(inlined or {}), folded
         taken = {*self._names.values()}
@@ -140,12 +140,12 @@ class _Writer(Bodies):
         super().__init__(n for n in numbered if n not in taken)
 
     def index(self, b: BrandName) -> str:
-        """The variable of a brand's loop."""
+        """Return the loop variable of a brand."""
         return self._indices[b]
 
     @contextmanager
     def _first(self, brands: Sequence[BrandName]) -> Iterator[None]:
-        """While the first example stands for all of these brands."""
+        """Use the first example of each of these brands inside the context."""
         before, self._indices = self._indices, self._indices | dict.fromkeys(brands, "0")
         try:
             yield
@@ -165,15 +165,15 @@ class _Writer(Bodies):
         dropped = [b for b in brands if e.op not in ("enter", "leave") and b not in result.row]
         if e.op in (*_REDUCTIONS, "all_gather"):
             return self._exchange(e, dropped)
-        if e.op == "ppermute" and len(_named(e)) == 1:
-            return self._permutation(e, _named(e)[0])
+        if e.op == "ppermute" and len(_parameter_brands(e)) == 1:
+            return self._permutation(e, _parameter_brands(e)[0])
         if e.op == "axis_index":
             return self._over(brands, [f"{self._entry(e.results[0])} = {self.index(result.row[0])}"])
-        if e.op not in ("enter", "leave") and any(b in brands for b in _named(e)):
+        if e.op not in ("enter", "leave") and any(b in brands for b in _parameter_brands(e)):
             raise NoTextError(e.op)
         if dropped and e.has_programs:
             raise NoTextError(e.op)
-        if dropped:  # nothing but the shape of an operand is used
+        if dropped:  # only the shape of an operand is used
             with self._first(dropped):
                 return self._over([b for b in brands if b not in dropped], self._body(e))
         with self._in(*brands):
@@ -182,7 +182,7 @@ class _Writer(Bodies):
 
     @contextmanager
     def _in(self, *brands: BrandName) -> Iterator[None]:
-        """While the body of loops over these brands is written."""
+        """Mark the loops over these brands as open inside the context."""
         before, self._inside = self._inside, self._inside | {*brands}
         try:
             yield
@@ -204,7 +204,7 @@ class _Writer(Bodies):
             b, axis = e.params["brand"], e.params["axis"]
             return [f"{self._entry(e.results[0], *[':'] * axis, self.index(b))} = {given[0]}"]
         if e.has_programs or e.op in ("setitem", "assign"):
-            # what a loop or branch gives first goes to names of its own
+            # a loop or branch first assigns its results to separate names
             own = [t if "[" not in t else f"{self._names[v]}_" for t, v in zip(targets, e.results, strict=True)]
             last = [f"{t} = {o}" for t, o in zip(targets, own, strict=True) if t != o]
             return [*self.equation(e, given, own), *last]
@@ -216,10 +216,10 @@ class _Writer(Bodies):
         return f"{self.atom(a)}[{', '.join(at)}]" if at else self.atom(a)
 
     def _exchange(self, e: Eqn, dropped: Sequence[BrandName]) -> list[str]:
-        """A reduction over the examples of brands, or all of them side by side."""
+        """Write a reduction over the examples of brands, or a gather of all examples."""
         x = e.operands[0]
         row = x.type.row if isinstance(x, Var) else ()
-        over = [b for b in _named(e) if isinstance(b, BrandName)] or dropped
+        over = [b for b in _parameter_brands(e) if isinstance(b, BrandName)] or dropped
         if not over or any(b not in row for b in over) or not isinstance(x, Var):
             raise NoTextError(e.op)
         at = [":" if b in over else self.index(b) for b in row]
@@ -231,7 +231,7 @@ class _Writer(Bodies):
         return self._over([b for b in row if b not in over], [f"{self._entry(e.results[0])} = {value}"])
 
     def _permutation(self, e: Eqn, b: BrandName) -> list[str]:
-        """From example to example; one to which nothing comes gets zeros."""
+        """Write a permutation of the examples; an example without a source gets zeros."""
         x, y, brands = e.operands[0], e.results[0], e.results[0].type.row
         there, here = f"{self.index(b)}_from", f"{self.index(b)}_to"
 
@@ -245,7 +245,7 @@ class _Writer(Bodies):
         return [f"{self.atom(y)} = {self.atom(y)}.zeros_like()", *self._over([c for c in brands if c != b], moved)]
 
     def one_by_one(self, eqns: Sequence[Eqn]) -> list[str]:
-        """The loops of the equations, one after the other, with the memory for what they give."""
+        """Write the loops of the equations one after the other, with the memory for their results."""
         lines: list[str] = []
         for e in eqns:
             held = [v for v in e.results if v.type.row or e.op == "leave"]
@@ -256,24 +256,25 @@ class _Writer(Bodies):
     # ---- many equations, of one example ----
 
     def _fold(self, part: Sequence[Eqn], rest: Sequence[Eqn]) -> list[str]:
-        """The steps of a derivative, which nobody wrote, as one line: what of them others use."""
+        """Write the generated steps of a derivative as one line, which assigns the results that others use."""
         used = {a for e in rest for a in e.operands}
         outs = [v for e in part for v in e.results if v in used or not any(v in f.operands for f in part)]
         self._inlined = {v: use for v, use in self._inlined.items() if v not in outs}
         told = part[-1].derived
         assert told is not None
-        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.what}, {counted(len(part), 'step')}"]
+        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.description}, {count_noun(len(part), 'step')}"]
 
     def _run(self, eqns: Sequence[Eqn]) -> int:
-        """How many equations from here on are steps of one derivative, in the loops that are open."""
+        """Return how many of the first equations are steps of one derivative within the open loops."""
         first = eqns[0].derived
         same = itertools.takewhile(
-            lambda e: e.derived == first and {*_mentioned(e)} <= self._inside and e.op not in ("enter", "leave"), eqns
+            lambda e: e.derived == first and {*_mentioned_brands(e)} <= self._inside and e.op not in ("enter", "leave"),
+            eqns,
         )
         return len(list(same)) if self._folded and first is not None else 0
 
     def nested(self, eqns: Sequence[Eqn]) -> list[str]:
-        """The equations in the loops of the brands that are not open yet: from the first mention to the last."""
+        """Write the equations, with a loop for each new brand from its first mention to its last."""
         lines: list[str] = []
         i = 0
         while i < len(eqns):
@@ -285,12 +286,12 @@ class _Writer(Bodies):
                 lines += self._fold(eqns[i : i + n], eqns[i + n :])
                 i += n
                 continue
-            new = [b for b in _mentioned(eqns[i]) if b not in self._inside]
+            new = [b for b in _mentioned_brands(eqns[i]) if b not in self._inside]
             if not new:
                 lines += self._one(eqns[i])
                 i += 1
                 continue
-            end, b = max((max(k for k, e in enumerate(eqns) if b in _mentioned(e)), b) for b in new)
+            end, b = max((max(k for k, e in enumerate(eqns) if b in _mentioned_brands(e)), b) for b in new)
             part = eqns[i : end + 1]
             self._check(b, part, eqns[end + 1 :])
             for e in part:
@@ -302,7 +303,7 @@ class _Writer(Bodies):
         return lines
 
     def _check(self, b: BrandName, part: Sequence[Eqn], rest: Sequence[Eqn]) -> None:
-        """Is this the body of one loop: does no example need what another one gives?"""
+        """Raise an error unless one loop can run these equations: no example may need the result of another."""
         left: set[Atom] = set()
         for e in part:
             leaves = e.op == "leave" and e.params["brand"] == b
@@ -312,8 +313,8 @@ class _Writer(Bodies):
                 raise _ExchangeError
             if leaves:
                 left |= {*e.results}
-        others = {c for e in part for c in _mentioned(e)} - {b, *self._inside}
-        if any(c in others for e in rest for c in _mentioned(e)):
+        others = {c for e in part for c in _mentioned_brands(e)} - {b, *self._inside}
+        if any(c in others for e in rest for c in _mentioned_brands(e)):
             raise _ExchangeError
 
     def _one(self, e: Eqn) -> list[str]:
@@ -328,13 +329,13 @@ class _Writer(Bodies):
         lines = self.equation(e, given, targets)
         if (v := _single(e)) is not None and v in self._inlined and len(lines) == 1:
             use, text = self._inlined[v], lines[0].partition(" = ")[2]
-            if len(text) <= _SHORT and (use is None or {*_mentioned(use)} <= self._inside):
+            if len(text) <= _SHORT and (use is None or {*_mentioned_brands(use)} <= self._inside):
                 self._given[v] = text if _is_tight(text) else f"({text})"
                 return []
         return list(map(_plain, lines))
 
     def equation(self, e: Eqn, given: Sequence[str], targets: Sequence[str]) -> list[str]:
-        """An equation on the values of one example."""
+        """Write an equation on the values of one example."""
         if e.op in ("setitem", "assign"):
             return write(e, given, targets[0])
         if not e.has_programs:
@@ -342,13 +343,13 @@ class _Writer(Bodies):
         return self.with_programs(e, given, targets)
 
     def block(self, program: Program, consts: Sequence[str], args: Sequence[str]) -> tuple[list[str], list[str]]:
-        """A program on given values, and the texts of its results."""
+        """Write a program on given values, and return its lines and the texts of its results."""
         places = (*program.constvars, *program.invars)
         self._given |= dict(zip(places, (*consts, *args), strict=True))
         return self.nested(program.eqns), [self.atom(a) for a in program.outs]
 
 
-# ---- what equations mention ----
+# ---- brands in equations ----
 
 
 def _types(e: Eqn) -> Iterator[Type]:
@@ -357,8 +358,8 @@ def _types(e: Eqn) -> Iterator[Type]:
             yield a.type
 
 
-def _named(e: Eqn) -> list[BrandName]:
-    """The brands that the parameters name."""
+def _parameter_brands(e: Eqn) -> list[BrandName]:
+    """Return the brands that the parameters name."""
     found: list[BrandName] = []
     for v in e.params.values():
         for x in v if type(v) in (tuple, list) else (v,):
@@ -367,5 +368,5 @@ def _named(e: Eqn) -> list[BrandName]:
     return found
 
 
-def _mentioned(e: Eqn) -> list[BrandName]:
-    return list(dict.fromkeys([*(b for t in _types(e) for b in t.row), *_named(e)]))
+def _mentioned_brands(e: Eqn) -> list[BrandName]:
+    return list(dict.fromkeys([*(b for t in _types(e) for b in t.row), *_parameter_brands(e)]))

@@ -1,4 +1,4 @@
-"""A function that a mistake stops: its steps up to there, and what is wrong at the last one."""
+"""A function that an error stops: its steps so far, and the error of the failing step."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branded.core.tracing.recording import Call, Frame
 from branded.errors import ShapeError
+from branded.errors.source import Where, is_ours, line
 from branded.explain.code import at
-from branded.explain.steps import listed
+from branded.explain.steps import join_words
 from branded.explain.terminal import Line, Span
-from branded.recording import Call, Frame
-from branded.rows import type_text
-from branded.scope import Scope
-from branded.source import Where, is_ours, line
+from branded.graph.rows import type_text
+from branded.graph.scope import Scope
 
 _SHOWN = 16
-"""So many of the last steps are shown."""
+"""The maximum number of steps shown."""
 
 
 class Mistake(NamedTuple):
-    """What was recorded before it, and the error."""
+    """The frames recorded before the error, and the error."""
 
     frames: Sequence[Frame]
     error: ShapeError
 
 
 def lines(mistake: Mistake, f: Callable[..., Any], code: Callable[[Where], str]) -> list[Line]:
-    """The steps that went well, a line each, and the one that did not."""
+    """Return a line for each successful step, followed by the failing one."""
     calls = [c for frame in mistake.frames for c in frame.calls]
     steps = [c for c in calls if c.op not in ("enter", "leave") and c.where is not None]
     brands = {b: None for c in calls if isinstance(b := c.params.get("brand"), Scope)}
     place, wrong = _place(mistake.error)
     name = getattr(f, "__name__", type(f).__name__)
-    opened = f"in {listed([f'{b.name}:{b.size}' for b in brands])}" if brands else "where no brand is open"
+    opened = f"in {join_words([f'{b.name}:{b.size}' for b in brands])}" if brands else "where no brand is open"
     out: list[Line] = [
         [Span(name, "title"), Span(f": a mistake at {place}, {opened}" if place else f": a mistake, {opened}")],
         [],
@@ -52,7 +52,7 @@ def _step(c: Call, code: Callable[[Where], str]) -> Line:
 
 
 def _place(error: ShapeError) -> tuple[str, str]:
-    """The innermost line of the user's that the error came through, and what stands there."""
+    """Return the innermost user line that the error came through, and its code."""
     trace, found = error.__traceback__, None
     while trace is not None:
         if not is_ours(trace.tb_frame.f_code.co_filename):

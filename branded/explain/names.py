@@ -1,7 +1,7 @@
-"""What the values of a program are called: as the source calls them, by parameters, assignments and attributes.
+"""The names of a program's values, taken from the source: from parameters, assignments and attributes.
 
-A value that an expression gives, and that nobody gave a name to, has a letter.  No two values have one name: an example
-that is called as the array that it is from is `x_i` of `x`, and what has the name of another value gets a number.
+An expression without a name gets a letter. Names are unique. An example with the same name as its array `x` becomes
+`x_i`; any other value whose name is taken gets a number.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from branded.program.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
-from branded.recording.calls import WRITES
-from branded.source import Where, lines
+from branded.core.tracing.recorded_calls import WRITES
+from branded.errors.source import Where, lines
+from branded.ir.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
 
 CALLED = frozenset({"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"})
-"""What the loops call by name."""
+"""The names that the loops call."""
 STEP = re.compile(r"step\d*")
-"""The loops of `scan` and its like have such names."""
+"""The names of the loop variables of `scan` and similar functions."""
 _BODIES = {"scan": "f", "fori_loop": "body_fun", "while_loop": "body_fun"}
 _SHARDING = ("COPY", "SHRINK", "UNSHARD")
-"""What lays the examples of a brand over devices; a SHRINK that differs from device to device has no text."""
+"""The operations that shard the examples of a brand over devices; a SHRINK that differs by device has no text."""
 _SHORT = {"gradient": "grad", "Jacobian": "jacobian"}
 
 
 class Names(NamedTuple):
-    """The names of the values of a program, of the variables of its loops, and which of them are the user's own."""
+    """The names of a program's values and of its loop variables, and which values the user named."""
 
     values: dict[Var, str]
     loops: dict[BrandName, str]
     own: frozenset[Var]
     places: dict[Var, Where]
-    """Where the expressions stand that give the others."""
+    """The positions of the expressions that compute the values, if an expression computes one value."""
 
     def said(self, code: Callable[[Where], str]) -> dict[Var, str]:
-        """What to call each in a sentence: a value without a name by the expression that gives it."""
+        """Return the text for each value in a sentence: a value without a name is quoted as its expression."""
         texts = {v: code(where) for v, where in self.places.items() if v not in self.own}
         return {**self.values, **{v: f"`{text}`" for v, text in texts.items() if 0 < len(text) <= _IN_A_SENTENCE}}
 
 
 def names_of(program: Program, paths: Sequence[str]) -> Names:
-    """The names in a program whose variables are at these paths of the arguments; empty for one from outside."""
+    """Return the names in a program, given the path of each variable in the arguments; captured ones have no path."""
     wanted = _Wanted()
     for v, path in zip((*program.invars, *program.constvars), paths, strict=True):
         wanted.add(v, path)
@@ -56,18 +56,18 @@ def names_of(program: Program, paths: Sequence[str]) -> Names:
 
 
 class _Wanted:
-    """What each value would be called, the first name that it has; `order` is that in which values come."""
+    """The first name found for each value; `order` is the order in which values appear."""
 
     def __init__(self) -> None:
         self.names: dict[Var, str] = {}
         self.order: dict[Var, None] = {}
         self.entered: dict[Var, tuple[Var, BrandName]] = {}
-        """Of what entered a brand the value that it was, and the brand."""
+        """For each value that entered a brand, the value before and the brand."""
         self.same: dict[Var, Var] = {}
-        """Of a value from around a body that value."""
+        """For each value that a body captures, the value outside."""
         self.left: set[Var] = set()
         self.taken: dict[Var, None] = {}
-        """What bodies are called with, which others may be called like."""
+        """The parameters of bodies, whose names other values may share."""
         self.last: set[Atom] = set()
 
     def add(self, v: object, text: str) -> None:
@@ -76,11 +76,11 @@ class _Wanted:
 
     def program(self, p: Program) -> None:
         self.order |= dict.fromkeys((*p.invars, *p.constvars))
-        last = {e.where: e for e in p.eqns}  # of what one expression does, this is what it gives
+        last = {e.where: e for e in p.eqns}  # the last equation of an expression computes its value
         for e in p.eqns:
             for a, said in zip(e.operands, e.names.operands, strict=False):
                 for name in said:
-                    self.add(a, name)  # what a function is called with keeps the name that it had
+                    self.add(a, name)  # an argument keeps its name in the called function
             if e.op in ("enter", "leave") or last[e.where] is e or is_sharding(e) or e.op in WRITES:
                 self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
             for inner in e.programs():
@@ -95,7 +95,7 @@ class _Wanted:
             self.order |= dict.fromkeys(e.results)
 
     def _carried(self, e: Eqn) -> None:
-        """What a loop gives is called as what its body is called with."""
+        """Name the results of a loop after the carries of its body."""
         if (body := e.params.get(_BODIES.get(e.op, ""))) is not None:
             first = 1 if e.op == "fori_loop" else 0
             carries = body.invars[first : first + e.params.get("carries", len(e.results))]
@@ -103,10 +103,10 @@ class _Wanted:
                 self.add(v, self.names.get(x, ""))
 
     def _derived(self, e: Eqn, p: Program) -> None:
-        """`grad_loss` is what others use of the gradient of `loss`."""
+        """Name the results of a derivative: `grad_loss` for the gradient of `loss`."""
         if e.derived is None:
             return
-        kind, _, of = e.derived.what.partition(" of ")
+        kind, _, of = e.derived.description.partition(" of ")
         others = {a for x in p.eqns if x.derived is None for a in x.operands} | {*p.outs}
         for v in e.results:
             if v in others:
@@ -123,7 +123,7 @@ class _Wanted:
             self.left.add(e.results[0])
         if e.op in WRITES and isinstance(e.operands[0], Var):
             self.add(e.results[0], self.names.get(e.operands[0], ""))
-        targets = assigned(e.where)
+        targets = assigned_names(e.where)
         results = [v for f in leaves for v in f.results] or [*e.results]
         if len(targets) == len(results):
             for v, name in zip(results, targets, strict=True):
@@ -131,12 +131,12 @@ class _Wanted:
 
 
 def is_sharding(e: Eqn) -> bool:
-    """Does this lay a value over devices, which it leaves as it is?"""
+    """Return whether this operation places a value on devices without changing it."""
     return e.where is None and e.op in _SHARDING and (e.op != "SHRINK" or "arg" in e.params)
 
 
 def _loops(program: Program, values: set[str]) -> dict[BrandName, str]:
-    """The variables of the loops: the brand's own name where no value has it, else i, j, k, …."""
+    """Return the loop variables: the name of the brand if no value has it, else i, j, k, …."""
     taken = {*values, *CALLED, *RESERVED}
     free = (n for n in itertools.chain("ijklmn", (f"i{k}" for k in itertools.count(2))) if n not in taken)
     found: dict[BrandName, str] = {}
@@ -158,7 +158,7 @@ def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, st
     names: dict[Var, str] = {}
     taken = {*loops.values(), *CALLED}
     fresh = (n for n in letters() if n not in taken and n not in {*wanted.names.values()})
-    for v in sorted(wanted.order, key=lambda v: v not in wanted.last):  # the result before what it is made of
+    for v in sorted(wanted.order, key=lambda v: v not in wanted.last):  # results are named first
         if v in wanted.same or v in wanted.taken:
             continue
         name = wanted.names.get(v, "out" if v in wanted.left else "")
@@ -181,7 +181,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def identifier(text: str) -> str:
-    """A name in Python for what the source calls `self.bias` or `params['w']`: `bias`, `params_w`."""
+    """Return a Python name for source text: `bias` for `self.bias`, `params_w` for `params['w']`."""
     name = re.sub(r"\W+", "_", text.removeprefix("self.")).strip("_")
     fits = name.isidentifier() and not keyword.iskeyword(name) and name not in (RESERVED | CALLED)
     return name if fits and not STEP.fullmatch(name) and len(name) <= _LONGEST else ""
@@ -192,7 +192,7 @@ _IN_A_SENTENCE = 40
 
 
 def _codes(program: Program) -> dict[Var, Where]:
-    """Where a value is made, and nothing else: a layer of tinygrad makes several at one place."""
+    """Return the positions that compute a single value; a layer of tinygrad computes several at one position."""
     alone = Counter(e.where for e in program.eqns)
     found = {v: e.where for e in program.eqns for v in e.results if e.where is not None and alone[e.where] == 1}
     for e in program.eqns:
@@ -206,8 +206,8 @@ def _codes(program: Program) -> dict[Var, Where]:
 Span = tuple[int, int, int, int]
 
 
-def assigned(where: Where | None) -> tuple[str, ...]:
-    """The names that what stands there is given: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
+def assigned_names(where: Where | None) -> tuple[str, ...]:
+    """Return the names to which the expression is assigned: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
     if where is None:
         return ()
     found = _assignments(tuple(lines(where.file)))

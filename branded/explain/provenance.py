@@ -1,10 +1,9 @@
-"""Where a cell comes from: for each cell of a result, the cells of the operands that it may depend on.
+"""The sources of a cell: for each cell of a result, the cells of the operands that it may depend on.
 
-An abstract interpretation of a graph without brands.  What is known of a value is, for each of its cells, a set of the
-operands' cells: an operation on each element joins those of its operands, a movement moves them, a reduction joins them
-along its axes.  A `where` is read with the value of its condition, so that `x[i]`, which tinygrad writes as a masked
-sum, comes from the cell that was taken and from the index, and not from all of `x`.  A loop of known length is
-interpreted step by step.
+This is an abstract interpretation of a graph without brands. The abstract value of a cell is a set of operand cells.
+An elementwise operation returns the union over its operands, a movement moves the sets, and a reduction returns the
+union along its axes. A `where` uses the value of its condition. tinygrad writes `x[i]` as a masked sum, so it depends
+only on the selected cell and the index, not on all of `x`. A loop of known length is interpreted step by step.
 
 Law: changing cells that are not in the set of a cell does not change that cell.
 """
@@ -19,39 +18,39 @@ from typing import Any, TypeVar
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.devices.exchange import copied_part
-from branded.graph import tensor
-from branded.loops.scan import Scan
-from branded.patches.tg import all_int, exec_alu, truncate
-from branded.primitive import params, primitive_of
-from branded.program.terms import Eqn
+from branded.control_flow.scan import Scan
+from branded.core.sharding.resharding import copied_part
+from branded.graph.primitive import params, primitive_of
+from branded.graph.uops import tensor
+from branded.ir.terms import Eqn
+from branded.tinygrad_compat.private_api import all_int, exec_alu, truncate
 
 T = TypeVar("T")
 
 MOST = 1 << 18
-"""The cells of all values of a graph together, beyond which it is not interpreted."""
+"""The maximum number of cells in all values of a graph; a larger graph is not interpreted."""
 
 NAMED = 1 << 12
-"""The most cells that all operands may have together: a set has a bit for each."""
+"""The maximum number of cells in all operands: a set has a bit for each."""
 
 Sets = list[int]
-"""For each cell a set of cells, as the bits of an int: that union is `|` makes it fast."""
+"""A set of operand cells for each cell, as the bits of an int, because `|` computes unions fast."""
 Numbers = list[Any]
 
 
 def sources(
     out: UOp, operands: Sequence[UOp], values: Sequence[Sequence[Any] | None] = ()
 ) -> list[list[tuple[int, int]]] | None:
-    """For each flat cell of `out`, the cells `(operand, flat cell)` that it may depend on.
+    """Return, for each flat cell of `out`, the cells `(operand, flat cell)` that it may depend on.
 
     Args:
-        out: A graph without brands in which the operands stand.
-        operands: What the cells are to be traced to.
-        values: The flat cells of each operand, where they are known; a condition that is made from others is read
-            from their buffers.
+        out: A graph without brands that contains the operands.
+        operands: The values to which the cells are traced.
+        values: The flat cells of each operand, if known. A condition that is computed from other values is read from
+            their buffers.
 
     Returns:
-        A list for each cell of `out`, in order of its operands and cells; None where there are too many cells.
+        A list for each cell of `out`, ordered by operand and cell; None if there are too many cells.
 
     Example:
         >>> from branded.explain.provenance import sources
@@ -78,8 +77,8 @@ def sources(
     return [[name for bit, name in enumerate(names) if cell >> bit & 1] for cell in found]
 
 
-def moved(e: Eqn) -> list[int]:
-    """For each cell of what entered or left a brand, the cell that it was before."""
+def source_cells(e: Eqn) -> list[int]:
+    """Return, for each cell of a value that entered or left a brand, the cell before."""
     x, y, b, axis = e.operands[0].type, e.results[0].type, e.params["brand"], e.params["axis"]  # type: ignore[union-attr]
     own: list[Any] = list(range(len(x.shape)))
     if e.op == "enter":
@@ -97,11 +96,11 @@ def moved(e: Eqn) -> list[int]:
 
 
 class _TooLargeError(Exception):
-    """There are more cells than are worth the time."""
+    """The error for a graph with too many cells."""
 
 
 class _UnknownError(Exception):
-    """The numbers of a value are not known."""
+    """The error for a value whose numbers are unknown."""
 
 
 class _Budget:
@@ -115,7 +114,7 @@ class _Budget:
 
 
 class _Graph:
-    """What is known of the values of one graph, or of one call of a function in it."""
+    """The cell sets and numbers of one graph, or of one function call in it."""
 
     def __init__(self, sets: Mapping[UOp, Sets], known: Mapping[UOp, Callable[[], Numbers]], budget: _Budget) -> None:
         self._sets, self._known, self._budget = dict(sets), known, budget
@@ -141,7 +140,7 @@ class _Graph:
         if u.op is Ops.WHERE:
             return self._where(u)
         if u.op in GroupOp.Elementwise or u.op in _SAME or copied_part(u) is not None:
-            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_aligned(u, below), strict=True)]
+            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_align_cells(u, below), strict=True)]
         if u.op in GroupOp.Movement and not _is_of_each_device(u):
             return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
         if u.op is Ops.REDUCE:
@@ -156,15 +155,15 @@ class _Graph:
         return [functools.reduce(int.__or__, itertools.chain(*below), 0)] * _size(u)
 
     def _where(self, u: UOp) -> Sets:
-        flag, yes, no = _aligned(u, [self._sets[s] for s in u.src])
+        flag, yes, no = _align_cells(u, [self._sets[s] for s in u.src])
         try:
-            (taken,) = _aligned(u, [self.numbers(u.src[0])])
+            (taken,) = _align_cells(u, [self.numbers(u.src[0])])
         except _UnknownError:
             return [a | b | c for a, b, c in zip(flag, yes, no, strict=True)]
         return [f | (y if t else n) for f, y, n, t in zip(flag, yes, no, taken, strict=True)]
 
     def _written(self, u: UOp) -> Sets | None:
-        """A buffer after a write into it or into a view of it."""
+        """Return the sets of a buffer after a write into it or into a view of it, or None."""
         x, write = u.src[0], u.src[1]
         if len(u.src) == 2 and write.op is Ops.STORE and write.src[0] is x:
             whole = self.sets(write.src[1])
@@ -242,16 +241,18 @@ class _Graph:
     # ---- numbers ----
 
     def _number(self, u: UOp) -> Numbers:
-        """The numbers in the cells of `u`, of those of its operands.  Of x = [1, 2], a buffer that is read:
+        """Compute the numbers in the cells of `u` from the numbers of its operands.
 
-        x.expand(2, 2)    a movement, which takes the cells 0, 1, 0, 1 of x    [1, 2, 1, 2]
-        of that + 1       an operation on each cell                            [2, 3, 2, 3]
-        .sum(0) of that   a reduction, of each second cell for each of 2       [4, 6]
+        For a buffer x = [1, 2]:
+
+        y = x.expand(2, 2)    a movement, which takes the cells 0, 1, 0, 1 of x    [1, 2, 1, 2]
+        z = y + 1             an elementwise operation                             [2, 3, 2, 3]
+        z.sum(0)              a reduction over every second cell                   [4, 6]
         """
         if u.op is Ops.CONST:
             return [u.val]
         if u.op is Ops.BUFFER:
-            return _read(u)
+            return _buffer_numbers(u)
         below = [self._numbers[s] for s in _data(u)]
         if u.op is Ops.CAST:
             return [_cast(x, u) for x in below[0]]
@@ -259,7 +260,7 @@ class _Graph:
             return below[0]
         if u.op in GroupOp.ALU:
             try:
-                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_aligned(u, below), strict=True)]
+                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_align_cells(u, below), strict=True)]
             except (KeyError, TypeError):
                 raise _UnknownError from None
         if u.op in GroupOp.Movement:
@@ -275,11 +276,11 @@ class _Graph:
 _SAME = {
     *(Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MSELECT, Ops.NOOP),
 }
-"""Operations that leave each cell where it is; BITCAST is not one of them, since it may change their number."""
+"""Operations that keep each cell in place, without BITCAST, which may change the number of cells."""
 
 
 def _data(u: UOp) -> tuple[UOp, ...]:
-    """The operands with cells: not the sizes and offsets of a movement, nor the buffer's own size."""
+    """Return the operands with cells, without the sizes and offsets of a movement or the size of a buffer."""
     if u.op in GroupOp.Movement:
         return u.src[:1]
     if (part := copied_part(u)) is not None:
@@ -297,7 +298,7 @@ def _data(u: UOp) -> tuple[UOp, ...]:
 
 
 def _in_order(root: UOp, *done: Mapping[UOp, Any]) -> list[UOp]:
-    """What is to be worked out before `root`, and `root`."""
+    """Return the nodes that `root` depends on, in order, followed by `root`."""
     order: list[UOp] = []
     seen: set[UOp] = set()
     stack: list[tuple[UOp, bool]] = [(root, False)]
@@ -316,7 +317,7 @@ def _in_order(root: UOp, *done: Mapping[UOp, Any]) -> list[UOp]:
 def _shape(u: UOp) -> list[int]:
     sizes = [n for n in u.shape if isinstance(n, int)]
     if len(sizes) < len(u.shape):
-        raise _TooLargeError  # a size that is a variable has any number of cells
+        raise _TooLargeError  # a symbolic size allows any number of cells
     return sizes
 
 
@@ -329,12 +330,12 @@ def _strides(shape: Sequence[int]) -> list[int]:
 
 
 def _is_of_each_device(u: UOp) -> bool:
-    """Is this another part for each device?"""
+    """Return whether the operation selects another part on each device."""
     return u.op in {Ops.SHRINK, Ops.PAD} and not all_int([x for pair in u.marg for x in pair])
 
 
 def _positions(u: UOp) -> list[int]:
-    """For each cell of a movement, the cell that it moves there; -1 where it pads."""
+    """Return, for each cell of a movement, the cell that it comes from; -1 for padding."""
     below, shape = _shape(u.src[0]), _shape(u)
     if u.op is Ops.RESHAPE:
         return list(range(_size(u)))
@@ -357,13 +358,13 @@ def _positions(u: UOp) -> list[int]:
     return [-1 if -1 in at else sum(at) for at in itertools.product(*axes)]
 
 
-def _aligned(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
-    """The cells of each operand for each cell of an elementwise `u`: tinygrad aligns to the right."""
+def _align_cells(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
+    """Return the cells of each operand for each cell of an elementwise `u`: tinygrad aligns to the right."""
     to = _shape(u)
-    return [_spread(cells, _shape(s), to) for cells, s in zip(below, u.src, strict=False)]
+    return [_broadcast_cells(cells, _shape(s), to) for cells, s in zip(below, u.src, strict=False)]
 
 
-def _spread(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
+def _broadcast_cells(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
     if shape == to:
         return cells
     steps = _strides(shape)
@@ -374,7 +375,7 @@ def _spread(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[A
 
 
 def _used(places: Sequence[UOp | None], values: Sequence[T]) -> Iterator[tuple[UOp, T]]:
-    """The parameters that a body uses, each with its value."""
+    """Return the parameters that a body uses, each with its value."""
     return ((p, x) for p, x in zip(places, values, strict=True) if p is not None)
 
 
@@ -383,8 +384,8 @@ def _part(cells: list[Any], t: int, length: int) -> list[Any]:
     return cells[t * n : (t + 1) * n]
 
 
-def _read(buffer: UOp) -> Numbers:
-    """The numbers in a buffer that has been written."""
+def _buffer_numbers(buffer: UOp) -> Numbers:
+    """Return the numbers in a realized buffer."""
     if not buffer.is_realized or _size(buffer) > MOST:
         raise _UnknownError
     return list(tensor(buffer).tolist())
@@ -393,7 +394,7 @@ def _read(buffer: UOp) -> Numbers:
 def _cast(x: Any, u: UOp) -> Any:
     try:
         as_number = u.dtype.const(x)
-    except (OverflowError, ValueError):  # of inf or NaN to an int: what it gives differs from device to device
+    except (OverflowError, ValueError):  # inf or NaN as an int: the result differs from device to device
         raise _UnknownError from None
     cut: Callable[[Any], Any] = truncate.get(u.dtype, lambda n: n)
     return cut(as_number)

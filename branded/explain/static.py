@@ -1,4 +1,4 @@
-"""What mypy, with the plugin, says of each expression of a file: the type that is known before anything runs."""
+"""The static types of the expressions in a file, from mypy with the plugin: they are known before anything runs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded.source import Where
+from branded.errors.source import Where
 
 Span = tuple[int, int, int, int]
-"""The line and the column of where an expression begins and of where it ends."""
+"""The start line and column of an expression, and its end line and column."""
 
 
 class Types(NamedTuple):
-    """The types of a file's expressions, or a note that says why there are none."""
+    """The types of a file's expressions, or a note that explains why there are none."""
 
     found: Mapping[Span, str]
     note: str | None = None
 
     def at(self, where: Where | None) -> str | None:
-        """The type of the expression that stands there: `Vec[x | y, Tensor]`; None where mypy knows none."""
+        """Return the type of the expression at `where`: `Vec[x | y, Tensor]`; None if mypy has no type for it."""
         return None if where is None else self.found.get((where.line, where.column, where.end_line, where.end_column))
 
 
@@ -31,14 +31,14 @@ def nothing(note: str) -> Types:
 
 
 def types_in(path: Path) -> Types:
-    """The types that mypy gives to the expressions of a file.
+    """Return the types that mypy infers for the expressions of a file.
 
-    Without mypy, or where it cannot read the file, there are none, and a note says why.
+    Without mypy, or if mypy cannot read the file, the result is empty, and its note gives the reason.
 
     Example:
         >>> import tempfile
         >>> from branded.explain.static import types_in
-        >>> from branded.source import Where
+        >>> from branded.errors.source import Where
         >>> folder = tempfile.TemporaryDirectory()
         >>> program = Path(folder.name, "app.py")
         >>> _ = program.write_text('''
@@ -64,7 +64,7 @@ def _types(path: Path, text: str) -> Types:
 
 
 def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
-    """The types of several files, by their texts: mypy reads once what it keeps of the libraries."""
+    """Return the types of several files, given as texts: mypy loads its cache of the libraries only once."""
     from mypy import build
     from mypy.errors import CompileError
     from mypy.fscache import FileSystemCache
@@ -75,18 +75,18 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
     said, cache = io.StringIO(), FileSystemCache()
     try:
         found, options = read_options([str(path) for path in files], cache, "branded", said)
-        # a module that is given as text is read anew: what mypy keeps of one that it has seen has no expressions
+        # a module given as text is analyzed again: the version in mypy's cache has no expressions
         sources = {
             path: build.BuildSource(s.path, s.module, text, s.base_dir)
             for (path, text), s in zip(files.items(), found, strict=True)
         }
         options.export_types = options.preserve_asts = True
-        # of these alone: mypy checks each body that it keeps, also those of libraries, which takes half a minute
+        # only these modules: mypy checks every body that it preserves, and with libraries this takes half a minute
         options.per_module_options["*.*"] = {"preserve_asts": False}  # a pattern for all modules
         for s in sources.values():
             options.per_module_options.setdefault(s.module, {})["preserve_asts"] = True
         own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
-        if own:  # where `branded check` keeps what it knows
+        if own:  # next to the cache of `branded check`
             options.cache_dir = str(Path(options.cache_dir, "branded"))
         result = build.build(
             list(sources.values()), options, None, lambda *_: None, cache, said, said, extra_plugins=own
@@ -98,12 +98,12 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
 
 
 def _of_values(tree: Any, types: Mapping[Any, Any]) -> dict[Span, str]:
-    """The types of the expressions that are values: all that is kept of what mypy knows, which is much."""
+    """Return the types of the expressions that are values, and drop mypy's other results, which are large."""
     from mypy.inspections import find_by_location
 
     told = {e: text for e, t in types.items() if (text := short(str(t)))}
     spans = {(e.line, e.column, e.end_line, e.end_column) for e in told}
-    # of several expressions in one place, as a call and what it is rewritten to, it is the outermost that is asked for
+    # if several expressions share a span, such as a call and its rewritten form, the outermost one is meant
     at = {span: find_by_location(tree, *span) for span in spans if span[2] is not None and span[3] is not None}
     return {span: told[e] for span, e in at.items() if e in told}
 
@@ -114,6 +114,6 @@ _VALUE = re.compile(r"Tensor|Vec\[[^\[\],]+, Tensor\]")
 
 
 def short(text: str) -> str | None:
-    """A type as the documentation writes it, if it is that of a value: `Tensor`, `Vec[x | y, Tensor]`."""
+    """Return the type of a value as the documentation writes it, or None: `Tensor`, `Vec[x | y, Tensor]`."""
     short = _LONG.sub("", text)
     return short if _VALUE.fullmatch(short) and not _ANY.search(short) else None

@@ -1,4 +1,4 @@
-"""What one operation does with the brands of its operands, in words: zip, broadcast, enter or leave, and why."""
+"""The effect of one operation on the brands of its operands, in words: zip, broadcast, enter or leave, and why."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Literal, NamedTuple
 from tinygrad.dtype import strong_dtype
 
 from branded import dispatch
+from branded.collectives.named_axes import COLLECTIVES
 from branded.errors import examples
-from branded.program.evaluate import dtype_of
-from branded.program.terms import Atom, BrandName, Eqn, Type, Var
-from branded.transforms.named import COLLECTIVES
+from branded.ir.evaluate import dtype_of
+from branded.ir.terms import Atom, BrandName, Eqn, Type, Var
 
 Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
 
 
 class Column(NamedTuple):
-    """One brand at one step: which operands carry it, what happens over it, and a sentence that says why."""
+    """One brand in one step: the operands that carry it, the kind of step, and a sentence that explains it."""
 
     brand: BrandName
     operands: tuple[bool, ...]
@@ -31,15 +31,15 @@ class Column(NamedTuple):
 
 
 def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
-    """The columns of a step: a brand each, of those that its operands or its results vary over.
+    """Return the columns of a step: one for each brand that its operands or its results carry.
 
-    Numbers are the same for all examples, and are not counted: `x * 2` is a zip of one operand.
+    Numbers are the same for all examples, and are ignored: `x * 2` is a zip of one operand.
     """
     rows = [a.type.row if isinstance(a, Var) else () for a in e.operands]
     after = {b for v in e.results for b in v.type.row}
     own = e.params.get("brand") if e.op in ("enter", "leave") else None
     seen = [*(b for row in rows for b in row), *(b for v in e.results for b in v.type.row)]
-    brands = dict.fromkeys([*_sorted(e), *seen, *([own] if isinstance(own, BrandName) else [])])
+    brands = dict.fromkeys([*_longest_row(e), *seen, *([own] if isinstance(own, BrandName) else [])])
     found = []
     for b in brands:
         carried = tuple(b in row for row in rows)
@@ -49,7 +49,7 @@ def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
 
 
 def kind(found: Sequence[Column]) -> Kind:
-    """What a step is, from its columns: the rarest thing that happens in it."""
+    """Return the kind of a step: the rarest kind among its columns."""
     hows = {c.how for c in found}
     return next((k for k in _RARE if k in hows), "none")
 
@@ -57,8 +57,8 @@ def kind(found: Sequence[Column]) -> Kind:
 _RARE: tuple[Kind, ...] = ("enter", "leave", "broadcast", "zip")
 
 
-def _sorted(e: Eqn) -> tuple[BrandName, ...]:
-    """The brands of the longest row first: rows of one program have one order."""
+def _longest_row(e: Eqn) -> tuple[BrandName, ...]:
+    """Return the brands in the order of the longest row: all rows of a program have the same order."""
     rows = [a.type.row for a in (*e.results, *e.operands) if isinstance(a, Var)]
     return max(rows, key=len, default=())
 
@@ -77,7 +77,7 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mappin
     without = list(dict.fromkeys(_name(a, names) for a, c in pairs if not c and isinstance(a, Var)))
     axis = f"axis {e.params['axis']} of " if "axis" in e.params else ""
     first = _name(e.operands[0], names) if e.operands else ""
-    results = listed([names[v] for v in e.results])
+    results = join_words([names[v] for v in e.results])
     match how:
         case "enter" if e.op == "enter":
             return f"{axis}{first} becomes the brand, {examples(b.size)}"
@@ -88,25 +88,25 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mappin
         case "leave" if e.op == "leave":
             return f"its {examples(b.size)} become {axis}{results}"
         case "leave" if e.op not in COLLECTIVES and not e.has_programs:
-            return f"of {listed(with_it)} nothing but the shape is used, so {results} is the same for all"
+            return f"of {join_words(with_it)} nothing but the shape is used, so {results} is the same for all"
         case "leave":
-            return f"{listed(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
+            return f"{join_words(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
         case "zip" if len(with_it) == 1:
             return f"{with_it[0]} varies over it; each of its {examples(b.size)} by itself"
         case "zip":
-            return f"{listed(with_it)} vary over it, so they meet example by example"
+            return f"{join_words(with_it)} vary over it, so they meet example by example"
     verb = "varies" if len(with_it) == 1 else "vary"
     be = "is" if len(without) == 1 else "are"
-    same = f"{listed(without)} {be} the same for each of its {examples(b.size)}"
-    return f"only {listed(with_it)} {verb} over it, so {same}"
+    same = f"{join_words(without)} {be} the same for each of its {examples(b.size)}"
+    return f"only {join_words(with_it)} {verb} over it, so {same}"
 
 
 def _name(a: Atom, names: Mapping[Var, str]) -> str:
     return names[a] if isinstance(a, Var) else str(a)
 
 
-def listed(words: Sequence[str]) -> str:
-    """`a, b and c`"""
+def join_words(words: Sequence[str]) -> str:
+    """Join words: `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -114,24 +114,24 @@ def listed(words: Sequence[str]) -> str:
 
 
 class Growth(NamedTuple):
-    """From which factor, and from how many bytes on, a value that a broadcast makes is worth a warning."""
+    """The factor and the size in bytes from which the result of a broadcast causes a warning."""
 
     factor: float = 8.0
     size: int = 1 << 20
 
 
 def cells_of(t: Type) -> int:
-    """The cells of all examples."""
+    """Return the number of cells of all examples."""
     return math.prod((*(b.size for b in t.row), *t.shape))
 
 
 def bytes_of(t: Type) -> int:
-    """The memory of all examples."""
+    """Return the memory of all examples in bytes."""
     return cells_of(t) * strong_dtype(dtype_of(t.dtype)).itemsize
 
 
 def grew(e: Eqn) -> float:
-    """How many times as large as its largest operand the largest result is."""
+    """Return the size of the largest result, relative to the largest operand."""
     before = max((bytes_of(a.type) for a in e.operands if isinstance(a, Var)), default=0)
     after = max((bytes_of(v.type) for v in e.results), default=0)
     return after / before if before else 1.0
@@ -140,15 +140,15 @@ def grew(e: Eqn) -> float:
 def warning(
     e: Eqn, found: Sequence[Column], limit: Growth, names: Mapping[Var, str], written: Mapping[int, str]
 ) -> str | None:
-    """What to know of a value that a broadcast, or a leave that repeats, makes much larger.
+    """Return a warning for a value that a broadcast, or a repeating leave, makes much larger; else None.
 
-    `written` has a kernel for each number of bytes that kernels write.
+    `written` maps the sizes that kernels write, in bytes, to the names of the kernels.
     """
     repeats = [c for c in found if c.how == "broadcast" or (c.how == "leave" and not any(c.operands))]
     size = max((bytes_of(v.type) for v in e.results), default=0)
     if not repeats or grew(e) < limit.factor or size < limit.size:
         return None
-    over = listed([c.brand.name for c in repeats])
+    over = join_words([c.brand.name for c in repeats])
     value = names[max(e.results, key=lambda v: bytes_of(v.type))]
     if size in written:
         what = f"the kernel {written[size]} writes that much to memory"
@@ -160,7 +160,7 @@ def warning(
 
 
 def readable(size: int) -> str:
-    """`24 B`, `1.5 KiB`."""
+    """Format a size: `24 B`, `1.5 KiB`."""
     for unit, scale in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size >= scale:
             return f"{size / scale:.4g} {unit}"

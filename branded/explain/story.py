@@ -1,7 +1,7 @@
-"""An explanation as a story: what matters of it on one screen.
+"""An explanation as a story that fits on one screen.
 
-The brands, where anything broadcasts and what that costs, kernels, memory and time; the loop that it is; and those
-steps that are more than a zip: a line for what enters and leaves a brand, one for a derivative, and those of a body.
+It shows the brands, the broadcasts and their cost, the kernels with memory and time, and the equivalent loop. Then it
+lists the steps that are more than a zip: one block for each vmap, one for each derivative, and the steps of bodies.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branded.errors import counted, examples
-from branded.explain.steps import listed, readable
+from branded.errors import count_noun, examples
+from branded.explain.steps import join_words, readable
 from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lines, numbers, section
 
 Data = Mapping[str, Any]
 _LONGEST = 110
 _MOST = 3
-"""So many broadcasts are named in the second line."""
+"""The maximum number of broadcasts named in the second line."""
 _INSIDE = 12
-"""So many steps of a body are shown."""
+"""The maximum number of steps shown for a body."""
 
 
 def story(data: Data, seconds: float | None = None, *, kernels: bool = False) -> list[Line]:
-    """The lines of the story; `seconds` is what its kernels take, where that was measured."""
+    """Return the lines of the story; `seconds` is the run time of the kernels, if it was measured."""
     out = [_brands(data), _broadcasts(data), _cost(data, seconds)]
     if own := _arguments(data):
         out += [[], *own]
     out += section("as a loop", block(data["folded_loop"] or ""))
-    out += section("more than a zip", [line for each in _told(data) for line in each])
+    out += section("more than a zip", [line for each in _step_blocks(data) for line in each])
     if kernels:
         out += kernel_lines(data)
     out += section("result", _result(data))
@@ -48,18 +48,18 @@ def _brands(data: Data) -> Line:
     for i, b in enumerate(found):
         between = "" if i == 0 else " and " if i == len(found) - 1 else ", "
         names += [Span(between), Span(f"{b['name']}:{b['size']}", f"brand {b['name']}")]
-    return [*start, Span(f"{counted(len(found), 'brand')}, "), *names]
+    return [*start, Span(f"{count_noun(len(found), 'brand')}, "), *names]
 
 
 def _inside(data: Data) -> list[Data]:
-    """The brands that bodies of loops and branches open."""
+    """Return the brands that the bodies of loops and branches open."""
     columns = {c["brand"]: c for s in _every(data["steps"]) for c in s["columns"]}
     known = {b["name"] for b in data["brands"]}
     return [{"name": name, "size": c["size"]} for name, c in columns.items() if name not in known]
 
 
 def _broadcasts(data: Data) -> Line:
-    """Where anything broadcasts, and what the largest of it costs."""
+    """Return a line with the broadcasts, and the cost of the largest one."""
     steps = list(_every(data["steps"]))
     found = [s for s in steps if s["kind"] == "broadcast" or _repeats(s)]
     if not found:
@@ -71,15 +71,15 @@ def _broadcasts(data: Data) -> Line:
             )
         ]
     largest = max(found, key=lambda s: int(s["bytes"]))
-    named = list(dict.fromkeys(map(_named, found)))
+    named = list(dict.fromkeys(map(_describe_broadcast, found)))
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     cost = f"; at most {readable(largest['bytes'])}"
     cost += f", {largest['grew']:.4g} times its largest operand" if largest["grew"] > 1 else ""
-    return [Span("broadcasts: ", "title"), Span(_cut("; ".join(named[:_MOST]) + more) + cost)]
+    return [Span("broadcasts: ", "title"), Span(_truncate("; ".join(named[:_MOST]) + more) + cost)]
 
 
-def _named(step: Data) -> str:
-    """A broadcast in a few words."""
+def _describe_broadcast(step: Data) -> str:
+    """Describe a broadcast in a few words."""
     if step["derived"]:
         return f"the {step['derived']['what']}"
     if _repeats(step):
@@ -88,22 +88,22 @@ def _named(step: Data) -> str:
 
 
 def _repeats(step: Data) -> bool:
-    """Does a value that is the same for all examples leave as many times?"""
+    """Return whether the step leaves a brand with a value that is the same for all examples."""
     return any(c["how"] == "leave" and not any(c["operands"]) for c in step["columns"])
 
 
 def _over(step: Data) -> str:
     names = [c["brand"] for c in step["columns"] if c["how"] == "broadcast" or _repeats(step)]
-    return listed(list(dict.fromkeys(names)))
+    return join_words(list(dict.fromkeys(names)))
 
 
 def _cost(data: Data, seconds: float | None) -> Line:
     took = "" if seconds is None else f", {took_text(seconds)}"
-    return [Span(f"{counted(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{took}")]
+    return [Span(f"{count_noun(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{took}")]
 
 
 def took_text(seconds: float) -> str:
-    """`4.1 ms`"""
+    """Format a duration: `4.1 ms`."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
             return f"{seconds / scale:.2g} {unit}"
@@ -111,7 +111,7 @@ def took_text(seconds: float) -> str:
 
 
 def _arguments(data: Data) -> list[Line]:
-    """The values that it takes, where their names do not say it all: types, axes, and what was guessed."""
+    """Return a line for each argument, with its type, its axes and its path."""
     values = data["arguments"]
     names, kinds = (max((len(v[k]) for v in values), default=0) for k in ("name", "type"))
     out: list[Line] = []
@@ -126,15 +126,15 @@ def _arguments(data: Data) -> list[Line]:
 # ---- the steps ----
 
 
-def _told(data: Data) -> Iterator[list[Line]]:
-    """The steps that are more than a zip, as blocks of lines."""
+def _step_blocks(data: Data) -> Iterator[list[Line]]:
+    """Yield the steps that are more than a zip, as blocks of lines."""
     steps = data["steps"]
     seen: set[tuple[str, str]] = set()
     zips = 0
     for derived, group in itertools.groupby(steps, key=lambda s: tuple((s["derived"] or {}).values())):
         part = list(group)
         if derived and len(part) > 1:
-            yield _derived(part)
+            yield _derivative_lines(part)
             continue
         for step in part:
             if step["op"] in ("enter", "leave"):
@@ -143,13 +143,13 @@ def _told(data: Data) -> Iterator[list[Line]]:
                     seen.add(key)
                     yield _crossings([s for s in steps if s["op"] in ("enter", "leave") and _key(s) == key])
             elif step["moves_devices"]:
-                continue  # the vmap that lays its examples over devices says it in a line
+                continue  # the block of the sharded vmap already reports it
             elif step["bodies"] or step["kind"] not in ("zip", "none") or step["warning"]:
                 yield _step(step)
             else:
                 zips += 1
     if zips and data["brands"]:
-        yield [[Span(f"  and {counted(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
+        yield [[Span(f"  and {count_noun(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
 
 
 def _key(step: Data) -> tuple[str, str]:
@@ -167,7 +167,7 @@ def _code(step: Data) -> str:
 
 def _size(step: Data) -> Span:
     kinds = ", ".join(dict.fromkeys(v["type"] for v in step["results"]))
-    return Span(f"   {_cut(kinds)}, {readable(step['bytes'])}", "quiet")
+    return Span(f"   {_truncate(kinds)}, {readable(step['bytes'])}", "quiet")
 
 
 def _step(step: Data) -> list[Line]:
@@ -182,10 +182,10 @@ def _step(step: Data) -> list[Line]:
 
 
 def _body(body: Data, indent: int) -> list[Line]:
-    """The steps of a loop's body, a branch or a function: a line each."""
+    """Return a line for each step of a loop's body, a branch or a function."""
     pad = " " * indent
     takes = ", ".join(f"{v['name']}: {v['type']}" for v in body["takes"])
-    out: list[Line] = [[Span(f"{pad}{body['name']}({_cut(takes)})", "quiet")]]
+    out: list[Line] = [[Span(f"{pad}{body['name']}({_truncate(takes)})", "quiet")]]
     steps = [s for s in body["steps"] if s["op"] not in ("enter", "leave")]
     for step in steps[:_INSIDE]:
         how = step["kind"] if step["kind"] != "none" else "the same for all"
@@ -200,8 +200,8 @@ def _body(body: Data, indent: int) -> list[Line]:
     return out
 
 
-def _derived(part: Sequence[Data]) -> list[Line]:
-    """The steps of a derivative, which nobody wrote."""
+def _derivative_lines(part: Sequence[Data]) -> list[Line]:
+    """Summarize the generated steps of a derivative."""
     what, where = part[0]["derived"]["what"], part[0]["derived"]["where"]
     kind, _, name = what.partition(" of ")
     last = part[-1]
@@ -214,14 +214,16 @@ def _derived(part: Sequence[Data]) -> list[Line]:
     if spread:
         most = max(int(s["bytes"]) for s in spread)
         times = "once" if len(spread) == 1 else f"{len(spread)} times"
-        over = listed(list(dict.fromkeys(c["brand"] for s in spread for c in s["columns"] if c["how"] == "broadcast")))
+        over = join_words(
+            list(dict.fromkeys(c["brand"] for s in spread for c in s["columns"] if c["how"] == "broadcast"))
+        )
         out.append([Span(f"      it broadcasts {times} over {over}, {readable(most)} at most")])
     out += [[Span(f"      {s['warning']}", "warning")] for s in part if s["warning"]]
     return out
 
 
 def _crossings(steps: Sequence[Data]) -> list[Line]:
-    """What enters a brand at one vmap, and what leaves it."""
+    """Describe the values that enter and leave a brand at one vmap."""
     first = steps[0]
     brand, size = first["brand"], next(c["size"] for c in first["columns"] if c["brand"] == first["brand"])
     entered = [s for s in steps if s["op"] == "enter"]
@@ -229,19 +231,19 @@ def _crossings(steps: Sequence[Data]) -> list[Line]:
     said = []
     if entered:
         axes = [(f"axis {axis}", [s["operands"][0]["name"] for s in same]) for axis, same in _by_axis(entered)]
-        said.append(f"{brand}:{size} is {listed([f'{axis} of {listed(names)}' for axis, names in axes])}")
+        said.append(f"{brand}:{size} is {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
     if left:
         same_for_all = [s for s in left if _repeats(s)]
         axes = [(f"axis {axis}", [s["results"][0]["name"] for s in same]) for axis, same in _by_axis(left)]
-        said.append(f"it leaves as {listed([f'{axis} of {listed(names)}' for axis, names in axes])}")
+        said.append(f"it leaves as {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
         if same_for_all:
             names = [s["results"][0]["name"] for s in same_for_all]
             be = "is" if len(names) == 1 else "are"
-            said.append(f"{listed(names)} {be} the same for all {examples(size)}, and repeated")
+            said.append(f"{join_words(names)} {be} the same for all {examples(size)}, and repeated")
     out: list[Line] = [_head(first), [Span(f"      {'; '.join(said)}")]]
     if devices := next((s["devices"] for s in steps if s["devices"]), None):
         each = size // len(devices)
-        out.append([Span(f"      shard over {brand}: {examples(each)} on each of {listed(devices)}")])
+        out.append([Span(f"      shard over {brand}: {examples(each)} on each of {join_words(devices)}")])
     return out
 
 
@@ -257,7 +259,7 @@ def _every(steps: Sequence[Data]) -> Iterator[Data]:
             yield from _every(body["steps"])
 
 
-# ---- the end ----
+# ---- result and notes ----
 
 
 def _result(data: Data) -> list[Line]:
@@ -275,5 +277,5 @@ def _notes(data: Data) -> list[Line]:
     return [[Span(f"note: {note}", "quiet")] for note in data["notes"]]
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

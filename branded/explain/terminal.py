@@ -1,4 +1,4 @@
-"""An explanation as text, all of it: plain anywhere, and with a colour for each brand where `rich` is installed."""
+"""A complete explanation as text, with a color for each brand if `rich` is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Data = Mapping[str, Any]
 
 
 class Span(NamedTuple):
-    """A piece of a line, and what it is."""
+    """A piece of a line, and its style."""
 
     text: str
     style: str = ""
@@ -23,19 +23,19 @@ Line = list[Span]
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _STYLES = {"title": "bold", "quiet": "dim", "warning": "bold red"}
 _NONE = "·"
-"""In the column of a brand that a value does not vary over."""
+"""The cell for a brand that a value does not carry."""
 
 
 def text(lines: Sequence[Line]) -> str:
-    """The lines without colours."""
+    """Return the lines as plain text."""
     return "\n".join("".join(s.text for s in line).rstrip() for line in lines)
 
 
 def show(brands: Sequence[Data], lines: Sequence[Line], file: TextIO | None = None) -> None:
-    """Print lines: with colours where `rich` is installed and there is a terminal that wants them."""
+    """Print lines, with colors if `rich` is installed and the terminal supports them."""
     out = sys.stdout if file is None else file
     try:
-        # by name, since mypy would read 500 modules for rich
+        # by name: otherwise mypy would read the 500 modules of rich
         console = importlib.import_module("rich.console").Console(file=out, highlight=False, soft_wrap=True)
         assemble = importlib.import_module("rich.text").Text.assemble
     except ModuleNotFoundError:
@@ -50,7 +50,7 @@ def show(brands: Sequence[Data], lines: Sequence[Line], file: TextIO | None = No
 
 
 def lines(data: Data) -> list[Line]:
-    """Every line of the explanation."""
+    """Return every line of the explanation."""
     place = f"{data['file']}:{data['first_line']}" if data["file"] else ""
     out: list[Line] = [[Span(data["name"], "title"), Span(f"  {place}", "quiet")]]
     out += block(data["source"])
@@ -70,7 +70,7 @@ def lines(data: Data) -> list[Line]:
 
 
 def kernel_lines(data: Data) -> list[Line]:
-    """The kernels, and their loops as C."""
+    """Return the kernels, with their loops as C."""
     out: list[Line] = []
     for k in data["kernels"]:
         size = f"  reads {readable(k['reads'])}, writes {readable(k['writes'])}"
@@ -79,7 +79,7 @@ def kernel_lines(data: Data) -> list[Line]:
 
 
 def numbers(x: Any) -> str:
-    """Nested lists, with as many digits as are worth reading."""
+    """Format nested lists, with floats to six significant digits."""
     if isinstance(x, list):
         return f"[{', '.join(map(numbers, x))}]"
     text = f"{x:.6g}" if isinstance(x, float) else str(x)
@@ -128,7 +128,7 @@ def _step(step: Data, data: Data) -> list[Line]:
 
 
 def caller_lines(step: Data) -> list[Line]:
-    """What the names in a function that is called are names of, where they are others than its caller's."""
+    """Return a line that relates the names in a called function to its caller's names, if they differ."""
     call = step["caller"]
     if not call or not call["names"]:
         return []
@@ -137,7 +137,7 @@ def caller_lines(step: Data) -> list[Line]:
 
 
 def _columns(step: Data, brands: Sequence[Data]) -> list[Line]:
-    """The operands and the results, a line each, with a column for each brand of the program."""
+    """Return a line for each operand and result, with a column for each brand of the program."""
     values = [*step["operands"], *step["results"]]
     heads = [f"{b['name']}:{b['size']}" for b in brands]
     hows = {c["brand"]: c["how"] for c in step["columns"]}

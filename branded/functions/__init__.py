@@ -1,7 +1,7 @@
-"""Functions of arrays that tinygrad's `Tensor` does not have: names and meanings are those of `jax.numpy`.
+"""Functions of `jax.numpy` that tinygrad's `Tensor` does not have.
 
-They are functions of one example, typed by rows, as all else here: under vmap each is what a loop gives.  Dtypes are
-those that tinygrad's methods give: `branded.functions.outer(i8, f16)` is of the dtype of `i8 * f16`.
+Each is written for one example; under `vmap` it gives the same results as a loop over the examples.  Dtypes are
+promoted as in tinygrad's methods: `branded.functions.outer(i8, f16)` has the dtype of `i8 * f16`.
 """
 
 from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace

@@ -1,7 +1,7 @@
-"""What the CPU does better than by operations of tinygrad: places in sorted entries, sums by numbers, transforms.
+"""Host callbacks faster than tinygrad on the CPU: binary search, selection by rank, segment reductions, FFT.
 
-Each is a call of C, or of numpy where there is no C compiler, with the derivatives of the operations; elsewhere, and
-with `BRANDED_CPU=0`, the operations stay.
+The FFT calls numpy. The others call C, or numpy if there is no C compiler. All have the derivatives of tinygrad's
+operations, which the functions use on other devices and with `BRANDED_CPU=0`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import TYPE_CHECKING
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, called, serves, summed_to
+from branded.autodiff import forward, reverse
+from branded.backends.cpu.linalg import host_kernels
+from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, serves, summed_to
 from branded.callbacks.sorting import order
-from branded.cpu import counting
-from branded.derivatives import forward, reverse
-from branded.graph import tensor
-from branded.patches.tg import all_int
-from branded.primitive import results
+from branded.graph.primitive import results
+from branded.graph.uops import tensor
+from branded.tinygrad_compat.private_api import all_int
 
 if TYPE_CHECKING:
     import numpy as np
 
 Form = Callable[[Tensor, Tensor, int], Tensor]
-"""A reduction `[..., num, *rest]` of data `[..., n, *rest]` by ids `[..., n]`, as operations of tinygrad."""
+"""A segment reduction in tinygrad's operations: data `[..., n, *rest]` and ids `[..., n]` give `[..., num, *rest]`."""
 
-# ---- places in sorted entries ----
+# ---- binary search ----
 
 
 def search(own: Tensor, wanted: Tensor, side: str) -> Tensor:
-    """How many of the sorted keys `[n]` come before each of others."""
+    """Count the sorted keys `own: [n]` that come before each of `wanted`."""
     types = [ShapeDtype(_shape(wanted.uop), dtypes.int32)]
-    return tensor(called(_searcher(side), types, [own.uop, wanted.uop])[0])
+    return tensor(call_on_graphs(_searcher(side), types, [own.uop, wanted.uop])[0])
 
 
 def can_search(own: Tensor, wanted: Tensor) -> bool:
@@ -48,13 +48,13 @@ def _serves(*xs: Tensor) -> bool:
 
 @functools.cache
 def _searcher(side: str) -> Host:
-    made = TotalHost("searchsorted", functools.partial(searched, side=side), "expand_dims", False)
-    made.by_c = counting.search(side)
+    made = TotalHost("searchsorted", functools.partial(search_in_numpy, side=side), "expand_dims", False)
+    made.by_c = host_kernels.search(side)
     return made
 
 
-def searched(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
+    """Implement `search` in numpy, for all examples."""
     import numpy as np
 
     lead = own.ndim - 1
@@ -66,14 +66,14 @@ def searched(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
     return out
 
 
-# ---- entries by their place ----
+# ---- entries by rank ----
 
 
 def standing(x: Tensor, places: Tensor, descending: bool) -> Tensor:
-    """Which entries of the last axis have these places, `[m]` or `[..., m]`, in their order."""
+    """Return the indices along the last axis of the entries with these ranks, `[m]` or `[..., m]`."""
     at = places.reshape((1,) * (x.ndim - places.ndim) + _shape(places.uop)).cast(dtypes.int32)
     types = [ShapeDtype((*_shape(x.uop)[:-1], int(places.shape[-1])), dtypes.int32)]
-    return tensor(called(_picker(descending), types, [x.uop, at.uop])[0])
+    return tensor(call_on_graphs(_picker(descending), types, [x.uop, at.uop])[0])
 
 
 def can_stand(x: Tensor, places: Tensor) -> bool:
@@ -82,13 +82,13 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 
 @functools.cache
 def _picker(descending: bool) -> Host:
-    made = TotalHost("places", functools.partial(stood, descending=descending), "expand_dims", False)
-    made.by_c = counting.standing(descending)
+    made = TotalHost("places", functools.partial(standing_in_numpy, descending=descending), "expand_dims", False)
+    made.by_c = host_kernels.standing(descending)
     return made
 
 
-def stood(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
+    """Implement `standing` in numpy, for all examples."""
     import numpy as np
 
     found = order(x, descending)
@@ -99,11 +99,11 @@ def stood(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
     return np.where(known, np.take_along_axis(there, at, -1), 0).astype(np.int32)
 
 
-# ---- sums by numbers ----
+# ---- segment reductions ----
 
 
 class Segments(TotalHost):
-    """The entries of data with the same number, together."""
+    """A segment reduction: the entries of data with the same id are reduced together."""
 
     form: Form
     reduction: str
@@ -113,34 +113,34 @@ class Segments(TotalHost):
         return self.form(tensor(u.src[1]), tensor(u.src[2]), int(results(u)[0].shape[lead])).uop
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """Of a sum it is the sum of the tangents."""
+        """Push tangents; the tangent of a segment sum is the segment sum of the tangents."""
         if (d := tangents[0]) is None or not dtypes.is_float(u.src[1].dtype):
             return u, [None]
         if self.reduction == "sum":
             y = results(u)[0]
-            (dy,) = called(self, _types([y]), [d, u.src[2]])
+            (dy,) = call_on_graphs(self, _types([y]), [d, u.src[2]])
             return UOp.maketuple(y, dy), [1]
         (found,) = forward.push([self._by_operations(u)], {u.src[1]: d})
         assert found is not None
         return UOp.maketuple(*results(u), found), [1]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """As the operations do it."""
+        """Pull the cotangents back through tinygrad's operations."""
         if cotangents[0] is None or 0 not in needed:
             return [None, None]
         return [*reverse.gradients([self._by_operations(u)], [cotangents[0]], [u.src[1]])[0], None]
 
 
 def segments(x: Tensor, ids: Tensor, num: int, reduction: str, form: Form) -> Tensor:
-    """The entries `[n, *rest]` with the same number, together."""
+    """Reduce the entries of `x: [n, *rest]` that have the same id."""
     shape = (num, *_shape(x.uop)[1:])
-    return tensor(called(_segments(reduction, form, num), [ShapeDtype(shape, x.dtype)], [x.uop, ids.uop])[0])
+    return tensor(call_on_graphs(_segments(reduction, form, num), [ShapeDtype(shape, x.dtype)], [x.uop, ids.uop])[0])
 
 
 def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
-    """Is there something to do, of a type that C knows?"""
+    """Return whether there is work to do, in dtypes that the C code supports."""
     is_known = x.dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
-    # numbers that are nowhere yet, as the ones of a count, go where the ids are
+    # constants without a device, such as the ones of a count, go to the device of the ids
     has_place = x.device is None or serves(x)
     has_work = num > 0 and 0 not in x.shape and has_place and _serves(ids)
     return is_known and ids.dtype in (dtypes.int32, dtypes.int64) and has_work
@@ -148,14 +148,14 @@ def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _segments(reduction: str, form: Form, num: int) -> Segments:
-    work = functools.partial(segmented, num=num, reduction=reduction)
+    work = functools.partial(reduce_segments_in_numpy, num=num, reduction=reduction)
     made = Segments(f"segment_{reduction}", work, "expand_dims", False)
-    made.form, made.reduction, made.by_c = form, reduction, counting.segments(reduction)
+    made.form, made.reduction, made.by_c = form, reduction, host_kernels.segments(reduction)
     return made
 
 
-def segmented(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
-    """The same by numpy, for all examples."""
+def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
+    """Implement `segments` in numpy, for all examples."""
     import numpy as np
 
     steps = {
@@ -181,20 +181,20 @@ def segmented(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.nd
 
 
 class Fourier(TotalHost):
-    """The transform along the last axis, of real parts, or of both."""
+    """The Fourier transform along the last axis, of real parts, or of real and imaginary parts."""
 
     sign: int
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """It is linear."""
+        """Transform the tangents: the operation is linear."""
         ys, given = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
-        return UOp.maketuple(*ys, *called(self, _types(ys), given)), [2, 3]
+        return UOp.maketuple(*ys, *call_on_graphs(self, _types(ys), given)), [2, 3]
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """The transform the other way round, of both parts."""
+        """Apply the transform with the opposite sign to both parts of the cotangent."""
         ys = results(u)
         given = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
-        found = called(_fourier(-self.sign), _types(ys), given)
+        found = call_on_graphs(_fourier(-self.sign), _types(ys), given)
         return [summed_to(g, x) for g, x in zip(found, u.src[1:], strict=False)]
 
 
@@ -207,7 +207,7 @@ def _shape(x: UOp) -> tuple[int, ...]:
 
 
 FOURIER = 256
-"""Of fewer entries in all, a transform is a product with a matrix, which takes no call of Python."""
+"""Transforms of fewer elements in total stay matrix multiplications, which need no call into Python."""
 
 
 def can_transform(x: Tensor) -> bool:
@@ -215,21 +215,21 @@ def can_transform(x: Tensor) -> bool:
 
 
 def transform(re: Tensor, im: Tensor | None, sign: int) -> tuple[Tensor, Tensor]:
-    """Σⱼ x[j] exp(sign 2πi j k / n); `im` is None where it is 0."""
+    """Compute Σⱼ x[j] exp(sign 2πi j k / n); `im` is None if it is 0."""
     given = [re.uop] if im is None else [re.uop, im.uop]
-    a, b = called(_fourier(sign), _types([re.uop] * 2), given)
+    a, b = call_on_graphs(_fourier(sign), _types([re.uop] * 2), given)
     return tensor(a), tensor(b)
 
 
 @functools.cache
 def _fourier(sign: int) -> Fourier:
-    made = Fourier("fft", functools.partial(transformed, sign=sign), "expand_dims", False)
+    made = Fourier("fft", functools.partial(fft_in_numpy, sign=sign), "expand_dims", False)
     made.sign = sign
     return made
 
 
-def transformed(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
-    """The same by numpy, for all examples."""
+def fft_in_numpy(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
+    """Implement `transform` in numpy, for all examples."""
     import numpy as np
 
     x = re if im is None else re + im * np.array(1j, np.complex64 if re.dtype == np.float32 else np.complex128)

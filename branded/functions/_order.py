@@ -1,7 +1,7 @@
-"""The order of entries along the last axis: how many come before each.
+"""The ranks of entries along the last axis.
 
-Counting takes two kernels for n² comparisons, where tinygrad's sort takes one for each step of a bitonic network, and
-as many comparisons again for the indices.
+Counting the smaller entries takes two kernels for n² comparisons.  tinygrad's sort takes one kernel for each step of a
+bitonic network, and compares again to compute the indices.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ _SIGNED = {4: dtypes.int32, 8: dtypes.int64}
 
 
 def keys(x: Tensor) -> Tensor:
-    """Ints in the order of `x`: of floats NaN comes last, and the two zeros are one."""
+    """Map `x` to ints in the same order; NaN comes last, and -0.0 equals 0.0."""
     if x.dtype == dtypes.bool:
         return x.cast(dtypes.int32)
     if not dtypes.is_float(x.dtype):
         return x
     x = x.detach() if x.dtype.itemsize >= 4 else x.detach().cast(dtypes.float32)
-    x = x.isnan().where(float("nan"), x.eq(0).where(0.0, x))  # one NaN of many, and one zero of two
+    x = x.isnan().where(float("nan"), x.eq(0).where(0.0, x))  # one bit pattern for all NaNs, and one for both zeros
     bits = x.bitcast(_SIGNED[x.dtype.itemsize])
     most: int = bits.dtype.max
     return (bits < 0).where(bits ^ most, bits)
 
 
 def ranks(x: Tensor, descending: bool = False) -> Tensor:
-    """The place of each entry where they are sorted, `[..., n]`; equal ones keep their order."""
+    """Return the position of each entry in the sorted order, `[..., n]`; the sort is stable."""
     k = keys(x).contiguous()
     own, other = k.unsqueeze(-1), k.unsqueeze(-2)
     at = Tensor.arange(x.shape[-1], dtype=dtypes.int32)
@@ -36,9 +36,9 @@ def ranks(x: Tensor, descending: bool = False) -> Tensor:
 
 
 def standing(x: Tensor, places: Tensor, descending: bool = False) -> Tensor:
-    """Which entries of the last axis have the given places in their order, `[m]` or `[..., m]`; 0 where none has.
+    """Return the indices of the entries with the ranks `places: [m]` or `[..., m]`; 0 for a rank out of range.
 
-    What is on the CPU is sorted, as far as need be.
+    On the CPU, entries are sorted only as far as needed.
     """
     if _host.can_stand(x, places):
         return _host.standing(x.detach(), places, descending)
@@ -47,7 +47,7 @@ def standing(x: Tensor, places: Tensor, descending: bool = False) -> Tensor:
 
 
 def at_rank(x: Tensor, rank: Tensor, places: Tensor) -> Tensor:
-    """The entries of `x` of the given places, `[m]` or `[..., m]`: 0 where there is none."""
+    """Return the entries of `x` whose rank is in `places: [m]` or `[..., m]`; 0 for a rank that no entry has."""
     hit = rank.unsqueeze(-2).eq(places.unsqueeze(-1))
     if x.dtype == dtypes.bool:
         return (hit & x.unsqueeze(-2)).any(-1)

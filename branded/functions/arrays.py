@@ -1,4 +1,4 @@
-"""Arrays made of others: of nested lists, by indices, and products of their entries."""
+"""Arrays from nested lists, indexing along an axis, and products of arrays."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tinygrad.dtype import DTypeLike, strong_dtype
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
-from branded.functions._given import as_dtype, fit, ints, one_of, operand, operands
-from branded.patches.tg import least_upper_dtype
-from branded.recording.calls import operation
-from branded.tree import normalize_axis
-from branded.values import vec_type
+from branded.functions._validation import as_dtype, fit, ints, one_of, operand, operands
+from branded.tinygrad_compat.private_api import least_upper_dtype
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -24,25 +24,25 @@ S1 = TypeVar("S1", bound=Brand, default=Never)
 S2 = TypeVar("S2", bound=Brand, default=Never)
 
 Nested = Union["Vec[S]", float, "Sequence[Nested[S]]"]
-"""A tensor, a number, or a list of such lists."""
+"""A tensor, a number, or a list of these to any depth."""
 
-# ---- of nested lists ----
+# ---- nested lists ----
 
 
 @operation
 def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
-    """The tensor of nested lists of numbers and tensors: `array([a, b])[i]` is entry `i`, for each example.
+    """Stack nested lists of numbers and tensors into a tensor: `array([a, b])[i]` is entry `i`.
 
     Args:
-        object: A number, a tensor, or lists and tuples of such, to any depth.  All entries of a list have one shape.
-        dtype: The dtype of the result; None for that of the sum of all entries: numbers take that of the tensors.
+        object: A number, a tensor, or nested lists and tuples of them.  All entries of a list have the same shape.
+        dtype: The dtype of the result; None for the dtype of the sum of all entries.
 
     Returns:
-        `Vec[S, T[n, ..., *shape]]`, with an axis for each level of lists, and those of the tensors behind them.
+        `Vec[S, T[n, ..., *shape]]`, with an axis for each level of lists, then the axes of the tensors.
 
     Raises:
         OperandError: An entry is neither a tensor nor a number.
-        ArgumentError: The entries of a list have different shapes, or `dtype` is none.
+        ArgumentError: The entries of a list have different shapes, or `dtype` is not a dtype.
 
     Example:
         >>> from branded import array, vmap
@@ -54,17 +54,17 @@ def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
     Source: `jax.numpy.array`.
     """
     found = None if dtype is None else as_dtype(dtype, "array")
-    tree.leaves(object)  # has it an end?
-    x = _stacked(object, "the array")
+    tree.leaves(object)  # raises if a list contains itself
+    x = _stack_nested(object, "the array")
     return x.cast(found or strong_dtype(x.dtype))
 
 
-def _stacked(x: Any, where: str) -> Tensor:
+def _stack_nested(x: Any, where: str) -> Tensor:
     if not isinstance(x, list | tuple):
         return operand(x, "array", where)
     if not x:
         return Tensor([], dtype=dtypes.default_float)
-    parts = [_stacked(v, f"{where}[{i}]" if where != "the array" else f"entry [{i}]") for i, v in enumerate(x)]
+    parts = [_stack_nested(v, f"{where}[{i}]" if where != "the array" else f"entry [{i}]") for i, v in enumerate(x)]
     odd = next((i for i, p in enumerate(parts) if p.shape != parts[0].shape), None)
     if odd is not None:
         inside = "" if where == "the array" else f" of {where}"
@@ -78,7 +78,7 @@ def _stacked(x: Any, where: str) -> Tensor:
     return Tensor.stack(*(p.cast(to) for p in parts))
 
 
-# ---- by indices ----
+# ---- indexing ----
 
 _OUTSIDE = ("fill", "clip", "promise_in_bounds")
 
@@ -87,22 +87,22 @@ _OUTSIDE = ("fill", "clip", "promise_in_bounds")
 def take_along_axis(
     arr: Vec[S1], indices: Vec[S2], axis: int | None = -1, mode: str | None = None, fill_value: float | None = None
 ) -> Vec[S1 | S2]:
-    """`out[i, j] = arr[i, indices[i, j]]` for the last axis, and so for another.
+    """Take entries along an axis by index: `out[i, j] = arr[i, indices[i, j]]` for the last axis.
 
     Args:
         arr: `Vec[S1, T[..., n, ...]]`.
-        indices: `Vec[S2, i32[..., m, ...]]`, of as many axes, of which the others broadcast.  Negative ones count from
-            the end.
-        axis: The axis along which they are taken; None for `arr` flattened.
-        mode: What an index out of range gives: `"fill"` (the same as None), `fill_value`; `"clip"`, the nearest entry.
-        fill_value: By default NaN, of ints the least, of unsigned ones the largest, of bools True.
+        indices: `Vec[S2, i32[..., m, ...]]`, with as many axes as `arr`; the other axes broadcast.  Negative indices
+            count from the end.
+        axis: The axis along which entries are taken; None flattens `arr`.
+        mode: The result for an index out of range: `"fill"` or None for `fill_value`, `"clip"` for the nearest entry.
+        fill_value: By default NaN for floats, the least int, the largest unsigned int, True for bools.
 
     Returns:
         `Vec[S1 | S2, T[..., m, ...]]`.
 
     Raises:
         OperandError: `arr` is not a tensor, or `indices` are not ints.
-        ArgumentError: They do not have as many axes, their other axes do not broadcast, or there is no such mode.
+        ArgumentError: The numbers of axes differ, the other axes do not broadcast, or `mode` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -114,30 +114,30 @@ def take_along_axis(
 
     Source: `jax.numpy.take_along_axis`.
     """
-    what = "take_along_axis"
-    x, at = operand(arr, what, "arr"), ints(indices, what, "indices")
-    mode = one_of("fill" if mode is None else mode, what, "mode", _OUTSIDE)
+    api_name = "take_along_axis"
+    x, at = operand(arr, api_name, "arr"), ints(indices, api_name, "indices")
+    mode = one_of("fill" if mode is None else mode, api_name, "mode", _OUTSIDE)
     if axis is None:
         x, axis = x.flatten(), 0
     if x.ndim != at.ndim:
         raise ArgumentError(
-            f"{what}: arr and indices have different numbers of axes",
+            f"{api_name}: arr and indices have different numbers of axes",
             ("arr", vec_type(x)),
             ("indices", vec_type(at)),
             fix="indices.unsqueeze(axis), or expand_dims of arr",
         )
-    dim = normalize_axis(axis, x, what)
+    dim = normalize_axis(axis, x, api_name)
     n, m = x.shape[dim], at.shape[dim]
-    sizes = fit(what, ("arr", x, _without(x, dim)), ("indices", at, _without(at, dim)))
+    sizes = fit(api_name, ("arr", x, _without(x, dim)), ("indices", at, _without(at, dim)))
     sizes = (*sizes[:dim], 1, *sizes[dim:])
     x = x.expand(*(n if i == dim else k for i, k in enumerate(sizes)))
     at = at.expand(*(m if i == dim else k for i, k in enumerate(sizes)))
-    at = at.cast(least_upper_dtype(at.dtype, dtypes.int32))  # which can say how long an axis is
+    at = at.cast(least_upper_dtype(at.dtype, dtypes.int32))  # wide enough for the size of an axis
     place = (at < 0).where(at + n, at)
     if mode == "clip":
         return _entries(x, dim, place.clamp(0, n - 1))
     inside = (place >= 0) & (place < n)
-    return inside.where(_entries(x, dim, place), _filler(x, fill_value, what))
+    return inside.where(_entries(x, dim, place), _filler(x, fill_value, api_name))
 
 
 def _without(x: Tensor, dim: int) -> list[int]:
@@ -150,10 +150,10 @@ def _entries(x: Tensor, dim: int, at: Tensor) -> Tensor:
     return x.gather(dim, at)
 
 
-def _filler(x: Tensor, value: float | None, what: str) -> float | bool:
+def _filler(x: Tensor, value: float | None, api_name: str) -> float | bool:
     if value is not None:
         if not isinstance(value, bool | int | float):
-            raise OperandError(f"{what}: fill_value is {tree.describe(value)}", fix="a number")
+            raise OperandError(f"{api_name}: fill_value is {tree.describe(value)}", fix="a number")
         return value
     if dtypes.is_float(x.dtype):
         return float("nan")
@@ -168,7 +168,7 @@ def _filler(x: Tensor, value: float | None, what: str) -> float | bool:
 
 @operation
 def outer(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
-    """`out[i, j] = a[i] * b[j]`, of each flattened.
+    """Compute the outer product of the flattened arguments: `out[i, j] = a[i] * b[j]`.
 
     Args:
         a: `Vec[S1, T[n]]`.
@@ -178,7 +178,7 @@ def outer(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
         `Vec[S1 | S2, T[n, m]]`.
 
     Raises:
-        OperandError: One of them is neither a tensor nor a number.
+        OperandError: An argument is neither a tensor nor a number.
 
     Example:
         >>> from branded import outer
@@ -194,17 +194,17 @@ def outer(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
 
 @operation
 def kron(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
-    """The Kronecker product: each entry of `a` times all of `b`.
+    """Compute the Kronecker product: each entry of `a` times all of `b`.
 
     Args:
-        a: `Vec[S1, T[n, m]]`, or of another number of axes.
-        b: `Vec[S2, T[k, l]]`, of any; the one of fewer axes gets them in front.
+        a: `Vec[S1, T[n, m]]`, or any other number of axes.
+        b: `Vec[S2, T[k, l]]`, or any other number of axes; missing axes are added in front.
 
     Returns:
         `Vec[S1 | S2, T[n * k, m * l]]`.
 
     Raises:
-        OperandError: One of them is neither a tensor nor a number.
+        OperandError: An argument is neither a tensor nor a number.
 
     Example:
         >>> from branded import kron
@@ -226,22 +226,22 @@ def kron(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
 def cross(
     a: Vec[S1], b: Vec[S2], axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Vec[S1 | S2]:
-    """The cross product of vectors in three dimensions; of those in two, its third component.
+    """Compute the cross product of 3D vectors; for 2D vectors, only its third component.
 
     Args:
         a: `Vec[S1, T[..., 3]]`, or 2.
         b: `Vec[S2, T[..., 3]]`, or 2; the other axes broadcast.
         axisa: The axis of the components of `a`.
-        axisb: That of `b`.
-        axisc: That of the result, where it has one.
-        axis: All three.
+        axisb: The axis of the components of `b`.
+        axisc: The axis of the components of the result, if it has one.
+        axis: Sets all three.
 
     Returns:
-        `Vec[S1 | S2, T[..., 3]]`; `Vec[S1 | S2, T[...]]` where both have two components.
+        `Vec[S1 | S2, T[..., 3]]`; `Vec[S1 | S2, T[...]]` if both have two components.
 
     Raises:
-        OperandError: One of them is not a tensor.
-        ArgumentError: There are not two or three components, or the other axes do not broadcast.
+        OperandError: An argument is not a tensor.
+        ArgumentError: A vector does not have two or three components, or the other axes do not broadcast.
         AxisRangeError: An axis is out of range.
 
     Example:
@@ -272,26 +272,26 @@ def cross(
 
 
 def _last(x: Tensor, axis: int) -> Tensor:
-    """`x` with this axis as its last."""
+    """Move this axis of `x` to the end."""
     at = normalize_axis(axis, x, "cross")
     return x.permute((*(i for i in range(x.ndim) if i != at), at))
 
 
 @operation
 def trace(a: Vec[S], offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vec[S]:
-    """The sum of a diagonal: `out = Σᵢ a[i, i + offset]`.
+    """Sum a diagonal: `out = Σᵢ a[i, i + offset]`.
 
     Args:
         a: `Vec[S, T[n, m, ...]]`.
-        offset: Which diagonal; those above the main one are positive.
+        offset: The diagonal to sum; positive offsets are above the main diagonal.
         axis1: The axis of the rows.
-        axis2: That of the columns.
+        axis2: The axis of the columns.
 
     Returns:
-        `Vec[S, T[...]]`, without these two axes; of small ints and bools an i32, as of `Tensor.sum`.
+        `Vec[S, T[...]]`, without these two axes; i32 for small ints and bools, as in `Tensor.sum`.
 
     Raises:
-        OperandError: `a` is not a tensor, or `offset` not an int.
+        OperandError: `a` is not a tensor, or `offset` is not an int.
         AxisRangeError: An axis is out of range.
         ArgumentError: The axes are the same.
 
@@ -304,7 +304,7 @@ def trace(a: Vec[S], offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vec[S]:
     Source: `jax.numpy.trace`.
     """
     x = operand(a, "trace", "a")
-    k = tree.as_int(offset)
+    k = as_int(offset)
     if k is None:
         raise OperandError(f"trace: offset is {tree.describe(offset)}", fix="an int")
     i, j = normalize_axis(axis1, x, "trace"), normalize_axis(axis2, x, "trace")
@@ -316,20 +316,20 @@ def trace(a: Vec[S], offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vec[S]:
 
 @operation
 def convolve(a: Vec[S1], v: Vec[S2], mode: str = "full") -> Vec[S1 | S2]:
-    """The convolution of two sequences: `out[k] = Σⱼ a[k - j] * v[j]`.
+    """Convolve two sequences: `out[k] = Σⱼ a[k - j] * v[j]`.
 
     Args:
         a: `Vec[S1, T[n]]`.
         v: `Vec[S2, T[m]]`.
-        mode: `"full"` for all n + m - 1 places at which they meet, `"same"` for the middle ones, as many as the longer
-            one has, `"valid"` for those at which the shorter one lies wholly in the longer one.
+        mode: `"full"` for all n + m - 1 positions where the sequences overlap, `"same"` for the middle max(n, m)
+            positions, `"valid"` for the positions where they overlap completely.
 
     Returns:
         `Vec[S1 | S2, T[k]]`.
 
     Raises:
-        OperandError: One of them is not a tensor.
-        ArgumentError: One is not a sequence, or is empty, or there is no such mode.
+        OperandError: An argument is not a tensor.
+        ArgumentError: An argument is empty or is not one-dimensional, or `mode` is unknown.
 
     Example:
         >>> from branded import convolve

@@ -1,4 +1,4 @@
-"""Sums by a number that each entry has: of segments, of bins, of values."""
+"""Segment reductions, counts of values, and histograms."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import floats, ints, number, operand
 from branded.functions._order import keys
-from branded.patches.tg import least_upper_float
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import floats, ints, number, operand
+from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -25,12 +26,12 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) -> Tensor:
-    what = f"segment_{reduction}"
-    x, ids = operand(data, what, "data"), ints(segment_ids, what, "segment_ids")
-    num = number(num_segments, what, "num_segments")
+    api_name = f"segment_{reduction}"
+    x, ids = operand(data, api_name, "data"), ints(segment_ids, api_name, "segment_ids")
+    num = number(num_segments, api_name, "num_segments")
     if ids.ndim != 1 or not x.ndim or x.shape[0] != ids.shape[0]:
         raise ArgumentError(
-            f"{what}: segment_ids does not have one int for each entry of data",
+            f"{api_name}: segment_ids does not have one int for each entry of data",
             ("data", vec_type(x)),
             ("segment_ids", vec_type(ids)),
             fix="data[n, ...] and segment_ids[n]",
@@ -39,7 +40,7 @@ def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) ->
 
 
 def _by_number(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
-    """The entries of `[n, *rest]` that have the same of `num` numbers, `[num, *rest]`."""
+    """Reduce the entries of `x: [n, *rest]` with the same id, to `[num, *rest]`."""
     if ids.dtype not in (dtypes.int32, dtypes.int64):
         ids = ids.cast(dtypes.int64 if ids.dtype.itemsize >= 4 else dtypes.int32)
     if _host.can_segment(x, ids, num):
@@ -48,7 +49,7 @@ def _by_number(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
 
 
 def _form(reduce: Callable[[Tensor, Tensor, int], Tensor]) -> _host.Form:
-    """A reduction over an axis of what a mask `[..., num, n, *rest]` leaves of the entries."""
+    """Turn a masked reduction over one axis, with a mask `[..., num, n, *rest]`, into a segment reduction."""
 
     def form(x: Tensor, ids: Tensor, num: int) -> Tensor:
         lead = ids.ndim - 1
@@ -68,7 +69,7 @@ def _most(x: Tensor) -> Any:
 
 
 def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor:
-    """NaN where one of them is, which a kernel may pass over."""
+    """Reduce by max or min, and propagate NaN, which a kernel may skip."""
     y: Tensor = getattr(mask.where(x, worst), how)(axis)
     return (mask & x.isnan()).any(axis).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
 
@@ -89,21 +90,21 @@ def segment_sum(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Vec[S1 | S2]:
-    """The sums of the entries of `data` with the same number: `out[k] = Σ data[i] where segment_ids[i] == k`.
+    """Sum the entries of `data` by segment: `out[k] = Σ data[i] where segment_ids[i] == k`.
 
     Args:
         data: `Vec[S1, T[n, ...]]`.
-        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with a number out of range are in no segment.
-        num_segments: How many segments there are, which is a shape, so it must be given.
-        indices_are_sorted: As in JAX, where it is a promise that makes it faster; here it changes nothing.
-        unique_indices: The same.
+        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with an id out of range are ignored.
+        num_segments: The number of segments.  It is required, because it determines a shape.
+        indices_are_sorted: Accepted for compatibility with JAX; has no effect.
+        unique_indices: Accepted for compatibility with JAX; has no effect.
 
     Returns:
-        `Vec[S1 | S2, T[num_segments, ...]]`; 0 where there is no entry.
+        `Vec[S1 | S2, T[num_segments, ...]]`; 0 for an empty segment.
 
     Raises:
-        OperandError: `data` is not a tensor, or `segment_ids` are not ints.
-        ArgumentError: They do not fit each other, or `num_segments` is not given or below 0.
+        OperandError: `data` is not a tensor, or `segment_ids` is not a tensor of ints.
+        ArgumentError: The shapes do not match, or `num_segments` is missing or negative.
 
     Example:
         >>> from branded import segment_sum
@@ -124,9 +125,9 @@ def segment_prod(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Vec[S1 | S2]:
-    """The products of the entries of `data` with the same number; 1 where there is none.
+    """Multiply the entries of `data` by segment; an empty segment gives 1.
 
-    Its arguments and errors are those of `segment_sum`.
+    It takes the arguments of `segment_sum` and raises the same errors.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
@@ -150,9 +151,9 @@ def segment_max(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Vec[S1 | S2]:
-    """The largest of the entries of `data` with the same number; -inf, of ints the least, where there is none.
+    """Find the largest entry of each segment; an empty segment gives -inf, or the least int.
 
-    Its arguments and errors are those of `segment_sum`.
+    It takes the arguments of `segment_sum` and raises the same errors.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
@@ -176,9 +177,9 @@ def segment_min(
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
 ) -> Vec[S1 | S2]:
-    """The least of the entries of `data` with the same number; inf, of ints the largest, where there is none.
+    """Find the least entry of each segment; an empty segment gives inf, or the largest int.
 
-    Its arguments and errors are those of `segment_sum`.
+    It takes the arguments of `segment_sum` and raises the same errors.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
@@ -198,20 +199,20 @@ def segment_min(
 def bincount(
     x: Vec[S1], weights: Vec[S2] | None = None, minlength: int = 0, *, length: int | None = None
 ) -> Vec[S1 | S2]:
-    """How often each int stands in `x`, or the sum of its weights: `out[k] = Σ weights[i] where x[i] == k`.
+    """Count each int of `x`, or sum its weights: `out[k] = Σ weights[i] where x[i] == k`.
 
     Args:
-        x: `Vec[S1, i32[n]]`.  Ints below 0 count as 0, those from `length` on not at all.
+        x: `Vec[S1, i32[n]]`.  Negative ints count as 0; ints from `length` on are ignored.
         weights: `Vec[S2, T[n]]`; by default 1 each.
-        minlength: As in numpy, where it is the least length: here that is `length`.
-        length: How many there are in the result, which is a shape, so it must be given.
+        minlength: Accepted for compatibility with numpy; the length is always `length`.
+        length: The length of the result.  It is required, because it determines a shape.
 
     Returns:
-        `Vec[S1 | S2, i32[length]]`, or of the dtype of `weights`.
+        `Vec[S1 | S2, i32[length]]`, or the dtype of `weights`.
 
     Raises:
-        OperandError: `x` are not ints, or `weights` is not a tensor.
-        ArgumentError: They do not fit each other, or `length` is not given or below 0.
+        OperandError: `x` is not a tensor of ints, or `weights` is not a tensor.
+        ArgumentError: The shapes do not match, or `length` is missing or negative.
 
     Example:
         >>> from branded import bincount
@@ -238,22 +239,22 @@ def histogram(
     weights: Vec[S2] | None = None,
     density: bool = False,
 ) -> tuple[Vec[S1 | S2], Vec[S1 | S2]]:
-    """How many entries are in each of some ranges, and the edges of these.
+    """Count the entries in each bin, and return the counts and the edges of the bins.
 
     Args:
         a: `Vec[S1, T[...]]`, which is flattened.
-        bins: How many ranges of equal size there are; or their edges, `Vec[S2, f32[k + 1]]`, in ascending order.
-        range: The least and the largest edge, where `bins` is an int; by default those of the entries.
-        weights: `Vec[S2, T[...]]`: what each entry counts, in place of 1.
-        density: Divide by the number of entries and the sizes of the ranges, so that the integral is 1.
+        bins: The number of bins of equal width, or their edges `Vec[S2, f32[k + 1]]` in ascending order.
+        range: The first and the last edge, if `bins` is an int; by default the least and the largest entry.
+        weights: `Vec[S2, T[...]]`, the weight of each entry; 1 by default.
+        density: Divide by the total count and the widths of the bins, so that the integral is 1.
 
     Returns:
-        The counts `Vec[S1 | S2, f32[k]]` and the edges `Vec[S1 | S2, f32[k + 1]]`.  A range has its lower edge, and the
-        last one also its upper one.
+        The counts `Vec[S1 | S2, f32[k]]` and the edges `Vec[S1 | S2, f32[k + 1]]`.  A bin includes its lower
+        edge; the last bin also includes its upper edge.
 
     Raises:
         OperandError: An argument is not a tensor.
-        ArgumentError: There is no range, or `weights` does not have the shape of `a`.
+        ArgumentError: `bins` does not define a bin, or `weights` does not have the shape of `a`.
 
     Example:
         >>> from branded import histogram
@@ -275,7 +276,7 @@ def histogram(
     mine, own, known = keys(x), keys(edges.cast(x.dtype)), x.isnan().logical_not()
     each = Tensor(1.0, dtype=x.dtype).expand(x.shape) if w is None else w.flatten()
     if _host.can_search(own, mine):
-        # the last range has its upper edge too; what is in none has a number that is none
+        # the last bin includes its upper edge; an entry outside all bins gets an id out of range
         at = mine.eq(own[-1]).where(size - 1, _host.search(own, mine, "right") - 1)
         counts = _by_number(each, known.where(at, -1), size, "sum")
     else:
@@ -287,14 +288,14 @@ def histogram(
 
 
 def _inside(mine: Tensor, own: Tensor, size: int) -> Tensor:
-    """Which entries are in each range, `[size, n]`."""
+    """Return a mask `[size, n]` of the entries in each bin."""
     upper = own[1:].unsqueeze(1)
     last = Tensor.arange(size, dtype=dtypes.int32).eq(size - 1).unsqueeze(1)
     return (own[:-1].unsqueeze(1) <= mine) & ((mine < upper) | (last & mine.eq(upper)))
 
 
 def _edges(x: Tensor, bins: Any, range: Sequence[float] | None) -> Tensor:
-    if tree.as_int(bins) is None:
+    if as_int(bins) is None:
         edges = operand(bins, "histogram", "bins")
         if edges.ndim != 1 or edges.shape[0] < 2:
             raise ArgumentError("histogram: bins are not edges", ("bins", vec_type(edges)), fix="an int, or f32[k + 1]")

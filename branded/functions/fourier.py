@@ -1,7 +1,7 @@
-"""Fourier transforms, of pairs: tinygrad has no complex numbers, so one is its real part and its imaginary part.
+"""Fourier transforms.  tinygrad has no complex dtypes, so a complex array is a pair: real and imaginary part.
 
-A transform of n entries is products with small matrices, one for each factor of n, and turns between them (Cooley and
-Tukey); one with a large prime factor is a convolution of a power of two (Bluestein).
+A transform of n entries is a product with a small matrix for each factor of n, with twiddle factors in between
+(Cooley-Tukey).  If n has a large prime factor, it is a convolution whose size is a power of two (Bluestein).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import normalize_axis
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import floats, number, one_of
-from branded.recording.calls import operation
-from branded.tree import normalize_axis
-from branded.values import vec_type
+from branded.functions._validation import floats, number, one_of
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -34,20 +34,20 @@ _NORMS = ("backward", "ortho", "forward")
 def fft(
     a: Vec[S] | tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> tuple[Vec[S], Vec[S]]:
-    """The Fourier transform along an axis: `out[k] = Σⱼ a[j] exp(-2πi j k / n)`.
+    """Compute the Fourier transform along an axis: `out[k] = Σⱼ a[j] exp(-2πi j k / n)`.
 
     Args:
-        a: `Vec[S, f32[..., m]]`, or a pair of them: the real and the imaginary part.
-        n: How many entries are taken: it is cut, or filled with 0; None for m.
-        axis: The axis.
-        norm: `"backward"` (as None): the inverse is divided by n; `"ortho"`: both by √n; `"forward"`: this one.
+        a: `Vec[S, f32[..., m]]`, or a pair of such tensors: the real and the imaginary part.
+        n: The length of the transform: `a` is truncated or padded with 0; None for m.
+        axis: The axis to transform.
+        norm: `"backward"` or None divides the inverse by n, `"forward"` divides `fft` by n, `"ortho"` both by √n.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n]]` each.
 
     Raises:
-        OperandError: `a` is neither a tensor nor a pair of them.
-        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        OperandError: `a` is neither a tensor nor a pair of tensors.
+        ArgumentError: The parts have different shapes, the length is 0, or `norm` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -66,9 +66,9 @@ def fft(
 def ifft(
     a: Vec[S] | tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> tuple[Vec[S], Vec[S]]:
-    """The inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
+    """Compute the inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
 
-    Its arguments and errors are those of `fft`.
+    It takes the arguments of `fft` and raises the same errors.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n]]` each.
@@ -87,20 +87,20 @@ def ifft(
 
 @operation
 def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = None) -> tuple[Vec[S], Vec[S]]:
-    """The first half of `fft` of real numbers, of which the second half is the mirror image.
+    """Compute the first half of the `fft` of real numbers; the second half is its complex conjugate.
 
     Args:
         a: `Vec[S, f32[..., m]]`.
-        n: How many entries are taken: it is cut, or filled with 0; None for m.
-        axis: The axis.
-        norm: As of `fft`.
+        n: The length of the transform: `a` is truncated or padded with 0; None for m.
+        axis: The axis to transform.
+        norm: As in `fft`.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n // 2 + 1]]` each.
 
     Raises:
         OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries, or `norm` means nothing.
+        ArgumentError: The length is 0, or `norm` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -123,20 +123,20 @@ def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = Non
 
 @operation
 def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: str | None = None) -> Vec[S]:
-    """The inverse of `rfft`: the real numbers whose transform begins with `a`.
+    """Compute the inverse of `rfft`: the real numbers whose transform begins with `a`.
 
     Args:
         a: A pair of `Vec[S, f32[..., m]]`: the real and the imaginary part.
-        n: How many numbers there are in the result: 2 (m - 1) by default, which is even.
-        axis: The axis.
-        norm: As of `fft`.
+        n: The length of the result; 2 (m - 1) by default.
+        axis: The axis to transform.
+        norm: As in `fft`.
 
     Returns:
         `Vec[S, f32[..., n]]`.
 
     Raises:
-        OperandError: `a` is no pair of tensors.
-        ArgumentError: The parts have different shapes, there are no entries, or `norm` means nothing.
+        OperandError: `a` is not a pair of tensors.
+        ArgumentError: The parts have different shapes, the length is 0, or `norm` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -150,7 +150,7 @@ def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: 
     re, im = _pair(a, "irfft")
     dim = normalize_axis(axis, re, "irfft")
     size = number(2 * (re.shape[dim] - 1) if n is None else n, "irfft", "n", 1)
-    re, im = (_cut(t.transpose(dim, -1), size // 2 + 1) for t in (re, im))
+    re, im = (_resize_last(t.transpose(dim, -1), size // 2 + 1) for t in (re, im))
     behind = (size + 1) // 2
     re = re.cat(re[..., 1:behind].flip(-1), dim=-1) if behind > 1 else re
     im = im.cat(-im[..., 1:behind].flip(-1), dim=-1) if behind > 1 else im
@@ -158,44 +158,46 @@ def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: 
     return (out * _scale(size, norm, "irfft", 1)).transpose(dim, -1)
 
 
-def _pair(a: Any, what: str) -> Pair:
-    """A complex tensor: a pair of tensors, or one alone."""
+def _pair(a: Any, api_name: str) -> Pair:
+    """Return the real and the imaginary part of a pair of tensors, or of one real tensor."""
     if not isinstance(a, tuple | list):
-        (re,) = floats(what, a=a)
+        (re,) = floats(api_name, a=a)
         re = re if re.dtype.itemsize >= 4 else re.cast(dtypes.float32)
         return re, re.const_like(0)
     if len(a) != 2:
-        raise OperandError(f"{what}: a is {tree.describe(a)} of {len(a)}", fix="a pair: the real and imaginary part")
-    re, im = floats(what, **{"the real part": a[0], "the imaginary part": a[1]})
+        raise OperandError(
+            f"{api_name}: a is {tree.describe(a)} of {len(a)}", fix="a pair: the real and imaginary part"
+        )
+    re, im = floats(api_name, **{"the real part": a[0], "the imaginary part": a[1]})
     if re.shape != im.shape:
         facts = (("real", vec_type(re)), ("imaginary", vec_type(im)))
-        raise ArgumentError(f"{what}: the parts have different shapes", *facts, fix="two tensors of one shape")
+        raise ArgumentError(f"{api_name}: the parts have different shapes", *facts, fix="two tensors of one shape")
     if re.dtype.itemsize < 4:
         re, im = re.cast(dtypes.float32), im.cast(dtypes.float32)
     return re, im
 
 
-def _transform(a: Any, n: int | None, axis: int, norm: str | None, what: str, sign: int) -> Pair:
-    re, im = _pair(a, what)
-    dim = normalize_axis(axis, re, what)
-    size = number(re.shape[dim] if n is None else n, what, "n", 1)
-    scale = _scale(size, norm, what, sign)
+def _transform(a: Any, n: int | None, axis: int, norm: str | None, api_name: str, sign: int) -> Pair:
+    re, im = _pair(a, api_name)
+    dim = normalize_axis(axis, re, api_name)
+    size = number(re.shape[dim] if n is None else n, api_name, "n", 1)
+    scale = _scale(size, norm, api_name, sign)
     real = not isinstance(a, tuple | list)
-    re = _cut(re.transpose(dim, -1), size)
-    out = _dft(re, None if real else _cut(im.transpose(dim, -1), size), sign)
+    re = _resize_last(re.transpose(dim, -1), size)
+    out = _dft(re, None if real else _resize_last(im.transpose(dim, -1), size), sign)
     re, im = (t * scale if scale != 1 else t for t in out)
     return re.transpose(dim, -1), im.transpose(dim, -1)
 
 
-def _scale(n: int, norm: str | None, what: str, sign: int) -> float:
-    kind = one_of("backward" if norm is None else norm, what, "norm", _NORMS)
+def _scale(n: int, norm: str | None, api_name: str, sign: int) -> float:
+    kind = one_of("backward" if norm is None else norm, api_name, "norm", _NORMS)
     if kind == "ortho":
         return 1 / math.sqrt(n)
     return 1 / n if (kind == "backward") == (sign > 0) else 1.0
 
 
-def _cut(x: Tensor, n: int) -> Tensor:
-    """The first n entries along the last axis, 0 where there are none."""
+def _resize_last(x: Tensor, n: int) -> Tensor:
+    """Truncate the last axis to n entries, or pad it with 0."""
     m = x.shape[-1]
     return x[..., :n] if m >= n else x.pad((*[None] * (x.ndim - 1), (0, n - m)))
 
@@ -203,18 +205,18 @@ def _cut(x: Tensor, n: int) -> Tensor:
 # ---- the transform along the last axis ----
 
 _SMALL = 64
-"""Up to how many entries the transform is one product with a matrix."""
+"""The largest length that is transformed by one product with a matrix."""
 
 
 def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
-    """Σⱼ x[j] exp(sign 2πi j k / n); `im` is None where it is 0."""
+    """Compute Σⱼ x[j] exp(sign 2πi j k / n); `im` is None if it is 0."""
     n = re.shape[-1]
     if n == 1:
         return re, re.const_like(0) if im is None else im
     if _host.can_transform(re):
         return _host.transform(re, im, sign)
     if n <= _SMALL:
-        return _multiplied(re, im, _matrix(n, re, sign))
+        return _multiply(re, im, _matrix(n, re, sign))
     m = _factor(n)
     if m == 1:
         return _bluestein(re, im, sign)
@@ -234,11 +236,11 @@ def _flat(x: Tensor) -> Tensor:
 
 
 def _factor(n: int) -> int:
-    """The largest divisor of n up to `_SMALL` that can be a product with one matrix; 1 if there is none."""
+    """Return the largest divisor of n up to `_SMALL`."""
     return next(m for m in range(min(_SMALL, n), 0, -1) if n % m == 0)
 
 
-def _multiplied(re: Tensor, im: Tensor | None, matrix: Pair) -> Pair:
+def _multiply(re: Tensor, im: Tensor | None, matrix: Pair) -> Pair:
     cos, sin = matrix
     if im is None:
         return re @ cos, re @ sin
@@ -254,14 +256,14 @@ def _matrix(n: int, like: Tensor, sign: int) -> Pair:
 
 
 def _turns(steps: Any, n: int, like: Tensor, sign: int) -> Pair:
-    """The cosines and sines of `steps` of the n-th part of a turn."""
+    """Return the cosines and sines of the angles 2π `steps` / n; the sines are multiplied by `sign`."""
     cos, sin = _circle(n)
     shape = (len(steps), len(steps[0])) if isinstance(steps[0], list) else (len(steps),)
     places = [s % n for s in (itertools.chain(*steps) if len(shape) == 2 else steps)]
     device = like.device if isinstance(like.device, str) else None
 
     def table(values: tuple[float, ...], by: int) -> Tensor:
-        # as bytes: of a list tinygrad looks at each number by itself
+        # bytes, because tinygrad inspects each element of a list
         numbers = array(str(like.dtype.fmt), [by * values[i] for i in places])
         return Tensor(numbers.tobytes(), dtype=like.dtype, device=device).reshape(shape)
 
@@ -275,12 +277,12 @@ def _circle(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _bluestein(re: Tensor, im: Tensor | None, sign: int) -> Pair:
-    """j k = (j² + k² - (k - j)²) / 2: a convolution with a chirp, by transforms of a power of two."""
+    """Transform by convolution with a chirp, whose size is a power of two: j k = (j² + k² - (k - j)²) / 2."""
     n = re.shape[-1]
     size = 1 << (2 * n - 2).bit_length()
     chirp = _turns([j * j % (2 * n) for j in range(n)], 2 * n, re, sign)
     x = _times((re, re.const_like(0) if im is None else im), chirp)
-    spectrum = _dft(_cut(x[0], size), _cut(x[1], size), -1)
+    spectrum = _dft(_resize_last(x[0], size), _resize_last(x[1], size), -1)
     around = [min(j, size - j) for j in range(size)]
     back = _turns([j * j % (2 * n) for j in around], 2 * n, re, -sign)
     inside = Tensor([1.0 if j < n else 0.0 for j in around], dtype=re.dtype)

@@ -1,4 +1,4 @@
-"""Lines through points."""
+"""Linear interpolation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
-from branded.functions._given import floats, operand
 from branded.functions._order import keys, ranks
-from branded.random.draws import as_number
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import as_number, floats, operand
 from branded.vec import Vec
 
 S1 = TypeVar("S1", bound=Brand, default=Never)
@@ -31,22 +30,22 @@ def interp(
     right: Vec[S3] | float | str | None = None,
     period: Vec[S3] | float | None = None,
 ) -> Vec[S1 | S2 | S3]:
-    """The value at `x` of the line that joins the points `(xp[i], fp[i])`.
+    """Interpolate linearly between the points `(xp[i], fp[i])`, at `x`.
 
     Args:
         x: `Vec[S1, f32[...]]`.
-        xp: `Vec[S2, f32[n]]`, in ascending order unless there is a `period`.
+        xp: `Vec[S2, f32[n]]`, in ascending order unless `period` is given.
         fp: `Vec[S3, f32[n]]`.
-        left: The value before the first point: a number, `"extrapolate"`, or None for `fp[0]`.
-        right: That behind the last point, or None for `fp[-1]`.
-        period: The points come again after this much, and `left` and `right` mean nothing.
+        left: The value left of the first point: a number, `"extrapolate"`, or None for `fp[0]`.
+        right: The value right of the last point: a number, `"extrapolate"`, or None for `fp[-1]`.
+        period: The period with which the points repeat; `left` and `right` are then ignored.
 
     Returns:
-        `Vec[S1 | S2 | S3, f32[...]]`, of the shape of `x`.
+        `Vec[S1 | S2 | S3, f32[...]]`, with the shape of `x`.
 
     Raises:
         OperandError: An argument is not a tensor.
-        ArgumentError: The points are not two sequences of one length with entries, or an option means nothing.
+        ArgumentError: `xp` and `fp` are not non-empty vectors of the same length, or an option is invalid.
 
     Example:
         >>> from branded import interp
@@ -66,7 +65,7 @@ def interp(
         beyond = ["extrapolate", "extrapolate"]
     n = xs.shape[0]
     i = (keys(xs) <= keys(at).unsqueeze(-1)).sum(-1, dtype=dtypes.int32).maximum(1).minimum(max(n - 1, 1))
-    x0, x1, y0, y1 = (_taken(v, j) for v in (xs, ys) for j in (i - 1, i))
+    x0, x1, y0, y1 = (_take_clipped(v, j) for v in (xs, ys) for j in (i - 1, i))
     same = x1.eq(x0)
     f = same.where(y0, y0 + (at - x0) / same.where(1, x1 - x0) * (y1 - y0))
     for value, outside, edge in ((beyond[0], at < xs[0], ys[0]), (beyond[1], at > xs[-1], ys[-1])):
@@ -75,8 +74,8 @@ def interp(
     return f
 
 
-def _taken(x: Tensor, i: Tensor) -> Tensor:
-    """`x[i]`, and the last entry beyond it."""
+def _take_clipped(x: Tensor, i: Tensor) -> Tensor:
+    """Return `x[i]`, or the last entry for an index beyond it."""
     return x[i.minimum(x.shape[0] - 1)]
 
 
@@ -91,7 +90,7 @@ def _option(value: Any, name: str) -> Any:
 
 
 def _periodic(at: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """The same with all places in one period, the points in order, and one more on each side."""
+    """Reduce all positions to one period, sort the points, and add one on each side."""
     known = as_number(period)
     if known is None and not isinstance(period, Tensor):
         raise OperandError(f"interp: period is {tree.describe(period)}", fix="a number")

@@ -7,13 +7,12 @@ from typing import Any, Never
 from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import ArgumentError
-from branded.functions._given import Axes, axes_of, floats, kept, merged, one_of
 from branded.functions._order import standing
-from branded.random.draws import as_number
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import Axes, as_number, axes_of, floats, merge_axes, one_of, reinsert_axes
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -27,21 +26,21 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 def quantile(
     a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Vec[S1 | S2]:
-    """The number below which the part `q` of the entries lies; NaN where one of them is.
+    """Compute the `q`-th quantile of the entries; NaN if an entry is NaN.
 
     Args:
-        a: `Vec[S1, f32[...]]`, of one entry or more.
-        q: A number from 0 to 1, or `Vec[S2, f32[k]]`; a tensor beyond that counts as 0 or 1.
-        axis: The axis, or several; None for all.
-        method: Between two entries: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
-        keepdims: Keep the axes that are gone, with size 1.
+        a: `Vec[S1, f32[...]]`, with at least one entry.
+        q: A number from 0 to 1, or `Vec[S2, f32[k]]`; tensors are clipped to 0 and 1.
+        axis: The axis or axes to reduce; None for all.
+        method: Interpolation: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
-        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.  It is differentiable in both.
+        `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.  Differentiable in both arguments.
 
     Raises:
         OperandError: An argument is not a tensor.
-        ArgumentError: There are no entries, `q` is out of range or has two axes, or an option means nothing.
+        ArgumentError: `a` is empty, `q` is out of range or has two axes, or `method` is unknown.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -52,19 +51,19 @@ def quantile(
 
     Source: `jax.numpy.quantile`.
     """
-    return _quantile(a, q, axis, method, keepdims, what="quantile")
+    return _quantile(a, q, axis, method, keepdims, api_name="quantile")
 
 
 @operation
 def percentile(
     a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Vec[S1 | S2]:
-    """The number below which `q` percent of the entries lie: `quantile(a, q / 100)`.
+    """Compute the `q`-th percentile of the entries: `quantile(a, q / 100)`.
 
-    Its arguments and errors are those of `quantile`, with `q` from 0 to 100.
+    It takes the arguments of `quantile`, with `q` from 0 to 100, and raises the same errors.
 
     Returns:
-        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
+        `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.
 
     Example:
         >>> from branded import percentile
@@ -74,19 +73,19 @@ def percentile(
 
     Source: `jax.numpy.percentile`.
     """
-    return _quantile(a, q, axis, method, keepdims, what="percentile", whole=100.0)
+    return _quantile(a, q, axis, method, keepdims, api_name="percentile", whole=100.0)
 
 
 @operation
 def nanquantile(
     a: Vec[S1], q: Vec[S2] | float, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
 ) -> Vec[S1 | S2]:
-    """`quantile` of the entries that are not NaN; NaN where there are none.
+    """Compute the `quantile` of the entries that are not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `quantile`.
+    It takes the arguments of `quantile` and raises the same errors.
 
     Returns:
-        `Vec[S1 | S2, f32[...]]`, behind an axis for those of `q`.
+        `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.
 
     Example:
         >>> from branded import nanquantile
@@ -96,24 +95,24 @@ def nanquantile(
 
     Source: `jax.numpy.nanquantile`.
     """
-    return _quantile(a, q, axis, method, keepdims, what="nanquantile", skip=True)
+    return _quantile(a, q, axis, method, keepdims, api_name="nanquantile", skip=True)
 
 
 @operation
 def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The middle of the sorted entries, or the mean of the two there; NaN where one of them is.
+    """Compute the median: the middle entry, or the mean of the two middle entries; NaN if an entry is NaN.
 
     Args:
-        a: `Vec[S, f32[...]]`, of one entry or more.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+        a: `Vec[S, f32[...]]`, with at least one entry.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
 
     Raises:
         OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries.
+        ArgumentError: `a` is empty.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -126,14 +125,14 @@ def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
     Source: `jax.numpy.median`.
     """
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, what="median")
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, api_name="median")
 
 
 @operation
 def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """`median` of the entries that are not NaN; NaN where there are none.
+    """Compute the `median` of the entries that are not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `median`.
+    It takes the arguments of `median` and raises the same errors.
 
     Returns:
         `Vec[S, f32[...]]`.
@@ -146,33 +145,33 @@ def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]
 
     Source: `jax.numpy.nanmedian`.
     """
-    return _quantile(a, 0.5, axis, "midpoint", keepdims, what="nanmedian", skip=True)
+    return _quantile(a, 0.5, axis, "midpoint", keepdims, api_name="nanmedian", skip=True)
 
 
 def _quantile(
-    a: Any, q: Any, axis: Axes, method: str, keepdims: bool, what: str, whole: float = 1.0, skip: bool = False
+    a: Any, q: Any, axis: Axes, method: str, keepdims: bool, api_name: str, whole: float = 1.0, skip: bool = False
 ) -> Tensor:
-    x, part = floats(what, a=a, q=q)
+    x, part = floats(api_name, a=a, q=q)
     if (n := as_number(q)) is not None and not 0 <= n <= whole:
-        raise ArgumentError(f"{what}: q = {q} is out of range", fix=f"a number from 0 to {whole:g}")
-    one_of(method, what, "method", _METHODS)
+        raise ArgumentError(f"{api_name}: q = {q} is out of range", fix=f"a number from 0 to {whole:g}")
+    one_of(method, api_name, "method", _METHODS)
     if part.ndim > 1:
-        raise ArgumentError(f"{what}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
-    axes = axes_of(axis, x, what)
-    flat = merged(x, axes)
+        raise ArgumentError(f"{api_name}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
+    axes = axes_of(axis, x, api_name)
+    flat = merge_axes(x, axes)
     if not flat.shape[-1]:
-        raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+        raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
     found = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
     if not skip:
         found = flat.isnan().any(-1, keepdim=True).where(float("nan"), found)
     found = found.permute((found.ndim - 1, *range(found.ndim - 1)))
     if keepdims:
-        found = kept(found, x, axes, 1)
+        found = reinsert_axes(found, x, axes, 1)
     return found if part.ndim else found.squeeze(0)
 
 
 def _between(x: Tensor, q: Tensor, method: str, skip: bool) -> Tensor:
-    """The quantiles `[..., k]` of the last axis."""
+    """Compute the quantiles `[..., k]` along the last axis."""
     last = Tensor(x.shape[-1] - 1, dtype=q.dtype)
     if skip:
         last = x.isnan().logical_not().sum(-1, keepdim=True).cast(q.dtype) - 1

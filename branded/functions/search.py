@@ -1,4 +1,4 @@
-"""Where entries are: places in sorted ones, the largest, the different ones, those that are not zero."""
+"""Search: insertion points, the k largest entries, nonzero entries, and unique entries."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._given import fit, ints, number, one_of, operand, operands
 from branded.functions._order import at_rank, keys, standing
-from branded.recording.calls import operation
-from branded.tree import normalize_axis
-from branded.values import vec_type
+from branded.functions._validation import fit, ints, number, one_of, operand, operands
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -27,21 +27,21 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 def searchsorted(
     a: Vec[S1], v: Vec[S2] | float, side: str = "left", sorter: Vec[S1] | None = None, *, method: str = "scan"
 ) -> Vec[S1 | S2]:
-    """Where entries would stand in a sorted sequence: the number of those of `a` before each of `v`.
+    """Find insertion points in a sorted sequence: the number of entries of `a` before each entry of `v`.
 
     Args:
         a: `Vec[S1, T[n]]`, in ascending order, NaN last.
-        v: `Vec[S2, T[...]]`: what is looked for.
-        side: `"left"` counts the entries below it, `"right"` also those that are equal.
-        sorter: `Vec[S1, i32[n]]`: the places of the entries of `a` in ascending order, where they stand in another one.
-        method: As in JAX, where it says how; here it changes nothing.
+        v: `Vec[S2, T[...]]`, the values to insert.
+        side: `"left"` counts smaller entries, `"right"` smaller or equal entries.
+        sorter: `Vec[S1, i32[n]]`, the indices that sort `a`, if `a` is not sorted.
+        method: Accepted for compatibility with JAX; has no effect.
 
     Returns:
         `Vec[S1 | S2, i32[...]]`, from 0 to n.
 
     Raises:
-        OperandError: One of them is not a tensor.
-        ArgumentError: `a` is not a sequence, `sorter` does not fit it, or an option means nothing.
+        OperandError: An argument is not a tensor.
+        ArgumentError: `a` is not one-dimensional, `sorter` does not have its shape, or an option is unknown.
 
     Example:
         >>> from branded import searchsorted
@@ -73,20 +73,19 @@ def searchsorted(
 
 @operation
 def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
-    """The k largest entries along an axis, the largest first, and where they stand.
+    """Find the k largest entries along an axis and their indices, in descending order.
 
     Args:
-        operand: `Vec[S, T[..., n]]`.  NaN is the largest; of equal entries the first comes first.
-        k: How many, from 0 to n.
-        axis: The axis.
+        operand: `Vec[S, T[..., n]]`.  NaN counts as the largest; equal entries keep their order.
+        k: The number of entries, from 0 to n.
+        axis: The axis to search.
 
     Returns:
-        The values `Vec[S, T[..., k]]`, with the derivatives of the entries that they are, and the indices
-        `Vec[S, i32[..., k]]`.
+        The values `Vec[S, T[..., k]]`, which are differentiable, and the indices `Vec[S, i32[..., k]]`.
 
     Raises:
-        OperandError: `operand` is not a tensor, or `k` not an int.
-        ArgumentError: `k` is below 0 or above n.
+        OperandError: `operand` is not a tensor, or `k` is not an int.
+        ArgumentError: `k` is negative or greater than n.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -100,7 +99,7 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
 
     Source: `jax.lax.top_k`.
     """
-    x = _given(operand, "top_k")
+    x = _top_k_operand(operand, "top_k")
     dim = normalize_axis(axis, x, "top_k")
     n, m = x.shape[dim], number(k, "top_k", "k")
     if m > n:
@@ -111,30 +110,30 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     return values.transpose(dim, -1), at.transpose(dim, -1)
 
 
-def _given(x: Any, what: str) -> Tensor:
-    return operand(x, what, "operand")
+def _top_k_operand(x: Any, api_name: str) -> Tensor:
+    return operand(x, api_name, "operand")
 
 
-# ---- results of a size that is given ----
+# ---- results of a given size ----
 
 
 @operation
 def nonzero(
     a: Vec[S], *, size: int | None = None, fill_value: Vec[S] | float | tuple[Vec[S] | float, ...] | None = None
 ) -> tuple[Vec[S], ...]:
-    """Where the entries stand that are not zero: their indices along each axis, in row-major order.
+    """Find the indices of the nonzero entries along each axis, in row-major order.
 
     Args:
-        a: `Vec[S, T[...]]`, of one axis or more.
-        size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it: an int or a tensor `Vec[S, i32[]]`, or one for each axis; 0 by default.
+        a: `Vec[S, T[...]]`, with at least one axis.
+        size: The size of the result, which is truncated or filled: a shape cannot depend on values.
+        fill_value: The fill index: an int or a tensor `Vec[S, i32[]]`, or one for each axis; 0 by default.
 
     Returns:
         A tuple of `Vec[S, i32[size]]`, one for each axis.
 
     Raises:
-        OperandError: `a` is not a tensor, or `fill_value` not ints.
-        ArgumentError: `size` is not given or below 0, `a` has no axis, or `fill_value` does not fit its axes.
+        OperandError: `a` is not a tensor, or `fill_value` is not an int.
+        ArgumentError: `size` is missing or negative, `a` has no axis, or `fill_value` does not match its axes.
 
     Example:
         >>> from branded import nonzero
@@ -151,19 +150,19 @@ def nonzero(
 def argwhere(
     a: Vec[S], *, size: int | None = None, fill_value: Vec[S] | float | tuple[Vec[S] | float, ...] | None = None
 ) -> Vec[S]:
-    """Where the entries stand that are not zero: a row of indices for each, in row-major order.
+    """Find the indices of the nonzero entries, one row for each entry, in row-major order.
 
     Args:
-        a: `Vec[S, T[...]]`, of one axis or more.
-        size: How many rows there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it: an int or a tensor `Vec[S, i32[]]`, or one for each axis; 0 by default.
+        a: `Vec[S, T[...]]`, with at least one axis.
+        size: The number of rows, which are truncated or filled: a shape cannot depend on values.
+        fill_value: The fill index: an int or a tensor `Vec[S, i32[]]`, or one for each axis; 0 by default.
 
     Returns:
         `Vec[S, i32[size, a.ndim]]`.
 
     Raises:
-        OperandError: `a` is not a tensor, or `fill_value` not an int.
-        ArgumentError: `size` is not given or below 0, or `a` has no axis.
+        OperandError: `a` is not a tensor, or `fill_value` is not an int.
+        ArgumentError: `size` is missing or negative, or `a` has no axis.
 
     Example:
         >>> from branded import argwhere
@@ -176,15 +175,15 @@ def argwhere(
     return Tensor.stack(*_nonzero(a, size, fill_value, "argwhere"), dim=-1)
 
 
-def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tensor]:
-    x, size = operand(a, what, "a"), number(size, what, "size")
+def _nonzero(a: Any, size: int | None, fill_value: Any, api_name: str) -> list[Tensor]:
+    x, size = operand(a, api_name, "a"), number(size, api_name, "size")
     if not x.ndim:
-        raise ArgumentError(f"{what}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
+        raise ArgumentError(f"{api_name}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
     given = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
-    fills = [_index(v, fill_value, what) for v in given]
+    fills = [_index(v, fill_value, api_name) for v in given]
     if len(fills) != x.ndim:
         raise ArgumentError(
-            f"{what}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
+            f"{api_name}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
         )
     found = x.ne(0).flatten().contiguous()
     total = x.numel()
@@ -201,16 +200,16 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, what: str) -> list[Tenso
     return out
 
 
-def _index(x: Any, whole: Any, what: str) -> Tensor:
-    """What fills the indices along one axis."""
+def _index(x: Any, whole: Any, api_name: str) -> Tensor:
+    """Return the fill index of one axis as a tensor."""
     if isinstance(x, Tensor):
-        found = ints(x, what, "fill_value")
+        found = ints(x, api_name, "fill_value")
         if found.ndim:
-            raise OperandError(f"{what}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
+            raise OperandError(f"{api_name}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
         return found.cast(dtypes.int32)
-    n = tree.as_int(x)
+    n = as_int(x)
     if n is None:
-        raise OperandError(f"{what}: fill_value is {tree.describe(whole)}", fix="an int")
+        raise OperandError(f"{api_name}: fill_value is {tree.describe(whole)}", fix="an int")
     return Tensor(n, dtype=dtypes.int32)
 
 
@@ -257,25 +256,24 @@ def unique(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The different entries of `ar` in ascending order, as many as `size`.
+    """Find the unique entries of `ar` in ascending order, as many as `size`.
 
     Args:
-        ar: `Vec[S, T[...]]`, which is flattened unless there is an `axis`.
-        return_index: Also where each stands first, `Vec[S, i32[size]]`.
-        return_inverse: Also which of them each entry is, of the shape of `ar`: `out[inverse]` is `ar`.
-        return_counts: Also how often each stands there, `Vec[S, i32[size]]`.
-        axis: Its entries along this axis, which are rows or the like, in the order of their first entries, then of the
-            second, and so on.
-        equal_nan: Is one NaN the same as another?
-        size: How many there are in the result, which is cut or filled: a shape cannot depend on values.
-        fill_value: What fills it: a number, or a tensor that broadcasts to the result; the least entry by default.
+        ar: `Vec[S, T[...]]`, which is flattened unless `axis` is given.
+        return_index: Also return the index of the first occurrence of each entry, `Vec[S, i32[size]]`.
+        return_inverse: Also return the indices that rebuild `ar`, in its shape: `out[inverse]` is `ar`.
+        return_counts: Also return how often each entry occurs, `Vec[S, i32[size]]`.
+        axis: Compare the slices along this axis, in lexicographic order; None compares single entries.
+        equal_nan: Whether all NaNs count as one entry.
+        size: The size of the result, which is truncated or filled: a shape cannot depend on values.
+        fill_value: The fill: a number, or a tensor that broadcasts to the result; the least entry by default.
 
     Returns:
-        `Vec[S, T[size]]`, with the other axes where there is an `axis`, or a tuple of it and of what else is asked for.
+        `Vec[S, T[size]]`, with the other axes of `ar` if `axis` is given; a tuple if more outputs are requested.
 
     Raises:
         OperandError: `ar` is not a tensor.
-        ArgumentError: `size` is not given or below 0, or `ar` is empty, and nothing is there to fill the result with.
+        ArgumentError: `size` is missing or negative, or `ar` is empty and there is no `fill_value`.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -325,7 +323,7 @@ def unique(
 
 
 def _groups(rows: Tensor, equal_nan: bool) -> tuple[Tensor, Tensor]:
-    """In which group of equal ones each of the rows `[n, k]` is, in ascending order, and whether it is its first."""
+    """Return the group of each row of `[n, k]`, numbered in ascending order, and whether the row is its first."""
     n, k = rows.shape
     code = (keys(rows) if k else Tensor.zeros(n, 1, dtype=dtypes.int32)).contiguous()
     own, other = code.unsqueeze(1), code.unsqueeze(0)

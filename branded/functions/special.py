@@ -1,4 +1,4 @@
-"""Special functions: those whose formula has no right derivative have an exact slope beside it."""
+"""Special functions.  If differentiating the formula would be inaccurate, the derivative is given explicitly."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-from branded.derivatives.elementwise import Elementwise
-from branded.derivatives.formulas import log1p
-from branded.derivatives.smooth import LOGADDEXP
-from branded.functions._given import fit, floats
-from branded.random.erf import erfinv as erfinv_between
-from branded.recording.calls import operation
+from branded.autodiff.elementwise import Elementwise
+from branded.autodiff.formulas import log1p
+from branded.autodiff.smooth_functions import LOGADDEXP
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.functions._erf import erfinv as erfinv_between
+from branded.functions._validation import fit, floats
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand, default=Never)
@@ -25,31 +25,31 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 # ---- the gamma function ----
 
 _FAR = {4: 7, 8: 11}
-"""From where on Stirling's series is right to the last bits, by the size of the float."""
+"""The least argument for which Stirling's series is accurate to the last bits, by float size in bytes."""
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Half floats are worked out as floats."""
+    """Widen float16 and bfloat16 to float32."""
     return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
 
 
-def _shifted(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Where `x` is small, `x` itself and `x + n` for Stirling's series, else 1 and `x`."""
+def _shift_small(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return `(True, x, x + n)` where `x` is too small for Stirling's series, and `(False, 1, x)` elsewhere."""
     n = _FAR[x.dtype.itemsize]
     small = x < n
     return small, small.where(x, 1), small.where(x + n, x)
 
 
 def _series(y: Tensor, coefficients: tuple[float, ...]) -> Tensor:
-    """Σ c[k] / y²ᵏ: as many terms as the dtype has digits for."""
+    """Compute Σ c[k] / y²ᵏ, with as many terms as the dtype needs."""
     terms = coefficients if y.dtype.itemsize == 8 else coefficients[:4]
     return polyN(1 / (y * y), list(terms[::-1]))
 
 
 def stirling(y: Tensor) -> Tensor:
-    """What is missing in log Γ(y) ≈ (y - 1/2) log y - y + log √2π, where y is large."""
+    """Compute the correction to log Γ(y) ≈ (y - 1/2) log y - y + log √2π for large y."""
     return _series(y, _STIRLING) / y
 
 
@@ -62,13 +62,13 @@ _ZETA = (
     *(5.960818905125948e-08, 2.980350351465228e-08, 1.4901554828365043e-08, 7.45071178983543e-09),
     *(3.725334024788457e-09, 1.862659723513049e-09),
 )
-"""ζ(k) - 1 from k = 2 on."""
+"""ζ(k) - 1 for k = 2, 3, ..."""
 _ABOUT_2 = (1 - 0.5772156649015329, *((-1) ** k * z / k for k, z in enumerate(_ZETA, 2)))
-"""The series of log Γ(2 + z) / z."""
+"""The coefficients of the power series of log Γ(2 + z) / z."""
 
 
 def _lgamma_above(x: Tensor) -> Tensor:
-    """log Γ of x above 0: of what is small by the series about 2, which keeps the digits of its zeros at 1 and 2."""
+    """Compute log Γ(x) for x > 0; small x use the series about 2, which is accurate near the zeros at 1 and 2."""
     small = x < _FAR[x.dtype.itemsize]
     y = small.where(16, x)
     far = (y - 0.5) * y.log() - y + (0.5 * math.log(2 * math.pi)) + stirling(y)
@@ -85,8 +85,8 @@ def _lgamma_above(x: Tensor) -> Tensor:
 
 
 def _digamma_above(x: Tensor) -> Tensor:
-    """The derivative of that."""
-    small, near, y = _shifted(x)
+    """Compute the derivative of `_lgamma_above`."""
+    small, near, y = _shift_small(x)
     steps = 1 / near
     for k in range(1, _FAR[x.dtype.itemsize]):
         steps = steps + 1 / (near + k)
@@ -109,13 +109,13 @@ _lgamma = Elementwise("functions.lgamma", _lgamma_value, lambda y, x: [cast(Tens
 
 @operation
 def lgamma(x: Vec[S] | float) -> Vec[S]:
-    """The logarithm of the absolute value of the gamma function.
+    """Compute the logarithm of the absolute value of the gamma function.
 
     Args:
         x: `Vec[S, f32[...]]`.
 
     Returns:
-        `Vec[S, f32[...]]`; inf at 0 and the ints below.
+        `Vec[S, f32[...]]`; inf at 0 and at negative ints.
 
     Raises:
         OperandError: `x` is not a tensor.
@@ -125,26 +125,26 @@ def lgamma(x: Vec[S] | float) -> Vec[S]:
         >>> round(lgamma(5.0).exp().item(), 3)
         24.0
 
-    Source: `jax.lax.lgamma`, which is `jax.scipy.special.gammaln`; here Stirling's series, and the reflection formula.
+    Source: `jax.lax.lgamma`, `jax.scipy.special.gammaln`; computed by Stirling's series and the reflection formula.
     """
     (t,) = floats("lgamma", x=x)
     return _lgamma(t)
 
 
 def _finite(t: Tensor) -> Tensor:
-    """`t`, and 1 for what has its own value and must not spoil the derivative: NaN and infinities."""
+    """Replace NaN and infinities by 1; their results are set separately and must not affect the derivative."""
     return t.isfinite().where(t, 1)
 
 
 @operation
 def digamma(x: Vec[S] | float) -> Vec[S]:
-    """The derivative of `lgamma`.
+    """Compute the derivative of `lgamma`.
 
     Args:
         x: `Vec[S, f32[...]]`.
 
     Returns:
-        `Vec[S, f32[...]]`; NaN at 0 and the ints below.
+        `Vec[S, f32[...]]`; NaN at 0 and at negative ints.
 
     Raises:
         OperandError: `x` is not a tensor.
@@ -154,7 +154,7 @@ def digamma(x: Vec[S] | float) -> Vec[S]:
         >>> round(digamma(1.0).item(), 4)  # Euler's constant, below 0
         -0.5772
 
-    Source: `jax.scipy.special.digamma`; here the asymptotic series, and the reflection formula.
+    Source: `jax.scipy.special.digamma`; computed by the asymptotic series and the reflection formula.
     """
     (given,) = floats("digamma", x=x)
     t = _wide(given)
@@ -170,7 +170,7 @@ def digamma(x: Vec[S] | float) -> Vec[S]:
 
 @operation
 def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
-    """The logarithm of the beta function: `lgamma(a) + lgamma(b) - lgamma(a + b)`, without loss where one is large.
+    """Compute the log of the beta function, `lgamma(a) + lgamma(b) - lgamma(a + b)`, without cancellation.
 
     Args:
         a: `Vec[S1, f32[...]]`, above 0.
@@ -180,8 +180,8 @@ def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
         `Vec[S1 | S2, f32[...]]`.
 
     Raises:
-        OperandError: One of them is not a tensor.
-        ArgumentError: Their shapes do not broadcast.
+        OperandError: An argument is not a tensor.
+        ArgumentError: The shapes do not broadcast.
 
     Example:
         >>> from branded import betaln
@@ -207,7 +207,7 @@ def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
 
 @operation
 def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
-    """`log(exp(a) + exp(b))`, without overflow.
+    """Compute `log(exp(a) + exp(b))` without overflow.
 
     Args:
         a: `Vec[S1, f32[...]]`.
@@ -217,8 +217,8 @@ def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
         `Vec[S1 | S2, f32[...]]`.
 
     Raises:
-        OperandError: One of them is not a tensor.
-        ArgumentError: Their shapes do not broadcast.
+        OperandError: An argument is not a tensor.
+        ArgumentError: The shapes do not broadcast.
 
     Example:
         >>> from branded import logaddexp
@@ -246,13 +246,13 @@ _erfinv = Elementwise("functions.erfinv", _erfinv_value, lambda y, x: [(y * y).e
 
 @operation
 def erfinv(x: Vec[S] | float) -> Vec[S]:
-    """The inverse of the error function.
+    """Compute the inverse of the error function.
 
     Args:
         x: `Vec[S, f32[...]]`, from -1 to 1.
 
     Returns:
-        `Vec[S, f32[...]]`; infinite at -1 and 1, NaN beyond.
+        `Vec[S, f32[...]]`; infinite at -1 and 1, NaN outside [-1, 1].
 
     Raises:
         OperandError: `x` is not a tensor.

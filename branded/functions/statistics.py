@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 
 from tinygrad import Tensor, dtypes
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import ArgumentError
-from branded.functions._given import Axes, axes_of, floats, kept, merged, number, operand
-from branded.patches.tg import least_upper_float
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.functions._validation import Axes, axes_of, floats, merge_axes, number, operand, reinsert_axes
+from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -19,15 +19,15 @@ S = TypeVar("S", bound=Brand)
 
 @operation
 def nansum(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The sum of the entries that are not NaN; 0 where there are none.
+    """Sum the entries that are not NaN; 0 if all are NaN.
 
     Args:
         a: `Vec[S, T[...]]`.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
-        `Vec[S, T[...]]`; of small ints and bools an i32, as of `Tensor.sum`.
+        `Vec[S, T[...]]`; i32 for small ints and bools, as in `Tensor.sum`.
 
     Raises:
         OperandError: `a` is not a tensor.
@@ -43,24 +43,24 @@ def nansum(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """
     x = operand(a, "nansum", "a")
     axes = axes_of(axis, x, "nansum")
-    return _reduced(_without(x, 0), axes, keepdims, "sum")
+    return _reduce(_without(x, 0), axes, keepdims, "sum")
 
 
 @operation
 def nanmax(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The largest of the entries that are not NaN; NaN where there are none.
+    """Find the largest entry that is not NaN; NaN if all are NaN.
 
     Args:
-        a: `Vec[S, T[...]]`, of one entry or more.
-        axis: The axis, or several; None for all.
-        keepdims: Keep the axes that are gone, with size 1.
+        a: `Vec[S, T[...]]`, with at least one entry.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, T[...]]`.
 
     Raises:
         OperandError: `a` is not a tensor.
-        ArgumentError: There are no entries.
+        ArgumentError: A reduced axis has size 0.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -76,9 +76,9 @@ def nanmax(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The least of the entries that are not NaN; NaN where there are none.
+    """Find the least entry that is not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `nanmax`.
+    It takes the arguments of `nanmax` and raises the same errors.
 
     Returns:
         `Vec[S, T[...]]`.
@@ -96,9 +96,9 @@ def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 
 @operation
 def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
-    """The mean of the entries that are not NaN; NaN where there are none.
+    """Compute the mean of the entries that are not NaN; NaN if all are NaN.
 
-    Its arguments and errors are those of `nansum`.
+    It takes the arguments of `nansum` and raises the same errors.
 
     Returns:
         `Vec[S, f32[...]]`.
@@ -113,24 +113,24 @@ def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """
     (x,) = floats("nanmean", a=a)
     axes = axes_of(axis, x, "nanmean")
-    return _reduced(_without(x, 0), axes, keepdims, "sum") / _count(x, axes, keepdims)
+    return _reduce(_without(x, 0), axes, keepdims, "sum") / _count(x, axes, keepdims)
 
 
 @operation
 def nanvar(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Vec[S]:
-    """The variance of the entries that are not NaN; NaN where there are at most `ddof`.
+    """Compute the variance of the entries that are not NaN; NaN if there are at most `ddof` such entries.
 
     Args:
         a: `Vec[S, f32[...]]`.
-        axis: The axis, or several; None for all.
-        ddof: What is taken from their number in the divisor.
-        keepdims: Keep the axes that are gone, with size 1.
+        axis: The axis or axes to reduce; None for all.
+        ddof: The number to subtract from the count in the divisor.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
 
     Raises:
-        OperandError: `a` is not a tensor, or `ddof` not an int.
+        OperandError: `a` is not a tensor, or `ddof` is not an int.
         AxisRangeError: `axis` is out of range.
 
     Example:
@@ -146,9 +146,9 @@ def nanvar(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = Fals
 
 @operation
 def nanstd(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Vec[S]:
-    """The standard deviation of the entries that are not NaN: the square root of `nanvar`.
+    """Compute the standard deviation of the entries that are not NaN: the square root of `nanvar`.
 
-    Its arguments and errors are those of `nanvar`.
+    It takes the arguments of `nanvar` and raises the same errors.
 
     Returns:
         `Vec[S, f32[...]]`.
@@ -165,36 +165,36 @@ def nanstd(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = Fals
 
 
 def _without(x: Tensor, value: float) -> Tensor:
-    """`x` with this in place of NaN."""
+    """Replace NaN in `x` by `value`."""
     return x.isnan().where(value, x) if dtypes.is_float(x.dtype) else x
 
 
-def _reduced(x: Tensor, axes: tuple[int, ...], keepdims: bool, how: str) -> Tensor:
-    y: Tensor = getattr(merged(x, axes), how)(-1)
-    return kept(y, x, axes) if keepdims else y
+def _reduce(x: Tensor, axes: tuple[int, ...], keepdims: bool, how: str) -> Tensor:
+    y: Tensor = getattr(merge_axes(x, axes), how)(-1)
+    return reinsert_axes(y, x, axes) if keepdims else y
 
 
 def _count(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    return _reduced(x.isnan().logical_not(), axes, keepdims, "sum").cast(x.dtype)
+    return _reduce(x.isnan().logical_not(), axes, keepdims, "sum").cast(x.dtype)
 
 
-def _extreme(a: Any, axis: Axes, keepdims: bool, what: str, how: str, worst: float) -> Tensor:
-    x = operand(a, what, "a")
-    axes = axes_of(axis, x, what)
+def _extreme(a: Any, axis: Axes, keepdims: bool, api_name: str, how: str, worst: float) -> Tensor:
+    x = operand(a, api_name, "a")
+    axes = axes_of(axis, x, api_name)
     if any(x.shape[i] == 0 for i in axes):
-        raise ArgumentError(f"{what}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
-    y = _reduced(_without(x, worst), axes, keepdims, how)
+        raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+    y = _reduce(_without(x, worst), axes, keepdims, how)
     if not dtypes.is_float(x.dtype):
         return y
     return _count(x, axes, keepdims).eq(0).where(float("nan"), y)
 
 
-def _variance(a: Any, axis: Axes, ddof: int, keepdims: bool, what: str) -> Tensor:
-    (x,) = floats(what, a=a)
-    axes = axes_of(axis, x, what)
+def _variance(a: Any, axis: Axes, ddof: int, keepdims: bool, api_name: str) -> Tensor:
+    (x,) = floats(api_name, a=a)
+    axes = axes_of(axis, x, api_name)
     count = _count(x, axes, True)
-    mean = _reduced(_without(x, 0), axes, True, "sum") / count
+    mean = _reduce(_without(x, 0), axes, True, "sum") / count
     apart = x.isnan().where(0, _without(x, 0) - mean)
-    left = _count(x, axes, keepdims) - number(ddof, what, "ddof")
-    squares = _reduced(apart.square(), axes, keepdims, "sum")
+    left = _count(x, axes, keepdims) - number(ddof, api_name, "ddof")
+    squares = _reduce(apart.square(), axes, keepdims, "sum")
     return (left > 0).where(squares / (left > 0).where(left, 1), float("nan")).cast(least_upper_float(x.dtype))

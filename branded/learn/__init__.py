@@ -1,1 +1,1 @@
-"""What is for learning, and uses the rest of the package: the demo, the puzzles, the explorer, pictures."""
+"""Learning material: demo, puzzles, explorer, pictures, error pages."""

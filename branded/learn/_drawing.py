@@ -1,4 +1,4 @@
-"""What pictures are drawn of: text, grids and frames of known size, which stand beside and above each other."""
+"""Elements of pictures: text, grids and frames of known size, placed next to and above each other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xml.sax import saxutils
 import numpy as np
 
 WIDTH = 440
-"""What is wider is broken into lines, so that it can be read on a screen of 360 pixels."""
+"""The maximum width of a line, which is readable on a screen of 360 pixels."""
 HIGH = 28
 SMALL = 12
 _FONT, _LETTER = 14, 0.61
-"""The size of text, and the width of a letter of the fixed-width font for each pixel of its size."""
+"""The font size in pixels, and the width of a letter of the monospace font relative to its size."""
 
 INK, QUIET, PAPER = "#1b1f24", "#444c56", "#fcfcfa"
-_COLOURS = (  # of lines and of areas: told apart by the colour-blind too
+_COLOURS = (  # (line, area), distinguishable for colour-blind readers
     ("#005a8f", "#d3e8f6"),
     ("#a63f00", "#fbe0cf"),
     ("#00684c", "#d2efe4"),
@@ -29,7 +29,7 @@ _NEUTRAL = (QUIET, "#ffffff")
 
 
 class Palette:
-    """The colours of a picture: those of each brand, in the order in which brands are drawn.  No brand is neutral."""
+    """The colours of a picture.  Brands get colours in the order of their first use; None is neutral."""
 
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
@@ -47,7 +47,7 @@ class Palette:
         return self._colours(brand)[1]
 
     def hatch(self, brand: str | None) -> str:
-        """An area of stripes, for what is repeated."""
+        """Return a striped fill, which marks repeated cells."""
         line = self.line(brand)
         name = self._hatches.setdefault(line, f"repeated-{line[1:]}")
         return f"url(#{name})"
@@ -62,7 +62,7 @@ class Palette:
 
 
 class Box(NamedTuple):
-    """Something drawn, of a known size."""
+    """A drawing of known size."""
 
     width: float
     height: float
@@ -70,12 +70,12 @@ class Box(NamedTuple):
 
 
 def escape(text: str) -> str:
-    """`text` as XML has it, which has no control characters but the end of a line."""
+    """Escape `text` for XML, and replace control characters other than newline."""
     return saxutils.escape("".join(c if c >= " " or c == "\n" else "\ufffd" for c in text))
 
 
 def document(box: Box, title: str, description: str) -> str:
-    """A whole SVG file, on a background of its own: pages are light or dark."""
+    """Return an SVG document with its own background, because pages may be light or dark."""
     palette, margin = Palette(), 12
     drawn = at(margin, margin, box.draw(palette))
     width, height = box.width + 2 * margin, box.height + 2 * margin
@@ -116,7 +116,7 @@ def rect(x: float, y: float, width: float, height: float, fill: str, line: str, 
 def letters(
     x: float, y: float, text: str, *, fill: str = INK, size: int = _FONT, anchor: str = "middle", kind: str = ""
 ) -> str:
-    """A line of text around the height `y`; `anchor` says which part of it stands at `x`."""
+    """Return a line of text centred at height `y`; `anchor` is the part of the text placed at `x`."""
     attributes = f' font-size="{size}"' if size != _FONT else ""
     attributes += f' text-anchor="{anchor}"' if anchor != "start" else ""
     attributes += f' class="{kind}"' if kind else ""
@@ -131,7 +131,7 @@ def text(words: str, *, size: int = _FONT, fill: str = INK) -> Box:
 
 
 def paragraph(words: str) -> Box:
-    """A text in as many lines as it needs."""
+    """Break a text into lines of at most `WIDTH`."""
     said, *others = words.split()
     broken = [said]
     for word in others:
@@ -147,7 +147,7 @@ def line(x1: float, x2: float, y: float) -> str:
 
 
 def arrow(word: str) -> Box:
-    """An arrow down, and what happens there."""
+    """Return an arrow pointing down with a label."""
     shaft = f'<path d="M16 2V24M10 18L16 25L22 18" fill="none" stroke="{INK}" stroke-width="1.5"/>\n'
     return Box(34 + width_of(word), 28, lambda p: shaft + letters(34, 14, word, fill=QUIET, anchor="start"))
 
@@ -175,7 +175,7 @@ def above(boxes: Sequence[Box], gap: float = 8) -> Box:
 
 
 def lines(boxes: Sequence[Box], gap: float = 10) -> Box:
-    """Boxes beside each other, in as many lines as they need."""
+    """Place boxes next to each other, in lines of at most `WIDTH`."""
     broken: list[list[Box]] = [[]]
     for b in boxes:
         if broken[-1] and sum(x.width + gap for x in broken[-1]) + b.width > WIDTH:
@@ -191,22 +191,22 @@ class Dim(NamedTuple):
     """An axis of an array of cells."""
 
     brand: str | None = None
-    """The brand that it is, if it is one."""
+    """The brand of the axis, if it has one."""
     own: bool = True
-    """Does the value vary over that brand, or is it only repeated for it?"""
+    """Whether the value varies over the brand; False if it is only repeated."""
 
 
 def number(x: Any) -> str:
-    """A cell as text."""
+    """Format a cell as text."""
     if isinstance(x, np.bool_):
         return "yes" if x else "no"
     return str(int(x)) if isinstance(x, np.integer) else f"{float(x):.4g}"
 
 
 def array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any = None, *, sideways: bool = True) -> Box:
-    """Cells: the first `frames` axes as frames in frames, the last one or two as a grid.
+    """Draw cells: the first `frames` axes as nested frames, the last one or two as a grid.
 
-    `repeated` has for each cell None, or the brand that it is repeated for (`""` for an axis of one example).
+    `repeated` holds for each cell None, or the brand for which it is repeated (`""` for an axis without a brand).
     """
     if repeated is None:
         repeated = np.full(cells.shape, None, object)
@@ -227,7 +227,7 @@ def _array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any, wide: fl
 
 
 def _frame(dim: Dim, i: int, inside: Box) -> Box:
-    """One example of a brand, or one entry of a plain axis."""
+    """Draw a frame around one example of a brand, or one entry of a plain axis."""
     label = f"{dim.brand or 'axis'} {i}"
     width, height = max(inside.width, width_of(label, SMALL)) + 14, inside.height + 28
 
@@ -242,7 +242,7 @@ def _frame(dim: Dim, i: int, inside: Box) -> Box:
 
 
 def _grid(cells: Any, dims: Sequence[Dim], repeated: Any, wide: float) -> Box:
-    """Cells in rows and columns; an axis that is a brand is numbered, coloured and framed."""
+    """Draw cells in rows and columns; brand axes are numbered, coloured and framed."""
     down, along = [Dim(), Dim(), *dims][-2:]
     m, n = shape = (1, 1, *cells.shape)[-2:]
     cells, repeated = cells.reshape(shape), repeated.reshape(shape)

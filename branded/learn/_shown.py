@@ -1,4 +1,4 @@
-"""A picture, and the values that pictures show."""
+"""Pictures, and the values that they show."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.crossing import closed
+from branded.core.boundary import closed
 from branded.dispatch import full
 from branded.errors import AxisTypeError, PictureError
-from branded.graph import tensor
+from branded.graph.rows import check_live, row_of, type_text
+from branded.graph.scope import outside
+from branded.graph.uops import tensor
 from branded.learn import _drawing as d
-from branded.rows import check_live, row_of, type_text
-from branded.scope import outside
 
 MAX_CELLS = 256
 
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A picture.  `str(picture)` is its SVG; a notebook shows it.
+    """A picture.  `str(picture)` is its SVG, and notebooks display it.
 
     Attributes:
-        title: What it shows, in a line.
-        description: The same as the drawing, in words.
+        title: A one-line title.
+        description: The content of the drawing in words.
     """
 
     title: str
@@ -45,24 +45,24 @@ class Picture:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file.
+        """Write the SVG to a file.
 
         Raises:
-            PictureError: It cannot be written.
+            PictureError: The file cannot be written.
         """
         try:
             Path(path).write_text(self.svg, encoding="utf-8")
         except (OSError, TypeError, ValueError) as error:
             reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
-            raise PictureError(f"picture: cannot write {trees.shown(path)}: {reason}") from None
+            raise PictureError(f"picture: cannot write {trees.short_repr(path)}: {reason}") from None
 
     def titled(self, title: str) -> Picture:
-        """The same picture under another title."""
+        """Return the picture with another title."""
         return dataclasses.replace(self, title=title)
 
 
 class Value(NamedTuple):
-    """A value with all its examples: `cells` has an axis for each brand of its row, then those of one example."""
+    """A value with all its examples: `cells` has an axis for each of its brands, then the axes of one example."""
 
     cells: Any
     brands: tuple[str, ...]
@@ -78,7 +78,7 @@ class Value(NamedTuple):
 
 
 def drawable(x: object) -> Tensor:
-    """`x` as a tensor, whose brands are open."""
+    """Return `x` as a tensor whose brands are open."""
     if (t := trees.as_tensor(x)) is None:
         raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "a tensor or a number")
     check_live(t.uop, "picture")
@@ -86,7 +86,7 @@ def drawable(x: object) -> Tensor:
 
 
 def value(x: object) -> Value:
-    """All examples of a value, also while its brands are open: a picture is looked at, not computed with."""
+    """Compute all examples of a value, even while its brands are open, because pictures are only for display."""
     t = drawable(x)
     row = row_of(t.uop)
     if not all(b.is_brand for b in row):

@@ -1,7 +1,7 @@
-"""Pictures of rows and axes: real values, drawn as SVG.
+"""SVG pictures of brands and axes, with real values.
 
-A brand has a colour and, since colour alone says nothing to some, its name beside it.  What is repeated for the
-examples of a brand is hatched.  Every picture carries a title and a description in words.
+Each brand has a colour and, for colour-blind readers, a label.  Cells repeated for the examples of a brand are hatched.
+Every picture has a title and a description in words.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from branded import tree as trees
+from branded.core.validation.arguments import normalize_axis
+from branded.core.validation.axes_suggestions import argument
+from branded.core.vmap import vmap
 from branded.dispatch import kind
 from branded.errors import PictureError
+from branded.graph.rows import row_of, type_text, visible
+from branded.graph.scope import Row, Scope, union
 from branded.learn import _drawing as d
 from branded.learn._shown import Picture as Picture
 from branded.learn._shown import Value, drawable, value
-from branded.rows import row_of, type_text, visible
-from branded.scope import Row, Scope, union
-from branded.tree import normalize_axis
-from branded.tree.readings import argument
-from branded.vmap import vmap
 
 
 def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = "") -> Picture:
-    """A value as a grid of its cells; each brand that it varies over is a frame around each of its examples.
+    """Draw a value as a grid of cells, with a frame around each example of each brand that it varies over.
 
     Args:
         x: A tensor, or a `Vec` whose brands are open.
-        name: What to call it.
-        axis: The axis to colour, of a tensor that is about to enter a brand or has just left it.
-        brand: The name of that brand.
+        name: The name of the value.
+        axis: The axis to colour, which is about to become a brand or has just been one.
+        brand: The name of this brand.
 
     Returns:
         The `Picture`.
@@ -64,12 +64,12 @@ def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = ""
 
 
 def operation(operands: Mapping[str, object], sign: str, result: object) -> Picture:
-    """An operation on every cell: the operands as the result has them, with what is repeated for it hatched.
+    """Draw an elementwise operation: operands are broadcast to the result, with repeated cells hatched.
 
     Args:
         operands: The operands by name.
-        sign: What stands between them, `"+"`.
-        result: What the operation gave.
+        sign: The operator to print between the operands, such as `"+"`.
+        result: The result of the operation.
 
     Returns:
         The `Picture`.
@@ -106,7 +106,7 @@ def _part(name: str, cells: Any, dims: Sequence[d.Dim], repeated: Any = None) ->
 
 
 def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
-    """`v` with all axes of `out`: its cells, its axes, and for which brand each cell is repeated, if it is."""
+    """Broadcast `v` to the axes of `out`; return cells, axes, and the brand for which each cell is repeated."""
     own = v.cells.shape[len(v.brands) :]
     missing = len(out.cells.shape) - len(out.brands) - len(own)
     if missing < 0 or not set(v.brands) <= set(out.brands):
@@ -135,11 +135,11 @@ def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
 
 
 def rows(operands: Mapping[str, object], result: Mapping[str, object]) -> Picture:
-    """The rows of operands and results, a column for each brand: what is zipped and what is broadcast.
+    """Draw the brands of operands and results, a column for each brand, with a label such as zip or broadcast.
 
     Args:
         operands: The operands by name, tensors and `Vec`s of any size.
-        result: The result by name, or several.
+        result: One or more results by name.
 
     Returns:
         The `Picture`.
@@ -156,7 +156,7 @@ def rows(operands: Mapping[str, object], result: Mapping[str, object]) -> Pictur
         ...     print(picture.rows({"a": a, "b": b}, {"a + b": a + b}).description)
         a: Vec[x:3, i32[]]; b: Vec[y:2, i32[]]; a + b: Vec[x:3 | y:2, i32[]]. x: broadcast; y: broadcast.
 
-    Source: the alignment of shapes in NumPy's broadcasting guide, with brands in the place of positions.
+    Source: the alignment of shapes in NumPy's broadcasting guide, with brands instead of positions.
     """
     lines = [_Line.of(name, x) for name, x in (*operands.items(), *result.items())]
     above, below = lines[: len(operands)], lines[len(operands) :]
@@ -169,7 +169,7 @@ def rows(operands: Mapping[str, object], result: Mapping[str, object]) -> Pictur
 
 
 class _Line(NamedTuple):
-    """A line of a picture of rows."""
+    """A line of a picture made by `rows`."""
 
     name: str
     row: Row
@@ -218,12 +218,12 @@ def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Scope,
 
 
 def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> Picture:
-    """A tree with a line for each leaf: its axes as boxes, the mapped one coloured, and its entry of `in_axes`.
+    """Draw a line for each leaf of a tree: axes as boxes, the mapped axis coloured, and the entry of `in_axes`.
 
     Args:
         x: A tree of tensors.
         axes: A prefix tree of axes, as for `in_axes`.
-        name: What the tree is called.
+        name: The name of the tree.
         brand: The name of the brand.
 
     Returns:
@@ -242,7 +242,7 @@ def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> P
 
     Source: `jax.tree_util`; the trees of parameters that `jax.vmap` takes with `in_axes`.
     """
-    paths, spread = trees.paths(x, name), trees.spread(axes, x, "in_axes", name)
+    paths, spread = trees.paths(x, name), trees.broadcast_prefix(axes, x, "in_axes", name)
     first = max(map(d.width_of, paths), default=0) + 14
     boxes: list[d.Box] = []
     said = []
@@ -278,10 +278,10 @@ def _leaf(path: str, first: float, shape: Sequence[Any], at: int | None, brand: 
 
 
 def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: Any = 0, brand: str = "x") -> Picture:
-    """An axis leaves, the function sees one example, and the axis comes back: `vmap(f, in_axes, out_axes)(*args)`.
+    """Draw the steps of `vmap(f, in_axes, out_axes)(*args)`: unbatch the arguments, call `f`, batch the results.
 
     Args:
-        f: A function of tensors; it is run.
+        f: A function of tensors, which is called.
         args: Its arguments, trees of tensors.
         in_axes: As in `vmap`.
         out_axes: As in `vmap`.
@@ -291,7 +291,7 @@ def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: An
         The `Picture`.
 
     Raises:
-        BrandedError: As `vmap` does; PictureError where there are too many cells to read.
+        BrandedError: As in `vmap`; PictureError if there are too many cells to read.
 
     Example:
         >>> from branded.learn import picture
@@ -324,24 +324,24 @@ def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: An
 
 
 def _leaves(x: object, name: str, axes: Any = None, brand: str = "") -> list[Picture]:
-    """A picture of each leaf of a tree."""
-    each = zip(trees.leaves(x), trees.paths(x, name), trees.spread(axes, x, "axes", name), strict=True)
+    """Draw each leaf of a tree."""
+    each = zip(trees.leaves(x), trees.paths(x, name), trees.broadcast_prefix(axes, x, "axes", name), strict=True)
     return [cells(leaf, path, axis=axis, brand=brand) for leaf, path, axis in each]
 
 
 def flow(*pictures: Picture, arrows: Sequence[str] = (), title: str = "") -> Picture:
-    """Pictures below each other, with arrows between them.
+    """Place pictures below each other, with arrows between them.
 
     Args:
-        pictures: What happens, step by step.
-        arrows: A word for each step from one to the next.
-        title: A title; else the pictures' own.
+        pictures: The steps, in order.
+        arrows: A label for each arrow.
+        title: The title; by default the titles of the pictures.
 
     Returns:
         The `Picture`.
 
     Raises:
-        ValueError: There are not as many words as steps.
+        ValueError: The number of labels does not match the number of arrows.
 
     Example:
         >>> from branded.learn import picture
@@ -362,11 +362,11 @@ def flow(*pictures: Picture, arrows: Sequence[str] = (), title: str = "") -> Pic
 
 
 def beside(*pictures: Picture, title: str = "") -> Picture:
-    """Pictures beside each other, in as many lines as they need.
+    """Place pictures next to each other, in as many lines as needed.
 
     Args:
-        pictures: What to show together.
-        title: A title; else the pictures' own.
+        pictures: The pictures to show together.
+        title: The title; by default the titles of the pictures.
 
     Returns:
         The `Picture`.

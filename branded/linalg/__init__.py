@@ -1,7 +1,7 @@
-"""Linear algebra: factors of matrices, systems of equations, and what is made of them, under all transforms.
+"""Linear algebra under all transforms: factorizations, linear systems, norms.
 
-Names and orders of arguments are those of `jax.numpy.linalg` and `jax.scipy.linalg`.  Matrices are the last two axes of
-a tensor of float32 or float64; brands and further axes in front of them are a batch.
+Names and argument orders follow `jax.numpy.linalg` and `jax.scipy.linalg`.  Matrices are the last two axes of a float32
+or float64 tensor; brands and all leading axes are a batch.
 
 Example:
     >>> from branded import linalg, vmap

@@ -1,4 +1,4 @@
-"""What operations on matrices take: tensors of floats, of shapes that fit."""
+"""Validation of the arguments of matrix operations: dtypes and shapes."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
-from branded.crossing import live_tensor
+from branded.core.boundary import live_tensor
+from branded.core.values import vec_type
 from branded.errors import MatrixError, MatrixTypeError
-from branded.patches.tg import least_upper_dtype
-from branded.values import vec_type
+from branded.tinygrad_compat.private_api import least_upper_dtype
 
 FLOATS = (dtypes.float32, dtypes.float64)
 
 
-def floats(what: str, *given: tuple[str, Any]) -> list[Tensor]:
-    """The arguments as tensors of one dtype: float64 if one of them is, otherwise float32."""
-    found = [live_tensor(x, f"{what}: {name}", MatrixTypeError, "a tensor of floats") for name, x in given]
+def floats(api_name: str, *given: tuple[str, Any]) -> list[Tensor]:
+    """Return the arguments as tensors of one dtype: float64 if one of them is float64, otherwise float32."""
+    found = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of floats") for name, x in given]
     for (name, _), x in zip(given, found, strict=True):
         if dtypes.is_float(x.dtype) and x.dtype not in (*FLOATS, *dtypes.weaks):
             raise MatrixTypeError(
-                f"{what}: {name} is {vec_type(x)}, and matrices are factored in float32 or float64",
+                f"{api_name}: {name} is {vec_type(x)}, and matrices are factored in float32 or float64",
                 fix=f"{name}.float(), and the result back",
             )
     wanted = common(found)
     return [x.cast(wanted) for x in found]
 
 
-def numbers(what: str, *given: tuple[str, Any]) -> list[Tensor]:
-    """The arguments as tensors of one dtype, where nothing is factored: ints stay ints, and halves halves."""
-    found = [live_tensor(x, f"{what}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in given]
+def numbers(api_name: str, *given: tuple[str, Any]) -> list[Tensor]:
+    """Return the arguments as tensors of one dtype, without factoring: ints stay ints, float16 stays float16."""
+    found = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in given]
     wanted = least_upper_dtype(*(dtypes.int32 if x.dtype == dtypes.bool else strong_dtype(x.dtype) for x in found))
     return [x.cast(wanted) for x in found]
 
@@ -40,33 +40,33 @@ def common(xs: Sequence[Tensor]) -> DType:
     return dtypes.float64 if any(x.dtype == dtypes.float64 for x in xs) else dtypes.float32
 
 
-def check_matrix(what: str, name: str, x: Tensor) -> None:
-    """At least two axes."""
+def check_matrix(api_name: str, name: str, x: Tensor) -> None:
+    """Raise if `x` has fewer than two axes."""
     if x.ndim < 2:
         raise MatrixError(
-            f"{what}: {name} is {vec_type(x)}, not a matrix",
+            f"{api_name}: {name} is {vec_type(x)}, not a matrix",
             fix="a matrix for each example: no axis less, as vmap takes one away" if x.ndim == 1 else "two axes",
         )
 
 
-def check_square(what: str, name: str, x: Tensor) -> None:
-    check_matrix(what, name, x)
+def check_square(api_name: str, name: str, x: Tensor) -> None:
+    check_matrix(api_name, name, x)
     if x.shape[-1] != x.shape[-2]:
         raise MatrixError(
-            f"{what}: {name} has {x.shape[-2]} rows and {x.shape[-1]} columns",
+            f"{api_name}: {name} has {x.shape[-2]} rows and {x.shape[-1]} columns",
             (name, vec_type(x)),
-            fix="a square matrix; lstsq and pinv take others" if what in ("solve", "inv") else "a square matrix",
+            fix="a square matrix; lstsq and pinv take others" if api_name in ("solve", "inv") else "a square matrix",
         )
 
 
-def check_batches(what: str, left: tuple[str, Tensor], right: tuple[str, Tensor]) -> tuple[int, ...]:
-    """The batch of both, whose axes broadcast."""
+def check_batches(api_name: str, left: tuple[str, Tensor], right: tuple[str, Tensor]) -> tuple[int, ...]:
+    """Return the broadcast batch shape of both operands; raise if there is none."""
     one, other = left[1].shape[:-2], right[1].shape[:-2]
     n = max(len(one), len(other))
     pairs = list(zip((1,) * (n - len(one)) + one, (1,) * (n - len(other)) + other, strict=True))
     if any(a != b and 1 not in (a, b) for a, b in pairs):
         raise MatrixError(
-            f"{what}: the batches of {left[0]} and {right[0]} do not broadcast",
+            f"{api_name}: the batches of {left[0]} and {right[0]} do not broadcast",
             (left[0], vec_type(left[1])),
             (right[0], vec_type(right[1])),
             fix="the same sizes in front of the last two axes, or 1",

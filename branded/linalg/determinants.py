@@ -1,4 +1,4 @@
-"""Determinants, as primitives, with their derivatives: also where they are zero."""
+"""Determinants as primitives, with derivatives that also hold for singular matrices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from tinygrad import Tensor, dtypes
 
 from branded.callbacks.host import serves
+from branded.core.tracing.recorded_calls import operation
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, call, one, transposed
+from branded.linalg.primitive import MatrixOperation, call, matrix_transpose, one
 from branded.linalg.spectra import svd
 from branded.linalg.systems import by_host, inv
-from branded.recording.calls import operation
 
 
 class _Det(MatrixOperation):
@@ -26,14 +26,14 @@ class _Det(MatrixOperation):
         return [sign * found.prod(-1)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d det a = tr(cofactors(a)ᵀ da)."""
+        """Compute d det a = tr(cofactors(a)ᵀ da)."""
         (a,), (da,) = xs, dxs
         assert da is not None
         return [(cofactors(a) * da).sum((-2, -1))]
 
 
 class _Cofactors(MatrixOperation):
-    """The derivative of the determinant by each entry: det(a) a⁻ᵀ, which there is also where there is no inverse."""
+    """The derivative of the determinant with respect to each entry: det(a) a⁻ᵀ, extended to singular matrices."""
 
     name = "cofactors"
 
@@ -48,18 +48,18 @@ class _Cofactors(MatrixOperation):
         u, s, vt = svd(a, False)
         others = Tensor.eye(a.shape[-1], dtype=dtypes.bool).where(1, s.unsqueeze(-2)).prod(-1)
         singular = (u * others.unsqueeze(-2)) @ vt * (det(u) * det(vt)).sign().reshape(*size.shape)
-        return [none.where(singular, transposed(inverse) * size)]
+        return [none.where(singular, matrix_transpose(inverse) * size)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d c = tr(a⁻¹ da) c - a⁻ᵀ daᵀ c, which is for matrices that have an inverse."""
+        """Compute dc = tr(a⁻¹ da) c - a⁻ᵀ daᵀ c, for invertible matrices only."""
         (a,), (c,), (da,) = xs, ys, dxs
         assert da is not None
-        turned = transposed(inv(a))
-        return [(turned * da).sum((-2, -1), keepdim=True) * c - turned @ transposed(da) @ c]
+        turned = matrix_transpose(inv(a))
+        return [(turned * da).sum((-2, -1), keepdim=True) * c - turned @ matrix_transpose(da) @ c]
 
 
 class _Slogdet(MatrixOperation):
-    """The sign of the determinant, and the logarithm of its size."""
+    """The sign of the determinant, and the logarithm of its absolute value."""
 
     name = "slogdet"
 
@@ -70,10 +70,10 @@ class _Slogdet(MatrixOperation):
         return [sign * found.sign().prod(-1), found.abs().log().sum(-1)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d log |det a| = tr(a⁻¹ da)."""
+        """Compute d log |det a| = tr(a⁻¹ da)."""
         (a,), (sign, _), (da,) = xs, ys, dxs
         assert da is not None
-        return [sign.const_like(0), (transposed(inv(a)) * da).sum((-2, -1))]
+        return [sign.const_like(0), (matrix_transpose(inv(a)) * da).sum((-2, -1))]
 
 
 # ---- calls ----
@@ -90,5 +90,5 @@ def slogdet(a: Tensor) -> tuple[Tensor, Tensor]:
 
 @operation
 def cofactors(a: Tensor) -> Tensor:
-    """The cofactor of each entry: of a few rows a polynomial, which has derivatives everywhere."""
+    """Compute the cofactor of each entry; up to 3 rows, it is a polynomial that is differentiable everywhere."""
     return unrolled.cofactors(a) if a.shape[-1] <= 3 else call(one(_Cofactors), a)[0]

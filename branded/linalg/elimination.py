@@ -1,4 +1,4 @@
-"""Cholesky, triangular and general systems by loops of tinygrad's operations, for any device."""
+"""Cholesky factors, triangular and general systems as loops of tinygrad operations, for any device."""
 
 from __future__ import annotations
 
@@ -6,41 +6,41 @@ import math
 
 from tinygrad import Tensor, dtypes
 
+from branded.control_flow.loops import scan
 from branded.linalg import unrolled
-from branded.linalg.primitive import transposed
-from branded.loops.api import scan
+from branded.linalg.primitive import matrix_transpose
 
 
 def at_axis(n: int, j: Tensor) -> Tensor:
-    """True at `j`, of `n`."""
+    """Return a mask of length `n` that is True at `j`."""
     return Tensor.arange(n).eq(j)
 
 
 def zeros(x: Tensor) -> Tensor:
-    """Zeros of the shape of `x` that are made from it: a value of nobody's would need memory of its own."""
+    """Return zeros in the shape of `x`, computed from `x`: a constant would need its own memory."""
     return (x < -math.inf).cast(x.dtype)
 
 
 def positions(x: Tensor, n: int) -> Tensor:
-    """The numbers below `n` for a loop over the steps, made from `x` likewise."""
+    """Return the step indices 0 to `n - 1` of a loop, computed from `x` for the same reason."""
     return Tensor.arange(n) + (x.flatten()[:1] < -math.inf).cast(dtypes.int32)
 
 
 def identity(x: Tensor) -> Tensor:
-    """As many rows and columns as a square `x` has, for each matrix."""
+    """Return an identity matrix for each square matrix in `x`."""
     n = x.shape[-1]
     return Tensor.eye(n, dtype=dtypes.bool).where(1, zeros(x))
 
 
 def batch_of(a: Tensor, b: Tensor) -> tuple[int, ...]:
-    """The batch of both, which broadcast."""
+    """Return the broadcast batch shape of both operands."""
     n = max(a.ndim, b.ndim) - 2
     one, other = ((1,) * (n + 2 - x.ndim) + x.shape[:-2] for x in (a, b))
     return tuple(j if i == 1 else i for i, j in zip(one, other, strict=True))
 
 
 def by_rows(x: Tensor) -> Tensor:
-    """The rows along axis 0: what a loop goes over."""
+    """Move the rows to axis 0, the axis that a loop iterates over."""
     return x.permute(x.ndim - 2, *range(x.ndim - 2), x.ndim - 1)
 
 
@@ -49,16 +49,16 @@ def as_columns(x: Tensor) -> Tensor:
 
 
 def cholesky(a: Tensor) -> Tensor:
-    """The lower factor of what the lower half of `a` says; NaN for a matrix that is not positive definite.
+    """Compute the lower factor from the lower half of `a`; NaN for a matrix that is not positive definite.
 
     Source: the outer-product form, G. Golub, C. Van Loan, "Matrix computations" (1996), algorithm 4.2.2.
     """
     n = a.shape[-1]
     if n <= unrolled.LARGEST:
-        low = unrolled.cholesky(a)
+        low = unrolled.cholesky_small(a)
     else:
         half = a.tril()
-        low = as_columns(_columns_of_cholesky(half + transposed(a.tril(-1))))
+        low = as_columns(_columns_of_cholesky(half + matrix_transpose(a.tril(-1))))
     found = low.diagonal(dim1=-2, dim2=-1) if n > 1 else low[..., 0]
     good = (found > 0).min(-1).reshape(*a.shape[:-2], 1, 1)
     return good.where(low, math.nan).tril()
@@ -78,11 +78,11 @@ def _columns_of_cholesky(a: Tensor) -> Tensor:
 
 
 def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
-    """`x` of `a x = b`, where only the lower or the upper half of `a` counts."""
+    """Solve `a x = b`, reading only the lower or the upper half of `a`."""
     n = a.shape[-1]
     b = b.expand(*batch_of(a, b), *b.shape[-2:])
     if n <= unrolled.LARGEST:
-        return unrolled.substituted(a, b, lower, unit)
+        return unrolled.substitute(a, b, lower, unit)
 
     def step(x: Tensor, row: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, None]:
         of_a, of_b, j = row
@@ -98,10 +98,10 @@ def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
 
 
 def solve(a: Tensor, b: Tensor) -> Tensor:
-    """`x` of `a x = b`, by elimination above and below of the pivots."""
+    """Solve `a x = b` by Gauss-Jordan elimination."""
     n = a.shape[-1]
     if n <= unrolled.LARGEST:
-        return unrolled.solved(a, b)
+        return unrolled.solve_small(a, b)
     batch = batch_of(a, b)
     both = Tensor.cat(a.expand(*batch, n, n), b.expand(*batch, n, b.shape[-1]), dim=-1)
 
@@ -115,12 +115,12 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
         return (left, used + here.cast(used.dtype)), here
 
     (done, _), taken = scan(step, (both, zeros(both[..., 0])), positions(a, n))
-    order = taken.permute(*range(1, taken.ndim - 1), 0, taken.ndim - 1)  # row j: where the j-th unknown stands
+    order = taken.permute(*range(1, taken.ndim - 1), 0, taken.ndim - 1)  # row j marks the row of the j-th unknown
     return _in_order(order, done[..., n:])
 
 
 def _in_order(order: Tensor, x: Tensor) -> Tensor:
-    """Rows by ones and zeros: a product would let a NaN of one row into the others."""
+    """Permute rows by a mask: a matrix product would spread the NaN of one row to the others."""
     return order.unsqueeze(-1).where(x.unsqueeze(-3), 0).sum(-2)
 
 
@@ -129,14 +129,14 @@ def _column(x: Tensor, j: Tensor) -> Tensor:
 
 
 def _best(column: Tensor, used: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest entry among the rows that no column has used: where it is, and what it is."""
+    """Find the largest entry among the unused rows: return its mask and its value."""
     sizes = (used > 0).where(-1, column.abs())
     here = Tensor.arange(column.shape[-1]).eq(sizes.argmax(-1, keepdim=True))
     return here, here.where(column, 0).sum(-1, keepdim=True)
 
 
 def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The pivots of elimination, and the sign of the order in which the rows were taken."""
+    """Compute the pivots of elimination, and the sign of the row permutation."""
     n = a.shape[-1]
     if n <= unrolled.LARGEST:
         return unrolled.pivots(a)
@@ -148,7 +148,7 @@ def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
         row = here.unsqueeze(-1).where(rest, 0).sum(-2) / pivot.eq(0).where(1, pivot)
         free = (used > 0).where(0, here.where(0, column))
         at = (here.cast(used.dtype) * Tensor.arange(n).cast(used.dtype)).sum(-1)
-        # each row in front of this one that is still to come is one exchange
+        # each unused row above this one counts as one exchange
         ahead = ((used > 0).where(0, 1) * (Tensor.arange(n) < at.unsqueeze(-1)).where(1, 0)).sum(-1)
         left = rest - free.unsqueeze(-1) * row.unsqueeze(-2)
         return (left, used + here.cast(used.dtype)), (pivot.squeeze(-1), (1 - 2 * (ahead % 2)).cast(a.dtype))

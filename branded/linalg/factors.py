@@ -1,4 +1,4 @@
-"""QR, eigenvalues and singular values, and what is made of them: least squares, pseudo-inverses, ranks."""
+"""QR, eigenvalue and singular value decompositions, least squares, pseudo-inverses, ranks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import MatrixError
 from branded.linalg import spectra
 from branded.linalg.arguments import check_matrix, check_square, floats
 from branded.linalg.orthogonal import epsilon
-from branded.linalg.primitive import transposed
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.linalg.primitive import matrix_transpose
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -23,21 +23,21 @@ Row = TypeVar("Row", bound=Brand)
 
 
 class QRResult(NamedTuple, Generic[Row]):
-    """`a = Q @ R`."""
+    """The factors of `a = Q @ R`."""
 
     Q: Vec[Row]
     R: Vec[Row]
 
 
 class EighResult(NamedTuple, Generic[Row]):
-    """`a @ eigenvectors = eigenvectors * eigenvalues`."""
+    """The eigenpairs: `a @ eigenvectors = eigenvectors * eigenvalues`."""
 
     eigenvalues: Vec[Row]
     eigenvectors: Vec[Row]
 
 
 class SVDResult(NamedTuple, Generic[Row]):
-    """`a = U * S @ Vh`."""
+    """The factors of `a = U * S @ Vh`."""
 
     U: Vec[Row]
     S: Vec[Row]
@@ -45,7 +45,7 @@ class SVDResult(NamedTuple, Generic[Row]):
 
 
 class LstsqResult(NamedTuple, Generic[Row]):
-    """The solution, what is left of each column, the rank, and the singular values."""
+    """The solution, the squared residual of each column, the rank, and the singular values."""
 
     x: Vec[Row]
     residuals: Vec[Row]
@@ -54,7 +54,7 @@ class LstsqResult(NamedTuple, Generic[Row]):
 
 
 def _eye(x: Tensor, rows: int, columns: int) -> Tensor:
-    """For each matrix of an empty one, or of an empty batch."""
+    """Return identity matrices for empty matrices or an empty batch `x`."""
     return Tensor.eye(rows, columns, dtype=x.dtype).expand(*x.shape[:-2], rows, columns)
 
 
@@ -64,7 +64,7 @@ def qr(a: Vec[S], mode: Literal["reduced", "complete"] = "reduced") -> QRResult[
 def qr(a: Vec[S], mode: Literal["r"]) -> Vec[S]: ...
 @operation
 def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
-    """The orthonormal `Q` and the upper triangular `R` with `Q @ R == a`.
+    """Compute the orthonormal `Q` and the upper triangular `R` with `Q @ R == a`.
 
     Args:
         a: `Vec[S, f32[m, n]]`.
@@ -72,11 +72,11 @@ def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
 
     Returns:
         `QRResult(Q, R)`: `Vec[S, f32[m, k]]` and `Vec[S, f32[k, n]]`, with the signs of LAPACK.  Derivatives are NaN or
-        infinite where the first k columns depend on each other.
+        infinite if the first k columns are linearly dependent.
 
     Raises:
-        MatrixError: `a` is not a matrix, or there is no such mode.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixError: `a` is not a matrix, or `mode` is unknown.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -96,32 +96,34 @@ def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
     return pair[1] if mode == "r" else QRResult(*pair)
 
 
-def _symmetric(what: str, a: object, UPLO: str | None, symmetrize: bool) -> Tensor:  # noqa: N803  as in JAX
-    """The matrix whose lower half counts."""
-    (x,) = floats(what, ("a", a))
-    check_square(what, "a", x)
+def _symmetric(api_name: str, a: object, UPLO: str | None, symmetrize: bool) -> Tensor:  # noqa: N803  as in JAX
+    """Return `a` so that its lower half is the half to read."""
+    (x,) = floats(api_name, ("a", a))
+    check_square(api_name, "a", x)
     if UPLO not in (None, "L", "U"):
-        raise MatrixError(f"{what}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one')
-    x = transposed(x) if UPLO == "U" else x
-    return (x + transposed(x)) / 2 if symmetrize else x
+        raise MatrixError(
+            f"{api_name}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one'
+        )
+    x = matrix_transpose(x) if UPLO == "U" else x
+    return (x + matrix_transpose(x)) / 2 if symmetrize else x
 
 
 @operation
 def eigh(a: Vec[S], UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult[S]:  # noqa: N803  as in JAX
-    """The eigenvalues of a symmetric matrix in ascending order, and eigenvectors of length one.
+    """Compute the eigenvalues of a symmetric matrix in ascending order, and its unit eigenvectors.
 
     Args:
         a: `Vec[S, f32[n, n]]`, symmetric.
-        UPLO: "L" or "U", the half that is read where `symmetrize_input` is False.
+        UPLO: "L" or "U", the half that is read if `symmetrize_input` is False.
         symmetrize_input: Take the mean of `a` and its transpose.
 
     Returns:
-        `EighResult(eigenvalues, eigenvectors)`: `Vec[S, f32[n]]` and `Vec[S, f32[n, n]]`, a vector in each column,
-        whose sign may be either.  Derivatives of vectors are NaN or infinite where eigenvalues are equal.
+        `EighResult(eigenvalues, eigenvectors)`: `Vec[S, f32[n]]` and `Vec[S, f32[n, n]]`, a vector in each
+        column, with arbitrary sign.  Derivatives of the vectors are NaN or infinite if eigenvalues are equal.
 
     Raises:
-        MatrixError: `a` is not a square matrix, or UPLO is something else.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixError: `a` is not a square matrix, or `UPLO` is unknown.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -137,11 +139,11 @@ def eigh(a: Vec[S], UPLO: str | None = None, symmetrize_input: bool = True) -> E
 
 @operation
 def eigvalsh(a: Vec[S], UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Vec[S]:  # noqa: N803  as in JAX
-    """The eigenvalues of a symmetric matrix, in ascending order.
+    """Compute the eigenvalues of a symmetric matrix in ascending order.
 
-    Their derivatives are those of `eigh`, which do not mind where eigenvalues are equal.
+    Unlike for the vectors of `eigh`, derivatives are finite if eigenvalues are equal.
 
-    Its arguments and errors are those of `eigh`.
+    It takes the arguments of `eigh` and raises the same errors.
 
     Returns:
         `Vec[S, f32[n]]`.
@@ -166,20 +168,20 @@ def svd(a: Vec[S], full_matrices: bool = True, *, compute_uv: Literal[False]) ->
 def svd(a: Vec[S], full_matrices: bool, compute_uv: Literal[False]) -> Vec[S]: ...
 @operation
 def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDResult[S] | Vec[S]:
-    """The singular values of a matrix in descending order, and its singular vectors: `U * S @ Vh == a`.
+    """Compute the singular values of a matrix in descending order, and its singular vectors: `U * S @ Vh == a`.
 
     Args:
         a: `Vec[S, f32[m, n]]`.
-        full_matrices: All m columns of `U` and n rows of `Vh`, in place of k = min(m, n).
-        compute_uv: The vectors too; otherwise `S` alone.
+        full_matrices: Whether to compute all m columns of `U` and n rows of `Vh`, instead of k = min(m, n).
+        compute_uv: Whether to compute the vectors; if False, only `S` is returned.
 
     Returns:
-        `SVDResult(U, S, Vh)`: `Vec[S, f32[m, k]]`, `Vec[S, f32[k]]` and `Vec[S, f32[k, n]]`.  The signs of a pair of
-        vectors may be either.  Derivatives of vectors are NaN or infinite where singular values are equal or zero.
+        `SVDResult(U, S, Vh)`: `Vec[S, f32[m, k]]`, `Vec[S, f32[k]]` and `Vec[S, f32[k, n]]`.  The sign of a
+        pair of vectors is arbitrary.  Derivatives of vectors are NaN or infinite if singular values are equal or zero.
 
     Raises:
         MatrixError: `a` is not a matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -202,7 +204,7 @@ def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDRe
 
 @operation
 def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
-    """The inverse of Moore and Penrose, of a matrix of any shape and rank.
+    """Compute the Moore-Penrose inverse of a matrix of any shape and rank.
 
     Args:
         a: `Vec[S, f32[m, n]]`.
@@ -212,8 +214,8 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
         `Vec[S, f32[n, m]]`.
 
     Raises:
-        MatrixError: `a` is not a matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision; `rtol` is not a number.
+        MatrixError: `a` is not a matrix, or `rtol` is not a number.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -226,31 +228,31 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
     (x,) = floats("pinv", ("a", a))
     check_matrix("pinv", "a", x)
     part = 10 * max(x.shape[-2:]) * epsilon(x) if rtol is None else _number("pinv", "rtol", rtol)
-    return transposed(x) if 0 in x.shape else spectra.pinv(x, part)
+    return matrix_transpose(x) if 0 in x.shape else spectra.pinv(x, part)
 
 
-def _number(what: str, name: str, x: object) -> float:
+def _number(api_name: str, name: str, x: object) -> float:
     if isinstance(x, bool) or not isinstance(x, int | float):
-        raise MatrixError(f"{what}: {name} is not a number that Python knows", fix=f"{name}=1e-6")
+        raise MatrixError(f"{api_name}: {name} is not a number that Python knows", fix=f"{name}=1e-6")
     return float(x)
 
 
 @operation
 def lstsq(a: Vec[S1], b: Vec[S2], rcond: float | None = None) -> LstsqResult[S1 | S2]:
-    """The shortest `x` of those for which `a @ x` is closest to `b`.
+    """Solve a least-squares problem: find the shortest `x` that minimizes the distance from `a @ x` to `b`.
 
     Args:
         a: `Vec[S1, f32[m, n]]`.
-        b: `Vec[S2, f32[m]]`, or `f32[m, k]` for k right sides.
+        b: `Vec[S2, f32[m]]`, or `f32[m, k]` for k right-hand sides.
         rcond: Singular values below `rcond` times the largest count as zero; None for max(m, n) * epsilon.
 
     Returns:
-        `LstsqResult(x, residuals, rank, s)`: `Vec[S1 | S2, f32[n]]` or `f32[n, k]`; for each right side the square of
-        the distance; the rank of `a` as an i32[]; its singular values.
+        `LstsqResult(x, residuals, rank, s)`: `Vec[S1 | S2, f32[n]]` or `f32[n, k]`; for each right-hand side the
+        squared distance; the rank of `a` as an i32[]; the singular values of `a`.
 
     Raises:
-        MatrixError: `a` is not one matrix for each example, or `b` does not fit it.
-        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+        MatrixError: `a` is not one matrix per example, or the shape of `b` does not match.
+        MatrixTypeError: An argument is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -291,17 +293,18 @@ def _rank(s: Tensor, part: float) -> Tensor:
 
 @operation
 def matrix_rank(M: Vec[S], rtol: float | None = None) -> Vec[S]:  # noqa: N803  as in JAX
-    """The number of singular values that are not zero.
+    """Count the singular values that are not zero.
 
     Args:
         M: `Vec[S, f32[m, n]]`.
         rtol: Singular values of at most `rtol` times the largest count as zero; None for max(m, n) * epsilon.
 
     Returns:
-        `Vec[S, i32[]]`; of a vector 1, and of one of zeros 0.
+        `Vec[S, i32[]]`; for a vector 1, or 0 if all its entries are zero.
 
     Raises:
-        MatrixTypeError: It is not a tensor of numbers, or of half precision; `rtol` is not a number.
+        MatrixError: `rtol` is not a number.
+        MatrixTypeError: `M` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg

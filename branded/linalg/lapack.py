@@ -1,7 +1,7 @@
-"""Operations on matrices by the LAPACK that numpy carries: functions of arrays, whose leading axes are a batch.
+"""Matrix operations by numpy's LAPACK: functions of arrays whose leading axes are a batch.
 
-Where a matrix has no answer, its results are NaN, and those of the others are theirs.  Triangular systems, which numpy
-has no function for, are solved by BLAS, or for many small ones by numpy, row by row.
+If LAPACK fails for a matrix, only the results of that matrix are NaN.  numpy has no function for triangular systems:
+they are solved by BLAS, or, for many small ones, by numpy row by row.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from tinygrad import Tensor
 
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.linalg import lapack as drivers
 from branded.callbacks.host import ShapeDtype, call
-from branded.cpu import blas
-from branded.cpu import lapack as drivers
 
-if TYPE_CHECKING:  # in a browser there is none
+if TYPE_CHECKING:  # not available in a browser
     from collections.abc import Iterator
 
     import numpy as np
@@ -29,9 +29,9 @@ Work = Callable[..., Any]
 
 
 def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], option: int = 0) -> list[Tensor]:
-    """The results of a function of arrays, of these shapes behind the batch, of the dtype of the operands.
+    """Call a function of arrays; its results have these shapes after the batch, and the dtype of the operands.
 
-    C does what it knows by this name, with this option.
+    A C driver of this name is used instead, if there is one, with this option.
     """
     n = max(x.ndim for x in xs) - 2
     fronts = [(1,) * (n + 2 - x.ndim) + tuple(x.shape[:-2]) for x in xs]
@@ -44,20 +44,20 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
 
 
 def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
-    """`f` of all matrices; where one has no answer, of each by itself."""
+    """Apply `f` to all matrices at once; if that fails, to each matrix separately."""
     import numpy as np
 
     with _alone(xs):
         try:
-            return _listed(f(*xs))
+            return _as_list(f(*xs))
         except np.linalg.LinAlgError:
             batch = np.broadcast_shapes(*(x.shape[:-2] for x in xs))
             full = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in xs]
-            like = _listed(f(*(np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape[-2:]) for x in xs)))
+            like = _as_list(f(*(np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape[-2:]) for x in xs)))
             out = [np.full((*batch, *y.shape), math.nan, y.dtype) for y in like]
             for at in np.ndindex(*batch):
                 try:
-                    found = _listed(f(*(x[at] for x in full)))
+                    found = _as_list(f(*(x[at] for x in full)))
                 except np.linalg.LinAlgError:
                     continue
                 for whole, y in zip(out, found, strict=True):
@@ -65,7 +65,7 @@ def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
             return out
 
 
-def _listed(y: Any) -> list[np.ndarray]:
+def _as_list(y: Any) -> list[np.ndarray]:
     return list(y) if isinstance(y, tuple) else [y]
 
 
@@ -106,7 +106,7 @@ def slogdet(a: np.ndarray) -> list[np.ndarray]:
 
 
 def cofactors(a: np.ndarray) -> list[np.ndarray]:
-    """det(a) a⁻ᵀ, and where there is no inverse by the singular values: the product of all others for each."""
+    """Compute det(a) a⁻ᵀ; for a singular matrix, from the products of all other singular values."""
     import numpy as np
 
     size = det(a)[0][..., None, None]
@@ -141,7 +141,7 @@ def svdvals(a: np.ndarray) -> list[np.ndarray]:
 
 @functools.cache
 def svd(full: bool) -> Work:
-    """The function with this option: the same one each time."""
+    """Return the function with this option, the same object on every call."""
 
     def svd(a: np.ndarray) -> list[np.ndarray]:
         import numpy as np
@@ -184,9 +184,9 @@ def solve_triangular(lower: bool, unit: bool) -> Work:
 
 
 _MANY, _SMALL = 32, 32
-"""More matrices than this, of at most so many rows, are solved together, row by row; such have no threads either."""
+"""More than `_MANY` matrices of up to `_SMALL` rows are solved together, row by row; such small ones use no threads."""
 _ROWS, _LEFT, _PLAIN = 101, 141, 111
-"""What BLAS calls matrices that lie in rows, a matrix on the left, and one that is not transposed."""
+"""The CBLAS constants for row-major storage, a matrix on the left, and no transposition."""
 
 
 def _substitute(a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -> None:
@@ -204,7 +204,7 @@ def _by_blas(trsm: Any, a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -
 
     n, k = x.shape[-2:]
     size, batch = a.itemsize * n * n, x.shape[:-2]
-    # how far the matrix moves with each step of the batch: not, where there is one for all
+    # the byte offset of the matrix for each step of the batch: 0 for a shared matrix
     moves = np.zeros((1,) * len(batch), dtype=np.int64)
     step = size
     for i, m in reversed(list(enumerate(a.shape[:-2]))):
@@ -224,7 +224,7 @@ def _by_blas(trsm: Any, a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -
 
 @functools.cache
 def _trsm(char: str) -> Any:
-    """The function of BLAS for a triangular system, of `f` or `d`; None where there is none."""
+    """Return the BLAS function for triangular systems of dtype `f` or `d`; None if it is missing."""
     found = getattr(blas.library(), f"scipy_cblas_{'s' if char == 'f' else 'd'}trsm64_", None)
     if found is None:
         return None
@@ -238,7 +238,7 @@ def _trsm(char: str) -> Any:
 # ---- threads ----
 
 _WORTH = 1 << 26
-"""Less work than this, in multiplications, is not worth the threads of OpenBLAS: they wait for one another."""
+"""The least number of multiplications for which the threads of OpenBLAS are faster than one thread."""
 
 
 def _alone(xs: Arrays) -> AbstractContextManager[None]:
@@ -248,7 +248,7 @@ def _alone(xs: Arrays) -> AbstractContextManager[None]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """OpenBLAS does its work in this thread."""
+    """Make OpenBLAS work in this thread only."""
     choose = _threads()
     if choose is None:
         yield

@@ -1,4 +1,4 @@
-"""Norms, traces, powers, chains of products and the exponential of matrices."""
+"""Norms, traces, matrix powers, chained products and the matrix exponential."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.brand import Brand
-from branded.crossing import live_tensor
+from branded.control_flow.loops import scan
+from branded.core.boundary import live_tensor
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import MatrixError, MatrixTypeError
 from branded.linalg import spectra, systems
 from branded.linalg.arguments import FLOATS, check_matrix, check_square, floats, numbers
-from branded.loops.api import scan
-from branded.recording.calls import operation
-from branded.values import vec_type
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -26,23 +27,23 @@ Order = float | str | None
 
 @operation
 def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Vec[S]:
-    """The length of a vector, or the size of a matrix.
+    """Compute the norm of a vector or a matrix.
 
     Args:
         x: `Vec[S, f32[...]]`.
-        ord: Of vectors a number p for the p-norm, `inf` and `-inf` for the largest and the smallest entry, 0 for how
-            many are not zero; of matrices "fro" for the root of the sum of squares, "nuc" for the sum of singular
-            values, 2 and -2 for the largest and the smallest, 1, -1, inf and -inf for sums of columns and rows.  None
-            for the root of the sum of squares.
+        ord: None for the square root of the sum of squares.  For vectors: a number p for the p-norm, `inf` or `-inf`
+            for the largest or smallest absolute value, 0 for the number of nonzero entries.  For matrices: "fro" as
+            None, "nuc" for the sum of the singular values, 2 or -2 for the largest or smallest singular value, 1 or -1
+            for the largest or smallest absolute column sum, inf or -inf for the row sums.
         axis: The axis of the vectors, or both axes of the matrices; None for all axes.
-        keepdims: Axes of size 1 stay in their places.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
-        `Vec[S, f32[...]]`, without these axes; NaN where an entry is.
+        `Vec[S, f32[...]]`, without these axes; NaN if an entry is NaN.
 
     Raises:
-        MatrixError: There is no norm of this order, or the axes are not one or two of those of `x`.
-        MatrixTypeError: It is not a tensor of numbers.
+        MatrixError: `ord` is unknown, or `axis` is not one or two axes of `x`.
+        MatrixTypeError: `x` is not a tensor of numbers.
 
     Example:
         >>> from branded import linalg, vmap
@@ -54,7 +55,7 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
     """
     (v,) = numbers("norm", ("x", x))
     is_half = dtypes.is_float(v.dtype) and v.dtype not in FLOATS
-    wide = v if v.dtype in FLOATS else v.cast(dtypes.float32)  # squares of halves are soon too large for them
+    wide = v if v.dtype in FLOATS else v.cast(dtypes.float32)  # squares overflow float16 easily
     if ord is None and axis is None:
         out = wide.square().sum(tuple(range(v.ndim)), keepdim=keepdims).sqrt() if v.ndim else wide.abs()
     else:
@@ -65,7 +66,7 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
 
 def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    found = [tree.as_int(i) for i in given]
+    found = [as_int(i) for i in given]
     if len(found) not in (1, 2) or any(i is None or not -x.ndim <= i < x.ndim for i in found):
         raise MatrixError(
             f"norm: axis={axis!r} are not one or two axes", ("x", vec_type(x)), fix="axis=-1, or axis=(-2, -1)"
@@ -76,8 +77,8 @@ def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     return axes
 
 
-def _unknown(ord: Any, what: str, fix: str) -> MatrixError:
-    return MatrixError(f"norm: there is no norm of {what} of order {ord!r}", fix=fix)
+def _unknown(ord: Any, api_name: str, fix: str) -> MatrixError:
+    return MatrixError(f"norm: there is no norm of {api_name} of order {ord!r}", fix=fix)
 
 
 def _of_vectors(x: Tensor, ord: Any, axis: int, keep: bool) -> Tensor:
@@ -96,7 +97,7 @@ def _of_vectors(x: Tensor, ord: Any, axis: int, keep: bool) -> Tensor:
 
 
 def _extreme(sizes: Tensor, axis: int, keep: bool, largest: bool) -> Tensor:
-    """The largest or the smallest of sizes; NaN where one is NaN, which tinygrad's own may pass over."""
+    """Reduce by max or min, and propagate NaN, which tinygrad's reductions may skip."""
     if sizes.shape[axis] == 0:
         return sizes.sum(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
     found = sizes.max(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
@@ -122,18 +123,18 @@ def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tens
 
 @operation
 def trace(x: Vec[S], offset: int = 0) -> Vec[S]:
-    """The sum of the diagonal of a matrix.
+    """Sum the diagonal of a matrix.
 
     Args:
         x: `Vec[S, f32[m, n]]`, or of ints.
-        offset: Of a diagonal above, or below where it is negative.
+        offset: The diagonal to sum: above the main diagonal if positive, below it if negative.
 
     Returns:
         `Vec[S, f32[]]`.
 
     Raises:
         MatrixError: `x` is not a matrix.
-        MatrixTypeError: It is not a tensor of numbers.
+        MatrixTypeError: `x` is not a tensor of numbers.
 
     Example:
         >>> from branded import linalg
@@ -152,18 +153,18 @@ def trace(x: Vec[S], offset: int = 0) -> Vec[S]:
 
 @operation
 def matrix_power(a: Vec[S], n: int) -> Vec[S]:
-    """`a @ a @ ... @ a`, n times; for n below 0 of the inverse.
+    """Multiply a matrix by itself n times: `a @ a @ ... @ a`; for negative n, use the inverse.
 
     Args:
         a: `Vec[S, f32[m, m]]`, or of ints.
-        n: An int that Python knows.
+        n: A Python int.
 
     Returns:
-        `Vec[S, f32[m, m]]`, of the dtype of `a`; of floats for n below 0.
+        `Vec[S, f32[m, m]]`, in the dtype of `a`; floats for negative n.
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers; `n` is not an int, or below 0 for halves.
+        MatrixTypeError: `a` is not a tensor of numbers, `n` is not an int, or `n` is negative for float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -173,7 +174,7 @@ def matrix_power(a: Vec[S], n: int) -> Vec[S]:
 
     Source: `jax.numpy.linalg.matrix_power`.
     """
-    if (count := tree.as_int(n)) is None:
+    if (count := as_int(n)) is None:
         raise MatrixTypeError(f"matrix_power: n is {tree.describe(n)}", fix="an int that Python knows")
     (x,) = (floats if count < 0 else numbers)("matrix_power", ("a", a))
     check_square("matrix_power", "a", x)
@@ -194,17 +195,17 @@ def matrix_power(a: Vec[S], n: int) -> Vec[S]:
 
 @operation
 def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
-    """The product of two or more matrices, in the order that takes the fewest multiplications.
+    """Multiply two or more matrices, in the order that takes the fewest multiplications.
 
     Args:
         arrays: `Vec[S, f32[m, n]]` each, or of ints; the first and the last may be vectors.
 
     Returns:
-        `Vec[S, f32[m, n]]`; without the first axis if the first is a vector, without the last if the last is one.
+        `Vec[S, f32[m, n]]`; without the first axis if the first is a vector, without the last axis if the last is.
 
     Raises:
-        MatrixError: There are fewer than two, or they do not fit each other.
-        MatrixTypeError: One of them is not a tensor of numbers.
+        MatrixError: There are fewer than two arrays, or their shapes do not match.
+        MatrixTypeError: An array is not a tensor of numbers.
 
     Example:
         >>> from branded import linalg
@@ -235,7 +236,7 @@ def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
 
 
 def _splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """For each part of a chain the place where it is to be split."""
+    """Find the best position to split each part of a chain."""
     n = len(sizes) - 1
     cost: dict[tuple[int, int], int] = {(i, i): 0 for i in range(n)}
     best: dict[tuple[int, int], int] = {}
@@ -265,23 +266,23 @@ _PADE = {
         *(10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0),
     ),
 }
-"""The coefficients of the numerators, from those of the constants on."""
+"""The coefficients of the Padé numerators by order, constant term first."""
 
 
 @operation
 def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in JAX
-    """The exponential of a matrix: I + A + A² / 2 + A³ / 6 + ...
+    """Compute the matrix exponential I + A + A² / 2 + A³ / 6 + ...
 
     Args:
         A: `Vec[S, f32[n, n]]`.
-        max_squarings: The most that its approximation is squared; a matrix that needs more gives NaN.
+        max_squarings: The maximum number of squarings; a matrix that needs more gives NaN.
 
     Returns:
         `Vec[S, f32[n, n]]`.
 
     Raises:
-        MatrixError: `A` is not a square matrix, or `max_squarings` is not a number of them.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixError: `A` is not a square matrix, or `max_squarings` is not a non-negative int.
+        MatrixTypeError: `A` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -294,7 +295,7 @@ def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in 
     """
     (x,) = floats("expm", ("A", A))
     check_square("expm", "A", x)
-    most = tree.as_int(max_squarings)
+    most = as_int(max_squarings)
     if most is None or most < 0:
         raise MatrixError(f"expm: max_squarings={max_squarings!r} is not a number of them", fix="an int of 0 or more")
     if 0 in x.shape:
@@ -302,14 +303,14 @@ def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in 
     order, limit = (13, 5.371920351148152) if x.dtype == dtypes.float64 else (7, 3.925724783138660)
     size = x.abs().sum(-2).max(-1).detach()
     times = (size / limit).maximum(2.0**-60).log2().ceil().maximum(0).reshape(*x.shape[:-2], 1, 1)
-    start = _approximated(x / times.exp2(), order)
+    start = _pade_exponential(x / times.exp2(), order)
     steps = Tensor.arange(most).cast(x.dtype)
     done = scan(lambda r, i: ((i < times).where(r @ r, r), None), start, steps)[0] if most else start
     return (times <= most).where(done, math.nan)
 
 
-def _approximated(x: Tensor, order: int) -> Tensor:
-    """The exponential of a small matrix, as a quotient of polynomials."""
+def _pade_exponential(x: Tensor, order: int) -> Tensor:
+    """Compute the exponential of a matrix of small norm by a Padé approximant."""
     c, eye = _PADE[order], Tensor.eye(x.shape[-1], dtype=x.dtype)
     square = x @ x
     even, odd, power = eye * c[0], eye * c[1], eye

@@ -1,13 +1,13 @@
-"""Operations on matrices as primitives: what one does to its operands, and its derivatives, each for all batches.
+"""Matrix operations as primitives: implementation and derivatives, written once for all batches.
 
-An operation works on the last two axes of its operands; all axes in front of them are a batch, along which operands
-broadcast as those of numpy do.  So a rule is written once: for one example, and for all examples side by side.
+An operation works on the last two axes of its operands.  All leading axes are a batch, which broadcasts as in numpy, so
+the same rule serves one example and all examples together.
 
-    solve(a, b)         a: f32[3, 3] of row {i}, b: f32[3, 1] of row {j}
-    for all examples    solve(a, b) of a: f32[i, 1, 3, 3] and b: f32[1, j, 3, 1]
+    solve(a, b)         a: f32[3, 3] over brand {i}, b: f32[3, 1] over brand {j}
+    for all examples    a: f32[i, 1, 3, 3] and b: f32[1, j, 3, 1]
 
-What is the same for all examples is not repeated: where `a` has no row, and `b` has, there is one matrix, and the
-examples of `b` are columns beside each other.
+Operands shared by all examples are not repeated: if only `b` is batched, there is one matrix `a`, and the examples of
+`b` become its columns.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.cpu.kernels import room
-from branded.derivatives.levels import Level, pull, transforming
-from branded.graph import on_device, tensor
-from branded.loops.closures import closure_converted
-from branded.loops.step import param
-from branded.patches.tg import CallInfo, broadcast_to
-from branded.primitive import Batched, BatchingRun, Bundle, Primitive, results
-from branded.rows import no_change
-from branded.scope import Row, call_body, union
+from branded.autodiff.tags import Level, pull, transforming
+from branded.backends.cpu.renderer.loops import room
+from branded.core.tracing.closure_conversion import closure_converted
+from branded.core.tracing.step import param
+from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, results
+from branded.graph.rows import no_change
+from branded.graph.scope import Row, call_body, union
+from branded.graph.uops import on_device, tensor
+from branded.tinygrad_compat.private_api import CallInfo, broadcast_to
 
 P = TypeVar("P", bound="MatrixOperation")
 
 
 class MatrixOperation(Primitive):
-    """An operation on matrices, for a whole batch of them.  Of equal ones there is one."""
+    """An operation on a batch of matrices.  Equal operations are the same object (see `one`)."""
 
     name = ""
     is_one = is_local = True
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        """The results, by operations of tinygrad or by a function of the host."""
+        """Compute the results by tinygrad operations or by a host callback."""
         raise NotImplementedError
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Those of the results, from the operands, the results, and the tangents of the operands."""
+        """Compute the tangents of the results from operands, results, and the tangents of the operands."""
         raise NotImplementedError
 
     def cotangents(
         self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
     ) -> Sequence[Tensor | None]:
-        """Those of the operands that are needed: the transpose of the tangents, which are linear."""
+        """Compute the needed cotangents of the operands, by transposing the linear map `tangents`."""
         wanted = sorted(needed)
         levels = [Level() for _ in wanted]
         leaves = [
@@ -69,20 +69,20 @@ class MatrixOperation(Primitive):
         return [found.get(i) for i in range(len(xs))]
 
     def of_all(self, *xs: Tensor) -> list[Tensor]:
-        """The operation on whole batches, in which nothing is repeated that there is once."""
+        """Apply the operation to whole batches, without repeating shared operands."""
         return call(self, *xs)
 
-    # ---- what the transforms ask for ----
+    # ---- interface of the transforms ----
 
     def said(self) -> tuple[str, dict[str, Any]]:
         return f"linalg.{self.name}", self.options()
 
     def options(self) -> dict[str, Any]:
-        """Those with which the public function is this operation."""
+        """Return the arguments of the public function that select this operation."""
         return {}
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
-        """The same operation, whose operands have the brands in front of their own batch."""
+        """Apply the operation to operands that have the brands in front of their own batch."""
         row: Row = functools.reduce(union, (a.row for a in args), ())
         sizes = tuple(b.size for b in row)
         shapes = [sizes + tuple(y.shape) for y in u.src[0].src]
@@ -90,28 +90,28 @@ class MatrixOperation(Primitive):
             zeros = (broadcast_to(UOp.const(0, y.dtype), shape) for y, shape in zip(u.src[0].src, shapes, strict=True))
             return Bundle(UOp.maketuple(*zeros), (row,) * len(shapes))
         own = max(len(a.uop.shape) - len(a.row) for a in args)
-        ys = self.of_all(*(tensor(_aligned(a, row, own)) for a in args))
+        ys = self.of_all(*(tensor(_align_batch(a, row, own)) for a in args))
         made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
         return Bundle(UOp.maketuple(*made), (row,) * len(made))
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        dys = self.tangents(*_values(u), [None if d is None else tensor(d) for d in tangents])
+        dys = self.tangents(*_operands_and_results(u), [None if d is None else tensor(d) for d in tangents])
         outs = [broadcast_to(d.cast(y.dtype).uop, y.shape) for d, y in zip(dys, u.src[0].src, strict=True)]
         return UOp.maketuple(*outs), list(range(len(outs)))
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         cts = [None if ct is None else tensor(ct) for ct in cotangents]
-        found = self.cotangents(*_values(u), cts, needed)
+        found = self.cotangents(*_operands_and_results(u), cts, needed)
         return [None if g is None else g.cast(x.dtype).uop for g, x in zip(found, u.src[1:], strict=True)]
 
 
-def _values(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
-    """The operands and the results of a call."""
+def _operands_and_results(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
+    """Return the operands and the results of a call."""
     return [tensor(x) for x in u.src[1:]], [tensor(y) for y in results(u)]
 
 
-def _aligned(x: Batched, row: Row, own: int) -> UOp:
-    """The brands of `row` in front of the batch of `x`, of size 1 where it does not vary over them."""
+def _align_batch(x: Batched, row: Row, own: int) -> UOp:
+    """Put the brands of `row` in front of the batch of `x`, with size 1 for brands that `x` does not vary over."""
     if not x.row:
         return x.uop
     n = len(x.row)
@@ -123,12 +123,12 @@ def _aligned(x: Batched, row: Row, own: int) -> UOp:
 
 @functools.cache
 def one(kind: Callable[..., P], *options: Any) -> P:
-    """The operation of this kind with these options."""
+    """Return the operation of this kind with these options, the same object on every call."""
     return kind(*options)
 
 
 def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
-    """The operation on these operands, each of which has its own batch: one FUNCTION in the graph."""
+    """Apply the operation as one FUNCTION in the graph; each operand has its own batch."""
     device = next((x.uop.device for x in operands if x.uop.device is not None), None)
     xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop, device) for x in operands]
     body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs), bool(room.value))
@@ -138,9 +138,9 @@ def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
 
 @functools.lru_cache(maxsize=512)
 def _body(p: MatrixOperation, types: tuple[Any, ...], has_room: bool) -> UOp:
-    """What the operation does, over parameters: worked out once for operands of these types.
+    """Trace the operation over parameters, once for operands of these types.
 
-    Without the room for the CPU it is another one.
+    `has_room` is part of the cache key, because the body depends on the CPU codegen.
     """
     params = [param(*t) for t in types]
     with call_body():
@@ -153,12 +153,12 @@ def _body(p: MatrixOperation, types: tuple[Any, ...], has_room: bool) -> UOp:
 # ---- batches ----
 
 
-def transposed(x: Tensor) -> Tensor:
+def matrix_transpose(x: Tensor) -> Tensor:
     return x.transpose(-2, -1)
 
 
 def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The cotangent of what was broadcast: copies add up."""
+    """Sum the cotangent `g` over the axes along which a value of this shape was broadcast."""
     extra = len(g.shape) - len(shape)
     axes = [*range(extra), *(i + extra for i, n in enumerate(shape) if n == 1 and g.shape[i + extra] != 1)]
     g = g.sum(tuple(axes), keepdim=True) if axes else g
@@ -166,9 +166,9 @@ def summed_to(g: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def as_columns(a: Tensor, b: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """`b` with those of its batch axes as columns along which there is one matrix `a`; and the way back.
+    """Move the batch axes of `b` that share one matrix `a` into its columns; return `b` and the inverse function.
 
-    a: [4, 1, n, n]     b: [4, 5, n, k]     one of four matrices is for five of `b`
+    a: [4, 1, n, n]     b: [4, 5, n, k]     each of the four matrices is shared by five right sides
     b: [4, 1, n, 5 k]
     """
     own = len(b.shape) - 2
@@ -185,7 +185,7 @@ def as_columns(a: Tensor, b: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]
     sizes = [b.shape[i] for i in shared]
 
     def back(x: Tensor) -> Tensor:
-        """The batch of `x` may be larger where that of `a` is."""
+        """Restore the batch axes; `x` has more of them than `b` if `a` has."""
         extra = len(x.shape) - 2 - own
         now = [*x.shape[:extra], *(x.shape[extra + i] for i in rest), n, *sizes, k]
         y = x.reshape(now)

@@ -1,4 +1,4 @@
-"""Systems of equations, factors by Cholesky, inverses and determinants."""
+"""Linear systems, Cholesky factors, inverses and determinants."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tinygrad import Tensor
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
 from branded.errors import MatrixError
 from branded.linalg import determinants, systems
 from branded.linalg.arguments import check_batches, check_square, floats
-from branded.linalg.primitive import transposed
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.linalg.primitive import matrix_transpose
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -23,19 +23,19 @@ Row = TypeVar("Row", bound=Brand)
 
 @operation
 def cholesky(a: Vec[S], *, upper: bool = False, symmetrize_input: bool = True) -> Vec[S]:
-    """The lower triangular `l` with `l @ l.T == a`.
+    """Compute the Cholesky factor: the lower triangular `l` with `l @ l.T == a`.
 
     Args:
-        a: `Vec[S, f32[n, n]]` or of more axes in front, symmetric and positive definite.
-        upper: The upper triangular factor in its place, `u.T @ u == a`.
+        a: `Vec[S, f32[n, n]]`, symmetric and positive definite; leading axes are a batch.
+        upper: Whether to return the upper triangular factor `u` with `u.T @ u == a` instead.
         symmetrize_input: Take the mean of `a` and its transpose; otherwise only the lower half is read.
 
     Returns:
-        `Vec[S, f32[n, n]]`: zeros in the other half; NaN where `a` is not positive definite.
+        `Vec[S, f32[n, n]]`, with zeros in the other half; NaN if `a` is not positive definite.
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -47,8 +47,8 @@ def cholesky(a: Vec[S], *, upper: bool = False, symmetrize_input: bool = True) -
     """
     (x,) = floats("cholesky", ("a", a))
     check_square("cholesky", "a", x)
-    low = _factor((x + transposed(x)) / 2 if symmetrize_input else x)
-    return transposed(low) if upper else low
+    low = _factor((x + matrix_transpose(x)) / 2 if symmetrize_input else x)
+    return matrix_transpose(low) if upper else low
 
 
 def _factor(x: Tensor) -> Tensor:
@@ -57,20 +57,20 @@ def _factor(x: Tensor) -> Tensor:
 
 @operation
 def solve(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
-    """The `x` with `a @ x == b`.
+    """Solve `a @ x == b` for `x`.
 
-    Where `b` varies over a brand and `a` does not, the matrix is factored once.
+    If `b` varies over a brand and `a` does not, the matrix is factored once.
 
     Args:
         a: `Vec[S1, f32[n, n]]`.
-        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right sides; both may have further axes in front, which broadcast.
+        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right-hand sides; leading axes of both broadcast.
 
     Returns:
-        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`: infinities or NaN where `a` is singular.
+        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`; infinite or NaN if `a` is singular.
 
     Raises:
-        MatrixError: `a` is not a square matrix, or `b` does not fit it.
-        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+        MatrixError: `a` is not a square matrix, or the shape of `b` does not match.
+        MatrixTypeError: An argument is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg, vmap
@@ -86,54 +86,54 @@ def solve(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
     return _by_columns("solve", x, y, systems.solve)
 
 
-def _by_columns(what: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") -> Tensor:
-    """A solution for a right side, or for many of them, as they are given."""
+def _by_columns(api_name: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") -> Tensor:
+    """Solve for one right-hand side `[n]` or for columns `[n, k]`; the solution has the shape of `b`."""
     if b.ndim == 0:
-        raise MatrixError(f"{what}: b is {vec_type(b)}, a number", fix="a vector, or a matrix of columns")
+        raise MatrixError(f"{api_name}: b is {vec_type(b)}, a number", fix="a vector, or a matrix of columns")
     n = a.shape[-1]
     one = b.ndim == 1
     wide = b.unsqueeze(-1) if one else b
     if wide.shape[-2] != n:
         raise MatrixError(
-            f"{what}: {name} has {n} rows, and b has {wide.shape[-2]}",
+            f"{api_name}: {name} has {n} rows, and b has {wide.shape[-2]}",
             (name, vec_type(a)),
             ("b", vec_type(b)),
             fix="b.unsqueeze(-1), if each of its rows is a right side" if b.shape[-1] == n else f"{n} numbers a column",
         )
-    batch = check_batches(what, (name, a), ("b", wide))
+    batch = check_batches(api_name, (name, a), ("b", wide))
     nothing = 0 in (n, wide.shape[-1], *batch)
     x = wide.expand(*batch, *wide.shape[-2:]) if nothing else solve(a, wide)
     return x.squeeze(-1) if one else x
 
 
-def _transposed(a: Tensor, trans: int | str, lower: bool, what: str) -> tuple[Tensor, bool]:
-    """The matrix that `trans` speaks of, and whether its lower half counts."""
+def _apply_trans(a: Tensor, trans: int | str, lower: bool, api_name: str) -> tuple[Tensor, bool]:
+    """Apply `trans` to `a`; return the matrix and whether its lower half is read."""
     if trans in (0, "N"):
         return a, lower
     if trans in (1, "T", 2, "C"):
-        return transposed(a), not lower
-    raise MatrixError(f"{what}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
+        return matrix_transpose(a), not lower
+    raise MatrixError(f"{api_name}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
 
 
 @operation
 def solve_triangular(
     a: Vec[S1], b: Vec[S2], trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False
 ) -> Vec[S1 | S2]:
-    """The `x` with `a @ x == b`, of a triangular `a`.
+    """Solve `a @ x == b` for `x`, with a triangular `a`.
 
     Args:
-        a: `Vec[S1, f32[n, n]]`, of which one half is read.
-        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right sides; both may have further axes in front, which broadcast.
+        a: `Vec[S1, f32[n, n]]`; only one half is read.
+        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right-hand sides; leading axes of both broadcast.
         trans: 1 or "T" to solve `a.T @ x == b`.
-        lower: Is `a` lower triangular?
-        unit_diagonal: Take ones for the diagonal of `a`, which is not read.
+        lower: Whether `a` is lower triangular.
+        unit_diagonal: Whether to assume ones on the diagonal of `a`, without reading it.
 
     Returns:
-        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`: infinities or NaN where `a` is singular.
+        `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`; infinite or NaN if `a` is singular.
 
     Raises:
-        MatrixError: `a` is not a square matrix, or `b` does not fit it.
-        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+        MatrixError: `a` is not a square matrix, or the shape of `b` does not match.
+        MatrixTypeError: An argument is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -145,25 +145,25 @@ def solve_triangular(
     """
     x, y = floats("solve_triangular", ("a", a), ("b", b))
     check_square("solve_triangular", "a", x)
-    half, is_lower = _transposed(x, trans, lower, "solve_triangular")
+    half, is_lower = _apply_trans(x, trans, lower, "solve_triangular")
     return _by_columns(
         "solve_triangular", half, y, lambda a, b: systems.solve_triangular(a, b, is_lower, unit_diagonal)
     )
 
 
 def cho_factor(a: Vec[S], lower: bool = False) -> tuple[Vec[S], bool]:
-    """The Cholesky factor of `a` for `cho_solve`, and whether it is the lower one.
+    """Compute the Cholesky factor of `a` in the form that `cho_solve` takes.
 
     Args:
         a: `Vec[S, f32[n, n]]`, symmetric and positive definite.
-        lower: The lower factor in place of the upper one.
+        lower: Whether to compute the lower factor instead of the upper one.
 
     Returns:
-        `(c, lower)`, with `c: Vec[S, f32[n, n]]`.  The other half of `c` are zeros, where scipy leaves what was there.
+        `(c, lower)`, with `c: Vec[S, f32[n, n]]`.  The other half of `c` is zero, unlike in scipy.
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -176,25 +176,25 @@ def cho_factor(a: Vec[S], lower: bool = False) -> tuple[Vec[S], bool]:
     """
     (x,) = floats("cho_factor", ("a", a))
     check_square("cho_factor", "a", x)
-    # like jax's, it reads the half that it gives
-    low = _factor(x if lower else transposed(x))
-    return (low if lower else transposed(low)), lower
+    # reads the same half that it returns, like JAX
+    low = _factor(x if lower else matrix_transpose(x))
+    return (low if lower else matrix_transpose(low)), lower
 
 
 @operation
 def cho_solve(c_and_lower: tuple[Vec[S1], bool], b: Vec[S2]) -> Vec[S1 | S2]:
-    """The `x` with `a @ x == b`, from the Cholesky factor of `a`.
+    """Solve `a @ x == b` for `x`, from the Cholesky factor of `a`.
 
     Args:
-        c_and_lower: What `cho_factor` gave: `Vec[S1, f32[n, n]]`, and whether it is the lower factor.
-        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right sides.
+        c_and_lower: The result of `cho_factor`: `Vec[S1, f32[n, n]]`, and whether it is the lower factor.
+        b: `Vec[S2, f32[n]]`, or `f32[n, k]` for k right-hand sides.
 
     Returns:
         `Vec[S1 | S2, f32[n]]`, or `f32[n, k]`.
 
     Raises:
-        MatrixError: The factor is not a square matrix, or `b` does not fit it.
-        MatrixTypeError: One of them is not a tensor of numbers, or of half precision.
+        MatrixError: The factor is not a square matrix, or the shape of `b` does not match.
+        MatrixTypeError: An argument is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -212,7 +212,7 @@ def cho_solve(c_and_lower: tuple[Vec[S1], bool], b: Vec[S2]) -> Vec[S1 | S2]:
     check_square("cho_solve", "the factor", x)
 
     def both(c: Tensor, b: Tensor) -> Tensor:
-        low, high = (c, transposed(c)) if lower else (transposed(c), c)
+        low, high = (c, matrix_transpose(c)) if lower else (matrix_transpose(c), c)
         return systems.solve_triangular(high, systems.solve_triangular(low, b, True), False)
 
     return _by_columns("cho_solve", x, y, both, "the factor")
@@ -220,19 +220,19 @@ def cho_solve(c_and_lower: tuple[Vec[S1], bool], b: Vec[S2]) -> Vec[S1 | S2]:
 
 @operation
 def inv(a: Vec[S]) -> Vec[S]:
-    """The inverse of a matrix.
+    """Invert a matrix.
 
-    `solve(a, b)` is faster than `inv(a) @ b`, and closer.
+    `solve(a, b)` is faster and more accurate than `inv(a) @ b`.
 
     Args:
         a: `Vec[S, f32[n, n]]`.
 
     Returns:
-        `Vec[S, f32[n, n]]`: infinities or NaN where `a` is singular.
+        `Vec[S, f32[n, n]]`; infinite or NaN if `a` is singular.
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg
@@ -249,7 +249,7 @@ def inv(a: Vec[S]) -> Vec[S]:
 
 @operation
 def det(a: Vec[S]) -> Vec[S]:
-    """The determinant of a matrix.
+    """Compute the determinant of a matrix.
 
     Args:
         a: `Vec[S, f32[n, n]]`.
@@ -259,7 +259,7 @@ def det(a: Vec[S]) -> Vec[S]:
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg, vmap
@@ -277,12 +277,12 @@ def det(a: Vec[S]) -> Vec[S]:
 
 
 def _of_shape(x: Tensor, value: float) -> Tensor:
-    """A number for each matrix of an empty batch, or for each empty matrix."""
+    """Return `value` for each matrix in `x`, which has no entries."""
     return Tensor.full(x.shape[:-2], value, dtype=x.dtype)
 
 
 class SlogdetResult(NamedTuple, Generic[Row]):
-    """The sign of a determinant, and the logarithm of its size."""
+    """The sign of a determinant, and the logarithm of its absolute value."""
 
     sign: Vec[Row]
     logabsdet: Vec[Row]
@@ -290,17 +290,17 @@ class SlogdetResult(NamedTuple, Generic[Row]):
 
 @operation
 def slogdet(a: Vec[S]) -> SlogdetResult[S]:
-    """The sign of the determinant, and the logarithm of its size.
+    """Compute the sign of the determinant, and the logarithm of its absolute value.
 
     Args:
         a: `Vec[S, f32[n, n]]`.
 
     Returns:
-        `SlogdetResult(sign, logabsdet)`, each `Vec[S, f32[]]`: 0 and -inf where `a` is singular.
+        `SlogdetResult(sign, logabsdet)`, each `Vec[S, f32[]]`; 0 and -inf if `a` is singular.
 
     Raises:
         MatrixError: `a` is not a square matrix.
-        MatrixTypeError: It is not a tensor of numbers, or of half precision.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg

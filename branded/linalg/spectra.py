@@ -1,4 +1,4 @@
-"""QR, eigenvalues and singular values: as primitives, with their derivatives."""
+"""QR, eigenvalues and singular values as primitives with derivatives."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import lapack, orthogonal
-from branded.linalg.primitive import MatrixOperation, call, one, transposed
+from branded.linalg.primitive import MatrixOperation, call, matrix_transpose, one
 from branded.linalg.systems import solve_triangular
 
 
 class _QR(MatrixOperation):
-    """`q` and `r` of `a = q r`; of all columns where it is `full`."""
+    """The factors of `a = q r`, with all columns of `q` if `full`."""
 
     name = "qr"
 
@@ -34,7 +34,7 @@ class _QR(MatrixOperation):
         return [q, r] if self.full else [q[..., :k], r[..., :k, :]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Of the leading columns, of which there are as many as rows at most, as of a tall matrix.
+        """Compute dq and dr from the first min(m, n) columns, as for a tall matrix.
 
         Source: S. Walter, L. Lehmann (2010); J. Townsend, "Differentiating the QR decomposition" (2018).
         """
@@ -42,13 +42,13 @@ class _QR(MatrixOperation):
         assert da is not None
         k = min(a.shape[-2:])
         q1, r1 = q[..., :k], r[..., :k, :k]
-        right = transposed(solve_triangular(transposed(r1), transposed(da[..., :k]), lower=True))
-        inside = transposed(q1) @ right
+        right = matrix_transpose(solve_triangular(matrix_transpose(r1), matrix_transpose(da[..., :k]), lower=True))
+        inside = matrix_transpose(q1) @ right
         turn = _skew(inside.tril(-1))
         dq = q1 @ (turn - inside) + right
         dr = (inside - turn) @ r1
         if a.shape[-1] > k:
-            dr = dr.cat(transposed(dq) @ a[..., k:] + transposed(q1) @ da[..., k:], dim=-1)
+            dr = dr.cat(matrix_transpose(dq) @ a[..., k:] + matrix_transpose(q1) @ da[..., k:], dim=-1)
         if self.full and a.shape[-2] > k:
             dq = dq.cat(_complement(q1, dq, q[..., k:]), dim=-1)
             dr = dr.cat(r[..., k:, :] * 0, dim=-2)
@@ -56,16 +56,16 @@ class _QR(MatrixOperation):
 
 
 def _skew(x: Tensor) -> Tensor:
-    return x - transposed(x)
+    return x - matrix_transpose(x)
 
 
 def _complement(q: Tensor, dq: Tensor, rest: Tensor) -> Tensor:
-    """The tangent of the columns that are orthogonal to those of `q`: they do not turn among themselves."""
-    return -(q @ (transposed(dq) @ rest))
+    """Compute the tangent of `rest`, the columns orthogonal to `q`, without rotation among themselves."""
+    return -(q @ (matrix_transpose(dq) @ rest))
 
 
 class _Eigh(MatrixOperation):
-    """The eigenvalues and eigenvectors of what the lower half says."""
+    """The eigenvalues and eigenvectors of a symmetric matrix; only its lower half is read."""
 
     name = "eigh"
 
@@ -79,14 +79,14 @@ class _Eigh(MatrixOperation):
         return orthogonal.eigh(a)
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dw = diag(vᵀ da v), and dv = v (f * vᵀ da v), with f the reciprocals of the differences of eigenvalues.
+        """Compute dw = diag(vᵀ da v) and dv = v (f * vᵀ da v), with f[i, j] = 1 / (w[j] - w[i]) for i ≠ j.
 
         Source: M. Giles, "Collected matrix derivative results" (2008), 3.1; M. Seeger et al., "Auto-differentiating
         linear algebra" (2017).
         """
         (w, v), (da,) = ys, dxs
         assert da is not None
-        inside = transposed(v) @ (da.tril() + transposed(da.tril(-1))) @ v
+        inside = matrix_transpose(v) @ (da.tril() + matrix_transpose(da.tril(-1))) @ v
         eye = Tensor.eye(w.shape[-1], dtype=w.dtype)
         f = 1 / (eye + w.unsqueeze(-2) - w.unsqueeze(-1)) - eye
         return [diagonal(inside), v @ (f * inside)]
@@ -107,15 +107,15 @@ class _Eigenvalues(MatrixOperation):
         return [orthogonal.eigh(a)[0]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dw = diag(vᵀ da v)."""
+        """Compute dw = diag(vᵀ da v)."""
         (a,), (da,) = xs, dxs
         assert da is not None
         _, v = eigh(a)
-        return [(v * ((da.tril() + transposed(da.tril(-1))) @ v)).sum(-2)]
+        return [(v * ((da.tril() + matrix_transpose(da.tril(-1))) @ v)).sum(-2)]
 
 
 class _SVD(MatrixOperation):
-    """`u`, `s` and the transpose of `v` of `a = u diag(s) vᵀ`; of all columns where it is `full`."""
+    """The factors `u`, `s` and `vᵀ` of `a = u diag(s) vᵀ`, with all columns of `u` and `v` if `full`."""
 
     name = "svd"
 
@@ -135,32 +135,35 @@ class _SVD(MatrixOperation):
         return [u, s, vt] if self.full else [u[..., :k], s, vt[..., :k, :]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Source: J. Townsend, "Differentiating the singular value decomposition" (2016)."""
+        """Compute du, ds and dvᵀ.
+
+        Source: J. Townsend, "Differentiating the singular value decomposition" (2016).
+        """
         (u, s, vt), (da,) = ys, dxs
         assert da is not None
         k = s.shape[-1]
-        u1, v1, row, column = u[..., :k], transposed(vt[..., :k, :]), s.unsqueeze(-2), s.unsqueeze(-1)
-        inside = transposed(u1) @ da @ v1
+        u1, v1, row, column = u[..., :k], matrix_transpose(vt[..., :k, :]), s.unsqueeze(-2), s.unsqueeze(-1)
+        inside = matrix_transpose(u1) @ da @ v1
         eye = Tensor.eye(k, dtype=s.dtype)
         f = 1 / ((row + column) * (row - column) + eye) - eye
         by_row, by_column = row * inside, column * inside
-        du = u1 @ (f * (by_row + transposed(by_row)))
-        dv = v1 @ (f * (by_column + transposed(by_column)))
+        du = u1 @ (f * (by_row + matrix_transpose(by_row)))
+        dv = v1 @ (f * (by_column + matrix_transpose(by_column)))
         m, n = da.shape[-2:]
         if m > k:
             du = du + _outside(u1, da @ v1) / row
         if n > k:
-            dv = dv + _outside(v1, transposed(da) @ u1) / row
+            dv = dv + _outside(v1, matrix_transpose(da) @ u1) / row
         if self.full and m > k:
             du = du.cat(_complement(u1, du, u[..., k:]), dim=-1)
         if self.full and n > k:
-            dv = dv.cat(_complement(v1, dv, transposed(vt[..., k:, :])), dim=-1)
-        return [du, diagonal(inside), transposed(dv)]
+            dv = dv.cat(_complement(v1, dv, matrix_transpose(vt[..., k:, :])), dim=-1)
+        return [du, diagonal(inside), matrix_transpose(dv)]
 
 
 def _outside(q: Tensor, x: Tensor) -> Tensor:
-    """What of `x` is orthogonal to the columns of `q`."""
-    return x - q @ (transposed(q) @ x)
+    """Return the component of `x` that is orthogonal to the columns of `q`."""
+    return x - q @ (matrix_transpose(q) @ x)
 
 
 class _SingularValues(MatrixOperation):
@@ -178,11 +181,11 @@ class _SingularValues(MatrixOperation):
         return [orthogonal.svd(a)[1]]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """ds = diag(uᵀ da v)."""
+        """Compute ds = diag(uᵀ da v)."""
         (a,), (da,) = xs, dxs
         assert da is not None
         u, _, vt = svd(a, False)
-        return [(u * (da @ transposed(vt))).sum(-2)]
+        return [(u * (da @ matrix_transpose(vt))).sum(-2)]
 
 
 def diagonal(x: Tensor) -> Tensor:
@@ -190,7 +193,7 @@ def diagonal(x: Tensor) -> Tensor:
 
 
 class _Pinv(MatrixOperation):
-    """The inverse of Moore and Penrose, for which singular values below a part of the largest count as zero."""
+    """The Moore-Penrose inverse; singular values of at most `rtol` times the largest count as zero."""
 
     name = "pinv"
 
@@ -204,24 +207,24 @@ class _Pinv(MatrixOperation):
         u, s, vt = svd(xs[0], False)
         large = s > self.rtol * s[..., :1]
         parts = large.where(1 / large.where(s, 1), 0)
-        # NaN stays: an inverse of zeros would hide it
-        return [transposed(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * transposed(u))]
+        # propagate NaN, which a pseudo-inverse of zeros would hide
+        return [matrix_transpose(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * matrix_transpose(u))]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Intermediates are as large as `a`, or square with its shorter side: the order of the products sees to it.
+        """Compute dp; the order of the products keeps every intermediate no larger than `a`.
 
         Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973).
         """
         (a,), (p,), (da,) = xs, ys, dxs
         assert da is not None
         if a.shape[-2] < a.shape[-1]:  # the pseudo-inverse of the transpose is the transpose of the pseudo-inverse
-            return [transposed(_of_tall(transposed(a), transposed(p), transposed(da)))]
+            return [matrix_transpose(_of_tall(matrix_transpose(a), matrix_transpose(p), matrix_transpose(da)))]
         return [_of_tall(a, p, da)]
 
 
 def _of_tall(a: Tensor, p: Tensor, da: Tensor) -> Tensor:
-    """The tangent of the pseudo-inverse `p` of a matrix with as many rows as columns, or more."""
-    pt, dat = transposed(p), transposed(da)
+    """Compute the tangent of the pseudo-inverse `p` of a matrix with at least as many rows as columns."""
+    pt, dat = matrix_transpose(p), matrix_transpose(da)
     left = (p @ pt) @ dat
     right = (dat @ pt) @ p
     return left - (left @ a) @ p + right - (p @ a) @ right - (p @ da) @ p

@@ -1,4 +1,4 @@
-"""Cholesky factors, triangular and general systems, determinants: as primitives, with their derivatives."""
+"""Cholesky factors, triangular and general systems, and inverses as primitives with derivatives."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, as_columns, call, one, summed_to, transposed
+from branded.linalg.primitive import MatrixOperation, as_columns, call, matrix_transpose, one, summed_to
 
 
 class _Cholesky(MatrixOperation):
-    """`l` of `a = l lᵀ`, of which the lower half says what it is."""
+    """The lower factor `l` with `a = l lᵀ`; only the lower half of `a` is read."""
 
     name = "cholesky"
 
@@ -27,24 +27,24 @@ class _Cholesky(MatrixOperation):
         return [elimination.cholesky(a)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dl = l phi(l⁻¹ da l⁻ᵀ), where phi takes the lower half, and half of the diagonal.
+        """Compute dl = l phi(l⁻¹ da l⁻ᵀ); phi takes the lower half, and half of the diagonal.
 
         Source: I. Murray, "Differentiation of the Cholesky decomposition" (2016).
         """
         (low,), (da,) = ys, dxs
         assert da is not None
-        symmetric = da.tril() + transposed(da.tril(-1))
+        symmetric = da.tril() + matrix_transpose(da.tril(-1))
         left = solve_triangular(low, symmetric, lower=True)
-        return [low @ halved(solve_triangular(low, transposed(left), lower=True))]
+        return [low @ tril_half_diagonal(solve_triangular(low, matrix_transpose(left), lower=True))]
 
 
-def halved(x: Tensor) -> Tensor:
-    """The lower half, and half of the diagonal."""
+def tril_half_diagonal(x: Tensor) -> Tensor:
+    """Return the lower half of `x`, with half of the diagonal."""
     return (x.tril() + x.tril(-1)) / 2
 
 
 class _System(MatrixOperation):
-    """`x` of `a x = b`, where right sides of one matrix are columns beside each other."""
+    """The solution `x` of `a x = b`; right sides that share a matrix become its columns."""
 
     def of_all(self, *xs: Tensor) -> list[Tensor]:
         wide, back = as_columns(*xs)
@@ -52,7 +52,7 @@ class _System(MatrixOperation):
 
 
 class _Triangular(_System):
-    """`x` of `a x = b`, where one half of `a` counts."""
+    """The solution `x` of `a x = b`, where only one half of `a` is read."""
 
     name = "solve_triangular"
 
@@ -71,11 +71,11 @@ class _Triangular(_System):
         return {"lower": self.lower, "unit_diagonal": self.unit}
 
     def half(self, x: Tensor) -> Tensor:
-        """What counts of a matrix."""
+        """Return the half of `x` that is read, without the diagonal if it is all ones."""
         return x.tril(-1 if self.unit else 0) if self.lower else x.triu(1 if self.unit else 0)
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dx = a⁻¹ (db - da x)."""
+        """Compute dx = a⁻¹ (db - da x)."""
         (a, _), (x,), (da, db) = xs, ys, dxs
         change = _sum(db, None if da is None else -(self.half(da) @ x))
         return [solve_triangular(a, change, self.lower, self.unit)]
@@ -83,16 +83,16 @@ class _Triangular(_System):
     def cotangents(
         self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
     ) -> Sequence[Tensor | None]:
-        """Of `b` it is a⁻ᵀ g, and of `a` what that makes of `x`."""
+        """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
         (a, b), (x,), (g,) = xs, ys, cts
         assert g is not None
-        back = solve_triangular(transposed(a), g, not self.lower, self.unit)
-        of_a = summed_to(-self.half(back @ transposed(x)), a.shape) if 0 in needed else None
+        back = solve_triangular(matrix_transpose(a), g, not self.lower, self.unit)
+        of_a = summed_to(-self.half(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
         return [of_a, summed_to(back, b.shape)]
 
 
 class _Solve(_System):
-    """`x` of `a x = b`."""
+    """The solution `x` of `a x = b`."""
 
     name = "solve"
 
@@ -103,18 +103,18 @@ class _Solve(_System):
         return [elimination.solve(a, b)]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """dx = a⁻¹ (db - da x)."""
+        """Compute dx = a⁻¹ (db - da x)."""
         (a, _), (x,), (da, db) = xs, ys, dxs
         return [solve(a, _sum(db, None if da is None else -(da @ x)))]
 
     def cotangents(
         self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
     ) -> Sequence[Tensor | None]:
-        """Of `b` it is a⁻ᵀ g, and of `a` what that makes of `x`."""
+        """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
         (a, b), (x,), (g,) = xs, ys, cts
         assert g is not None
-        back = solve(transposed(a), g)
-        of_a = summed_to(-(back @ transposed(x)), a.shape) if 0 in needed else None
+        back = solve(matrix_transpose(a), g)
+        of_a = summed_to(-(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
         return [of_a, summed_to(back, b.shape)]
 
 
@@ -130,14 +130,14 @@ class _Inverse(MatrixOperation):
         return [elimination.solve(a, elimination.identity(a))]
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """d a⁻¹ = -a⁻¹ da a⁻¹."""
+        """Compute d a⁻¹ = -a⁻¹ da a⁻¹."""
         (y,), (da,) = ys, dxs
         assert da is not None
         return [-(y @ da @ y)]
 
 
 def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
-    """Of two tangents, of which there is one at least."""
+    """Add two tangents, at most one of them None."""
     if a is None or b is None:
         found = b if a is None else a
         assert found is not None
@@ -146,7 +146,7 @@ def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
 
 
 def by_host(a: Tensor) -> bool:
-    """Is this for LAPACK?  A few rows are a kernel, which takes many matrices at a time."""
+    """Return whether LAPACK is used; small matrices are unrolled into one kernel for the whole batch."""
     return a.shape[-1] > unrolled.LARGEST and serves(a)
 
 

@@ -1,4 +1,4 @@
-"""Matrices of up to four rows, entry by entry: one kernel for a whole batch, with no loop in it.
+"""Operations on matrices of up to four rows, unrolled into one kernel for the whole batch.
 
 A matrix is a list of rows, each a list of tensors of the batch's shape.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from tinygrad import Tensor
 
 LARGEST = 4
-"""So many rows are written out."""
+"""The largest number of rows that is unrolled."""
 
 Rows = list[list[Tensor]]
 
@@ -23,8 +23,8 @@ def matrix(rows: Sequence[Sequence[Tensor]]) -> Tensor:
     return Tensor.stack(*(Tensor.stack(*row, dim=-1) for row in rows), dim=-2)
 
 
-def cholesky(a: Tensor) -> Tensor:
-    """The lower factor; NaN where a pivot is not positive."""
+def cholesky_small(a: Tensor) -> Tensor:
+    """Compute the lower Cholesky factor; NaN if a pivot is not positive."""
     n, x = a.shape[-1], entries(a)
     low: Rows = []
     for i in range(n):
@@ -39,8 +39,8 @@ def cholesky(a: Tensor) -> Tensor:
     return matrix([[low[i][j] if j <= i else zero for j in range(n)] for i in range(n)])
 
 
-def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
-    """`x` of `a x = b`, of a triangular `a`."""
+def substitute(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
+    """Solve `a x = b` for a triangular `a`."""
     n, rows = a.shape[-1], entries(a)
     found: dict[int, Tensor] = {}
     for i in range(n) if lower else reversed(range(n)):
@@ -51,10 +51,10 @@ def substituted(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
     return Tensor.stack(*(found[i] for i in range(n)), dim=-2)
 
 
-def eliminated(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> None:
-    """Gaussian elimination with partial pivoting of the first `n` columns, in place; `at` is told each pivot.
+def eliminate(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> None:
+    """Eliminate the first `n` columns in place with partial pivoting; `at` is called with each pivot.
 
-    A row that is no better stays where it is, so the pivots are those of LAPACK.
+    Rows are swapped only for a strictly larger entry, so the pivots are the same as in LAPACK.
     """
     for j in range(n):
         swaps = rows[j][j].const_like(1)
@@ -71,11 +71,11 @@ def eliminated(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> N
                 rows[i][k] = rows[i][k] - factor * rows[j][k]
 
 
-def solved(a: Tensor, b: Tensor) -> Tensor:
-    """`x` of `a x = b`."""
+def solve_small(a: Tensor, b: Tensor) -> Tensor:
+    """Solve `a x = b`."""
     n = a.shape[-1]
     rows = [[x.unsqueeze(-1) for x in row] + [b[..., i, :]] for i, row in enumerate(entries(a))]
-    eliminated(rows, n, lambda *_: None)
+    eliminate(rows, n, lambda *_: None)
     found: dict[int, Tensor] = {}
     for i in reversed(range(n)):
         s = rows[i][n]
@@ -86,7 +86,7 @@ def solved(a: Tensor, b: Tensor) -> Tensor:
 
 
 def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The pivots of elimination, and the sign of the order in which the rows were taken."""
+    """Compute the pivots of elimination, and the sign of the row permutation."""
     n, rows = a.shape[-1], entries(a)
     found: list[Tensor] = []
     sign = rows[0][0].const_like(1)
@@ -97,18 +97,18 @@ def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
         sign = sign * swaps
         now[j][j] = now[j][j].eq(0).where(now[j][j].const_like(1), now[j][j])
 
-    eliminated(rows, n, at)
+    eliminate(rows, n, at)
     return Tensor.stack(*found, dim=-1), sign
 
 
 def cofactors(a: Tensor) -> Tensor:
-    """The derivative of the determinant by each entry, of at most three rows."""
+    """Compute the derivative of the determinant with respect to each entry, for at most three rows."""
     n, x = a.shape[-1], entries(a)
     if n == 1:
         return a * 0 + 1
 
     def minor(i: int, j: int) -> Tensor:
-        # the next rows and columns in turn: the sign comes with them
+        # rows and columns in cyclic order, which includes the sign
         if n == 2:
             return x[1 - i][1 - j] if i == j else -x[1 - i][1 - j]
         p, q, r, s = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3

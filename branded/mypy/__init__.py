@@ -1,33 +1,45 @@
 """The mypy plugin: `plugins = branded.mypy`.
 
-One rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand in its rows (as `in_axes`
-says); then the brand is removed; if it still occurs, it escaped.
+The typing rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand added to the rows
+that `in_axes` maps. The brand is then removed from the result. If it still occurs, it has escaped.
 
-- `rows`      the algebra of rows: sets of brands, and the trees of values that carry them
-- `axes`      `in_axes` and `out_axes`, read as literals
-- `leaves`    what can be mapped over, and what can be stacked
-- `options`   the options of a vmap
-- `opening`   fresh brands, and which are open
-- `callables` what can be called, and the call of it that is looked at
-- `mapping`   the rule
-- `transforms` when the rule has its arguments: `vmap(f)(x)`, `vmap(f)`, `@vmap(in_axes=1)`
-- `bodies`    the functions that transforms are given, and trees that must agree
-- `derivatives`, `loops`, `collectives`, `custom`  what each of the transforms gives
-- `operands`  the rows that the operands of a call give it
-- `widening`  containers of narrower rows, where a function is called
-- `quiet`     files that say nothing of rows
-- `walking`, `again`  the parts of a body, and a body that is looked at once more
-- `remembering` what mypy finds in a lambda, kept while a rule looks at it
-- `instances` functions of quiet files, for values that vary
-- `keeping`   values that a mapped function keeps, and rows that are lost in it
-- `flow`      the arguments on which the parts of a result depend
-- `unvaried`  batches that were closed over
-- `marks`     calls put into a file, by which mypy asks us of patterns and displays
-- `displays`  what `[a, b]` of two rows holds
-- `foreign`, `narrowing`, `indexing`  what Python, math and numpy make of a Vec; isinstance and `case`; slices and `+=`
-- `results`   what calls give: plain tensors, brands entered and left
-- `reading`   what has no single value: numpy(), bool(), `if a > 0`
-- `plugin`    which hook calls what
+- `plugin`      the hooks that mypy calls
+- `codes`       error codes
+- `check`       the command `branded check`
+
+`rows`: the brands in types.
+
+- `algebra`         rows, and the trees of values that carry them
+- `brand_env`       fresh brands, and the brands that are open
+- `leaves`          leaves that can be mapped over, and leaves that can be stacked
+- `callables`       signatures of callables, and synthetic calls
+- `operands`        the rows that the operands of a call contribute
+- `widening`        containers with narrower rows as arguments
+- `displays`        the type of `[a, b]` with two rows
+- `injected_calls`  calls injected into a file, for patterns and displays
+- `results`         results of calls: plain tensors, brands entered and left
+
+`axes`: the named axes in `Axes[...]`.
+
+`transforms`: the rules of vmap and the other transforms.
+
+- `vmap`            when the rule has its arguments: `vmap(f)(x)`, `vmap(f)`, `@vmap(in_axes=1)`
+- `mapping`         the typing rule
+- `options`         the options of a vmap
+- `in_axes`         `in_axes` and `out_axes`, read as literals
+- `function_calls`  calls of the functions passed to transforms, and trees that must agree
+- `derivatives`, `control_flow`, `collectives`, `custom_rules`, `trees`  the rules of the other transforms
+
+`analysis`: checks of function bodies.
+
+- `walk`, `recheck`   traversal, and a second check of a body with other types
+- `memoize`           cached types in the body of a lambda
+- `untyped_modules`, `plain_functions`  functions of files without `Vec`
+- `escape_analysis`   batched values that a mapped function stores, and brands that are lost
+- `dependence`, `function_source`  the arguments that a result depends on
+- `unused_batch`      batches that were closed over
+- `reads`             operations that need a single value: numpy(), bool(), `if a > 0`
+- `external_calls`, `narrowing`, `indexing`  math and numpy; isinstance and `case`; slices and `+=`
 """
 
 from __future__ import annotations
@@ -38,9 +50,9 @@ from branded.mypy.plugin import VERSION, BrandedPlugin
 
 
 def plugin(version: str) -> type[BrandedPlugin]:
-    """What mypy calls."""
+    """Return the plugin class; mypy calls this function."""
     if getattr(sys.modules.get("branded"), "_for_mypy_alone", False):
-        del sys.modules["branded"]  # it is empty; whoever imports it later in this process gets the whole
+        del sys.modules["branded"]  # an empty stand-in: a later import in this process gets the real package
     return BrandedPlugin
 
 

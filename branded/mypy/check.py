@@ -1,4 +1,4 @@
-"""`branded check`: mypy with the plugin and the options that it wants, and the brand errors first."""
+"""`branded check`: mypy with the plugin and its options, with brand errors first."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from mypy.errors import CompileError
 from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
-from branded.mypy import BrandedPlugin, axes_advice
+from branded.mypy import BrandedPlugin
+from branded.mypy.axes import hints
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
-"""What the plugin wants of mypy: to look everywhere, and to ask for the truth of values; JSON is for us."""
+"""The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""
 
 PLUGIN = "branded.mypy"
 _VEC = re.compile(r"\b(?:Vec|Axes)\[")
@@ -33,7 +34,7 @@ _LONG = re.compile(r"\b(?:branded\.vec\.(?=(?:Vec|Axes)\b)|branded\.brand\.(?=Br
 
 
 class Message(NamedTuple):
-    """One of mypy's messages; `raw` is its text as mypy has it."""
+    """A mypy message; `raw` is mypy's own text."""
 
     file: str
     line: int
@@ -46,20 +47,20 @@ class Message(NamedTuple):
     @property
     def is_about_brands(self) -> bool:
         is_ours = self.code.startswith("brand") or self.text.startswith("bool: ")
-        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or _narrower(self)))
+        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or _invariant_class(self)))
 
 
 def check(arguments: Sequence[str]) -> tuple[str, int]:
     """Run mypy with the plugin.
 
     Args:
-        arguments: Paths, and any options of mypy's own.
+        arguments: Paths, and any options of mypy.
 
     Returns:
-        What to print, and mypy's exit status: 0 without errors, 1 with, 2 if it could not check.
+        The text to print, and mypy's exit status: 0 without errors, 1 with errors, 2 if it could not check.
 
     Raises:
-        SystemExit: mypy's options are wrong; it has said so.
+        SystemExit: mypy's options are invalid; mypy has printed an error.
 
     Example:
         >>> import tempfile, pathlib
@@ -86,9 +87,9 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
     cache = FileSystemCache()
     sources, options = read_options(arguments, cache, "branded check")
     lines, blocked = _build(sources, options, cache)
-    messages = [parse(json.loads(line)) for line in lines if line.startswith("{")]
-    other = [line for line in lines if not line.startswith("{")]  # of what mypy could not even read
-    told = report(messages, len(sources), untyped(sources)) if messages or not other else []
+    messages = [parse_message(json.loads(line)) for line in lines if line.startswith("{")]
+    other = [line for line in lines if not line.startswith("{")]  # from files that mypy could not parse
+    told = format_report(messages, len(sources), untyped_functions(sources)) if messages or not other else []
     status = 2 if blocked else int(any(m.severity == "error" for m in messages))
     return "\n".join([*told, *other]), status
 
@@ -96,9 +97,9 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
 def read_options(
     arguments: Sequence[str], cache: FileSystemCache, program: str, said: TextIO | None = None
 ) -> tuple[list[build.BuildSource], Options]:
-    """What to check, and mypy's options with those that the plugin wants.
+    """Return the sources to check, and mypy's options with the plugin's.
 
-    A check that the configuration enables too is there once: else what mypy keeps of a run without us would be stale.
+    Duplicate error codes are removed: otherwise the cache of a run without the plugin's options would be stale.
     """
     sources, options = main.process_options([*OPTIONS, *arguments], said, said, fscache=cache, program=program)
     options.enable_error_code = list(dict.fromkeys(options.enable_error_code))
@@ -106,14 +107,14 @@ def read_options(
 
 
 def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[list[str], bool]:
-    """What mypy says, a message a line, and whether it could not check at all."""
+    """Run mypy; return its output lines, and whether it was blocked by a fatal error."""
     lines: list[str] = []
 
     def keep(file: str | None, messages: list[str], serious: bool) -> None:
         lines.extend(messages)
 
     own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
-    if own:  # a run without the plugin would take the results of one with it for stale, and the other way round
+    if own:  # runs with and without the plugin would invalidate each other's cache
         options.cache_dir = str(Path(options.cache_dir, "branded"))
     try:
         result = build.build(sources, options, None, keep, cache, io.StringIO(), io.StringIO(), extra_plugins=own)
@@ -123,8 +124,8 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
     return lines, False
 
 
-def parse(raw: dict[str, Any]) -> Message:
-    """One of mypy's messages from its JSON, in our words."""
+def parse_message(raw: dict[str, Any]) -> Message:
+    """Return a mypy message from its JSON; a truth-value message is reworded."""
     notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
     text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
     if code == "truthy-bool" and (asked := _ASKED.search(text)):
@@ -134,26 +135,26 @@ def parse(raw: dict[str, Any]) -> Message:
     return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
 
 
-def untyped(sources: Sequence[build.BuildSource]) -> list[str]:
-    """The functions of files with our names that do not say what their arguments are: `f (app.py:5)`.
+def untyped_functions(sources: Sequence[build.BuildSource]) -> list[str]:
+    """Find functions with an unannotated parameter in files that import branded: `f (app.py:5)`.
 
-    mypy takes such an argument for one of any type, of which nothing can be wrong.
+    mypy gives such a parameter the type Any, so it reports no errors for it.
     """
     found = []
     for source in sources:
         try:
             tree = ast.parse(Path(source.path or "").read_text())
-        except (OSError, SyntaxError, ValueError):  # mypy says so
+        except (OSError, SyntaxError, ValueError):  # mypy reports it
             continue
         nodes = list(ast.walk(tree))
         if not any(isinstance(n, ast.Import | ast.ImportFrom) and "branded" in ast.unparse(n) for n in nodes):
             continue
         functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-        found += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _says_nothing(f.args)]
+        found += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _has_unannotated_parameter(f.args)]
     return found
 
 
-def _says_nothing(args: ast.arguments) -> bool:
+def _has_unannotated_parameter(args: ast.arguments) -> bool:
     positional = [*args.posonlyargs, *args.args]
     keywords = zip(args.kwonlyargs, args.kw_defaults, strict=True)
     needed = [*positional[: len(positional) - len(args.defaults)], *(a for a, default in keywords if default is None)]
@@ -162,14 +163,14 @@ def _says_nothing(args: ast.arguments) -> bool:
     return any(a.annotation is None for a in needed)
 
 
-def report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> list[str]:
-    """The brand errors in our form, then all the rest as mypy has it, what was not checked, then how many of each."""
+def format_report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> list[str]:
+    """Format the brand errors, then mypy's other messages, the functions not checked, and the counts."""
     brand = [m for m in messages if m.is_about_brands]
     rest = [m for m in messages if not m.is_about_brands]
     out: list[str] = []
     for m in brand:
         code = "" if m.code in ("brand", "") else f"  [{m.code}]"
-        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_advice(m)]
+        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_suggest_fix(m)]
     if brand and rest:
         out.append("")
     for m in rest:
@@ -181,12 +182,12 @@ def report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> 
         names = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
         out += [f"not checked, for an argument without a type: {names}", "  try:   x: Tensor, or x: Vec[S, Tensor]"]
     others = sum(m.severity == "error" for m in rest)
-    found = [_count(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
-    return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_count(files, 'file')})"]
+    found = [_plural(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
+    return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_plural(files, 'file')})"]
 
 
-def _advice(m: Message) -> list[str]:
-    """What to write instead, where mypy says only that two rows differ."""
+def _suggest_fix(m: Message) -> list[str]:
+    """Return the suggested fix for a mypy message about two different rows."""
     if gains := _GAINS.search(m.text):
         row = gains["got"]
         return ["  the variable is of the type that it was first given", f"  try:   x: Vec[{row}, Tensor] = ..., there"]
@@ -195,13 +196,13 @@ def _advice(m: Message) -> list[str]:
             "  an entry of a list or a dict is chosen once, for all examples",
             "  try:   a tensor of the entries, indexed with it; switch for functions",
         ]
-    if name := _narrower(m):
+    if name := _invariant_class(m):
         return [
             f"  {name} is invariant in its row, so one that varies over less is no {name} that varies over more",
             '  try:   its row variable with covariant=True, TypeVar("S_co", bound=Brand, covariant=True)',
         ]
     if (differs := _EXTRA.search(m.text)) is None:
-        return axes_advice.advice(m.text)
+        return hints.advice(m.text)
     got, wanted = (differs[side].split(" | ") for side in ("got", "wanted"))
     extra = [b for b in got if b not in wanted]
     if not extra:
@@ -214,13 +215,13 @@ def _advice(m: Message) -> list[str]:
     ]
 
 
-def _narrower(m: Message) -> str | None:
-    """The class of an object that varies over less than is wanted, which its row variable does not allow."""
+def _invariant_class(m: Message) -> str | None:
+    """Return the class whose row is narrower than expected but invariant; None for other messages."""
     if (found := _INVARIANT.search(m.text)) is None:
         return None
     got, wanted = (set(found[side].split(" | ")) - {"Never"} for side in ("got", "wanted"))
     return found["name"] if got < wanted else None
 
 
-def _count(n: int, what: str) -> str:
+def _plural(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -1,6 +1,7 @@
-"""The code of a mistake: `brand-read` is what runs into the error of the code `read`; `python -m branded why read`.
+"""Error codes: `brand-read` reports an error that has the code `read` at run time (`python -m branded why read`).
 
-What has no error at run time has the code `brand`, of which the others are parts: `# type: ignore[brand]` is for all.
+Errors without a run-time counterpart have the code `brand`. All other codes are its sub-codes, so `# type:
+ignore[brand]` suppresses any of them.
 """
 
 from __future__ import annotations
@@ -9,31 +10,31 @@ from mypy.errorcodes import ErrorCode
 
 ERROR = ErrorCode("brand", "Check that a brand stays inside its vmap", "branded")
 CODES: dict[str, ErrorCode] = {}
-"""The parts, by what they are called at run time."""
+"""The sub-codes, by their code at run time."""
 
 
-def _part(code: str) -> ErrorCode:
+def _sub_code(code: str) -> ErrorCode:
     CODES[code] = ErrorCode(f"brand-{code}", f"python -m branded why {code}", "branded", sub_code_of=ERROR)
     return CODES[code]
 
 
-OPERAND = _part("operand")
-READ = _part("read")
-SHAPE = _part("shape")
-ESCAPE = _part("escape")
-WRITE = _part("write")
-NAME_TAKEN = _part("name-taken")
-NAME_UNBOUND = _part("name-unbound")
-AXIS_RANGE = _part("axis-range")
-AXIS_TYPE = _part("axis-type")
-AXES = _part("axes")
-OPTION = _part("option")
-CALL = _part("call")
-SIZE = _part("size")
-CARRY = _part("carry")
-DERIVATIVE = _part("derivative")
-MATRIX = _part("matrix")
+OPERAND = _sub_code("operand")
+READ = _sub_code("read")
+SHAPE = _sub_code("shape")
+ESCAPE = _sub_code("escape")
+WRITE = _sub_code("write")
+NAME_TAKEN = _sub_code("name-taken")
+NAME_UNBOUND = _sub_code("name-unbound")
+AXIS_RANGE = _sub_code("axis-range")
+AXIS_TYPE = _sub_code("axis-type")
+AXES = _sub_code("axes")
+OPTION = _sub_code("option")
+CALL = _sub_code("call")
+SIZE = _sub_code("size")
+CARRY = _sub_code("carry")
+DERIVATIVE = _sub_code("derivative")
+MATRIX = _sub_code("matrix")
 
 
-def is_ours(code: ErrorCode | None) -> bool:
+def is_brand_code(code: ErrorCode | None) -> bool:
     return code is ERROR or (code is not None and code.sub_code_of is ERROR)

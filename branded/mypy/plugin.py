@@ -1,4 +1,4 @@
-"""Which hook calls what."""
+"""The table of mypy hooks."""
 
 from __future__ import annotations
 
@@ -34,58 +34,54 @@ from mypy.types import (
     Type,
 )
 
-from branded.mypy import (
-    axes_calls,
-    axes_functions,
-    axes_table,
-    axes_types,
-    axes_vmap,
-    custom,
-    displays,
-    foreign,
-    indexing,
-    marks,
-    narrowing,
-    operands,
-    reading,
-    unvaried,
-    widening,
+from branded.mypy.analysis import external_calls, indexing, narrowing, reads, unused_batch
+from branded.mypy.analysis.plain_functions import Instances
+from branded.mypy.axes import calls, functions, mapped_axis, table
+from branded.mypy.axes import types as axes_types
+from branded.mypy.axes.types import erase_axes
+from branded.mypy.rows import displays, injected_calls, operands, widening
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.results import (
+    brand_type,
+    function_type,
+    jit_type,
+    lift_type,
+    plain_result,
+    unvec_signature,
+    vec_signature,
 )
-from branded.mypy.axes_types import erased
-from branded.mypy.bodies import Rule, by_rule
-from branded.mypy.collectives import COLLECTIVES
-from branded.mypy.derivatives import AT_ONCE, LATER
-from branded.mypy.instances import Instances
-from branded.mypy.loops import LOOPS
-from branded.mypy.opening import OpenBrands
-from branded.mypy.options import DECORATOR, has_options
-from branded.mypy.results import as_it_was, compiled, emptied, entering, leaving, lifted, opening
-from branded.mypy.rows import AXES, TENSOR, VEC, change, has_rows, row_variables, same
-from branded.mypy.transforms import MAPPED, Transforms, not_called
-from branded.mypy.trees import TREES
+from branded.mypy.transforms import custom_rules
+from branded.mypy.transforms.collectives import COLLECTIVES
+from branded.mypy.transforms.control_flow import LOOPS
+from branded.mypy.transforms.derivatives import AT_ONCE, LATER
+from branded.mypy.transforms.function_calls import Rule, signature_by_rule
+from branded.mypy.transforms.options import DECORATOR, has_options
+from branded.mypy.transforms.trees import TREES
+from branded.mypy.transforms.vmap import MAPPED, Transforms, report_attribute
 
-VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
 PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
-"""The modules of which we know what their functions do."""
+"""Modules whose functions have known behavior."""
 EMPTIED = "branded.random."
-"""The module whose functions give a plain Tensor where no operand has a row."""
+"""The module whose functions return a plain Tensor if no operand has a row."""
 TENSORS = f"{VEC}.", f"{AXES}."
-ENTER, UNVEC = "branded.brand.Opened.vec", "branded.brand.Opened.unvec"
+ENTER, UNVEC = "branded.core.brand.Opened.vec", "branded.core.brand.Opened.unvec"
 
 T = TypeVar("T")
 R = TypeVar("R")
 Hooks = dict[str, Callable[[T], R]]
-"""By the full names of what they are for."""
+"""Hooks by the full name of the function, method or class that they handle."""
 
 
 class BrandedPlugin(Plugin):
-    """The table of hooks."""
+    """The mypy plugin: selects a hook for each name."""
 
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
-        scope.unvaried = unvaried.choice(options)
-        self.marks = marks.Marks()
+        scope.unvaried = unused_batch.unvaried_setting(options)
+        self.marks = injected_calls.Marks()
         self.instances = Instances(scope)
         self.transforms = transforms = Transforms(scope, self.lookup_fully_qualified)
         self.rules: dict[str, Rule] = {
@@ -96,64 +92,64 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(LATER, transforms.derivative),
         }
         self.results: Hooks[FunctionContext, Type] = {
-            **dict.fromkeys(reading.ASKERS, reading.truth),
-            **dict.fromkeys(custom.MAKERS, partial(custom.made, scope=scope)),
-            narrowing.ASKED: narrowing.asked,
-            marks.MATCH: partial(narrowing.matched, scope=scope),
-            marks.DISPLAY: partial(displays.display, scope=scope),
-            "branded.axis_names.as_axes": partial(axes_vmap.named, scope=scope),
+            **dict.fromkeys(reads.ASKERS, reads.reject_truth),
+            **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
+            narrowing.ASKED: narrowing.narrow_isinstance,
+            injected_calls.MATCH: partial(narrowing.narrow_match, scope=scope),
+            injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
+            "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
             "functools.partial": transforms.partial,
-            "branded.brand.brand": partial(opening, scope=scope),
-            "branded.values.lift": partial(lifted, scope=scope),
-            "tinygrad.tensor.Tensor": reading.tensor,
-            "tinygrad.engine.jit.TinyJit": compiled,
-            "tinygrad.function.function": as_it_was,
-            "branded.transforms.modules.functional_call": emptied,
+            "branded.core.brand.brand": partial(brand_type, scope=scope),
+            "branded.core.values.lift": partial(lift_type, scope=scope),
+            "tinygrad.tensor.Tensor": reads.reject_tensor_data,
+            "tinygrad.engine.jit.TinyJit": jit_type,
+            "tinygrad.function.function": function_type,
+            "branded.nn.modules.functional_call": plain_result,
         }
         self.method_calls: Hooks[MethodSigContext, FunctionLike] = {
-            **dict.fromkeys(indexing.INDEXED, indexing.index),
-            **dict.fromkeys(operands.UNITED, operands.of_method),
-            **dict.fromkeys(custom.CALLS, custom.called),
+            **dict.fromkeys(indexing.INDEXED, indexing.index_signature),
+            **dict.fromkeys(operands.UNITED, operands.method_signature),
+            **dict.fromkeys(custom_rules.CALLS, custom_rules.custom_rule_signature),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
-            ENTER: partial(entering, scope=scope),
-            UNVEC: partial(leaving, scope=scope),
+            ENTER: partial(vec_signature, scope=scope),
+            UNVEC: partial(unvec_signature, scope=scope),
         }
         self.method_results: Hooks[MethodContext, Type] = {
-            **dict.fromkeys(reading.READS, reading.read),
-            **dict.fromkeys(reading.COMPARISONS, reading.comparison),
-            **dict.fromkeys(reading.SEARCHES, reading.truth),
-            **dict.fromkeys(foreign.COMPARED, foreign.compared),
-            **dict.fromkeys(foreign.POWERS, foreign.power),
-            **dict.fromkeys(indexing.IN_PLACE, indexing.in_place),
-            **dict.fromkeys((ENTER, UNVEC, *custom.CALLS), emptied),
+            **dict.fromkeys(reads.READS, reads.reject_read),
+            **dict.fromkeys(reads.COMPARISONS, reads.reject_comparison),
+            **dict.fromkeys(reads.SEARCHES, reads.reject_truth),
+            **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),
+            **dict.fromkeys(external_calls.POWERS, external_calls.power),
+            **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
+            **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), plain_result),
             f"{DECORATOR}.__call__": transforms.decorated,
-            "tinygrad.engine.jit._TinyJit.__call__": reading.compiled,
+            "tinygrad.engine.jit._TinyJit.__call__": reads.reject_jit_input,
         }
         self.tensor_results: Hooks[MethodContext, Type] = {}
-        """Those of the methods of tensors that were asked for."""
+        """Cache of the hooks for methods of tensors."""
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
-        """What mypy keeps with what it knows of each module: another plugin, another answer."""
+        """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
         return f"{VERSION} {self.scope.unvaried}"
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        if fullname in reading.NUMBERS:
-            return reading.number
+        if fullname in reads.NUMBERS:
+            return reads.reject_number
         if self.transforms.is_vmap(fullname):
             return self.transforms.signature
-        if foreign.is_foreign(fullname):
-            return foreign.called
+        if external_calls.is_foreign(fullname):
+            return external_calls.reject_batched_arguments
         if (rule := self.rules.get(fullname)) is not None:
-            return partial(by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
-        own = {"builtins.len": reading.length}.get(fullname) if "." in fullname else self._local_signature
+            return partial(signature_by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
+        own = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
-            return operands.nested
+            return operands.array_signature
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
-        return own or (operands.operands if generic else self._plain(fullname))
+        return own or (operands.operand_signature if generic else self._plain(fullname))
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
-        """The hook for a function or a method that may say nothing of rows."""
+        """Return the hook for a function or method whose annotations may have no rows."""
         if fullname.startswith(PYTHONS):
             return None
 
@@ -164,29 +160,29 @@ class BrandedPlugin(Plugin):
         return called
 
     def _local_signature(self, ctx: FunctionSigContext) -> FunctionLike:
-        """A function within a function has no name to know it by; it may be vmap."""
+        """Return the signature of a nested function; it has no full name, and it may be vmap."""
         if has_options(ctx.default_signature):
             return self.transforms.signature(ctx)
         node = getattr(getattr(ctx.context, "callee", None), "node", None)
-        return self.instances.called(ctx, node) or operands.operands(ctx)
+        return self.instances.called(ctx, node) or operands.operand_signature(ctx)
 
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.startswith(TENSORS):
             return self._indexing if fullname in indexing.INDEXED else self._tensor_method
         if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):
-            return widening.replaced
+            return widening.replace_signature
         if (hook := self.method_calls.get(fullname)) is not None:
             return hook
-        if foreign.is_ufunc(fullname):
-            return foreign.called
-        return operands.operands if self._is_generic_in_rows(fullname) else self._plain(fullname)
+        if external_calls.is_ufunc(fullname):
+            return external_calls.reject_batched_arguments
+        return operands.operand_signature if self._is_generic_in_rows(fullname) else self._plain(fullname)
 
     def _tensor_method(self, ctx: MethodSigContext) -> FunctionLike:
-        """The signature of a method of tensors, from which the axes are gone: `_tensor_result` has them again."""
-        return operands.of_method(axes_calls.bare(ctx, self.scope))
+        """Return the signature of a tensor method without axes; `_tensor_result` adds them to the result."""
+        return operands.method_signature(calls.without_axes(ctx, self.scope))
 
     def _indexing(self, ctx: MethodSigContext) -> FunctionLike:
-        return indexing.index(axes_calls.bare(ctx, self.scope))
+        return indexing.index_signature(calls.without_axes(ctx, self.scope))
 
     def _overloaded(self, fullname: str) -> OverloadedFuncDef | None:
         found = self.lookup_fully_qualified(fullname)
@@ -197,12 +193,12 @@ class BrandedPlugin(Plugin):
             return hook
         if self.transforms.is_vmap(fullname):
             return self.transforms.result
-        if fullname.startswith(axes_functions.MODULES):
-            return partial(axes_functions.of_function, scope=self.scope, name=fullname)
-        return emptied if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
+        if fullname.startswith(functions.MODULES):
+            return partial(functions.function_result, scope=self.scope, name=fullname)
+        return plain_result if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
 
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        if fullname.startswith(TENSORS) or fullname in axes_table.ON_CLASS:
+        if fullname.startswith(TENSORS) or fullname in table.ON_CLASS:
             if fullname not in self.tensor_results:
                 own, name = self._method_hook(fullname), fullname.rpartition(".")[2]
                 self.tensor_results[fullname] = partial(self._tensor_result, name=name, own=own)
@@ -210,42 +206,42 @@ class BrandedPlugin(Plugin):
         return self._method_hook(fullname)
 
     def _tensor_result(self, ctx: MethodContext, name: str, own: Callable[[MethodContext], Type] | None) -> Type:
-        """The result of a method of tensors: what the hook of its rows says, with the axes that its rule knows."""
+        """Return the result of a tensor method: the row from its hook, the axes from its rule."""
         if own is not None:
             ctx = ctx._replace(default_return_type=own(ctx))
-        return axes_calls.result(ctx, self.scope, axes_table.name_of(name), axes_table.METHODS.get(name))
+        return calls.method_result(ctx, self.scope, table.method_label(name), table.METHODS.get(name))
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         own = self.method_results.get(fullname)
-        return own or (emptied if self._is_generic_in_rows(fullname) else None)
+        return own or (plain_result if self._is_generic_in_rows(fullname) else None)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         if fullname.startswith(f"{MAPPED}."):
-            return partial(not_called, name=fullname.rpartition(".")[2])
+            return partial(report_attribute, name=fullname.rpartition(".")[2])
         if fullname == f"{VEC}.T":
-            return partial(axes_calls.attribute, scope=self.scope, what="T", rule=axes_table.METHODS["transpose"])
+            return partial(calls.attribute_type, scope=self.scope, what="T", rule=table.METHODS["transpose"])
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
-            # what a field says of axes is for one example, or for all
-            return lambda ctx: erased(change(ctx.default_attr_type, same), self.scope)
+            # a field's axes are declared either for one example or for all
+            return lambda ctx: erase_axes(change(ctx.default_attr_type, keep_row), self.scope)
         return None
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
-        """Is this a function, a method or a class whose signature has row variables?"""
+        """Return whether the signature of a function, method or class has row variables."""
         if fullname.startswith(PYTHONS):
             return False
-        if "." not in fullname:  # a function within a function has no other name; a display is called "<list>"
+        if "." not in fullname:  # nested functions have no other name; a display is called "<list>"
             return not fullname.startswith("<")
         node = self._node(fullname)
         if isinstance(node, TypeInfo):
             return has_rows(node)
         t = node.type if isinstance(node, FuncBase | Decorator) else None
-        if isinstance(t, Overloaded) and isinstance(node, Decorator):  # what a transform makes of a function
+        if isinstance(t, Overloaded) and isinstance(node, Decorator):  # the result of a transform
             t = next((f for f in t.items if any(map(widening.is_container, f.arg_types)) and row_variables(f)), None)
         return isinstance(t, CallableType) and bool(row_variables(t))
 
     def _node(self, fullname: str) -> SymbolNode | None:
-        """What has this name: a function, a class, or a method."""
+        """Return the function, class or method with this name."""
         found = self.lookup_fully_qualified(fullname)
         if found is not None and found.node is not None:
             return found.node
@@ -254,11 +250,11 @@ class BrandedPlugin(Plugin):
         return symbol.node if symbol is not None else None
 
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return {VEC: narrowing.open_vec, AXES: axes_types.promote}.get(fullname)
+        return {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}.get(fullname)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname == axes_types.ALIAS:
-            return partial(axes_types.analyze, lookup=self.lookup_fully_qualified)
+            return partial(axes_types.analyze_axes, lookup=self.lookup_fully_qualified)
         if fullname in (VEC, TENSOR):
             found = self.lookup_fully_qualified(fullname)
             if found is not None and isinstance(found.node, TypeInfo):

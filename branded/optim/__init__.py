@@ -1,7 +1,9 @@
-"""Optimizers as pairs of functions, in optax's form: `init(params)`, `update(grads, state, params)`.
+"""Optimizers as pairs of functions, in optax's form.
 
-The state is a tree of tensors, so a training step is a function of trees, which `jit`, `scan` and `vmap` take: an
-ensemble whose members have learning rates of their own is one `vmap`.
+The functions are `init(params)` and `update(grads, state, params)`.
+
+The state is a pytree of tensors, so `jit`, `scan` and `vmap` accept a training step.  One `vmap` trains an ensemble
+whose members have different learning rates.
 
 Example:
     >>> from branded import optim, scan, value_and_grad
@@ -20,24 +22,10 @@ Example:
 Source: optax.
 """
 
-from branded.optim.base import (
-    EmptyState,
-    GradientTransformation,
-    apply_updates,
-    chain,
-    global_norm,
-    identity,
-)
+from branded.optim.base import EmptyState, GradientTransformation, apply_updates, chain, global_norm, identity
 from branded.optim.implicit import RootResults, fixed_point, root
 from branded.optim.minimize import OptimizeResults, minimize
-from branded.optim.moments import (
-    scale_by_adam,
-    scale_by_lion,
-    scale_by_rms,
-    scale_by_rss,
-    scale_by_stddev,
-    trace,
-)
+from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev, trace
 from branded.optim.optimizers import adagrad, adam, adamw, lamb, lion, rmsprop, sgd
 from branded.optim.scaling import (
     add_decayed_weights,

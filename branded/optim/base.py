@@ -1,4 +1,4 @@
-"""What a gradient transformation is, and what holds for all of them."""
+"""Gradient transformations, and the helpers that all of them share."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tinygrad.dtype import strong_dtype
 
 from branded import tree
 from branded.errors import OptionError, StateError, StateTypeError
-from branded.tree.api import mapped
+from branded.tree.api import map_leaves
 
 S = TypeVar("S")
 
 
 class GradientTransformation(NamedTuple):
-    """What makes steps of gradients: two functions without a state of their own.
+    """A pair of pure functions that turns gradients into updates.
 
-    An optimizer is one, and so is each of the parts that `chain` puts together.
+    An optimizer is a gradient transformation, and so is each part of a `chain`.
 
     Attributes:
-        init: `init(params) -> state`, a tree of tensors.
-        update: `update(updates, state, params=None) -> (updates, state)`; the updates are first the gradients, and what
-            comes out at last is added to the parameters.
+        init: `init(params) -> state`, a pytree of tensors.
+        update: `update(updates, state, params=None) -> (updates, state)`.  The first updates are the gradients; the
+            last ones are added to the parameters.
 
     Example:
         >>> from branded import grad, optim
@@ -41,24 +41,24 @@ class GradientTransformation(NamedTuple):
 
 
 class EmptyState(NamedTuple):
-    """The state of what has none."""
+    """The state of a transformation without state."""
 
 
 Schedule = Callable[[Any], Any]
-"""From the number of steps done to a number."""
+"""A function from the number of completed steps to a number."""
 
 
-def stateless(what: str, f: Callable[[Any, Any], Any]) -> GradientTransformation:
-    """The transformation `f(updates, params)`."""
+def stateless(api_name: str, f: Callable[[Any, Any], Any]) -> GradientTransformation:
+    """Return the transformation `f(updates, params)`, which has no state."""
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        return f(updates, params), own(what, state, EmptyState)
+        return f(updates, params), own(api_name, state, EmptyState)
 
     return GradientTransformation(lambda params: EmptyState(), update)
 
 
 def identity() -> GradientTransformation:
-    """Updates as they are.
+    """Return the transformation that leaves updates unchanged.
 
     Example:
         >>> from branded import optim
@@ -71,13 +71,13 @@ def identity() -> GradientTransformation:
 
 
 def chain(*parts: GradientTransformation) -> GradientTransformation:
-    """One transformation after the other; the state is a tuple of their states.
+    """Apply transformations one after the other; the state is a tuple of their states.
 
     Args:
-        parts: What the updates go through, in this order.
+        parts: The transformations, in the order of application.
 
     Raises:
-        OptionError: A part is no transformation.
+        OptionError: A part is not a transformation.
 
     Example:
         >>> from branded import optim
@@ -115,14 +115,14 @@ def chain(*parts: GradientTransformation) -> GradientTransformation:
 
 
 def apply_updates(params: Any, updates: Any) -> Any:
-    """`params + updates`, in the dtypes of the parameters.
+    """Return `params + updates` in the dtypes of the parameters.
 
     Args:
-        params: A tree of tensors.
-        updates: A tree of the same form, as an optimizer gives it.
+        params: A pytree of tensors.
+        updates: A pytree of the same structure, as returned by an optimizer.
 
     Raises:
-        TreeError: The trees differ.
+        TreeError: The structures of the pytrees differ.
 
     Example:
         >>> from branded import optim
@@ -140,13 +140,13 @@ def apply_updates(params: Any, updates: Any) -> Any:
 
 
 def global_norm(updates: Any) -> Any:
-    """The Euclidean norm of all the numbers of a tree.
+    """Compute the Euclidean norm of all elements of a pytree.
 
     Args:
-        updates: A tree of tensors.
+        updates: A pytree of tensors.
 
     Returns:
-        An `f32[]`, or of the dtype of the tree.
+        An `f32[]`, or a scalar of the dtype of the tensors.
 
     Example:
         >>> from branded import optim
@@ -163,53 +163,57 @@ def global_norm(updates: Any) -> Any:
 # ---- for all transformations ----
 
 
-def each(what: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")) -> Any:
-    """The tree of `f` of the tensors of some trees."""
-    return mapped(what, lambda *xs: f(*(leaf(what, x) for x in xs)), trees[0], trees[1:], names=names)
+def each(
+    api_name: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")
+) -> Any:
+    """Map `f` over the tensors of pytrees of the same structure."""
+    return map_leaves(api_name, lambda *xs: f(*(leaf(api_name, x) for x in xs)), trees[0], trees[1:], names=names)
 
 
-def leaf(what: str, x: Any) -> Tensor:
+def leaf(api_name: str, x: Any) -> Tensor:
     if (t := tree.as_tensor(x)) is None:
         raise StateTypeError(
-            f"{what}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
+            f"{api_name}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
         )
     return t.cast(strong_dtype(t.dtype))
 
 
-def zeros(what: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
-    """A tree like the parameters, of the same number everywhere."""
-    return each(what, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
+def zeros(api_name: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
+    """Return a pytree like the parameters, filled with `value`."""
+    return each(api_name, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
 
 
 def none_done() -> Tensor:
-    """The number of steps at first."""
+    """Return the initial step count."""
     return Tensor(0, dtype=dtypes.int32)
 
 
-def own(what: str, state: Any, kind: type[S]) -> S:
-    """The state, if it is one of this transformation."""
+def own(api_name: str, state: Any, kind: type[S]) -> S:
+    """Return the state; raise `StateTypeError` if it belongs to another transformation."""
     if not isinstance(state, kind):
         raise StateTypeError(
-            f"{what}: the state is {tree.describe(state)}, not one of its own ({kind.__name__})",
+            f"{api_name}: the state is {tree.describe(state)}, not one of its own ({kind.__name__})",
             fix="the state that init or the last update of this optimizer gave",
         )
     return state
 
 
-def wanted(what: str, params: Any) -> Any:
-    """The parameters, which not every transformation needs."""
+def require_params(api_name: str, params: Any) -> Any:
+    """Return the parameters; raise `StateError` if they are missing."""
     if params is None:
-        raise StateError(f"{what}: the update needs the parameters", fix="update(grads, state, params)")
+        raise StateError(f"{api_name}: the update needs the parameters", fix="update(grads, state, params)")
     return params
 
 
-def number(what: str, name: str, x: Any) -> Any:
-    """A hyperparameter: a number, or a tensor of one."""
+def number(api_name: str, name: str, x: Any) -> Any:
+    """Return a hyperparameter; raise `OptionError` unless it is a number or a scalar tensor."""
     if (t := tree.as_tensor(x)) is None or t.shape:
-        raise OptionError(f"{what}: {name} is {tree.describe(x)}, not one number", fix=f"{name}=0.1, or a tensor f32[]")
+        raise OptionError(
+            f"{api_name}: {name} is {tree.describe(x)}, not one number", fix=f"{name}=0.1, or a tensor f32[]"
+        )
     return x if isinstance(x, int | float) else t
 
 
 def of(h: Any, x: Tensor) -> Any:
-    """A hyperparameter in the dtype of a leaf."""
+    """Return a hyperparameter in the dtype of a leaf."""
     return h.cast(x.dtype) if isinstance(h, Tensor) else h

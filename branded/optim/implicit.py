@@ -1,4 +1,4 @@
-"""Equations: a root and a fixed point, whose derivatives are those of the solution, not of the steps that led to it."""
+"""Roots and fixed points, differentiated through the solution rather than through the steps of the solver."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.derivatives.api import stop_gradient
-from branded.derivatives.jacobians import jacfwd
+from branded.autodiff.api import stop_gradient
+from branded.autodiff.jacobians import jacfwd
+from branded.control_flow.loops import while_loop
+from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
 from branded.linalg import solve
-from branded.loops.api import while_loop
 from branded.optim.line_search import epsilon
 from branded.optim.minimize import arguments, start
-from branded.tree.given import as_int, called, check_function
-from branded.tree.text import shown
+from branded.tree.formatting import short_repr as shown
 
 Vector = Callable[[Tensor], Tensor]
 
 
 class RootResults(NamedTuple):
-    """What `root` or `fixed_point` found.
+    """The result of `root` or `fixed_point`.
 
     Attributes:
-        x: The solution: a tree like `x0`, with derivatives of all orders up to the third.
-        success: Is it one?
-        fun: What is left of the equation there: a tree like `x0`.
+        x: The solution: a pytree like `x0`, with derivatives up to the third order.
+        success: Whether `x` is a solution.
+        fun: The residual of the equation at `x`: a pytree like `x0`.
         nit: The number of steps.
     """
 
@@ -40,24 +40,24 @@ class RootResults(NamedTuple):
 def root(
     fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 100
 ) -> RootResults:
-    """`x` with `fun(x) = 0`, near `x0`, by Newton's method.
+    """Find `x` near `x0` with `fun(x) = 0`, by Newton's method.
 
-    Its derivative by whatever `fun` depends on, arguments or not, is that of the solution, by the implicit function
-    theorem: `dx = -(d fun / dx)⁻¹ d fun`, in both modes, whatever steps led there.  Under vmap each example has its
-    own.
+    The solution is differentiable with respect to everything that `fun` depends on, arguments and captured values.  By
+    the implicit function theorem, `dx = -(d fun / dx)⁻¹ d fun`, in both modes and for any sequence of steps.  Under
+    `vmap`, each example has a separate solution.
 
     Args:
-        fun: `fun(x, *args)` gives a tree of as many numbers as `x` has.
-        x0: Where to begin: a tensor of floats, or a tree of them.  The solution does not depend on it.
-        args: What `fun` gets besides.
-        tol: How far from 0 each number may be; None is a power of the precision (2e-5 for f32).
-        maxiter: The most steps.
+        fun: `fun(x, *args)` returns a pytree with as many elements as `x`.
+        x0: The initial guess: a tensor of floats, or a pytree of them.  The solution has no derivative by it.
+        args: Further arguments of `fun`.
+        tol: The largest residual of an element; None uses a power of the precision (2e-5 for f32).
+        maxiter: The maximum number of steps.
 
     Returns:
-        `RootResults`.  Where `success` is false, `x` is where it stopped, and has no derivative that means anything.
+        `RootResults`.  If `success` is false, `x` is the last point, and its derivatives are meaningless.
 
     Raises:
-        OptionError: `fun` gives another number of numbers than `x` has.
+        OptionError: `fun` returns another number of elements than `x` has.
 
     Example:
         >>> from branded import grad, optim, vmap
@@ -70,9 +70,9 @@ def root(
 
     Source: `jax.lax.custom_root`; scipy, `scipy.optimize.root`.
     """
-    what = "root"
-    x, unravel, f = _equation(what, fun, x0, args)
-    limit = _limit(what, x, tol, maxiter)
+    api_name = "root"
+    x, unravel, f = _equation(api_name, fun, x0, args)
+    limit = _limit(api_name, x, tol, maxiter)
 
     def step(s: _Newton) -> _Newton:
         there = s.x - s.part * _newton(f, s.x, s.rest)
@@ -91,23 +91,22 @@ def root(
 def fixed_point(
     fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000
 ) -> RootResults:
-    """`x` with `fun(x) = x`, by `x = fun(x)` until that changes nothing.
+    """Find `x` with `fun(x) = x`, by iterating `x = fun(x)` until it no longer changes.
 
-    Its derivative by whatever `fun` depends on is that of the solution, as for `root`.  Under vmap each example has
-    its own.
+    The solution is differentiable as for `root`.  Under `vmap`, each example has a separate solution.
 
     Args:
-        fun: `fun(x, *args)` gives a tree like `x`.
-        x0: Where to begin: a tensor of floats, or a tree of them.  The solution does not depend on it.
-        args: What `fun` gets besides.
-        tol: How much each number may change; None is a power of the precision (2e-5 for f32).
-        maxiter: The most steps.
+        fun: `fun(x, *args)` returns a pytree like `x`.
+        x0: The initial guess: a tensor of floats, or a pytree of them.  The solution has no derivative by it.
+        args: Further arguments of `fun`.
+        tol: The largest change of an element at the end; None uses a power of the precision (2e-5 for f32).
+        maxiter: The maximum number of steps.
 
     Returns:
-        `RootResults`.  Where `success` is false, `x` is where it stopped, and has no derivative that means anything.
+        `RootResults`.  If `success` is false, `x` is the last point, and its derivatives are meaningless.
 
     Raises:
-        OptionError: `fun` gives another number of numbers than `x` has.
+        OptionError: `fun` returns another number of elements than `x` has.
 
     Example:
         >>> from branded import grad, optim
@@ -118,9 +117,9 @@ def fixed_point(
 
     Source: jaxopt, `FixedPointIteration`; Christianson 1994.
     """
-    what = "fixed_point"
-    x, unravel, f = _equation(what, fun, x0, args)
-    limit = _limit(what, x, tol, maxiter)
+    api_name = "fixed_point"
+    x, unravel, f = _equation(api_name, fun, x0, args)
+    limit = _limit(api_name, x, tol, maxiter)
     s = while_loop(
         lambda s: (_size(s.x - s.rest) > limit) & (s.steps < maxiter),
         lambda s: _Newton(s.rest, f(s.rest), s.part, s.steps + 1),
@@ -132,25 +131,25 @@ def fixed_point(
 class _Newton(NamedTuple):
     x: Tensor
     rest: Tensor
-    """What the function gives there."""
+    """The value of the function at `x`."""
     part: Tensor
-    """How much of a step is taken: less, if the last one led away."""
+    """The fraction of a step to take, which shrinks after a step that led away from the solution."""
     steps: Tensor
 
 
 def _equation(
-    what: str, fun: Callable[..., Any], x0: Any, args: Sequence[Any]
+    api_name: str, fun: Callable[..., Any], x0: Any, args: Sequence[Any]
 ) -> tuple[Tensor, Callable[[Tensor], Any], Vector]:
-    check_function(fun, what, f"{what}(fun, x0)")
-    x, unravel = start(what, x0)
-    args = arguments(what, args)
+    check_function(fun, api_name, f"{api_name}(fun, x0)")
+    x, unravel = start(api_name, x0)
+    args = arguments(api_name, args)
 
     def f(v: Tensor) -> Tensor:
-        given = called(fun, (unravel(v), *args), {}, what, "a function of x and of args")
+        given = call_checked(fun, (unravel(v), *args), {}, api_name, "a function of x and of args")
         out, _ = tree.ravel(given)
         if out.shape != x.shape:
             raise OptionError(
-                f"{what}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
+                f"{api_name}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
                 ("result", tree.outline(given)),
                 ("x", tree.outline(x0)),
                 fix="as many equations as there are unknowns",
@@ -160,16 +159,16 @@ def _equation(
     return stop_gradient(x), unravel, f
 
 
-def _limit(what: str, x: Tensor, tol: Any, maxiter: Any) -> float:
+def _limit(api_name: str, x: Tensor, tol: Any, maxiter: Any) -> float:
     if (n := as_int(maxiter)) is None or n < 0:
-        raise OptionError(f"{what}: maxiter={shown(maxiter)} is not a number of steps", fix="maxiter=100")
+        raise OptionError(f"{api_name}: maxiter={shown(maxiter)} is not a number of steps", fix="maxiter=100")
     if tol is not None and (not isinstance(tol, int | float) or not tol > 0):
-        raise OptionError(f"{what}: tol={shown(tol)} is not a number above 0", fix="tol=1e-4")
+        raise OptionError(f"{api_name}: tol={shown(tol)} is not a number above 0", fix="tol=1e-4")
     return float(tol) if tol is not None else epsilon(x) ** (2 / 3)
 
 
 def _newton(f: Vector, x: Tensor, rest: Tensor) -> Any:
-    """How far a step of Newton's goes."""
+    """Return the Newton step `J⁻¹ rest`, to be subtracted from `x`."""
     return solve(jacfwd(f)(x), rest)
 
 
@@ -178,10 +177,10 @@ def _size(x: Tensor) -> Tensor:
 
 
 def _result(f: Vector, x: Tensor, steps: Tensor, limit: float, unravel: Callable[[Tensor], Any]) -> RootResults:
-    """The solution with its derivatives, which are those of steps of Newton's that begin at a constant.
+    """Return the solution with its derivatives, computed from two Newton steps that begin at a constant.
 
-    Such a step from `x`, where `f(x, a) = 0`, leads to `x - J⁻¹ f(x, a)`.  It stays where it is, and has the derivative
-    of the solution by `a`.  What it is off by, where `a` changes by `d`, is of order d², and after a second step d⁴.
+    A step from a solution `f(x, a) = 0` leads to `x - J⁻¹ f(x, a)`.  It does not move `x`, and it has the derivative of
+    the solution with respect to `a`.  If `a` changes by `d`, its error is of order d², and after a second step d⁴.
     """
     x = stop_gradient(x)
     success = stop_gradient(_size(f(x)) <= limit)

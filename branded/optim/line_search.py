@@ -1,4 +1,4 @@
-"""How far to go along a line: a step that satisfies the strong conditions of Wolfe."""
+"""Line search for a step that satisfies the strong Wolfe conditions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
-from branded.loops.api import while_loop
+from branded.control_flow.loops import while_loop
 
 DECREASE, CURVATURE = 1e-4, 0.9
-"""A step is long enough to lower the function, and so long that the slope is less steep: Nocedal and Wright, 3.1."""
+"""The constants of the two Wolfe conditions, sufficient decrease and curvature: Nocedal and Wright, 3.1."""
 
 
 class Point(NamedTuple):
-    """A point of the line: how far it is, the value there, and the slope."""
+    """A point of the line: its distance, its value, and its slope."""
 
     at: Tensor
     value: Tensor
@@ -25,9 +25,9 @@ class _Search(NamedTuple):
     low: Point
     """The best point so far."""
     gradient: Tensor
-    """That of the function at the best point."""
+    """The gradient of the function at the best point."""
     high: Point
-    """Where it does not go on; there is a step that will do between the two, once there is one."""
+    """The other end of the bracket.  Once `is_between` is true, a suitable step lies between the two points."""
     next: Tensor
     is_between: Tensor
     is_done: Tensor
@@ -35,7 +35,7 @@ class _Search(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The step, the value and the gradient after it, whether it is one, and how many points were tried."""
+    """The step, the value and the gradient after it, whether a step was found, and the number of points tried."""
 
     step: Tensor
     value: Tensor
@@ -44,13 +44,13 @@ class SearchResult(NamedTuple):
     tried: Tensor
 
 
-def chosen(flag: Tensor, a: Any, b: Any) -> Any:
-    """The entries of one of two tuples."""
+def select_entries(flag: Tensor, a: Any, b: Any) -> Any:
+    """Select the entries of `a` where `flag` is true, else the entries of `b`."""
     return type(a)(*(flag.where(x, y) for x, y in zip(a, b, strict=True)))
 
 
 def epsilon(x: Tensor) -> float:
-    """What 1 and the next number of this dtype differ by."""
+    """Return the difference between 1 and the next larger number of the dtype of `x`."""
     return 2.0 ** -dtypes.finfo(x.dtype)[1]
 
 
@@ -63,11 +63,11 @@ def line_search(
     first: Any,
     most: int,
 ) -> SearchResult:
-    """A step from `x` along `direction`, where the function falls.
+    """Find a step from `x` along `direction` that lowers the function.
 
-    The first steps double until one is too long.  From then on a cubic through the best point and the one that was too
-    long says where to look.  Near a minimum values differ by rounding alone, so a little more than the value is no
-    rise.
+    The first steps double until one is too long.  Then each new point is the minimum of a cubic through the best point
+    and the point that was too long.  Near a minimum, values differ by rounding alone, so a slightly larger value does
+    not count as an increase.
     """
     start = Point(value.const_like(0), value, (gradient * direction).sum())
     slack = 4 * epsilon(value) * value.abs()
@@ -80,8 +80,8 @@ def line_search(
         is_done = is_bad.logical_not() & (here.slope.abs() <= -CURVATURE * start.slope)
         ahead = s.is_between.where((s.high.at - s.low.at).sign(), 1.0)
         turns = (is_bad | is_done).logical_not() & (here.slope * ahead >= 0)
-        high = chosen(is_bad, here, chosen(turns, s.low, s.high))
-        low, gradient = chosen(is_bad, s.low, here), is_bad.where(s.gradient, g)
+        high = select_entries(is_bad, here, select_entries(turns, s.low, s.high))
+        low, gradient = select_entries(is_bad, s.low, here), is_bad.where(s.gradient, g)
         between = s.is_between | is_bad | turns
         after = between.where(_cubic(low, high), 2 * s.next)
         return _Search(low, gradient, high, after, between, is_done, s.tried + 1)
@@ -93,7 +93,7 @@ def line_search(
 
 
 def _cubic(low: Point, high: Point) -> Tensor:
-    """Where a cubic through two points is least, not too near to either; half-way where there is none."""
+    """Return the minimum of a cubic through two points, not too close to either, or the midpoint if it has none."""
     width = high.at - low.at
     rise = low.slope + high.slope - 3 * (high.value - low.value) / width
     root = width.sign() * (rise.square() - low.slope * high.slope).relu().sqrt()

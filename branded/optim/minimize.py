@@ -1,4 +1,4 @@
-"""Minimizers that need the gradient alone: BFGS, which learns the Hessian, and L-BFGS, which keeps the last steps."""
+"""Minimizers that use the gradient: BFGS, which approximates the Hessian, and L-BFGS, which stores the last steps."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.derivatives.api import value_and_grad
+from branded.autodiff.api import value_and_grad
+from branded.control_flow.loops import while_loop
+from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
-from branded.loops.api import while_loop
 from branded.optim.base import leaf
 from branded.optim.line_search import SearchResult, epsilon, line_search
-from branded.tree.given import as_int, called, check_function
-from branded.tree.text import shown
+from branded.tree.formatting import short_repr as shown
 
 Norm = Callable[[Tensor], Tensor]
 
 
 class OptimizeResults(NamedTuple):
-    """What a minimizer found, under the names of `jax.scipy.optimize`.
+    """The result of a minimizer, with the field names of `jax.scipy.optimize`.
 
     Attributes:
-        x: Where: a tree like `x0`.
-        success: Is the gradient as small as was wanted?
-        status: 0: it is; 1: there were no more steps; 3: no step along the line lowers the function.
-        fun: The value there.
-        jac: The gradient there: a tree like `x0`.
-        hess_inv: What `"bfgs"` knows of the inverse of the Hessian, over `tree.ravel(x)`; None otherwise.
-        nfev: How often the function was evaluated.
-        njev: How often its gradient was.
+        x: The minimum: a pytree like `x0`.
+        success: Whether the norm of the gradient is below `gtol`.
+        status: 0 for success, 1 if `maxiter` was reached, 3 if no step along the line lowers the function.
+        fun: The value at `x`.
+        jac: The gradient at `x`: a pytree like `x0`.
+        hess_inv: The approximate inverse of the Hessian over `tree.ravel(x)` with `"bfgs"`, else None.
+        nfev: The number of function evaluations.
+        njev: The number of gradient evaluations.
         nit: The number of steps.
 
     Source: `jax.scipy.optimize.OptimizeResults`.
@@ -53,7 +53,7 @@ class _State(NamedTuple):
     value: Tensor
     gradient: Tensor
     known: tuple[Tensor, ...]
-    """What the steps have told of the Hessian."""
+    """The information about the Hessian from the steps so far."""
     steps: Tensor
     tried: Tensor
     has_failed: Tensor
@@ -68,27 +68,30 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """The place where a function is least, near `x0`.
+    """Minimize a function, starting from `x0`.
 
-    Under vmap each example has its own, after as many steps as it needs.
+    Under `vmap`, each example has a separate minimum and number of steps.
 
     Args:
-        fun: `fun(x, *args)` gives one float.
-        x0: Where to begin: a tensor of floats, or a tree of them.
-        args: What `fun` gets besides.
-        method: `"bfgs"`, or `"l-bfgs"`, for which memory grows with the size of `x0`, not with its square.
-        tol: The same as the option `gtol`.
-        options: `gtol`, below which the norm of the gradient must be (1e-5); `norm`, the order of that norm (inf);
-            `maxiter`, the most steps (200 for each number of `x0`); `maxls`, the most points that are tried along a
-            line (30); `maxcor`, how many steps `"l-bfgs"` keeps (10).
+        fun: `fun(x, *args)` returns a scalar float.
+        x0: The initial guess: a tensor of floats, or a pytree of them.
+        args: Further arguments of `fun`.
+        method: `"bfgs"`, or `"l-bfgs"`, whose memory grows linearly with the size of `x0` rather than quadratically.
+        tol: An alias of the option `gtol`.
+        options: A dict with any of these keys:
+            `gtol`: The norm of the gradient below which the search ends (1e-5).
+            `norm`: The order of that norm (inf).
+            `maxiter`: The maximum number of steps (200 for each element of `x0`).
+            `maxls`: The maximum number of points that are tried along a line (30).
+            `maxcor`: The number of steps that `"l-bfgs"` stores (10).
 
     Returns:
-        `OptimizeResults`.  Forward mode goes through; for the derivative of the minimum by what `fun` depends on in
-        both modes, take `root` of the gradient from there.
+        `OptimizeResults`.  It can be differentiated in forward mode.  For the derivative of the minimum in both modes,
+        apply `root` to the gradient of `fun`, starting from the minimum.
 
     Raises:
-        OptionError: There is no such method or option.
-        DerivativeError: `fun` does not give one float.
+        OptionError: The method or an option is unknown or invalid.
+        DerivativeError: `fun` does not return a scalar float.
 
     Example:
         >>> from branded import optim
@@ -109,7 +112,7 @@ def minimize(
     direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
 
     def value(v: Tensor) -> Tensor:
-        return called(fun, (unravel(v), *args), {}, "minimize", "a function of x and of args")  # type: ignore[no-any-return]
+        return call_checked(fun, (unravel(v), *args), {}, "minimize", "a function of x and of args")  # type: ignore[no-any-return]
 
     f = value_and_grad(value)
     most = o.maxiter if o.maxiter is not None else 200 * max(x.shape[0], 1)
@@ -117,7 +120,7 @@ def minimize(
     def step(s: _State) -> _State:
         p = direction(s.known, s.gradient)
         p = ((p * s.gradient).sum() < 0).where(p, -s.gradient)
-        # a first step of length 1 at most; later ones know how long they should be
+        # limit the first step to length 1; later directions are scaled by the approximate Hessian
         first = (s.steps == 0).where((1 / s.gradient.square().sum().sqrt()).minimum(1.0), 1.0)
         found = line_search(f, s.x, s.value, s.gradient, p, first, o.maxls)
         moved = found.step * p
@@ -141,29 +144,29 @@ def minimize(
 
 def _next(s: _State, found: SearchResult, moved: Tensor, known: tuple[Tensor, ...], norm: Norm) -> _State:
     x, g = s.x + moved, found.gradient
-    # where numbers are as near to one another as they can be, a step may lead nowhere
+    # at the limit of the precision, a step may not change `x`
     is_nearer = (x != s.x).any() & ((found.value < s.value) | (norm(g) < norm(s.gradient)))
     failed = (found.is_good & is_nearer).logical_not()
     return _State(x, found.value, g, known, s.steps + 1, s.tried + found.tried, failed)
 
 
-def arguments(what: str, args: Any) -> tuple[Any, ...]:
-    """What a function gets besides."""
+def arguments(api_name: str, args: Any) -> tuple[Any, ...]:
+    """Return the further arguments of a function as a tuple."""
     if not isinstance(args, tuple | list):
-        raise OptionError(f"{what}: args is {tree.describe(args)}, not a tuple", fix="args=(a,)")
+        raise OptionError(f"{api_name}: args is {tree.describe(args)}, not a tuple", fix="args=(a,)")
     return tuple(args)
 
 
-def start(what: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
-    """Where to begin, as one vector of floats, and how to make the tree of it again."""
+def start(api_name: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
+    """Return `x0` as one vector of floats, and the function that restores the pytree."""
 
     def real(x: Any) -> Tensor:
-        t = leaf(what, x)
+        t = leaf(api_name, x)
         return t if dtypes.is_float(t.dtype) else t.cast(dtypes.default_float)
 
     vector, unravel = tree.ravel(tree.map(real, x0))
     if not vector.shape[0]:
-        raise OptionError(f"{what}: there are no numbers in x0", fix="a tensor of floats, or a tree of them")
+        raise OptionError(f"{api_name}: there are no numbers in x0", fix="a tensor of floats, or a tree of them")
     return vector, unravel
 
 
@@ -198,18 +201,18 @@ class _Options(NamedTuple):
         return cls(**found)
 
 
-# ---- what is known of the Hessian ----
+# ---- approximations of the Hessian ----
 
 
 def _bends(s: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Does the function bend upwards along a step?  And one over its curvature there."""
+    """Return whether the curvature along a step is positive, and its inverse."""
     curvature = (s * y).sum()
     does = curvature > epsilon(s) * (s.square().sum() * y.square().sum()).sqrt()
     return does, 1 / does.where(curvature, 1.0)
 
 
 def _bfgs(x: Tensor, keep: int) -> Any:
-    """The inverse of the Hessian, as a matrix."""
+    """Return the functions and the initial state of BFGS: the inverse of the Hessian, as a matrix."""
     identity = Tensor.eye(x.shape[0], dtype=x.dtype)
 
     def direction(known: tuple[Tensor], g: Tensor) -> Tensor:
@@ -217,7 +220,7 @@ def _bfgs(x: Tensor, keep: int) -> Any:
 
     def learn(known: tuple[Tensor], s: Tensor, y: Tensor, steps: Tensor) -> tuple[Tensor]:
         does, rho = _bends(s, y)
-        # the first step says how large it is
+        # the first step sets the scale of the identity
         scale = does.where(1 / (rho * does.where(y.square().sum(), 1.0)), 1.0)
         h = (steps == 0).where(identity * scale, known[0])
         hy = h @ y
@@ -229,7 +232,7 @@ def _bfgs(x: Tensor, keep: int) -> Any:
 
 
 def _l_bfgs(x: Tensor, keep: int) -> Any:
-    """The last steps, what they changed in the gradient, and one over the curvature along each; 0 for none."""
+    """Return the functions and the initial state of L-BFGS: the last steps, gradient changes and inverse curvatures."""
     rows = Tensor.zeros(keep, x.shape[0], dtype=x.dtype)
 
     def direction(known: tuple[Tensor, Tensor, Tensor], g: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The parts of optimizers that remember gradients: sums and means of them, and of their squares."""
+"""Optimizer parts that accumulate gradients or their squares, as sums or means."""
 
 from __future__ import annotations
 
@@ -7,17 +7,8 @@ from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
-from branded.optim.base import (
-    GradientTransformation,
-    each,
-    identity,
-    none_done,
-    number,
-    of,
-    own,
-    zeros,
-)
-from branded.patches.tg import least_upper_dtype
+from branded.optim.base import GradientTransformation, each, identity, none_done, number, of, own, zeros
+from branded.tinygrad_compat.private_api import least_upper_dtype
 
 
 class TraceState(NamedTuple):
@@ -61,12 +52,12 @@ class ScaleByRssState(NamedTuple):
 
 
 def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> GradientTransformation:
-    """Momentum: the sum of all updates so far, older ones times `decay` for each step.
+    """Add momentum: return the sum of all updates so far, multiplied by `decay` at each step.
 
     Args:
-        decay: A number, or a tensor of one.
-        nesterov: Look one step ahead.
-        accumulator_dtype: That of the sum; None is that of the parameters.
+        decay: A number or a scalar tensor.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        accumulator_dtype: The dtype of the sum; None uses the dtype of the parameters.
 
     Example:
         >>> from branded import optim
@@ -78,15 +69,15 @@ def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> 
 
     Source: optax, `trace`; Sutskever et al. 2013.
     """
-    what, h = "trace", number("trace", "decay", decay)
+    api_name, h = "trace", number("trace", "decay", decay)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, TraceState).trace
-        new = each(what, lambda g, t: g + of(h, g) * t, updates, old)
-        out = each(what, lambda g, t: g + of(h, g) * t, updates, new) if nesterov else new
-        return out, TraceState(_like(what, new, old))
+        old = own(api_name, state, TraceState).trace
+        new = each(api_name, lambda g, t: g + of(h, g) * t, updates, old)
+        out = each(api_name, lambda g, t: g + of(h, g) * t, updates, new) if nesterov else new
+        return out, TraceState(_like(api_name, new, old))
 
-    return GradientTransformation(lambda params: TraceState(zeros(what, params, accumulator_dtype)), update)
+    return GradientTransformation(lambda params: TraceState(zeros(api_name, params, accumulator_dtype)), update)
 
 
 def scale_by_adam(
@@ -98,7 +89,7 @@ def scale_by_adam(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Means of the updates over the square roots of means of their squares; its arguments are those of `adam`.
+    """Divide means of the updates by the roots of means of their squares, with the arguments of `adam`.
 
     Example:
         >>> from branded import optim
@@ -109,24 +100,24 @@ def scale_by_adam(
 
     Source: optax, `scale_by_adam`; Kingma and Ba 2015; Dozat 2016.
     """
-    what = "scale_by_adam"
-    b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
-    eps, eps_root = number(what, "eps", eps), number(what, "eps_root", eps_root)
+    api_name = "scale_by_adam"
+    b1, b2 = number(api_name, "b1", b1), number(api_name, "b2", b2)
+    eps, eps_root = number(api_name, "eps", eps), number(api_name, "eps_root", eps_root)
 
     def init(params: Any) -> Any:
-        return ScaleByAdamState(none_done(), zeros(what, params, mu_dtype), zeros(what, params))
+        return ScaleByAdamState(none_done(), zeros(api_name, params, mu_dtype), zeros(api_name, params))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByAdamState)
-        mu, nu, n = _mean(what, updates, old.mu, b1), _mean_square(what, updates, old.nu, b2), old.count + 1
+        old = own(api_name, state, ScaleByAdamState)
+        mu, nu, n = _mean(api_name, updates, old.mu, b1), _mean_square(api_name, updates, old.nu, b2), old.count + 1
         if nesterov:
-            ahead, now = _unbiased(what, mu, b1, n + 1), _unbiased(what, updates, b1, n)
-            mean = each(what, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
+            ahead, now = _correct_bias(api_name, mu, b1, n + 1), _correct_bias(api_name, updates, b1, n)
+            mean = each(api_name, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
         else:
-            mean = _unbiased(what, mu, b1, n)
-        root = each(what, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _unbiased(what, nu, b2, n))
-        out = each(what, lambda m, r: m / r, mean, root)
-        return out, ScaleByAdamState(n, _like(what, mu, old.mu), _like(what, nu, old.nu))
+            mean = _correct_bias(api_name, mu, b1, n)
+        root = each(api_name, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _correct_bias(api_name, nu, b2, n))
+        out = each(api_name, lambda m, r: m / r, mean, root)
+        return out, ScaleByAdamState(n, _like(api_name, mu, old.mu), _like(api_name, nu, old.nu))
 
     return GradientTransformation(init, update)
 
@@ -134,7 +125,7 @@ def scale_by_adam(
 def scale_by_rms(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Updates over the square root of the mean of their squares; its arguments are those of `rmsprop`.
+    """Divide updates by the square root of the mean of their squares, with the arguments of `rmsprop`.
 
     Example:
         >>> from branded import optim
@@ -145,22 +136,22 @@ def scale_by_rms(
 
     Source: optax, `scale_by_rms`; Hinton 2012.
     """
-    what, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
-    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
+    api_name, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
+    eps, initial_scale = number(api_name, "eps", eps), number(api_name, "initial_scale", initial_scale)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByRmsState).nu
-        nu = _mean_square(what, updates, old, h)
-        out = each(what, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
-        return out, ScaleByRmsState(_like(what, nu, old))
+        old = own(api_name, state, ScaleByRmsState).nu
+        nu = _mean_square(api_name, updates, old, h)
+        out = each(api_name, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
+        return out, ScaleByRmsState(_like(api_name, nu, old))
 
-    return GradientTransformation(lambda params: ScaleByRmsState(zeros(what, params, value=initial_scale)), update)
+    return GradientTransformation(lambda params: ScaleByRmsState(zeros(api_name, params, value=initial_scale)), update)
 
 
 def scale_by_stddev(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Updates over their standard deviation; its arguments are those of `rmsprop`.
+    """Divide updates by their standard deviation, with the arguments of `rmsprop`.
 
     Example:
         >>> from branded import optim
@@ -171,23 +162,23 @@ def scale_by_stddev(
 
     Source: optax, `scale_by_stddev`.
     """
-    what, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
-    eps, initial_scale = number(what, "eps", eps), number(what, "initial_scale", initial_scale)
+    api_name, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
+    eps, initial_scale = number(api_name, "eps", eps), number(api_name, "initial_scale", initial_scale)
 
     def init(params: Any) -> Any:
-        return ScaleByStdDevState(zeros(what, params), zeros(what, params, value=initial_scale))
+        return ScaleByStdDevState(zeros(api_name, params), zeros(api_name, params, value=initial_scale))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByStdDevState)
-        mu, nu = _mean(what, updates, old.mu, h), _mean_square(what, updates, old.nu, h)
-        out = each(what, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
-        return out, ScaleByStdDevState(_like(what, mu, old.mu), _like(what, nu, old.nu))
+        old = own(api_name, state, ScaleByStdDevState)
+        mu, nu = _mean(api_name, updates, old.mu, h), _mean_square(api_name, updates, old.nu, h)
+        out = each(api_name, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
+        return out, ScaleByStdDevState(_like(api_name, mu, old.mu), _like(api_name, nu, old.nu))
 
     return GradientTransformation(init, update)
 
 
 def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Updates over the square root of the sum of the squares of all so far; its arguments are those of `adagrad`.
+    """Divide updates by the square root of the sum of all squares so far, with the arguments of `adagrad`.
 
     Example:
         >>> from branded import optim
@@ -198,23 +189,23 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
 
     Source: optax, `scale_by_rss`; Duchi et al. 2011.
     """
-    what = "scale_by_rss"
-    eps, first = number(what, "eps", eps), number(what, "initial_accumulator_value", initial_accumulator_value)
+    api_name = "scale_by_rss"
+    eps, first = number(api_name, "eps", eps), number(api_name, "initial_accumulator_value", initial_accumulator_value)
 
     def init(params: Any) -> Any:
-        return ScaleByRssState(zeros(what, params, value=first))
+        return ScaleByRssState(zeros(api_name, params, value=first))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByRssState).sum_of_squares
-        new = each(what, lambda g, t: g * g + t, updates, old)
-        out = each(what, lambda g, t: g * (t > 0).where((t + of(eps, t)).rsqrt(), 0), updates, new)
-        return out, ScaleByRssState(_like(what, new, old))
+        old = own(api_name, state, ScaleByRssState).sum_of_squares
+        new = each(api_name, lambda g, t: g * g + t, updates, old)
+        out = each(api_name, lambda g, t: g * (t > 0).where((t + of(eps, t)).rsqrt(), 0), updates, new)
+        return out, ScaleByRssState(_like(api_name, new, old))
 
     return GradientTransformation(init, update)
 
 
 def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> GradientTransformation:
-    """The signs of a mean of the updates; its arguments are those of `lion`.
+    """Replace updates by the signs of their mean, with the arguments of `lion`.
 
     Example:
         >>> from branded import optim
@@ -225,48 +216,48 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> Gradie
 
     Source: optax, `scale_by_lion`; Chen et al. 2023.
     """
-    what = "scale_by_lion"
-    b1, b2 = number(what, "b1", b1), number(what, "b2", b2)
+    api_name = "scale_by_lion"
+    b1, b2 = number(api_name, "b1", b1), number(api_name, "b2", b2)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(what, state, ScaleByLionState)
-        out = each(what, lambda g, m: ((1 - of(b1, g)) * g + of(b1, g) * m).sign(), updates, old.mu)
-        return out, ScaleByLionState(old.count + 1, _like(what, _mean(what, updates, old.mu, b2), old.mu))
+        old = own(api_name, state, ScaleByLionState)
+        out = each(api_name, lambda g, m: ((1 - of(b1, g)) * g + of(b1, g) * m).sign(), updates, old.mu)
+        return out, ScaleByLionState(old.count + 1, _like(api_name, _mean(api_name, updates, old.mu, b2), old.mu))
 
-    return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(what, p, mu_dtype)), update)
+    return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(api_name, p, mu_dtype)), update)
 
 
 def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
-    """Momentum, or nothing where `decay` is None."""
+    """Return momentum, or the identity if `decay` is None."""
     return identity() if decay is None else trace(decay, nesterov, dtype)
 
 
 # ---- means ----
 
 
-def _mean(what: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(what, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
+def _mean(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
+    return each(api_name, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
 
 
-def _mean_square(what: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(what, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
+def _mean_square(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
+    return each(api_name, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
 
 
-def _unbiased(what: str, mean: Any, decay: Any, count: Tensor) -> Any:
-    """A mean that began with zero, as if it had not."""
+def _correct_bias(api_name: str, mean: Any, decay: Any, count: Tensor) -> Any:
+    """Correct the bias of a mean that was initialized to zero."""
 
     def unbiased(m: Tensor) -> Any:
-        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # what is near 1 needs all digits of a double
+        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # 1 - decay**n cancels digits
         return m / (1 - decay**exact).cast(m.dtype)
 
-    return each(what, unbiased, mean)
+    return each(api_name, unbiased, mean)
 
 
 def _inverse_root(n: Tensor, eps: Any, eps_in_sqrt: bool) -> Any:
     return (n + of(eps, n)).rsqrt() if eps_in_sqrt else 1 / (n.sqrt() + of(eps, n))
 
 
-def _like(what: str, new: Any, old: Any) -> Any:
-    """New values in the dtypes of the old ones, so that a loop can carry them."""
+def _like(api_name: str, new: Any, old: Any) -> Any:
+    """Cast new values to the dtypes of the old ones, so that a loop can carry them."""
     cast: Callable[[Tensor, Tensor], Tensor] = lambda x, like: x.cast(like.dtype)  # noqa: E731
-    return each(what, cast, new, old)
+    return each(api_name, cast, new, old)

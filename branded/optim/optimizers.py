@@ -1,4 +1,4 @@
-"""Optimizers: the usual chains of `scaling.py` and `moments.py`, with optax's names, options and numbers."""
+"""Optimizers: the usual chains of `scaling.py` and `moments.py`, with the names, options and results of optax."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from branded.optim.schedules import Rate
 def sgd(
     learning_rate: Rate, momentum: Any = None, nesterov: bool = False, accumulator_dtype: Any = None
 ) -> GradientTransformation:
-    """Steps against the gradient: `-learning_rate * grads`, with momentum if wanted.
+    """Return gradient descent: updates are `-learning_rate * grads`, optionally with momentum.
 
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        momentum: How much of the last step stays in the next one; None is nothing.
-        nesterov: Look one step ahead.
-        accumulator_dtype: The dtype of the momentum; None is that of the parameters.
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        momentum: The decay of the momentum; None disables it.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        accumulator_dtype: The dtype of the momentum; None uses the dtype of the parameters.
 
     Returns:
         A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
@@ -57,16 +57,16 @@ def adam(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Adam: steps by the mean of the gradients over the root of the mean of their squares.
+    """Return Adam: updates are the mean of the gradients over the root of the mean of their squares.
 
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        b1: How much of the mean of the gradients stays at each step.
-        b2: How much of that of their squares does.
-        eps: What is added to the root.
-        eps_root: What is added under it.
-        mu_dtype: The dtype of the mean of the gradients; None is that of the parameters.
-        nesterov: Look one step ahead.
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        b1: The decay of the mean of the gradients.
+        b2: The decay of the mean of their squares.
+        eps: A constant that is added to the root.
+        eps_root: A constant that is added under the root.
+        mu_dtype: The dtype of the mean of the gradients; None uses the dtype of the parameters.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
 
     Returns:
         A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
@@ -101,18 +101,18 @@ def adamw(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Adam, and parameters that decay by themselves.  The other arguments are those of `adam`.
+    """Return Adam with weight decay; the other arguments are the same as for `adam`.
 
     Args:
-        weight_decay: How much of the parameters goes at each step, times the learning rate.
-        mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
+        weight_decay: The fraction of the parameters to subtract at each step, times the learning rate.
+        mask: A pytree of bools that selects the parameters to decay, or a function of the parameters that returns it.
 
     Returns:
-        A `GradientTransformation`, whose update needs the parameters.
+        A `GradientTransformation` whose update requires the parameters.
 
     Raises:
         OptionError: A hyperparameter is not a number.
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim
@@ -141,17 +141,17 @@ def rmsprop(
     momentum: Any = None,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """RMSProp: steps by the gradients over the root of the mean of their squares.
+    """Return RMSProp: updates are the gradients over the root of the mean of their squares.
 
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        decay: How much of the mean stays at each step.
-        eps: What is added to it.
-        initial_scale: The mean at first.
-        eps_in_sqrt: Is `eps` added under the root?  torch adds it to the root.
-        centered: Over the standard deviation instead.
-        momentum: How much of the last step stays in the next one; None is nothing.
-        nesterov: Look one step ahead.
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        decay: The decay of the mean.
+        eps: A constant that is added to the mean or to the root.
+        initial_scale: The initial mean.
+        eps_in_sqrt: Whether `eps` is added under the root.  torch adds it to the root.
+        centered: Whether to divide by the standard deviation instead.
+        momentum: The decay of the momentum; None disables it.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
 
     Returns:
         A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
@@ -173,12 +173,12 @@ def rmsprop(
 
 
 def adagrad(learning_rate: Rate, initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Adagrad: steps by the gradients over the root of the sum of all their squares.
+    """Return Adagrad: updates are the gradients over the root of the sum of all their squares.
 
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        initial_accumulator_value: The sum at first.
-        eps: What is added under the root.
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        initial_accumulator_value: The initial sum.
+        eps: A constant that is added under the root.
 
     Returns:
         A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
@@ -206,22 +206,22 @@ def lion(
     weight_decay: Any = 1e-3,
     mask: Any = None,
 ) -> GradientTransformation:
-    """Lion: steps of one size, in the direction of the sign of a mean of the gradients.
+    """Return Lion: updates of constant size with the sign of a mean of the gradients.
 
     Args:
-        learning_rate: A number, a tensor of one (each example may have its own), or a schedule.
-        b1: How much of the mean goes into the step.
-        b2: How much of it stays.
-        mu_dtype: Its dtype; None is that of the parameters.
-        weight_decay: How much of the parameters goes at each step, times the learning rate.
-        mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        b1: The weight of the mean in the update; the gradient has the rest.
+        b2: The decay of the mean.
+        mu_dtype: The dtype of the mean; None uses the dtype of the parameters.
+        weight_decay: The fraction of the parameters to subtract at each step, times the learning rate.
+        mask: A pytree of bools that selects the parameters to decay, or a function of the parameters that returns it.
 
     Returns:
-        A `GradientTransformation`, whose update needs the parameters.
+        A `GradientTransformation` whose update requires the parameters.
 
     Raises:
         OptionError: A hyperparameter is not a number.
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim
@@ -246,20 +246,20 @@ def lamb(
     weight_decay: Any = 0.0,
     mask: Any = None,
 ) -> GradientTransformation:
-    """LAMB: Adam whose step is, for each leaf, as long as its parameters, times the learning rate.
+    """Return LAMB: Adam with each leaf of the updates rescaled to the norm of its parameters.
 
-    The other arguments are those of `adam`.
+    The other arguments are the same as for `adam`.
 
     Args:
-        weight_decay: How much of the parameters is added to the step.
-        mask: A tree of bools that says which parameters decay, or a function that gives it of the parameters.
+        weight_decay: The fraction of the parameters to add to the update before it is rescaled.
+        mask: A pytree of bools that selects the parameters to decay, or a function of the parameters that returns it.
 
     Returns:
-        A `GradientTransformation`, whose update needs the parameters.
+        A `GradientTransformation` whose update requires the parameters.
 
     Raises:
         OptionError: A hyperparameter is not a number.
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim

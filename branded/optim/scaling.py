@@ -1,4 +1,4 @@
-"""The parts of optimizers that scale and clip updates, and remember at most how many there were."""
+"""Optimizer parts that scale and clip updates; their only state is a step count."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from branded.optim.base import (
     number,
     of,
     own,
+    require_params,
     stateless,
-    wanted,
 )
 from branded.optim.schedules import Rate
 
@@ -30,10 +30,10 @@ class ScaleByScheduleState(NamedTuple):
 
 
 def scale(step_size: Any) -> GradientTransformation:
-    """Updates times a number.
+    """Multiply updates by a number.
 
     Args:
-        step_size: A number, or a tensor of one.
+        step_size: A number or a scalar tensor.
 
     Example:
         >>> from branded import optim
@@ -49,14 +49,14 @@ def scale(step_size: Any) -> GradientTransformation:
 
 
 def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> GradientTransformation:
-    """Updates times `-learning_rate`, a number or a schedule.
+    """Multiply updates by `-learning_rate`, a number or a schedule.
 
     Args:
-        learning_rate: A number, a tensor of one, which may differ from example to example, or a schedule.
-        flip_sign: Is the loss to become smaller?
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        flip_sign: Whether to negate the updates, so that they reduce the loss.
 
     Raises:
-        OptionError: It is something else.
+        OptionError: `learning_rate` is neither a number nor a schedule.
 
     Example:
         >>> from branded import optim
@@ -74,10 +74,10 @@ def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> Gr
 
 
 def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
-    """Updates times a number that depends on how many steps are done.
+    """Multiply updates by a number that depends on the step count.
 
     Args:
-        step_size_fn: A function of that number, an `i32[]`.
+        step_size_fn: A function of the number of completed steps, an `i32[]`.
 
     Example:
         >>> from branded import optim
@@ -89,23 +89,23 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
 
     Source: optax, `scale_by_schedule`.
     """
-    what = "scale_by_schedule"
+    api_name = "scale_by_schedule"
     if not callable(step_size_fn):
-        raise OptionError(f"{what}: {tree.describe(step_size_fn)} is not a function", fix="lambda count: 0.1")
+        raise OptionError(f"{api_name}: {tree.describe(step_size_fn)} is not a function", fix="lambda count: 0.1")
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        count = own(what, state, ScaleByScheduleState).count
-        h = number(what, "what the schedule gave", step_size_fn(count))
-        return each(what, lambda g: g * of(h, g), updates), ScaleByScheduleState(count + 1)
+        count = own(api_name, state, ScaleByScheduleState).count
+        h = number(api_name, "what the schedule gave", step_size_fn(count))
+        return each(api_name, lambda g: g * of(h, g), updates), ScaleByScheduleState(count + 1)
 
     return GradientTransformation(lambda params: ScaleByScheduleState(none_done()), update)
 
 
 def clip(max_delta: Any) -> GradientTransformation:
-    """Each number of the updates between `-max_delta` and `max_delta`.
+    """Clip each element of the updates to the range from `-max_delta` to `max_delta`.
 
     Args:
-        max_delta: A number, or a tensor of one.
+        max_delta: A number or a scalar tensor.
 
     Example:
         >>> from branded import optim
@@ -121,12 +121,12 @@ def clip(max_delta: Any) -> GradientTransformation:
 
 
 def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
-    """Updates whose norm is at most `max_norm`: all are divided by the same number where it is more.
+    """Scale all updates by one factor so that their global norm is at most `max_norm`.
 
-    Under vmap the norm is that of each example.
+    Under `vmap`, the norm is computed for each example.
 
     Args:
-        max_norm: A number, or a tensor of one.
+        max_norm: A number or a scalar tensor.
 
     Example:
         >>> from branded import optim
@@ -137,24 +137,24 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
 
     Source: optax, `clip_by_global_norm`; Pascanu et al. 2013.
     """
-    what, h = "clip_by_global_norm", number("clip_by_global_norm", "max_norm", max_norm)
+    api_name, h = "clip_by_global_norm", number("clip_by_global_norm", "max_norm", max_norm)
 
     def clipped(updates: Any, params: Any) -> Any:
         norm = global_norm(updates)
-        return each(what, lambda g: (norm < h).where(g, g / norm.cast(g.dtype) * of(h, g)), updates)
+        return each(api_name, lambda g: (norm < h).where(g, g / norm.cast(g.dtype) * of(h, g)), updates)
 
-    return stateless(what, clipped)
+    return stateless(api_name, clipped)
 
 
 def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTransformation:
-    """Updates plus `weight_decay` times the parameters.
+    """Add `weight_decay` times the parameters to the updates.
 
     Args:
-        weight_decay: A number, or a tensor of one.
-        mask: A tree of bools that says for which parameters, or a function that gives it of the parameters.
+        weight_decay: A number or a scalar tensor.
+        mask: A pytree of bools that selects the parameters, or a function of the parameters that returns it.
 
     Raises:
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim
@@ -165,29 +165,29 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTr
 
     Source: optax, `add_decayed_weights`; Loshchilov and Hutter 2019.
     """
-    what, h = "add_decayed_weights", number("add_decayed_weights", "weight_decay", weight_decay)
+    api_name, h = "add_decayed_weights", number("add_decayed_weights", "weight_decay", weight_decay)
     names = ("the updates", "the params", "the mask")
 
     def decayed(updates: Any, params: Any) -> Any:
-        wanted(what, params)
+        require_params(api_name, params)
         if mask is None:
-            return each(what, lambda g, p: g + of(h, p) * p, updates, params, names=names)
+            return each(api_name, lambda g, p: g + of(h, p) * p, updates, params, names=names)
         which = mask(params) if callable(mask) else mask
-        return each(what, lambda g, p, m: m.where(g + of(h, p) * p, g), updates, params, which, names=names)
+        return each(api_name, lambda g, p, m: m.where(g + of(h, p) * p, g), updates, params, which, names=names)
 
-    return stateless(what, decayed)
+    return stateless(api_name, decayed)
 
 
 def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps: Any = 0.0) -> GradientTransformation:
-    """Each leaf of the updates times the norm of its parameters over its own.
+    """Multiply each leaf of the updates by the norm of its parameters over the norm of the leaf.
 
     Args:
-        min_norm: Norms are at least this.
-        trust_coefficient: What the ratio is multiplied by.
-        eps: What is added to the norm of the updates.
+        min_norm: A lower bound for both norms.
+        trust_coefficient: A factor of the ratio.
+        eps: A constant that is added to the norm of the updates.
 
     Raises:
-        StateError: The update does not get the parameters.
+        StateError: The update is called without the parameters.
 
     Example:
         >>> from branded import optim
@@ -198,9 +198,9 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
 
     Source: optax, `scale_by_trust_ratio`; You et al. 2020.
     """
-    what = "scale_by_trust_ratio"
-    min_norm, eps = number(what, "min_norm", min_norm), number(what, "eps", eps)
-    trust_coefficient = number(what, "trust_coefficient", trust_coefficient)
+    api_name = "scale_by_trust_ratio"
+    min_norm, eps = number(api_name, "min_norm", min_norm), number(api_name, "eps", eps)
+    trust_coefficient = number(api_name, "trust_coefficient", trust_coefficient)
 
     def norm(x: Tensor) -> Any:
         return x.square().sum().sqrt().maximum(of(min_norm, x))
@@ -212,5 +212,8 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
         return g * is_zero.where(1.0, ratio).cast(g.dtype)
 
     return stateless(
-        what, lambda updates, p: each(what, scaled, updates, wanted(what, p), names=("the updates", "the params"))
+        api_name,
+        lambda updates, p: each(
+            api_name, scaled, updates, require_params(api_name, p), names=("the updates", "the params")
+        ),
     )

@@ -1,4 +1,4 @@
-"""Schedules: numbers that depend on how many steps are done."""
+"""Schedules: numbers that depend on the step count."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import tree
+from branded.core.validation.arguments import as_int
 from branded.errors import OptionError
 from branded.optim.base import Schedule, number
 
@@ -19,20 +20,22 @@ def _steps(count: Any) -> Tensor:
     return t.cast(dtypes.float32)
 
 
-def _positive(what: str, name: str, n: Any) -> int:
-    if (found := tree.as_int(n)) is None or found < 1:
-        raise OptionError(f"{what}: {name}={tree.shown(n)} is not a number of steps", fix="an int of 1 or more")
+def _positive(api_name: str, name: str, n: Any) -> int:
+    if (found := as_int(n)) is None or found < 1:
+        raise OptionError(
+            f"{api_name}: {name}={tree.short_repr(n)} is not a number of steps", fix="an int of 1 or more"
+        )
     return found
 
 
-def _begin(what: str, n: Any) -> int:
-    if (found := tree.as_int(n)) is None:
-        raise OptionError(f"{what}: transition_begin={tree.shown(n)} is not a number of steps", fix="an int")
+def _begin(api_name: str, n: Any) -> int:
+    if (found := as_int(n)) is None:
+        raise OptionError(f"{api_name}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="an int")
     return max(found, 0)
 
 
 def constant_schedule(value: Any) -> Schedule:
-    """The same number at each step.
+    """Return a schedule with the same number at each step.
 
     Example:
         >>> from branded import optim
@@ -48,14 +51,14 @@ def constant_schedule(value: Any) -> Schedule:
 def polynomial_schedule(
     init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """From one number to another along a power of the steps that are left.
+    """Return a schedule from one number to another along a power of the remaining steps.
 
     Args:
         init_value: The number until `transition_begin`.
         end_value: The number from `transition_begin + transition_steps` on.
-        power: 1 is a line, 2 a parabola.
-        transition_steps: How many steps it takes.
-        transition_begin: The step with which it begins.
+        power: The exponent: 1 gives a line, 2 a parabola.
+        transition_steps: The number of steps of the transition.
+        transition_begin: The first step of the transition.
 
     Raises:
         OptionError: A value is not a number.
@@ -67,10 +70,10 @@ def polynomial_schedule(
 
     Source: optax, `polynomial_schedule`.
     """
-    what = "polynomial_schedule"
-    init_value, end_value = number(what, "init_value", init_value), number(what, "end_value", end_value)
-    n, begin = _positive(what, "transition_steps", transition_steps), _begin(what, transition_begin)
-    power = number(what, "power", power)
+    api_name = "polynomial_schedule"
+    init_value, end_value = number(api_name, "init_value", init_value), number(api_name, "end_value", end_value)
+    n, begin = _positive(api_name, "transition_steps", transition_steps), _begin(api_name, transition_begin)
+    power = number(api_name, "power", power)
 
     def schedule(count: Any) -> Any:
         left = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
@@ -80,13 +83,13 @@ def polynomial_schedule(
 
 
 def linear_schedule(init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0) -> Schedule:
-    """From one number to another along a line.
+    """Return a linear schedule from one number to another.
 
     Args:
         init_value: The number until `transition_begin`.
         end_value: The number from `transition_begin + transition_steps` on.
-        transition_steps: How many steps it takes.
-        transition_begin: The step with which it begins.
+        transition_steps: The number of steps of the transition.
+        transition_begin: The first step of the transition.
 
     Example:
         >>> from branded import optim
@@ -106,15 +109,15 @@ def exponential_decay(
     staircase: bool = False,
     end_value: Any = None,
 ) -> Schedule:
-    """`init_value * decay_rate ** (count / transition_steps)`.
+    """Return the schedule `init_value * decay_rate ** (count / transition_steps)`.
 
     Args:
         init_value: The number until `transition_begin`.
-        transition_steps: After so many steps it is multiplied by `decay_rate`.
-        decay_rate: A number other than 0.
-        transition_begin: The step with which it begins.
-        staircase: Only after each `transition_steps` steps.
-        end_value: Where it stops.
+        transition_steps: The number of steps after which the value is multiplied by `decay_rate`.
+        decay_rate: A number above 0.
+        transition_begin: The first step of the transition.
+        staircase: Whether the value changes only after each `transition_steps` steps.
+        end_value: The value at which the decay stops.
 
     Example:
         >>> from branded import optim
@@ -123,12 +126,15 @@ def exponential_decay(
 
     Source: optax, `exponential_decay`.
     """
-    what = "exponential_decay"
-    init_value, n = number(what, "init_value", init_value), _positive(what, "transition_steps", transition_steps)
-    rate, begin = number(what, "decay_rate", decay_rate), _begin(what, transition_begin)
-    end_value = None if end_value is None else number(what, "end_value", end_value)
+    api_name = "exponential_decay"
+    init_value, n = (
+        number(api_name, "init_value", init_value),
+        _positive(api_name, "transition_steps", transition_steps),
+    )
+    rate, begin = number(api_name, "decay_rate", decay_rate), _begin(api_name, transition_begin)
+    end_value = None if end_value is None else number(api_name, "end_value", end_value)
     if isinstance(rate, int | float) and rate <= 0:
-        raise OptionError(f"{what}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
+        raise OptionError(f"{api_name}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
 
     def schedule(count: Any) -> Any:
         done = _steps(count) - begin
@@ -142,12 +148,12 @@ def exponential_decay(
 
 
 def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: float = 1.0) -> Schedule:
-    """From one number to a fraction `alpha` of it along half a wave of a cosine.
+    """Return a schedule from one number to the fraction `alpha` of it along half a cosine wave.
 
     Args:
-        init_value: The number at first.
-        decay_steps: How many steps it takes.
-        alpha: What is left of it at last.
+        init_value: The initial number.
+        decay_steps: The number of steps of the decay.
+        alpha: The final fraction of `init_value`.
         exponent: The power to which the cosine is raised.
 
     Example:
@@ -157,9 +163,9 @@ def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, e
 
     Source: optax, `cosine_decay_schedule`; Loshchilov and Hutter 2017, SGDR.
     """
-    what = "cosine_decay_schedule"
-    init_value, alpha = number(what, "init_value", init_value), number(what, "alpha", alpha)
-    n, exponent = _positive(what, "decay_steps", decay_steps), number(what, "exponent", exponent)
+    api_name = "cosine_decay_schedule"
+    init_value, alpha = number(api_name, "init_value", init_value), number(api_name, "alpha", alpha)
+    n, exponent = _positive(api_name, "decay_steps", decay_steps), number(api_name, "exponent", exponent)
 
     def schedule(count: Any) -> Any:
         wave = 0.5 * (1 + (math.pi * _steps(count).minimum(n) / n).cos())
@@ -169,11 +175,11 @@ def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, e
 
 
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after another; each counts its steps from where it begins.
+    """Join schedules one after the other; each one counts its steps from where it begins.
 
     Args:
-        schedules: Functions of the number of steps.
-        boundaries: The steps at which all but the first begin.
+        schedules: Functions of the step count.
+        boundaries: The steps at which all schedules but the first begin.
 
     Example:
         >>> from branded import optim
@@ -204,14 +210,14 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 def warmup_cosine_decay_schedule(
     init_value: Any, peak_value: Any, warmup_steps: int, decay_steps: int, end_value: Any = 0.0, exponent: float = 1.0
 ) -> Schedule:
-    """A line up to `peak_value`, then half a wave of a cosine down.
+    """Return a schedule with a linear warm-up to `peak_value` and then a cosine decay.
 
     Args:
-        init_value: The number at first.
+        init_value: The initial number.
         peak_value: The number after the warm-up.
-        warmup_steps: How many steps that takes.
-        decay_steps: How many steps all takes, with the warm-up.
-        end_value: The number at last.
+        warmup_steps: The number of steps of the warm-up.
+        decay_steps: The total number of steps, including the warm-up.
+        end_value: The final number.
         exponent: The power to which the cosine is raised.
 
     Example:
@@ -222,14 +228,14 @@ def warmup_cosine_decay_schedule(
 
     Source: optax, `warmup_cosine_decay_schedule`.
     """
-    what = "warmup_cosine_decay_schedule"
-    n, total = _positive(what, "warmup_steps", warmup_steps), _positive(what, "decay_steps", decay_steps)
+    api_name = "warmup_cosine_decay_schedule"
+    n, total = _positive(api_name, "warmup_steps", warmup_steps), _positive(api_name, "decay_steps", decay_steps)
     if total <= n:
         raise OptionError(
-            f"{what}: decay_steps={total} is not more than warmup_steps={n}", fix="the steps of both together"
+            f"{api_name}: decay_steps={total} is not more than warmup_steps={n}", fix="the steps of both together"
         )
-    peak = number(what, "peak_value", peak_value)
-    decay = cosine_decay_schedule(peak, total - n, _ratio(number(what, "end_value", end_value), peak), exponent)
+    peak = number(api_name, "peak_value", peak_value)
+    decay = cosine_decay_schedule(peak, total - n, _ratio(number(api_name, "end_value", end_value), peak), exponent)
     return join_schedules([linear_schedule(init_value, peak, n), decay], [n])
 
 
@@ -243,17 +249,17 @@ def warmup_exponential_decay_schedule(
     staircase: bool = False,
     end_value: Any = None,
 ) -> Schedule:
-    """A line up to `peak_value`, then `exponential_decay` of it.
+    """Return a schedule with a linear warm-up to `peak_value` and then `exponential_decay`.
 
     Args:
-        init_value: The number at first.
+        init_value: The initial number.
         peak_value: The number after the warm-up.
-        warmup_steps: How many steps that takes.
-        transition_steps: As for `exponential_decay`, and so all below.
-        decay_rate: A number other than 0.
-        transition_begin: The step after the warm-up with which it begins.
-        staircase: Only after each `transition_steps` steps.
-        end_value: Where it stops.
+        warmup_steps: The number of steps of the warm-up.
+        transition_steps: As for `exponential_decay`, like all arguments below.
+        decay_rate: A number above 0.
+        transition_begin: The first step of the decay, counted from the end of the warm-up.
+        staircase: Whether the value changes only after each `transition_steps` steps.
+        end_value: The value at which the decay stops.
 
     Example:
         >>> from branded import optim
@@ -269,11 +275,11 @@ def warmup_exponential_decay_schedule(
 
 
 def _ratio(a: Any, b: Any) -> Any:
-    """a / b, and 0 where b is."""
+    """Return a / b, or 0 where b is 0."""
     if isinstance(b, Tensor):
         return (b == 0).where(0.0, a / (b == 0).where(1.0, b))
     return a / b if b else 0.0
 
 
 Rate = Any | Callable[[Any], Any]
-"""A number, a tensor of one, or a schedule."""
+"""A number, a scalar tensor, or a schedule."""

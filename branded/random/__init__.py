@@ -1,14 +1,16 @@
-"""Random numbers from keys: a draw is a function of its key, so it is the same inside and outside vmap.
+"""Random sampling from keys, with the same values inside and outside `vmap`.
 
-A key is an ordinary tensor, uint32[2].  It can be mapped, carried by a loop, kept in a tree, or passed to a TinyJit,
-as any value.  Nothing else is remembered: the same key gives the same numbers, and new numbers need a new key, from
+A random sample is a function of its key.
+
+A key is an ordinary tensor, uint32[2].  It can be mapped, carried by a loop, stored in a pytree, or passed to a TinyJit
+like any other value.  No other state exists: the same key gives the same values, and new values need a new key, from
 `split` or `fold_in`.
 
-The numbers are those of `jax.random` in JAX 0.10 with its defaults (threefry2x32, partitionable, low modes).  Those of
-`key`, `split`, `fold_in`, `bits`, `randint`, `permutation`, `bernoulli`, of `uniform` over [0, 1), and of `choice`
-without `p`, are so bit for bit.  Where a logarithm is taken (`normal`, `exponential`, `gumbel`, `truncated_normal`), or
-a product that compilers may fuse with a sum (`uniform` over other ranges), the last bits depend on the device, here as
-there; so does what `categorical`, and `choice` with `p`, draw where such a bit decides.
+The values match `jax.random` of JAX 0.10 with its defaults (threefry2x32, partitionable, low modes).  They match bit
+for bit for `key`, `split`, `fold_in`, `bits`, `randint`, `permutation`, `bernoulli`, `uniform` over [0, 1), and
+`choice` without `p`.  As in JAX, the last bits depend on the device where a logarithm is computed: `normal`,
+`exponential`, `gumbel`, `truncated_normal`.  They also do where a compiler may fuse a product with a sum: `uniform`
+over other ranges.  A sample of `categorical`, or of `choice` with `p`, can differ where such a bit decides.
 
 Example:
     >>> from branded import random, vmap
@@ -22,14 +24,14 @@ Source: `jax.random`.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from branded.random.choices import categorical, choice, permutation
 from branded.random.distributions import exponential, gumbel, normal, truncated_normal
 from branded.random.keys import fold_in, key, split
+from branded.random.selection import categorical, choice, permutation
 from branded.random.uniforms import bernoulli, bits, randint, uniform
 
 if TYPE_CHECKING:
+    from branded.random.further_distributions import laplace, multivariate_normal, poisson
     from branded.random.gammas import beta, dirichlet, gamma, loggamma, t
-    from branded.random.more import laplace, multivariate_normal, poisson
 
 __all__ = [
     "bernoulli",
@@ -58,11 +60,11 @@ __all__ = [
 
 _MODULES = {
     "gammas": ("beta", "dirichlet", "gamma", "loggamma", "t"),
-    "more": ("laplace", "multivariate_normal", "poisson"),
+    "further_distributions": ("laplace", "multivariate_normal", "poisson"),
 }
-"""Those that need loops or linear algebra are imported at their first use."""
+"""The functions that need loops or linear algebra, whose modules are imported at their first use."""
 
-if not TYPE_CHECKING:  # checkers would take any name for one that it gives
+if not TYPE_CHECKING:  # a type checker would accept any name from it
 
     def __getattr__(name: str) -> Any:
         module = next((m for m, names in _MODULES.items() if name in names), None)

@@ -1,4 +1,4 @@
-"""Numbers of a distribution, each made of a uniform one."""
+"""Distributions computed from uniform samples."""
 
 from __future__ import annotations
 
@@ -10,21 +10,13 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-from branded.derivatives.smooth import UNARY
+from branded.autodiff.smooth_functions import UNARY
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
 from branded.errors import DrawError
-from branded.random.draws import (
-    FLOATS,
-    as_dtype,
-    as_float,
-    as_shape,
-    check_key,
-    fits,
-    unit,
-)
-from branded.random.erf import below_one, erfinv, next_above
+from branded.functions._erf import below_one, erfinv, next_above
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.random.uniforms import between, of_dtype, shape_of_all
-from branded.recording.calls import operation
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -34,7 +26,7 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 
 @operation
 def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
-    """Normal numbers of mean 0 and variance 1: the density is exp(-x²/2) / √2π.
+    """Sample normal values with mean 0 and variance 1: the density is exp(-x²/2) / √2π.
 
     Args:
         key: `Vec[S, u32[2]]`.
@@ -42,10 +34,10 @@ def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S, f32[*shape]]`, or of another `dtype`.
+        `Vec[S, f32[*shape]]`, in the given `dtype`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `shape` not a shape, `dtype` not one of those.
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
 
     Example:
         >>> from branded import random, vmap
@@ -53,7 +45,7 @@ def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
         >>> noise.shape
         (5, 3)
 
-    Source: `jax.random.normal`: the inverse of the normal distribution, of a uniform number.
+    Source: `jax.random.normal`: the inverse normal distribution function of a uniform sample.
     """
     check_key(key, "normal")
     sizes, found = as_shape(shape, "normal"), as_dtype(dtype, "normal", FLOATS)
@@ -69,20 +61,20 @@ def truncated_normal(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike = dtypes.float32,
 ) -> Vec[S | S1 | S2]:
-    """Normal numbers, given that they are between `lower` and `upper`: the density is as exp(-x²/2) there.
+    """Sample normal values between `lower` and `upper`, where the density is proportional to exp(-x²/2).
 
     Args:
         key: `Vec[S, u32[2]]`.
         lower: The lower bound: a number, or a tensor of floats `Vec[S1, f32[...]]`.
-        upper: The upper bound, the same.  Ranges that lie wholly beyond 4 or so, in float32, have few numbers.
-        shape: The shape of one example; None for that of the bounds.
+        upper: The upper bound, in the same forms.  Ranges completely beyond about ±4 have few float32 values.
+        shape: The shape of one example; None uses the shape of the bounds.
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S | S1 | S2, f32[*shape]]`, between the bounds, neither of which is drawn.  It is differentiable in them.
+        `Vec[S | S1 | S2, f32[*shape]]`, strictly between the bounds.  It is differentiable in the bounds.
 
     Raises:
-        DrawTypeError: `key` is not a key, a bound not a number, `shape` not a shape, `dtype` not one of those.
+        DrawTypeError: `key` is not a key, a bound is not a number, `shape` is not a shape, or `dtype` is not supported.
         DrawError: The bounds do not broadcast to `shape`, or `lower` is not below `upper`.
 
     Example:
@@ -111,12 +103,12 @@ def truncated_normal(
 
 @operation
 def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
-    """Exponential numbers of mean 1: the density is exp(-x) from 0 on.
+    """Sample exponential values with mean 1: the density is exp(-x) for x ≥ 0.
 
-    Its arguments and errors are those of `normal`.
+    Its arguments and errors are the same as for `normal`.
 
     Returns:
-        `Vec[S, f32[*shape]]`, or of another `dtype`.
+        `Vec[S, f32[*shape]]`, in the given `dtype`.
 
     Example:
         >>> from branded import random
@@ -133,12 +125,12 @@ def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtype
 
 @operation
 def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
-    """Gumbel numbers, of which the largest of several is as likely as the softmax of what they are added to.
+    """Sample Gumbel values: `(logits + gumbel).argmax()` has the distribution `softmax(logits)`.
 
-    Its arguments and errors are those of `normal`.
+    Its arguments and errors are the same as for `normal`.
 
     Returns:
-        `Vec[S, f32[*shape]]`, or of another `dtype`, with the density exp(-x - exp(-x)).
+        `Vec[S, f32[*shape]]`, in the given `dtype`, with the density exp(-x - exp(-x)).
 
     Example:
         >>> from branded import random
@@ -153,6 +145,6 @@ def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
 
 
 def _tiny(dtype: DType) -> float:
-    """The smallest normal number."""
+    """Return the smallest positive normal number of a dtype."""
     exponent, _ = dtypes.finfo(dtype)
     return math.ldexp(1.0, 2 - (1 << (exponent - 1)))

@@ -1,7 +1,7 @@
-"""Gamma numbers, and what is made of them: beta, Dirichlet and t.
+"""Gamma samples, and the beta, Dirichlet and t samples computed from them.
 
-Each is drawn by rejection, from a key of its own, in a loop that ends when the last one is accepted.  How a sample
-moves with the parameter is the implicit derivative, which keeps the probability below the sample as it is.
+Each gamma value is sampled by rejection with its own key, in a loop that ends when the last value is accepted.  The
+derivative with respect to the parameter is the implicit one: it keeps the probability below the sample constant.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
-from branded.derivatives.custom import custom_jvp
+from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
+from branded.control_flow.loops import while_loop
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.errors import DrawError, DrawTypeError
 from branded.functions.special import digamma
-from branded.loops.api import while_loop
 from branded.random.distributions import exponential, normal
-from branded.random.draws import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.random.keys import split
-from branded.recording.calls import operation
-from branded.values import vec_type
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand, default=Never)
@@ -34,10 +34,10 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 # ---- the loop ----
 
 
-def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
-    """Two factors of a gamma number: one of `alpha`, or of `alpha + 1` below 1, and the logarithm of what is left."""
+def _one_sample(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    """Sample a gamma value as a base (for `alpha + 1` if `alpha` < 1, else `alpha`) and the log of the other factor."""
     dtype = alpha.dtype
-    meaningless = alpha.isnan() | (alpha < 0)  # no number would be accepted for it
+    meaningless = alpha.isnan() | (alpha < 0)  # no proposal would be accepted
     alpha = meaningless.where(1, alpha)
     large = alpha >= 1
     d = large.where(alpha, alpha + 1) - 1 / 3
@@ -48,7 +48,7 @@ def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
         return state[-1].logical_not()
 
     def step(state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """One number that may be the cube root of V, of which those below 0 are drawn again, with the same U."""
+        """Propose a cube root of V; a proposal below 0 is sampled again with the same U."""
         key, x_key, u_key, is_new, _, _ = state
         three = split(key, 3)
         key, x_key, u_key = (is_new.where(a, b) for a, b in zip((three[0], three[1], three[2]), state[:3], strict=True))
@@ -70,10 +70,10 @@ def _one(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _factors(key: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-    """The same of the shape of `a`: each number has a key of its own."""
+    """Return the two factors for each element of `a`, each sampled with its own key."""
     if not a.numel():
         return a, a
-    mapped: Any = vmap(cast(Any, _one))
+    mapped: Any = vmap(cast(Any, _one_sample))
     base, rest = mapped(split(key, a.numel()), a.flatten())
     return base.reshape(a.shape), rest.reshape(a.shape)
 
@@ -108,14 +108,15 @@ _STEP = 0.125
 _NODES = [k * _STEP for k in range(-37, 38)]
 _AT = [math.exp(u - math.exp(-u)) for u in _NODES]
 _WEIGHTS = [x * (1 + math.exp(-u)) * _STEP for u, x in zip(_NODES, _AT, strict=True)]
-"""∫ f from 0 to ∞ as Σ weight f(at), for f that fall exponentially: Takahasi and Mori's double exponential formula."""
+"""Quadrature of exponentially decaying f from 0 to ∞, Σ weight f(at), by the double exponential formula
+(Takahasi and Mori)."""
 
 
 def slope(a: Tensor, log_x: Tensor) -> Tensor:
-    """How the logarithm of a gamma number moves with `a`: -(∂P/∂a) / (x p), with P the probability below it.
+    """Return ∂(log x)/∂a of a gamma sample x: -(∂P/∂a) / (x p), with P the probability below x.
 
-    P's derivative is an integral from 0 to x, or from x on with the other sign: of the two that whose integrand has one
-    sign is taken, so that no digits are lost; where x is very small, the first loses hardly any.
+    ∂P/∂a is an integral from 0 to x, or from x to ∞ with the opposite sign.  The integral whose integrand does not
+    change sign is used, so that no digits cancel.  For very small x, the first one loses hardly any digits.
     """
     dtype = a.dtype
     a, log_x = (t.cast(dtypes.float32) if t.dtype.itemsize < 4 else t for t in (a, log_x))
@@ -126,7 +127,7 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
     x, apart = log_x.exp(), log_x - digamma(a)
     below = (apart < 0) | (x < 1e-4)
     a, x, apart = (t.unsqueeze(-1) for t in (a, below.where(x.minimum(a), x.maximum(1e-4)), apart))
-    # t = x exp(-r), in steps of a size by which the integral does not change
+    # t = x exp(-r); the integral does not depend on the step size
     size = (1 / ((a - x).maximum(0) + x.sqrt() + 0.1 * a)).detach()
     r = size * at
     down = (r - apart) * (x * (1 - (-r).exp()) - a * r).exp() * size
@@ -139,10 +140,10 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
 
 
 def _slope_of_large(a: Tensor, log_x: Tensor) -> Tensor:
-    """The same where the integrals, as narrow as 1/√a, fall between the nodes, and their exponents lose their digits.
+    """Return the same slope for large `a`, where the integrands are too narrow for the nodes (1/√a) and lose digits.
 
-    x = a + z √a + c₁ + c₂ / √a + ..., with z of the normal distribution and polynomials cₖ of it, so dx/da of one z is
-    known.  (E. Cornish and R. Fisher, 1938)
+    x = a + z √a + c₁ + c₂ / √a + ...; z is a normal sample, and each cₖ is a polynomial in z.  So dx/da is known for
+    a fixed z.  (E. Cornish and R. Fisher, 1938)
     """
     x, s = log_x.exp(), a.sqrt()
     w = (x - a) / s
@@ -163,26 +164,26 @@ def _coefficients(z: Tensor) -> tuple[Tensor, ...]:
     )
 
 
-# ---- draws ----
+# ---- samples ----
 
 
-def _key(key: object, what: str) -> Tensor:
-    check_key(key, what)
+def _key(key: object, api_name: str) -> Tensor:
+    check_key(key, api_name)
     return cast(Tensor, key)
 
 
 def _parameter(
-    what: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
+    api_name: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
 ) -> tuple[Tensor, DType]:
-    """A parameter above 0, of the shape of the draw."""
-    found = as_dtype(dtype, what, FLOATS)
-    given = as_float(x, what, name, found)
+    """Return a parameter above 0, expanded to the shape of the sample, and its dtype."""
+    found = as_dtype(dtype, api_name, FLOATS)
+    given = as_float(x, api_name, name, found)
     if isinstance(given, float):
         if not 0 < given < math.inf:
-            raise DrawError(f"{what}: {name} = {given:g} is not above 0", fix="a number above 0")
+            raise DrawError(f"{api_name}: {name} = {given:g} is not above 0", fix="a number above 0")
         given = Tensor(given, dtype=found)
-    sizes = given.shape if shape is None else as_shape(shape, what)
-    fits(sizes, what, **{name: given})
+    sizes = given.shape if shape is None else as_shape(shape, api_name)
+    fits(sizes, api_name, **{name: given})
     return cast(Tensor, given.expand(sizes)), found
 
 
@@ -190,20 +191,20 @@ def _parameter(
 def gamma(
     key: Vec[S], a: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
-    """Gamma numbers: the density is as xᵃ⁻¹ exp(-x) from 0 on.
+    """Sample gamma values: the density is proportional to xᵃ⁻¹ exp(-x) for x ≥ 0.
 
     Args:
         key: `Vec[S, u32[2]]`.
         a: The parameter, above 0: a number, or a tensor that broadcasts to `shape`.
-        shape: The shape of one example; None for that of `a`.
+        shape: The shape of one example; None uses the shape of `a`.
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S | S1, f32[*shape]]`, or of another `dtype`; NaN where a tensor has a parameter that is below 0
+        `Vec[S | S1, f32[*shape]]`, in the given `dtype`; NaN for elements of a tensor `a` that are below 0
         or NaN.  It is differentiable in `a`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `a` not a number, `shape` not a shape, `dtype` not one of those.
+        DrawTypeError: `key` is not a key, `a` is not a number, `shape` is not a shape, or `dtype` is not supported.
         DrawError: `a` is a number that is not above 0, or does not broadcast to `shape`.
 
     Example:
@@ -223,12 +224,12 @@ def gamma(
 def loggamma(
     key: Vec[S], a: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
-    """The logarithms of gamma numbers, which have their digits also where these are too small for a float.
+    """Sample the logarithms of gamma values, which stay precise where gamma values underflow.
 
-    Its arguments and errors are those of `gamma`.
+    Its arguments and errors are the same as for `gamma`.
 
     Returns:
-        `Vec[S | S1, f32[*shape]]`, or of another `dtype`: `gamma(key, a).log()`.
+        `Vec[S | S1, f32[*shape]]`, in the given `dtype`: `gamma(key, a).log()`.
 
     Example:
         >>> from branded import random
@@ -250,21 +251,22 @@ def beta(
     shape: Sequence[int] | None = None,
     dtype: DTypeLike = dtypes.float32,
 ) -> Vec[S | S1 | S2]:
-    """Beta numbers: the density is as xᵃ⁻¹ (1 - x)ᵇ⁻¹ from 0 to 1.
+    """Sample beta values: the density is proportional to xᵃ⁻¹ (1 - x)ᵇ⁻¹ from 0 to 1.
 
     Args:
         key: `Vec[S, u32[2]]`.
         a: The first parameter, above 0: a number, or a tensor that broadcasts to `shape`.
-        b: The second one.
-        shape: The shape of one example; None for that to which `a` and `b` broadcast.
+        b: The second parameter, in the same forms.
+        shape: The shape of one example; None broadcasts the shapes of `a` and `b`.
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S | S1 | S2, f32[*shape]]`, or of another `dtype`.  It is differentiable in `a` and `b`.
+        `Vec[S | S1 | S2, f32[*shape]]`, in the given `dtype`.  It is differentiable in `a` and `b`.
 
     Raises:
-        DrawTypeError: `key` is not a key, a parameter not a number, `shape` not a shape, `dtype` not one of those.
-        DrawError: A parameter is a number that is not above 0, or they do not broadcast.
+        DrawTypeError: `key` is not a key, a parameter is not a number, `shape` is not a shape,
+            or `dtype` is not supported.
+        DrawError: A parameter is a number that is not above 0, or the parameters do not broadcast.
 
     Example:
         >>> from branded import random
@@ -281,18 +283,18 @@ def beta(
     keys = split(own)
     p, q = _loggamma(keys[0], x), _loggamma(keys[1], y)
     odds = p - q
-    # of the two that are the same, the one whose derivative does not overflow
+    # of the two equal formulas, use the one whose derivative does not overflow
     small = odds < 0
     tail = small.where(odds, -odds).exp()
     return small.where(tail, 1) / (1 + tail)
 
 
-def _broadcast(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape to which these broadcast."""
+def _broadcast(api_name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape to which these shapes broadcast."""
     rank = max(map(len, shapes), default=0)
     columns = [{s[i - rank] for s in shapes if len(s) >= rank - i} - {1} for i in range(rank)]
     if any(len(ns) > 1 for ns in columns):
-        raise DrawError(f"{what}: the parameters do not broadcast", ("shapes", " and ".join(map(repr, shapes))))
+        raise DrawError(f"{api_name}: the parameters do not broadcast", ("shapes", " and ".join(map(repr, shapes))))
     return tuple(next(iter(ns), 1) for ns in columns)
 
 
@@ -300,20 +302,20 @@ def _broadcast(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def dirichlet(
     key: Vec[S], alpha: Vec[S1], shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
-    """Probabilities, of which the density is as Π pᵢ to the power of αᵢ - 1.
+    """Sample probability vectors: the density is proportional to the product of pᵢ to the power of αᵢ - 1.
 
     Args:
         key: `Vec[S, u32[2]]`.
         alpha: `Vec[S1, f32[..., n]]`, above 0.
-        shape: The shape of one example without the last axis; None for that of `alpha` without it.
+        shape: The shape of one example without the last axis; None uses the shape of `alpha`.
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S | S1, f32[*shape, n]]`, of which the last axis sums to 1.  It is differentiable in `alpha`.
+        `Vec[S | S1, f32[*shape, n]]`, whose last axis sums to 1.  It is differentiable in `alpha`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `alpha` not a tensor with an axis, `shape` not a shape, `dtype` not one of
-            those.
+        DrawTypeError: `key` is not a key, `alpha` is not a tensor with an axis, `shape` is not a shape, or `dtype` is
+            not supported.
         DrawError: `alpha` does not broadcast to `shape`.
 
     Example:
@@ -338,19 +340,19 @@ def dirichlet(
 def t(
     key: Vec[S], df: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
-    """Student's t: a normal number divided by the root of a gamma number.
+    """Sample Student's t values: normal samples divided by the root of scaled gamma samples.
 
     Args:
         key: `Vec[S, u32[2]]`.
         df: The degrees of freedom, above 0: a number, or a tensor that broadcasts to `shape`.
-        shape: The shape of one example; None for that of `df`.
+        shape: The shape of one example; None uses the shape of `df`.
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
-        `Vec[S | S1, f32[*shape]]`, or of another `dtype`.  It is differentiable in `df`.
+        `Vec[S | S1, f32[*shape]]`, in the given `dtype`.  It is differentiable in `df`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `df` not a number, `shape` not a shape, `dtype` not one of those.
+        DrawTypeError: `key` is not a key, `df` is not a number, `shape` is not a shape, or `dtype` is not supported.
         DrawError: `df` is a number that is not above 0, or does not broadcast to `shape`.
 
     Example:

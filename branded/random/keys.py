@@ -1,4 +1,4 @@
-"""Keys: what a draw is a function of, and how one becomes several."""
+"""Random keys, and how to derive new keys from them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from tinygrad import Tensor, dtypes
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
-from branded.random.draws import (
-    as_shape,
-    check_key,
-    positions,
-    stored,
-    words,
-)
-from branded.recording.calls import operation
-from branded.rows import check_live
-from branded.values import vec_type
+from branded.graph.rows import check_live
+from branded.random.sampling import as_shape, check_key, positions, with_buffer, words
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -33,25 +28,25 @@ def key(seed: int) -> Tensor: ...
 def key(seed: Vec[S]) -> Vec[S]: ...
 @operation
 def key(seed: Vec[S1] | int) -> Vec[S1]:
-    """The key of a seed: `key(n)` is `[0, n]`.
+    """Return the key of a seed: `key(n)` is `[0, n]`.
 
     Args:
-        seed: An int of at most 64 bits, or an int tensor `Vec[S, i32[]]`.  One that does not fit in 32 bits fills both
-            words, where JAX keeps the lower one, unless it has `jax_enable_x64`.
+        seed: An int of at most 64 bits, or an int tensor `Vec[S, i32[]]`.  A seed that does not fit in 32 bits fills
+            both words.  JAX keeps only the lower word, unless `jax_enable_x64` is set.
 
     Returns:
-        `Vec[S, u32[2]]`, on the default device, or on that of `seed`.
+        `Vec[S, u32[2]]`, on the device of `seed` if it is a tensor, else on the default device.
 
     Raises:
         DrawTypeError: `seed` is not an int.
-        DrawError: It has more than 64 bits.
+        DrawError: `seed` has more than 64 bits.
 
     Example:
         >>> from branded import random
         >>> random.key(7).tolist()
         [0, 7]
 
-    Source: `jax.random.PRNGKey`, which is `jax.random.key` as an array.
+    Source: `jax.random.PRNGKey`, the array form of `jax.random.key`.
     """
     if isinstance(seed, Vec):
         if not dtypes.is_int(seed.dtype) or seed.shape:
@@ -59,19 +54,19 @@ def key(seed: Vec[S1] | int) -> Vec[S1]:
             raise DrawTypeError(f"key: {vec_type(seed)} is not one seed", fix=many)
         check_live(seed.uop, "key")
         number = seed.cast(dtypes.int64) if seed.dtype in dtypes.weaks else seed
-        return stored(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
-    n = tree.as_int(seed)
+        return with_buffer(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
+    n = as_int(seed)
     if n is None:
         raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="an int")
     if not -(2**63) <= n < 2**64:
         raise DrawError(f"key: {n} has more than 64 bits", fix="key(seed % 2**64), or fold_in what is left")
     top = 0 if -(2**31) <= n < 2**32 else (n >> 32) & 0xFFFFFFFF
     new = Tensor(top, dtype=dtypes.uint32).stack(Tensor(n & 0xFFFFFFFF, dtype=dtypes.uint32))
-    return stored(new)
+    return with_buffer(new)
 
 
 def _upper(seed: Vec[S]) -> Vec[S]:
-    """The upper word of a seed; none of one that fits in 32 bits, with a sign or without."""
+    """Return the upper word of a seed, which is 0 if the seed fits in 32 bits, signed or unsigned."""
     if seed.dtype.itemsize < 8:
         return seed.const_like(0)
     upper = seed >> 32
@@ -80,20 +75,20 @@ def _upper(seed: Vec[S]) -> Vec[S]:
 
 @operation
 def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
-    """New keys from one: `split(key, n)[i]` is `fold_in(key, i)`.
+    """Split a key into new keys: `split(key, n)[i]` is `fold_in(key, i)`.
 
-    The key itself is used up: draw from it, or split it, not both.
+    Use a key only once: either sample from it or split it.
 
     Args:
         key: `Vec[S, u32[2]]`.
-        num: How many, or the shape of an array of keys.
+        num: The number of keys, or the shape of an array of keys.
 
     Returns:
-        `Vec[S, u32[num, 2]]`: ready to be mapped over.
+        `Vec[S, u32[num, 2]]`, which can be mapped over.
 
     Raises:
-        DrawTypeError: `key` is not a key, or `num` neither an int nor a shape.
-        DrawError: A size below 0.
+        DrawTypeError: `key` is not a key, or `num` is neither an int nor a shape.
+        DrawError: A size is below 0.
 
     Example:
         >>> from branded import random, vmap
@@ -107,14 +102,14 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     Source: `jax.random.split`.
     """
     check_key(key, "split")
-    n = tree.as_int(num)
+    n = as_int(num)
     a, b = words(key, positions(as_shape(num if n is None else (n,), "split")))
-    return stored(a.stack(b, dim=-1))
+    return with_buffer(a.stack(b, dim=-1))
 
 
 @operation
 def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
-    """The key of a key and a number, as of a step or a layer: `fold_in(key, i)` is `split(key, n)[i]`.
+    """Derive a key from a key and an int, such as a step or a layer: `fold_in(key, i)` is `split(key, n)[i]`.
 
     Args:
         key: `Vec[S, u32[2]]`.
@@ -124,7 +119,7 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
         `Vec[S | S1, u32[2]]`.
 
     Raises:
-        DrawTypeError: `key` is not a key, or `data` not an int.
+        DrawTypeError: `key` is not a key, or `data` is not an int.
         DrawError: `data` is out of range.
 
     Example:
@@ -146,11 +141,11 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
         check_live(data.uop, "fold_in")
         low: Vec[S1] = data.cast(dtypes.uint32)
     else:
-        n = tree.as_int(data)
+        n = as_int(data)
         if n is None:
             raise DrawTypeError(f"fold_in: {tree.describe(data)} is not an int", fix="an int, or an int tensor")
         if not 0 <= n < 2**32:
             raise DrawError(f"fold_in: {n} is out of range", fix="an int from 0 to 2**32 - 1")
         low = Tensor(n, dtype=dtypes.uint32)
     a, b = words(key, low.cast(dtypes.uint64) << 32)
-    return stored(a.stack(b, dim=-1))
+    return with_buffer(a.stack(b, dim=-1))

@@ -1,4 +1,4 @@
-"""Numbers that are equally likely: of bits, of a range, of a coin."""
+"""Uniform samples: bits, floats, ints, and Bernoulli trials."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 from typing_extensions import TypeVar
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
-from branded.patches.tg import truncate
-from branded.random.draws import (
+from branded.graph.rows import check_live
+from branded.random.keys import split
+from branded.random.sampling import (
     FLOATS,
     UNSIGNED,
     as_dtype,
@@ -27,10 +31,7 @@ from branded.random.draws import (
     raw_bits,
     unit,
 )
-from branded.random.keys import split
-from branded.recording.calls import operation
-from branded.rows import check_live
-from branded.values import vec_type
+from branded.tinygrad_compat.private_api import truncate
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -40,7 +41,7 @@ S2 = TypeVar("S2", bound=Brand, default=Never)
 
 @operation
 def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint32) -> Vec[S]:
-    """Unsigned ints, all of their values equally likely.
+    """Sample unsigned ints; all values of the dtype are equally likely.
 
     Args:
         key: `Vec[S, u32[2]]`.
@@ -48,10 +49,10 @@ def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint3
         dtype: `uint8`, `uint16`, `uint32` or `uint64`.
 
     Returns:
-        `Vec[S, u32[*shape]]`, or of another `dtype`.
+        `Vec[S, u32[*shape]]`, in the given `dtype`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `shape` not one, or `dtype` not one of those.
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
 
     Example:
         >>> from branded import random
@@ -73,21 +74,21 @@ def uniform(
     minval: Vec[S1] | float = 0.0,
     maxval: Vec[S2] | float = 1.0,
 ) -> Vec[S | S1 | S2]:
-    """Floats in [minval, maxval), equally likely.
+    """Sample floats uniformly from [minval, maxval).
 
     Args:
         key: `Vec[S, u32[2]]`.
         shape: The shape of one example.
         dtype: `float32`, `float16`, `bfloat16` or `float64`.
         minval: The lower bound: a number, or a tensor that broadcasts to `shape`.
-        maxval: The upper bound, the same.  Rounding may give it itself where the range is narrow for its dtype.
+        maxval: The upper bound, in the same forms.  Rounding may return it if the range is narrow for the dtype.
 
     Returns:
-        `Vec[S | S1 | S2, f32[*shape]]`, or of another `dtype`.  It is differentiable in the bounds.
+        `Vec[S | S1 | S2, f32[*shape]]`, in the given `dtype`.  It is differentiable in the bounds.
 
     Raises:
-        DrawTypeError: `key` is not a key, a bound not a number, `shape` not a shape, `dtype` not one of those.
-        DrawError: The bounds do not broadcast to `shape`, `minval` is above `maxval`, or one of them is not finite.
+        DrawTypeError: `key` is not a key, a bound is not a number, `shape` is not a shape, or `dtype` is not supported.
+        DrawError: The bounds do not broadcast to `shape`, `minval` is above `maxval`, or a bound is not finite.
 
     Example:
         >>> from branded import random
@@ -111,7 +112,7 @@ def uniform(
 
 
 def between(u: Vec[S], low: Vec[S1] | float, high: Vec[S2] | float, dtype: DType) -> Vec[S | S1 | S2]:
-    """`u` in [0, 1) stretched over [low, high), in the arithmetic of `dtype`."""
+    """Scale `u` from [0, 1) to [low, high), in the arithmetic of `dtype`."""
     if isinstance(low, float) and isinstance(high, float):
         if (low, high) == (0, 1):
             return u
@@ -123,18 +124,18 @@ def between(u: Vec[S], low: Vec[S1] | float, high: Vec[S2] | float, dtype: DType
 
 @operation
 def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None = None) -> Vec[S | S1]:
-    """True with probability `p`.
+    """Sample bools that are True with probability `p`.
 
     Args:
         key: `Vec[S, u32[2]]`.
         p: A number from 0 to 1, or a tensor of floats `Vec[S1, f32[...]]`.
-        shape: The shape of one example; None for that of `p`.
+        shape: The shape of one example; None uses the shape of `p`.
 
     Returns:
         `Vec[S | S1, bool[*shape]]`.
 
     Raises:
-        DrawTypeError: `key` is not a key, `p` not a number, `shape` not a shape.
+        DrawTypeError: `key` is not a key, `p` is not a number, or `shape` is not a shape.
         DrawError: `p` is a number below 0 or above 1, or does not broadcast to `shape`.
 
     Example:
@@ -164,21 +165,22 @@ def randint(
     maxval: Vec[S2] | int,
     dtype: DTypeLike = dtypes.int32,
 ) -> Vec[S | S1 | S2]:
-    """Ints in [minval, maxval), equally likely up to a factor of 1 + (maxval - minval) / 2³².
+    """Sample ints from [minval, maxval), equally likely up to a factor of 1 + (maxval - minval) / 2³².
 
     Args:
         key: `Vec[S, u32[2]]`.
         shape: The shape of one example.
         minval: The lower bound: an int, or an int tensor that broadcasts to `shape`.
-        maxval: The upper bound, which is not drawn.  A tensor that is not above `minval` gives `minval`.
-        dtype: An int dtype that holds what is drawn.
+        maxval: The upper bound, which is excluded.  A tensor that is not above `minval` gives `minval`.
+        dtype: An int dtype that can hold the samples.
 
     Returns:
-        `Vec[S | S1 | S2, i32[*shape]]`, or of another `dtype`.
+        `Vec[S | S1 | S2, i32[*shape]]`, in the given `dtype`.
 
     Raises:
-        DrawTypeError: `key` is not a key, a bound not an int, `shape` not a shape, `dtype` not an int dtype.
-        DrawError: The range is empty, `dtype` does not hold it, or the bounds do not broadcast to `shape`.
+        DrawTypeError: `key` is not a key, a bound is not an int, `shape` is not a shape,
+            or `dtype` is not an int dtype.
+        DrawError: The range is empty, `dtype` cannot hold it, or the bounds do not broadcast to `shape`.
 
     Example:
         >>> from branded import random
@@ -204,7 +206,7 @@ _INTS = (
 
 
 def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] | int:
-    """A bound as an int that `dtype` holds (the upper one may be one more), or as a tensor of the dtype `work`."""
+    """Return a bound as an int in the range of `dtype` (`maxval` may be one more), or as a tensor of dtype `work`."""
     if isinstance(x, Vec):
         if not dtypes.is_int(x.dtype):
             raise DrawTypeError(f"randint: {name} is {vec_type(x)}", fix="an int, or an int tensor")
@@ -215,7 +217,7 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
                 fix=f"{name}.cast(dtypes.{dtype_name(work)}), or another dtype",
             )
         return x.cast(work)
-    n = tree.as_int(x)
+    n = as_int(x)
     if n is None:
         raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="an int, or an int tensor")
     if not dtype.min <= n <= dtype.max + (name == "maxval"):
@@ -226,7 +228,7 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
 def _offset(
     key: Vec[S], shape: tuple[int, ...], low: Vec[S1] | int, high: Vec[S2] | int, work: DType
 ) -> Vec[S | S1 | S2]:
-    """An unsigned int below high - low: the remainder of one of twice as many bits."""
+    """Sample an unsigned int below high - low, as the remainder of an int with twice as many bits."""
     width = work.bitsize
     keys = split(key)
     upper, lower = raw_bits(keys[0], shape, width), raw_bits(keys[1], shape, width)
@@ -242,7 +244,7 @@ def _offset(
 
 
 def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 | S2], Vec[S1 | S2]]:
-    """high - low as an unsigned tensor, at least 1; and where the range is of every int, for which it has no number."""
+    """Return high - low as an unsigned tensor (1 instead of 0), and whether the range includes every int."""
     past = isinstance(high, int) and high > work.max
     bottom, top = of_dtype(low, work), of_dtype(high - 1 if past else high, work)
     unsigned = UNSIGNED[work.bitsize]
@@ -253,13 +255,15 @@ def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 
 
 
 def of_dtype(x: Vec[S] | float, dtype: DType) -> Vec[S]:
-    """A number as a tensor; a tensor as it is."""
+    """Return a number as a tensor of `dtype`, and a tensor unchanged."""
     return x if isinstance(x, Vec) else Tensor(x, dtype=dtype)
 
 
-def shape_of_all(what: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """That of numbers which have bounds of these shapes."""
+def shape_of_all(api_name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape to which bounds of these shapes broadcast."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise DrawError(f"{what}: the bounds do not broadcast", ("shapes", " and ".join(map(repr, shapes)))) from None
+        raise DrawError(
+            f"{api_name}: the bounds do not broadcast", ("shapes", " and ".join(map(repr, shapes)))
+        ) from None

@@ -1,8 +1,8 @@
-"""Trees: the containers through which every transform looks for tensors.
+"""Trees: the containers in which every transform looks for tensors.
 
-A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class given to `register_pytree_node` is a
-node; everything else is a leaf.  None is a tree without leaves.  The leaves of a dict come in the order of its keys,
-sorted; a dict that is made anew has its keys in the order in which they were.  So nothing depends on that order.
+A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node`
+is a node; any other value is a leaf.  None is a tree without leaves.  The leaves of a dict are in the order of its
+sorted keys, so the order of insertion does not matter.  A rebuilt dict keeps the order of insertion.
 
 Example:
     >>> from branded import tree
@@ -21,20 +21,19 @@ from branded.tree.api import map_with_path as map_with_path
 from branded.tree.api import reduce as reduce
 from branded.tree.api import transpose as transpose
 from branded.tree.api import unflatten as unflatten
-from branded.tree.given import advice as advice
-from branded.tree.given import as_int as as_int
-from branded.tree.given import as_tensor as as_tensor
-from branded.tree.given import check_fits as check_fits
-from branded.tree.given import fits as fits
-from branded.tree.given import normalize_axis as normalize_axis
-from branded.tree.given import number_of as number_of
-from branded.tree.given import out_axis as out_axis
-from branded.tree.given import positions as positions
-from branded.tree.given import static as static
-from branded.tree.given import too_large as too_large
+from branded.tree.formatting import describe as describe
+from branded.tree.formatting import package_of as package_of
+from branded.tree.formatting import short_repr as short_repr
+from branded.tree.leaf_tensors import advice as advice
+from branded.tree.leaf_tensors import as_tensor as as_tensor
+from branded.tree.leaf_tensors import check_fits as check_fits
+from branded.tree.leaf_tensors import fits as fits
+from branded.tree.leaf_tensors import number_of as number_of
+from branded.tree.leaf_tensors import too_large as too_large
 from branded.tree.nodes import Axis as Axis
 from branded.tree.nodes import Node as Node
 from branded.tree.nodes import argument_paths as argument_paths
+from branded.tree.nodes import broadcast_prefix as broadcast_prefix
 from branded.tree.nodes import check_axes as check_axes
 from branded.tree.nodes import check_axis as check_axis
 from branded.tree.nodes import containers as containers
@@ -47,20 +46,9 @@ from branded.tree.nodes import outline as outline
 from branded.tree.nodes import paths as paths
 from branded.tree.nodes import rebuild as rebuild
 from branded.tree.nodes import register_pytree_node as register_pytree_node
-from branded.tree.nodes import spread as spread
-from branded.tree.paths import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    SequenceKey,
-    keystr,
-    leaves_with_path,
-)
+from branded.tree.paths import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, keystr, leaves_with_path
 from branded.tree.ravel import ravel
 from branded.tree.structures import Structure, structure
-from branded.tree.text import describe as describe
-from branded.tree.text import package_of as package_of
-from branded.tree.text import shown as shown
 
 __all__ = [
     "DictKey",

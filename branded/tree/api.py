@@ -1,4 +1,4 @@
-"""What is done to all leaves of a tree: map, reduce, all, transpose."""
+"""Functions on all leaves of a tree: map, reduce, all, transpose."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
+from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, aux_of, flat, node, outline, places
 from branded.tree.paths import ways
 from branded.tree.structures import Structure, check_structure
-from branded.tree.text import describe
 
 T = TypeVar("T")
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """`map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` that of `f(leaf, other_leaf)`.
+    """Apply `f` to each leaf: `map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` passes two leaves.
 
     Args:
         f: A function of a leaf of each tree.
-        tree: A tree of anything.
-        rest: Trees that have the form of `tree`; where that has a leaf, they may have any tree, which `f` gets.
-        is_leaf: What it says of a part of `tree` decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        rest: Trees with the structure of `tree`; in the place of a leaf they may have any subtree, which `f` receives.
+        is_leaf: A predicate; a part of `tree` for which it returns true is a leaf.
 
     Returns:
-        A tree of the form of `tree`; its dicts have their keys in the order of those of `tree`.
+        A tree with the structure of `tree`, and with the same order of dict keys.
 
     Raises:
-        TreeError: A tree has another form than the first one.
+        TreeError: A tree has a different structure than the first tree.
         CallError: `f` is not a function.
 
     Example:
@@ -39,23 +39,23 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
 
     Source: `jax.tree.map`.
     """
-    return mapped("tree.map", f, tree, rest, is_leaf)
+    return map_leaves("tree.map", f, tree, rest, is_leaf)
 
 
 def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """`map`, of a function that gets the path to the leaf before the leaf.
+    """Apply `f` to the path and value of each leaf, like `map`.
 
     Args:
-        f: A function of a path, as `leaves_with_path` gives it, and of a leaf of each tree.
-        tree: A tree of anything.
-        rest: Trees that have the form of `tree`.
-        is_leaf: What it says of a part of `tree` decides whether that is a leaf, whatever it is.
+        f: A function of a path, as returned by `leaves_with_path`, and of a leaf of each tree.
+        tree: Any tree.
+        rest: Trees with the structure of `tree`.
+        is_leaf: A predicate; a part of `tree` for which it returns true is a leaf.
 
     Returns:
-        A tree of the form of `tree`.
+        A tree with the structure of `tree`.
 
     Raises:
-        TreeError: A tree has another form than the first one.
+        TreeError: A tree has a different structure than the first tree.
         CallError: `f` is not a function.
 
     Example:
@@ -65,11 +65,11 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 
     Source: `jax.tree.map_with_path`.
     """
-    return mapped("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
+    return map_leaves("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
 
 
-def mapped(
-    what: str,
+def map_leaves(
+    api_name: str,
     f: Callable[..., Any],
     tree: Any,
     rest: Sequence[Any],
@@ -77,24 +77,24 @@ def mapped(
     with_path: bool = False,
     names: Sequence[str] = ("the first one",),
 ) -> Any:
-    """`map`, in whose messages the trees have these names."""
+    """Apply `f` like `map`; messages call the trees by `names`."""
     if not callable(f):
-        raise CallError(f"{what}: {describe(f)} is not a function", fix=f"{what}(f, tree)")
+        raise CallError(f"{api_name}: {describe(f)} is not a function", fix=f"{api_name}(f, tree)")
     parts = flat(tree, is_leaf)
     names = [*names[: len(rest) + 1], *(f"tree {i + 1}" for i in range(len(names), len(rest) + 1))]
     given = [[x for x, n in parts if n is None]]
-    given += [_along(what, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
+    given += [_along(api_name, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
     if with_path:
         given.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
     values = [f(*xs) for xs in zip(*given, strict=True)]
     made: list[Any] = []
-    for _, n in reversed(parts):  # the children before their container, the last one first
+    for _, n in reversed(parts):  # children before their container, the last container first
         made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
     return made[0]
 
 
-def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
-    """What another tree has where this one has its leaves."""
+def _along(api_name: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
+    """Return the subtrees of `other` at the leaves of this tree."""
     first, second = names
     found, waiting = [], [other]
     for i, (x, n) in enumerate(parts):
@@ -106,7 +106,7 @@ def _along(what: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[A
         if type(x) is not type(y) or m is None or m.keys != n.keys or aux_of(x) != aux_of(y):
             at = list(places(parts, "tree"))[i]
             raise TreeError(
-                f"{what}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
+                f"{api_name}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
                 (_label(first), outline(x)),
                 (_label(second), outline(y)),
                 *([("where", at)] if i else []),
@@ -121,14 +121,14 @@ def _label(name: str) -> str:
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
-    """The leaves of a tree, and its structure: `unflatten(structure, leaves)` is the tree again.
+    """Return the leaves of a tree, and its structure; `unflatten(structure, leaves)` rebuilds the tree.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Returns:
-        What `leaves` and `structure` give.
+        The results of `leaves` and `structure`.
 
     Example:
         >>> from branded import tree
@@ -142,14 +142,14 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struct
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
-    """The tree of this structure that has these leaves.
+    """Return the tree with this structure and these leaves.
 
     Args:
-        structure: What `structure` or `flatten` gave.
-        leaves: As many leaves as it has, in the order in which `leaves` gives them.
+        structure: A result of `structure` or `flatten`.
+        leaves: The leaves, in the order of `leaves`; their number must match.
 
     Raises:
-        TreeError: The number of leaves is another, or `structure` is none.
+        TreeError: The number of leaves does not match, or `structure` is not a structure.
 
     Example:
         >>> from branded import tree
@@ -165,16 +165,16 @@ _NOTHING: Any = object()
 
 
 def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None) -> Any:
-    """`f(f(f(a, b), c), d)` of the leaves `a`, `b`, `c` and `d`.
+    """Reduce the leaves `a`, `b`, `c` and `d` of a tree to `f(f(f(a, b), c), d)`.
 
     Args:
-        f: A function of what it gave last and of a leaf.
-        tree: A tree of anything.
-        initializer: What stands before the first leaf; the result where there is none.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        f: A function of the last result and a leaf.
+        tree: Any tree.
+        initializer: The value before the first leaf, and the result for a tree without leaves.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Raises:
-        TreeError: There is no leaf, and no initializer.
+        TreeError: The tree has no leaves, and `initializer` is missing.
         CallError: `f` is not a function.
 
     Example:
@@ -195,14 +195,14 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING,
 
 
 def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Is each leaf of a tree true?
+    """Return whether all leaves of a tree are true.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Raises:
-        ReadError: A leaf differs from example to example.
+        ReadError: A leaf differs between examples.
 
     Example:
         >>> from branded import tree
@@ -215,15 +215,15 @@ def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
 
 
 def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
-    """An outer tree of inner trees as an inner tree of outer trees.
+    """Transpose an outer tree of inner trees into an inner tree of outer trees.
 
     Args:
         outer: The structure of the outer tree.
-        inner: That of each tree in it; None is that of the first one.
+        inner: The structure of each inner tree; None uses the structure of the first inner tree.
         tree: The outer tree of inner trees.
 
     Raises:
-        TreeError: The tree is not of this form.
+        TreeError: The tree does not have this structure.
 
     Example:
         >>> from branded import tree
@@ -233,20 +233,20 @@ def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
 
     Source: `jax.tree.transpose`.
     """
-    what = "tree.transpose"
-    outer = check_structure(outer, what, "outer")
-    inside = _along(what, flat(outer.unflatten([0] * outer.num_leaves)), tree, ("outer", "the tree"))
+    api_name = "tree.transpose"
+    outer = check_structure(outer, api_name, "outer")
+    inside = _along(api_name, flat(outer.unflatten([0] * outer.num_leaves)), tree, ("outer", "the tree"))
     if inner is None:
         if not inside:
-            raise TreeError(f"{what}: nothing says what the inner trees are", fix="inner=tree.structure(...)")
+            raise TreeError(f"{api_name}: nothing says what the inner trees are", fix="inner=tree.structure(...)")
         inner = flatten(inside[0])[1]
-    inner = check_structure(inner, what, "inner")
+    inner = check_structure(inner, api_name, "inner")
     columns = []
     for x in inside:
         found, s = flatten(x)
         if s != inner:
             raise TreeError(
-                f"{what}: an inner tree has another form than inner",
+                f"{api_name}: an inner tree has another form than inner",
                 ("inner", repr(inner)),
                 ("tree", repr(s)),
                 fix="an outer tree of trees of one form",

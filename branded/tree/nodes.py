@@ -1,9 +1,9 @@
-"""What trees are, and how they are walked through.
+"""The definition of trees, and their traversal.
 
-A tuple, list, dict, NamedTuple, dataclass, None, or an instance of a class given to `register_pytree_node` is a
-node; everything else is a leaf.  The children of a dict are addressed by key, those of a dataclass by field.  Those of
-a dict come in the order of its keys, sorted, so that trees which differ in that order alone have the same leaves; a
-dict that is made anew has the keys in the order in which they were.
+A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node`
+is a node; any other value is a leaf.  Children of a dict are addressed by key, children of a dataclass by field.  Dict
+children are in the order of the sorted keys, so trees that differ only in insertion order have the same leaves.  A
+rebuilt dict keeps the order of insertion.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.errors import AxesError, AxisTypeError, TreeError
-from branded.patches.arrays import np
-from branded.tree.text import describe, shown
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tree.formatting import describe
+from branded.tree.formatting import short_repr as shown
 
 C = TypeVar("C")
 Axis = int | None
 
 
 class Node(NamedTuple):
-    """One container: its children by key, and how to make the like with other children.
+    """A container: its children by key, and a function that rebuilds it with other children.
 
-    `rebuild` does not hold on to the children, and can be pickled where the class of the container can.
+    `rebuild` does not keep the children alive, and can be pickled if the class of the container can.
     """
 
     keys: tuple[Any, ...]
@@ -58,14 +59,14 @@ def register_pytree_node(
 
     Args:
         cls: The class.  Subclasses are not included.
-        flatten: `flatten(obj) -> (children, aux)`; `aux` is anything hashable.
+        flatten: `flatten(obj) -> (children, aux)`; `aux` is any hashable value.
         unflatten: `unflatten(aux, children) -> obj`.
 
     Returns:
-        `cls`, so that it can stand in an expression.
+        `cls`, so that the call can be used as an expression.
 
     Raises:
-        TreeError: `cls` is no class, or a node already, or a function does not take what it gets.
+        TreeError: `cls` is not a class or is already a node, or a function does not accept its arguments.
 
     Example:
         >>> from branded import register_pytree_node, vmap
@@ -79,16 +80,16 @@ def register_pytree_node(
 
     Source: JAX, `jax.tree_util`; optree, `optree.register_pytree_node`.
     """
-    what = "register_pytree_node"
+    api_name = "register_pytree_node"
     if not isinstance(cls, type):
-        raise TreeError(f"{what}: {describe(cls)} is not a class", fix=f"{what}(Class, flatten, unflatten)")
+        raise TreeError(f"{api_name}: {describe(cls)} is not a class", fix=f"{api_name}(Class, flatten, unflatten)")
     taken = {*_LEAVES, np.ndarray, tuple, list, dict, collections.deque, type(None)}
     if cls in _registry or cls in taken:
-        raise TreeError(f"{what}: {describe(cls)} is registered already", fix="a class of your own, once")
+        raise TreeError(f"{api_name}: {describe(cls)} is registered already", fix="a class of your own, once")
     for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
         if not callable(f) or not _takes(f, len(parameters)):
             said = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"
-            raise TreeError(f"{what}: {name} {said}", fix=f"{name}({', '.join(parameters)})")
+            raise TreeError(f"{api_name}: {name} {said}", fix=f"{name}({', '.join(parameters)})")
     _registry[cls] = _Registered(flatten, unflatten)
     return cls
 
@@ -96,7 +97,7 @@ def register_pytree_node(
 def _takes(f: Callable[..., Any], n: int) -> bool:
     try:
         signature = inspect.signature(f)
-    except (TypeError, ValueError):  # written in C, without a signature
+    except (TypeError, ValueError):  # implemented in C, without a signature
         return True
     try:
         signature.bind(*range(n))
@@ -105,7 +106,7 @@ def _takes(f: Callable[..., Any], n: int) -> bool:
     return True
 
 
-def _flattened(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hashable]:
+def _flatten_registered(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hashable]:
     pair = reg.flatten(x)
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Iterable)):
         raise TreeError(
@@ -118,8 +119,8 @@ def _no_node(_: Sequence[Any]) -> None:
     return None
 
 
-def _unflattened(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
-    """An instance of a registered class."""
+def _unflatten_registered(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
+    """Return an instance of a registered class."""
     if (reg := _registry.get(cls)) is None:
         raise TreeError(
             f"tree: {cls.__name__} is not registered here", fix=f"register_pytree_node({cls.__name__}, ...) first"
@@ -128,9 +129,9 @@ def _unflattened(cls: type, aux: Hashable, children: Sequence[Any]) -> Any:
 
 
 def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any:
-    """A dataclass with these values in its fields, whatever its `__init__` makes or asks of them.
+    """Return a dataclass with these field values, bypassing its `__init__` if possible.
 
-    Attributes that are not fields are derived from them: an instance with such ones is made by its class.
+    Attributes that are not fields are derived from the fields: a class with such attributes is called to compute them.
     """
     fields = dataclasses.fields(cls)
     of = {f.name: value for f, value in zip(fields, values, strict=True)}
@@ -153,28 +154,28 @@ def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any
 
 
 def in_order(keys: Iterable[Any]) -> tuple[Any, ...]:
-    """The keys of a dict in an order that does not depend on the one in which they were put into it: sorted."""
+    """Return the keys of a dict in sorted order, independent of insertion order."""
     found = tuple(keys)
     if len(found) < 2:
         return found
     try:
-        if not any(isinstance(key, Set) for key in found):  # of which `<` is no order
+        if not any(isinstance(key, Set) for key in found):  # `<` is not a total order for sets
             return tuple(sorted(found))
-    except TypeError:  # an int and a str
+    except TypeError:  # such as an int and a str
         pass
     return tuple(sorted(found, key=lambda key: (type(key).__qualname__, repr(key))))
 
 
 def _with_items(empty: Any, order: Sequence[Any], keys: Sequence[Any], values: Sequence[Any]) -> Any:
-    """A dict with other values, with its keys in this order."""
+    """Return a dict with other values, with its keys in this order."""
     new, of = {} if empty is None else copy.copy(empty), dict(zip(keys, values, strict=True))
     for key in order:
         new[key] = of[key]
     return new
 
 
-def _emptied(x: Any) -> Any:
-    """A dict of its class with nothing in it; None for that of Python."""
+def _empty_copy(x: Any) -> Any:
+    """Return an empty dict of the same class; None for a plain dict."""
     if type(x) is dict:
         return None
     empty = copy.copy(x)
@@ -183,15 +184,15 @@ def _emptied(x: Any) -> Any:
 
 
 def node(x: Any) -> Node | None:
-    """The container that `x` is, or None for a leaf."""
+    """Return `x` as a container, or None for a leaf."""
     cls: Any = type(x)
     if cls in _LEAVES:
         return None
     if x is None:
         return Node((), (), _no_node)
     if (reg := _registry.get(cls)) is not None:
-        kids, aux = _flattened(x, reg)
-        return Node(tuple(range(len(kids))), kids, functools.partial(_unflattened, cls, aux))
+        kids, aux = _flatten_registered(x, reg)
+        return Node(tuple(range(len(kids))), kids, functools.partial(_unflatten_registered, cls, aux))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return Node(x._fields, tuple(x), functools.partial(tuple.__new__, cls))
     if isinstance(x, tuple | list):
@@ -200,7 +201,7 @@ def node(x: Any) -> Node | None:
         return Node(tuple(range(len(x))), tuple(x), functools.partial(cls, maxlen=x.maxlen))
     if isinstance(x, dict):
         keys = in_order(x)
-        made = functools.partial(_with_items, _emptied(x), tuple(x), keys)
+        made = functools.partial(_with_items, _empty_copy(x), tuple(x), keys)
         return Node(keys, tuple([x[key] for key in keys]), made)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
@@ -214,9 +215,9 @@ Flat = list[tuple[Any, Node | None]]
 
 
 def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
-    """All that a tree consists of: a container stands before its children, which are in order.
+    """Return all parts of a tree, each container before its children.
 
-    It does not recurse, so that a tree may be as deep as it likes.  What is said to be a leaf is not looked into.
+    The traversal is not recursive, so a tree may have any depth.  A part that `is_leaf` accepts is not traversed.
     """
     if is_leaf is not None and not callable(is_leaf):
         raise TreeError(f"tree: is_leaf is {describe(is_leaf)}, not a function", fix="is_leaf=lambda x: x is None")
@@ -240,7 +241,7 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
                 _refuse_endless(x, id(x) in around)
             around[id(x)] = x
             waiting.append(_End(id(x)))
-        elif len(found) > _SUSPICIOUS:  # is there an end?  From here on it is looked for
+        elif len(found) > _SUSPICIOUS:  # possibly endless: check for cycles from here on
             found, waiting, watching = [], [found[0][0]], True
             continue
         waiting.extend(n.children[::-1])
@@ -248,7 +249,7 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
 
 
 class _End:
-    """Stands behind the children of a container."""
+    """A marker that follows the children of a container."""
 
     __slots__ = ("of",)
 
@@ -269,11 +270,11 @@ def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
 
 
 def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """The leaves of a tree, in order: those of a dict by its keys, sorted.
+    """Return the leaves of a tree, in order; the leaves of a dict are in the order of its sorted keys.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Raises:
         TreeError: A container contains itself.
@@ -291,19 +292,19 @@ def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
 
 
 def rebuild(x: Any, new: Iterator[Any]) -> Any:
-    """The like of `x` with its leaves taken from `new`, in the order of `leaves`."""
+    """Return a copy of `x` with its leaves taken from `new`, in the order of `leaves`."""
     if type(x) is Tensor:
         return next(new)
     parts = flat(x)
     values = [next(new) for _, n in parts if n is None]
     made: list[Any] = []
-    for _, n in reversed(parts):  # the children before their container, the last one first
+    for _, n in reversed(parts):  # children before their container, the last container first
         made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
     return made[0]
 
 
 def form(x: Any) -> Hashable:
-    """What a tree is beside its leaves: equal for trees that differ in leaves, and in the order of dicts, alone."""
+    """Return a hashable key of the structure of a tree; it ignores the leaves and the order of dicts."""
     return form_of(flat(x))
 
 
@@ -316,26 +317,26 @@ def is_registered(x: Any) -> bool:
 
 
 def aux_of(x: Any) -> Hashable:
-    """What `flatten` of a registered class gives beside the children."""
+    """Return the aux data of an instance of a registered class."""
     reg = _registry.get(type(x))
-    return None if reg is None else _flattened(x, reg)[1]
+    return None if reg is None else _flatten_registered(x, reg)[1]
 
 
 _LEAF = "leaf"
 
 
 def containers(x: Any) -> list[type]:
-    """The types of the containers of a tree, in order."""
+    """Return the types of the containers of a tree, in order."""
     return [type(y) for y, n in flat(x) if n is not None]
 
 
 def orders(x: Any) -> tuple[tuple[str, ...], ...]:
-    """The keys of each dict of a tree as they came."""
+    """Return the keys of each dict of a tree, in insertion order."""
     return tuple(tuple(map(repr, y)) for y, n in flat(x) if n is not None and isinstance(y, dict))
 
 
 def paths(x: Any, at: str) -> list[str]:
-    """How each leaf of `x` is reached from it, as Python would write it: `['w'][0].bias`."""
+    """Return the path of each leaf of `x` as a Python expression: `['w'][0].bias`."""
     if type(x) is Tensor:
         return [at]
     parts = flat(x)
@@ -343,13 +344,13 @@ def paths(x: Any, at: str) -> list[str]:
 
 
 def argument_paths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """How the user calls each leaf of the arguments of a call."""
+    """Return the name in messages of each leaf of the arguments of a call."""
     by_name = [p for k, a in kwargs.items() for p in paths(a, f"argument `{k}`")]
     return [p for i, a in enumerate(args) for p in paths(a, f"argument {i + 1}")] + by_name
 
 
 def places(parts: Flat, at: str) -> Iterator[str]:
-    """How each part of a tree is reached from it."""
+    """Return the path of each part of a tree as a Python expression."""
     waiting = [at]
     for y, n in parts:
         yield (place := waiting.pop())
@@ -363,7 +364,7 @@ def _step(x: Any, key: Any) -> str:
 
 
 def check_axis(axis: Any, option: str) -> Axis:
-    """`axis` as an int or None; anything else is a mistake."""
+    """Return `axis` as an int or None; raise AxisTypeError for any other value."""
     if axis is None or type(axis) is int:
         return axis
     if isinstance(axis, bool):
@@ -383,13 +384,13 @@ def check_axis(axis: Any, option: str) -> Axis:
 
 
 def check_axes(axes: Any, option: str) -> None:
-    """Look for mistakes in a tree of axes before anything is mapped."""
+    """Check a tree of axes before any argument is mapped."""
     for axis in leaves(axes):
         check_axis(axis, option)
 
 
-def spread(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
-    """One axis for each leaf of `x`, from a prefix tree of axes: an axis for a container holds for all in it."""
+def broadcast_prefix(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
+    """Return one axis for each leaf of `x`, from a prefix tree: the axis of a container applies to its leaves."""
     found: list[Axis] = []
     waiting = [(axes, x, at)]
     while waiting:
@@ -429,7 +430,7 @@ def _count(x: Any, n: Node) -> str:
 
 
 def outline(x: Any, levels: int = 6) -> str:
-    """A tree in a few words, for messages: `(f32[3], dict(f32[]))`."""
+    """Describe a tree in a few words, for messages: `(f32[3], dict(f32[]))`."""
     n = node(x)
     if n is None or x is None:
         return "None" if x is None else describe(x)

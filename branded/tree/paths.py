@@ -1,4 +1,4 @@
-"""How a leaf of a tree is reached: the keys on the way to it."""
+"""Paths to the leaves of a tree: the keys on the way from the root."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from branded.errors import CallError
+from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered
-from branded.tree.text import describe
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ Path = tuple[Key, ...]
 
 
 def keystr(path: Path) -> str:
-    """A path as Python would write it.
+    """Return a path as a Python expression.
 
     Example:
         >>> from branded import tree
@@ -65,7 +65,7 @@ def keystr(path: Path) -> str:
         ["['w'][0]", "['w'][1]"]
 
     Raises:
-        CallError: It is not a path.
+        CallError: `path` is not a path.
 
     Source: `jax.tree_util.keystr`.
     """
@@ -75,14 +75,14 @@ def keystr(path: Path) -> str:
 
 
 def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
-    """The leaves of a tree in order, each behind the path that leads to it.
+    """Return the leaves of a tree in order, each with its path.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Returns:
-        Pairs of a path, a tuple of keys, and a leaf.
+        Pairs of a path (a tuple of keys) and a leaf.
 
     Example:
         >>> from branded import tree
@@ -96,7 +96,7 @@ def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Pat
 
 
 def ways(parts: Flat) -> Iterator[Path]:
-    """The path to each part of a tree."""
+    """Return the path to each part of a tree."""
     waiting: list[Path] = [()]
     for x, n in parts:
         yield (path := waiting.pop())

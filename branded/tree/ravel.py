@@ -1,4 +1,4 @@
-"""A tree of tensors as one vector."""
+"""Flattening a tree of tensors into one vector."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
 from branded.errors import TreeError
-from branded.rows import type_text
+from branded.graph.rows import type_text
 from branded.tree.api import flatten
-from branded.tree.given import advice, as_tensor
+from branded.tree.formatting import describe
+from branded.tree.leaf_tensors import advice, as_tensor
 from branded.tree.nodes import paths
-from branded.tree.text import describe
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """All the numbers of a tree in one vector, and the function that makes such a tree of a vector.
+    """Concatenate all elements of a tree into one vector, and return it with the inverse function.
 
     Args:
         tree: A tree of tensors and numbers.
 
     Returns:
-        `(vector, unravel)`: an `f32[n]`, or of the least dtype that holds all; and `unravel(vector)`, a tree of the
-        structure, the shapes and, where the leaves are of several, the dtypes of `tree`.
+        `(vector, unravel)`: an `f32[n]`, or a vector of the smallest dtype that holds all leaves.  `unravel(vector)`
+        has the structure and shapes of `tree`, and its dtypes if they differ among leaves.
 
     Raises:
-        TreeError: A leaf is not a tensor; a vector has another size than the tree, or, of several, another dtype.
+        TreeError: A leaf is not a tensor, or a vector has a different size than the tree.  If the dtypes of leaves
+            differ, the vector must also have the dtype of `vector`.
 
     Example:
         >>> from branded import tree
@@ -72,5 +73,5 @@ def _tensor(x: Any, where: str) -> Tensor:
 
 
 def _upper(a: DType, b: DType) -> DType:
-    """The least dtype that holds both."""
+    """Return the smallest dtype that holds both."""
     return (Tensor.zeros(0, dtype=a) + Tensor.zeros(0, dtype=b)).dtype

@@ -1,4 +1,4 @@
-"""What a tree is beside its leaves, as a value."""
+"""The structure of a tree without its leaves, as a value."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from branded.errors import TreeError
+from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, form_of, is_registered
-from branded.tree.text import describe
 
 
 class Structure:
-    """What a tree is beside its leaves: two are equal if their trees differ in leaves, or the order of keys, alone.
+    """The structure of a tree; structures are equal if the trees differ only in leaves or in the order of keys.
 
     Attributes:
-        num_leaves: How many leaves the tree has.
+        num_leaves: The number of leaves of the tree.
 
     Example:
         >>> from branded import tree
@@ -31,11 +31,11 @@ class Structure:
     def __init__(self, parts: Flat) -> None:
         self._form = form_of(parts)
         self._makers = [None if n is None else (len(n.children), n.rebuild) for _, n in parts]
-        self._text = _written(parts)
+        self._text = _structure_text(parts)
         self.num_leaves = sum(m is None for m in self._makers)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree that has these leaves."""
+        """Return the tree with these leaves."""
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise TreeError(
@@ -44,7 +44,7 @@ class Structure:
                 fix="as many leaves as tree.leaves gives of such a tree",
             )
         made: list[Any] = []
-        for maker in reversed(self._makers):  # the children before their container, the last one first
+        for maker in reversed(self._makers):  # children before their container, the last container first
             made.append(values.pop() if maker is None else maker[1]([made.pop() for _ in range(maker[0])]))
         return made[0]
 
@@ -59,14 +59,14 @@ class Structure:
 
 
 def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
-    """What a tree is beside its leaves.
+    """Return the structure of a tree without its leaves.
 
     Args:
-        tree: A tree of anything.
-        is_leaf: What it says of a part decides whether that is a leaf, whatever it is.
+        tree: Any tree.
+        is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
 
     Returns:
-        A `Structure`, which `unflatten` makes a tree of.
+        A `Structure`, which `unflatten` turns into a tree.
 
     Example:
         >>> from branded import tree
@@ -78,8 +78,8 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
     return Structure(flat(tree, is_leaf))
 
 
-def _written(parts: Flat) -> str:
-    """The tree with a star for each leaf."""
+def _structure_text(parts: Flat) -> str:
+    """Return the tree as text, with a star for each leaf."""
     made: list[str] = []
     for x, n in reversed(parts):
         made.append("*" if n is None else _container(x, n, [made.pop() for _ in n.children]))
@@ -102,8 +102,8 @@ def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
     return f"{name}({', '.join(named)})"
 
 
-def check_structure(given: Any, what: str, name: str) -> Structure:
-    """A structure that the user gave."""
+def check_structure(given: Any, api_name: str, name: str) -> Structure:
+    """Return the user's structure; raise TreeError if it is not a `Structure`."""
     if not isinstance(given, Structure):
-        raise TreeError(f"{what}: {name} is {describe(given)}", fix=f"tree.structure(...) for {name}")
+        raise TreeError(f"{api_name}: {name} is {describe(given)}", fix=f"tree.structure(...) for {name}")
     return given

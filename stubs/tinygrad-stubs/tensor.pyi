@@ -53,7 +53,7 @@ from tinygrad.uop.ops import rewrite_group as rewrite_group
 from tinygrad.uop.ops import sint as sint
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
+from branded.core.brand import Brand
 from branded.vec import Vec, _Index
 
 _Q = TypeVar("_Q", bound=Brand)

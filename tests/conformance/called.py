@@ -14,7 +14,7 @@ import tinygrad
 from tinygrad import Context, Tensor, nn
 
 import branded
-from branded.patches.elementwise import METHODS
+from branded.hooks.elementwise import METHODS
 
 from .table import Case
 

@@ -9,7 +9,7 @@ import importlib
 import re
 
 from branded.learn.puzzles import PUZZLES, Write
-from branded.learn.puzzles.key import written
+from branded.learn.puzzles.key import cases_to_text
 
 Call = tuple[str, str, list[str | int]]
 """A module, a function of it, its arguments."""
@@ -20,7 +20,7 @@ def block(number: int, text: str) -> Call:
 
 
 def puzzle(number: int, answer: str) -> Call:
-    right = next(written(p) for p in PUZZLES if isinstance(p, Write) and p.number == number)
+    right = next(cases_to_text(p) for p in PUZZLES if isinstance(p, Write) and p.number == number)
     return "branded.learn.explorer.puzzles", "judge", [number, answer, right]
 
 

@@ -197,7 +197,7 @@ def test_each_mistake_shows_its_line_its_brand_and_its_fix_and_is_mended(explore
 def test_why_is_told_in_the_page_and_where_it_stands(explorer: Callable[..., Reader]) -> None:
     here = explorer("leaky/0/1")
     here.page.click(".why-more > summary")
-    assert here.text(".why-more pre") == why.text("read").rstrip()
+    assert here.text(".why-more pre") == why.page_text("read").rstrip()
     assert here.page.get_attribute(".why-more a", "href") == "https://branded.invalid/docs/errors.html#read"
     assert "python -m branded why read" in here.text(".why-more")
 

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from branded.errors import ExplorerError
 from branded.learn.explorer import blocks, runtime
 from branded.learn.puzzles import PUZZLES, Write
-from branded.learn.puzzles.key import written
+from branded.learn.puzzles.key import cases_to_text
 from tests.browser import missing
 from tests.explorer.reading import COLOURS, ENTRIES, RUN, Reader, access, data, functions_of
 from tests.explorer.session import MISSPELT, MISUSE, PICTURES, SESSION, Call, answer
@@ -324,7 +324,9 @@ def test_what_an_editor_begins_with_is_the_block_without_prompts_and_results(chr
 def test_blocks_puzzles_and_examples_give_what_the_pages_show_without_numpy(tmp_path: Path) -> None:
     """Up to the one block that takes long on tinygrad's Python device; of an error its first line."""
     pages = {p.stem: list(takewhile(lambda text: "def by_loop" not in text, blocks_of(p))) for p in COURSE}
-    answers = [(p.number, p.solved, written(p)) if isinstance(p, Write) else (p.number, "0", "0") for p in PUZZLES]
+    answers = [
+        (p.number, p.solved, cases_to_text(p)) if isinstance(p, Write) else (p.number, "0", "0") for p in PUZZLES
+    ]
     examples = [[ENTRIES[name]["program"], functions_of(name)] for name in RUN]
     given = [{name: list(map(program, texts)) for name, texts in pages.items()}, answers, examples]
     quick = {"DEV": "PYTHON", "CC": "none", "CACHELEVEL": "0", "CCACHE": "0", "PARALLEL": "0"}  # as worker.js has it

@@ -46,7 +46,7 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.rows import row_of, visible
+from branded.graph.rows import row_of, visible
 
 Values = list[np.ndarray[Any, Any]]
 CONSTANTS = [np.random.RandomState(k).uniform(-1, 1, (3, 2)).round(2).astype("float32") for k in range(4)]

@@ -10,8 +10,8 @@ from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import UOp
 
 import branded
-from branded.loops.primitive import Loop
-from branded.primitive import primitive_of
+from branded.control_flow.primitive import Loop
+from branded.graph.primitive import primitive_of
 from tests.by_numpy import reads
 from tests.examples import in_memory
 from tests.golden import registry

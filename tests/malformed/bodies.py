@@ -10,12 +10,7 @@ import statistics
 import numpy as np
 from tinygrad import Tensor
 
-from branded import (
-    errors,
-    grad,
-    scan,
-    vmap,
-)
+from branded import errors, grad, scan, vmap
 from tests.malformed import refused, right
 from tests.malformed.values import (
     BIG_ENDIAN,

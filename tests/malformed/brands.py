@@ -7,18 +7,7 @@ import numpy as np
 from tinygrad import Tensor
 
 import branded
-from branded import (
-    Brand,
-    as_axes,
-    axes,
-    brand,
-    brands,
-    errors,
-    lift,
-    unvec,
-    vec_type,
-    vmap,
-)
+from branded import Brand, as_axes, axes, brand, brands, errors, lift, unvec, vec_type, vmap
 from tests.malformed import refused, right
 from tests.malformed.values import (
     EMPTY,
@@ -75,7 +64,7 @@ def raising_block():
             raise KeyError("a")
     except KeyError:
         pass
-    return len(branded.brand.open_brands())
+    return len(branded.core.brand.open_brands())
 
 
 ROWS = (

@@ -7,15 +7,7 @@ import numpy as np
 from tinygrad import Tensor
 
 import branded
-from branded import (
-    cond,
-    errors,
-    fori_loop,
-    scan,
-    switch,
-    vmap,
-    while_loop,
-)
+from branded import cond, errors, fori_loop, scan, switch, vmap, while_loop
 from tests.malformed import refused, right
 from tests.malformed.values import (
     HUGE,

@@ -6,18 +6,7 @@ from __future__ import annotations
 import numpy as np
 from tinygrad import Tensor
 
-from branded import (
-    errors,
-    grad,
-    hessian,
-    jacfwd,
-    jacrev,
-    jvp,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-    while_loop,
-)
+from branded import errors, grad, hessian, jacfwd, jacrev, jvp, stop_gradient, value_and_grad, vjp, while_loop
 from tests.malformed import refused, right
 from tests.malformed.values import (
     BIG_ENDIAN,

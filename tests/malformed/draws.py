@@ -6,11 +6,7 @@ from __future__ import annotations
 import numpy as np
 from tinygrad import Tensor, dtypes
 
-from branded import (
-    errors,
-    random,
-    vmap,
-)
+from branded import errors, random, vmap
 from tests.malformed import refused, right
 from tests.malformed.values import (
     HUGE,

@@ -5,14 +5,7 @@ from __future__ import annotations
 
 from tinygrad import Tensor
 
-from branded import (
-    errors,
-    jit,
-    picture,
-    puzzles,
-    register_pytree_node,
-    vmap,
-)
+from branded import errors, jit, picture, puzzles, register_pytree_node, vmap
 from branded.explain import explain
 from tests.malformed import refused, right
 from tests.malformed.values import (

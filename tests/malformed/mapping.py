@@ -8,14 +8,7 @@ import functools
 import numpy as np
 from tinygrad import Tensor
 
-from branded import (
-    Brand,
-    errors,
-    memory,
-    psum,
-    shard,
-    vmap,
-)
+from branded import Brand, errors, memory, psum, shard, vmap
 from tests.malformed import refused, right
 from tests.malformed.values import (
     BIG_ENDIAN,

@@ -6,14 +6,8 @@ from __future__ import annotations
 import numpy as np
 from tinygrad import Tensor
 
-from branded import (
-    errors,
-    jit,
-    make_expr,
-    psum,
-    vmap,
-)
-from branded.profiling import profile
+from branded import errors, jit, make_expr, psum, vmap
+from branded.tools.profile import profile
 from tests.malformed import refused, right
 from tests.malformed.values import (
     BIG_ENDIAN,

@@ -7,21 +7,7 @@ from typing import NamedTuple, Never, Protocol, TypedDict, assert_type, reveal_t
 
 from tinygrad import Tensor
 
-from branded import (
-    Brand,
-    Vec,
-    brand,
-    cond,
-    custom_vjp,
-    grad,
-    pmean,
-    psum,
-    scan,
-    value_and_grad,
-    vjp,
-    vmap,
-    while_loop,
-)
+from branded import Brand, Vec, brand, cond, custom_vjp, grad, pmean, psum, scan, value_and_grad, vjp, vmap, while_loop
 
 x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
 X = Tensor.ones(2, 2)

@@ -1,6 +1,6 @@
-"""The demo: vmap on real data, beside the loop that it stands for.
+"""The demo: vmap on real data, compared with a loop.
 
-Each part is one small file, and is a lesson to read: `haskell`, `pairs`, `gradients`, `ensemble`.
+Each part is one small file that reads as a lesson: `haskell`, `pairs`, `gradients`, `ensemble`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from branded.learn.demo import digits, ensemble, gradients, haskell, pairs, show
 
 
 class Sizes(NamedTuple):
-    """How much of everything; the default is what the command shows.
+    """The sizes of all parts; the defaults are the sizes that the command uses.
 
     Attributes:
-        digits: How many of the digits; None for all.
-        part: The loop over pairs takes this many digits.
-        steps: For how many steps the classifier is trained.
-        networks: How many networks the ensemble has.
-        epochs: How often they see each digit.
-        batch: How many digits one training step sees.
-        held_out: How many digits are kept for the test.
+        digits: The number of digits; None for all.
+        part: The number of digits in the loop over pairs.
+        steps: The number of training steps of the classifier.
+        networks: The number of networks in the ensemble.
+        epochs: The number of epochs of their training.
+        batch: The batch size of a training step.
+        held_out: The number of digits in the test set.
     """
 
     digits: int | None = None
@@ -41,7 +41,7 @@ class Sizes(NamedTuple):
 
 
 class DemoResults(NamedTuple):
-    """What the parts found."""
+    """The results of the parts."""
 
     pairs: pairs.Pairs
     gradients: gradients.Gradients
@@ -49,14 +49,14 @@ class DemoResults(NamedTuple):
 
 
 def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
-    """Run all parts, print what they find, and write their pictures to a folder.
+    """Run all parts, print their results, and write their pictures to a folder.
 
     Args:
-        out: The folder for the pictures; it is made where it is missing.
-        sizes: How much of everything; `Sizes()` where none are given.
+        out: The folder for the pictures; it is created if it does not exist.
+        sizes: The sizes of all parts; `Sizes()` by default.
 
     Returns:
-        The numbers behind what was printed.
+        The numbers behind the printed results.
 
     Raises:
         ArithmeticError: vmap and the loop disagree.
@@ -67,11 +67,11 @@ def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
         >>> from branded.learn import demo
         >>> found = demo.run(Path("demo-pictures"))  # doctest: +SKIP
 
-    Source: E. Z. Yang, "vmap in Haskell" (2020), and what the tutorials of `jax.vmap` and `torch.func` show first:
-    pairwise distances, per-example gradients, model ensembling.
+    Source: E. Z. Yang, "vmap in Haskell" (2020), and the first examples in the tutorials of `jax.vmap` and
+    `torch.func`: pairwise distances, per-example gradients, model ensembling.
     """
     start = time.perf_counter()
-    print(f"\n{show.styled(f'branded {__version__}', show.BOLD)}: a type-directed vmap for tinygrad\n")
+    print(f"\n{show.style_text(f'branded {__version__}', show.BOLD)}: a type-directed vmap for tinygrad\n")
     sizes = sizes or Sizes()
     data = digits.load(sizes.digits)
     haskell.run()
@@ -88,7 +88,7 @@ def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
 
 
 def can_draw() -> bool:
-    """Is matplotlib there, for the pictures?"""
+    """Return whether matplotlib is installed, for the pictures."""
     return find_spec("matplotlib") is not None
 
 
@@ -114,7 +114,7 @@ def _summarize(found: DemoResults, sizes: Sizes) -> None:
 
 
 def draw(out: Path, data: digits.Digits, found: DemoResults) -> None:
-    """Write the pictures and name them, or say what to install for them."""
+    """Write the pictures and print their names, or print how to install matplotlib."""
     if not can_draw():
         print(f"{show.MARGIN}No pictures: matplotlib is missing (pip install 'branded[demo]').\n")
         return

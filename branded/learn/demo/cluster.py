@@ -1,4 +1,4 @@
-"""The demo on a cluster: the nearest neighbours among more digits than there is memory for all pairs of."""
+"""The demo on a cluster: nearest neighbors among digits whose pairs do not all fit into memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from branded.brand import Brand
+from branded.collectives.reductions import axis_index
+from branded.core.brand import Brand
+from branded.core.chunks import as_limit
 from branded.dask import vmap
 from branded.learn.demo import digits, show
-from branded.planning.limits import as_limit
-from branded.transforms.collectives import axis_index
 from branded.vec import Vec
 
 S = TypeVar("S", bound=Brand)
@@ -29,20 +29,20 @@ class Right(Brand): ...
 
 
 def distance(x: Vec[S], y: Vec[S1], kinds: int) -> Vec[Any]:
-    """Of one digit to another; that to another copy of itself does not count."""
+    """Return the squared distance between two digits; copies of the same digit are infinitely far apart."""
     is_copy = axis_index(Left) % kinds == axis_index(Right) % kinds
     return is_copy.where(float("inf"), (x - y).square().sum())
 
 
 class Found(NamedTuple):
-    """What was found.
+    """The results.
 
     Attributes:
-        digits: How many there were.
-        accuracy: How often the nearest other digit is of the same class.
-        bytes: What all pairs would take.
-        limit: What they may take.
-        seconds: How long it took.
+        digits: The number of digits.
+        accuracy: The share of digits whose nearest other digit is of the same class.
+        bytes: The memory that all pairs would take.
+        limit: The memory that pairs may take.
+        seconds: The wall-clock time.
     """
 
     digits: int
@@ -53,17 +53,17 @@ class Found(NamedTuple):
 
 
 def run(memory: str = "256MB", workers: int | None = None) -> Found:
-    """Start a process for each core, and find the nearest neighbour of each digit in chunks of pairs.
+    """Start a process for each core, and find the nearest neighbor of each digit in chunks of pairs.
 
     Args:
-        memory: What the pairs that are there at a time may take; all of them take twice that.
-        workers: How many processes; one for each core where it is not said.
+        memory: The memory that the current pairs may take; all pairs take twice as much.
+        workers: The number of processes; one for each core by default.
 
     Returns:
-        The numbers behind what is printed.
+        The numbers behind the printed results.
 
     Raises:
-        OptionError: `memory` is no size, or there is no dask.
+        OptionError: `memory` is not a size, or dask is not installed.
     """
     limit, start = as_limit(memory), time.perf_counter()
     distributed = importlib.import_module("distributed")
@@ -83,13 +83,13 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     labels = data.labels[np.arange(size) % len(data.labels)]
     accuracy = float((labels == labels[found]).mean())
     seconds = time.perf_counter() - start
-    share = show.styled(f"{accuracy:.1%}", show.BOLD)
+    share = show.style_text(f"{accuracy:.1%}", show.BOLD)
     print(f"\nthe nearest other digit is of the same class: {share}, {seconds:.1f} s")
     return Found(size, accuracy, size * size * 4, limit, seconds)
 
 
 def cluster(workers: int) -> Any:
-    """Processes of one thread each, to which only this machine can connect: the dashboard too is on the loopback."""
+    """Start single-threaded processes, with the dashboard on loopback: only this machine can connect."""
     distributed = importlib.import_module("distributed")
     return distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs="ERROR"
@@ -97,7 +97,7 @@ def cluster(workers: int) -> Any:
 
 
 def _nearest(data: digits.Digits, size: int, chunk: int) -> Any:
-    """For each digit the number of the nearest other one, as an array of dask."""
+    """Return the index of the nearest other digit for each digit, as a dask array."""
     da = importlib.import_module("dask.array")
     kinds = len(data.labels)
     numbers = da.arange(size, chunks=chunk)
@@ -107,6 +107,6 @@ def _nearest(data: digits.Digits, size: int, chunk: int) -> Any:
 
 
 def _digits(numbers: Any, rows: Any) -> Any:
-    """The digits of these numbers, each copy with noise of its own."""
+    """Return the digits with these numbers, each copy with different noise."""
     noise = np.random.default_rng(int(numbers[0]) if len(numbers) else 0)
     return (rows[numbers % len(rows)] + 0.05 * noise.standard_normal((len(numbers), rows.shape[1]))).astype("float32")

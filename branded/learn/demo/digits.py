@@ -1,4 +1,4 @@
-"""The digits: 1,797 handwritten ones, 8 x 8 pixels each, from the UCI Machine Learning Repository."""
+"""The data set: 1,797 handwritten digits, 8 x 8 pixels each, from the UCI Machine Learning Repository."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INK = 16
 
 
 class Digits(NamedTuple):
-    """Images and what they show.
+    """Images and their labels.
 
     Attributes:
         images: `u8[n, 8, 8]`, from 0 (paper) to `INK`.
@@ -37,7 +37,7 @@ class Digits(NamedTuple):
 
 
 def load(limit: int | None = None) -> Digits:
-    """All digits, or the first `limit`.
+    """Load all digits, or the first `limit`.
 
     Example:
         >>> from branded.learn.demo.digits import load
@@ -46,6 +46,6 @@ def load(limit: int | None = None) -> Digits:
         >>> load(10).labels.tolist()
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
-    packed = files("branded").joinpath("data", "digits.npz").read_bytes()
+    packed = files("branded.learn").joinpath("data", "digits.npz").read_bytes()
     with np.load(io.BytesIO(packed)) as arrays:
         return Digits(arrays["images"], arrays["labels"]).part(slice(limit))

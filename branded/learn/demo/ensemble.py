@@ -1,6 +1,6 @@
-"""An ensemble of networks, trained all at once by vmap over their parameters.
+"""An ensemble of networks, trained in one vmap over their parameters.
 
-Functions that the demo prints have no docstrings: what they do is said beside them.
+Functions that the demo prints have no docstrings: the printed text explains them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from tinygrad import Tensor, TinyJit
 from tinygrad.helpers import tqdm
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import Array, Digits
-from branded.values import vec_type
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 
@@ -65,13 +65,13 @@ Batch = tuple[Tensor, Tensor]
 
 
 class Ensemble(NamedTuple):
-    """What this part found.
+    """The results of this part.
 
     Attributes:
         losses: `f32[epochs, networks]`, the mean training loss of each epoch.
         curves: `f32[epochs, networks]`, the accuracy on held-out digits after each epoch.
-        vote: The accuracy of all networks together, by the mean of their probabilities.
-        ratio: How many times as fast as the loop vmap was.
+        vote: The accuracy of the ensemble, by the mean of the probabilities of all networks.
+        ratio: The speedup of vmap over the loop.
     """
 
     losses: Array
@@ -87,10 +87,10 @@ class _Trained(NamedTuple):
 
 
 def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, seed: int = 0) -> Ensemble:
-    """Train networks at once by vmap, and one after another by a loop, from the same weights on the same batches."""
+    """Train networks together by vmap, and one after another by a loop, from the same weights on the same batches."""
     watch.clear()
     show.heading(f"3  An ensemble: {networks} networks trained at once by a vmap over their parameters")
-    batches, test = _split(digits, batch, held_out, seed)
+    batches, test = _train_test_split(digits, batch, held_out, seed)
     show.say(
         f"""The whole training step is mapped over {networks} networks, which differ in the weights that they start
         from, with the images the same for all: in_axes=(0, None, None). They learn from {len(batches) * batch:,} digits
@@ -107,11 +107,11 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     show.facts([*watch.pairs(), *outside])
 
     with show.progress(epochs, "vmap: all at once") as bar:
-        together, seconds = _timed(lambda: _train(step, score, stacked, batches, test, epochs, bar))
+        together, seconds = _time_call(lambda: _train(step, score, stacked, batches, test, epochs, bar))
     one_step, one_score = TinyJit(train_step), TinyJit(accuracy)
     _warm(one_step, one_score, starts[0], batches[0], test)
     with show.progress(networks * epochs, "loop: one by one") as bar:
-        alone, loop_seconds = _timed(
+        alone, loop_seconds = _time_call(
             lambda: [_train(one_step, one_score, start, batches, test, epochs, bar) for start in starts]
         )
     print()
@@ -138,8 +138,8 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     return Ensemble(together.losses, together.curves, vote, ratio)
 
 
-def _split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[Batch], Batch]:
-    """Batches to learn from, and what is held out, after shuffling."""
+def _train_test_split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[Batch], Batch]:
+    """Return shuffled training batches and the held-out test set."""
     order = np.random.default_rng(seed).permutation(len(digits.labels))
     shuffled = digits.part(order)
 
@@ -152,7 +152,7 @@ def _split(digits: Digits, batch: int, held_out: int, seed: int) -> tuple[list[B
 
 
 def _start(rng: np.random.Generator, inputs: int) -> list[Array]:
-    """The weights that a network starts from (He initialization)."""
+    """Return the initial weights of a network (He initialization)."""
 
     def weights(n: int, m: int) -> Array:
         return rng.normal(0.0, (2 / n) ** 0.5, (n, m)).astype(np.float32)
@@ -193,7 +193,7 @@ def _train(
     return _Trained([p.numpy() for p in network], np.array(losses), np.array(curves))
 
 
-def _timed(f: Callable[[], show.R]) -> tuple[show.R, float]:
+def _time_call(f: Callable[[], show.R]) -> tuple[show.R, float]:
     start = time.perf_counter()
     result = f()
     return result, time.perf_counter() - start
@@ -206,7 +206,7 @@ def _vote(stacked: Sequence[Array], test: Batch) -> float:
 
 
 def _difference(together: _Trained, alone: Sequence[_Trained]) -> float:
-    """The largest difference of any final weight, loss or accuracy between the two ways of training."""
+    """Return the largest difference of any final weight, loss or accuracy between the two ways of training."""
     pairs = [*zip(together.network, map(np.stack, zip(*(one.network for one in alone), strict=True)), strict=True)]
     pairs.append((together.losses, np.stack([one.losses for one in alone], axis=1)))
     pairs.append((together.curves, np.stack([one.curves for one in alone], axis=1)))

@@ -1,6 +1,6 @@
-"""Per-example gradients of a classifier, and the digits that it would learn most from.
+"""Per-example gradients of a classifier, and the digits with the largest gradients.
 
-Functions that the demo prints have no docstrings: what they do is said beside them.
+Functions that the demo prints have no docstrings: the printed text explains them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from tinygrad import Tensor, TinyJit, Variable
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import INK, Array, Digits
-from branded.values import vec_type
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -41,14 +41,14 @@ def gradients(w: Tensor, images: Tensor, labels: Tensor) -> Tensor:
 
 
 class Gradients(NamedTuple):
-    """What this part found.
+    """The results of this part.
 
     Attributes:
-        norms: `f32[n]`, the length of each digit's own gradient.
-        hardest: The numbers of the digits with the largest, hardest first.
-        guesses: What the classifier takes each digit for.
-        accuracy: How often that is right.
-        ratio: How many times as fast as the loop vmap was.
+        norms: `f32[n]`, the norm of each digit's own gradient.
+        hardest: The indices of the digits with the largest norms, largest first.
+        guesses: The classifier's prediction for each digit.
+        accuracy: The share of correct predictions.
+        ratio: The speedup of vmap over the loop.
     """
 
     norms: Array
@@ -71,7 +71,7 @@ def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
     show.code(loss, gradient, gradients)
 
     images, labels = Tensor(digits.rows).realize(), Tensor(digits.labels.astype(np.int32)).realize()
-    w = _trained(images, labels, steps)
+    w = _train_classifier(images, labels, steps)
     compiled = TinyJit(gradients)
     show.warm(compiled, w, images, labels)
     each, seconds = show.best_of(RUNS, lambda: compiled(w, images, labels).numpy())
@@ -101,8 +101,8 @@ def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
     return Gradients(norms, hardest, guesses, accuracy, ratio)
 
 
-def _trained(images: Tensor, labels: Tensor, steps: int) -> Tensor:
-    """Weights after gradient descent on the mean loss; the start is zero, so nothing is random."""
+def _train_classifier(images: Tensor, labels: Tensor, steps: int) -> Tensor:
+    """Train weights by gradient descent on the mean loss; they start at zero, so the result is not random."""
 
     @TinyJit
     def step(w: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def _trained(images: Tensor, labels: Tensor, steps: int) -> Tensor:
 
 
 def _loop(w: Tensor, images: Tensor, labels: Tensor) -> Callable[[], Array]:
-    """The gradient of each digit, one at a time, by a function that is compiled and warm."""
+    """Return a loop that computes the gradients one by one, by a compiled and warm function."""
     n = int(images.shape[0])
     i = Variable("i", 0, n - 1)
     one = TinyJit(lambda i: gradient(w, images[i], labels[i]).contiguous())
@@ -125,7 +125,7 @@ def _loop(w: Tensor, images: Tensor, labels: Tensor) -> Callable[[], Array]:
 
 
 def _gallery(digits: Digits, which: list[int], guesses: Array, norms: Array, columns: int = 5) -> None:
-    """Print digits in rows, each with what it is and what it was taken for."""
+    """Print digits in rows, each with its label and its prediction."""
     for start in range(0, len(which), columns):
         part = which[start : start + columns]
         captions = [f"{digits.labels[k]}, read as {guesses[k]}" for k in part]

@@ -7,16 +7,16 @@ from typing import Any
 
 from tinygrad import Tensor
 
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
-from branded.values import vec_type
-from branded.vmap import vmap
 
 ZIP = "vmap(lambda a, b: a + b)(a0, b0)"
 OUTER = "vmap(lambda a: vmap(lambda b: a + b)(b0))(a0)"
 
 
 def run() -> None:
-    """Print both, each run from the very text that is shown."""
+    """Print both examples, each evaluated from the printed text."""
     show.heading('0  Two examples from "vmap in Haskell" (E. Z. Yang, 2020)')
     show.say(
         """A brand is the loop variable of one vmap. What an expression does with it follows from types alone: along a
@@ -32,7 +32,7 @@ def run() -> None:
 
 
 def evaluate(text: str) -> tuple[Any, list[str]]:
-    """The value of an expression in `a0` and `b0`, and the types of what its functions got and gave, in order.
+    """Evaluate an expression in `a0` and `b0`; return its value and the types of its functions' arguments and results.
 
     Example:
         >>> from branded.learn.demo.haskell import OUTER, evaluate

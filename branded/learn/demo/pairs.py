@@ -1,6 +1,6 @@
-"""All-pairs distances: two nested vmaps, and the nearest neighbour of each digit.
+"""All-pairs distances: two nested vmaps, and the nearest neighbor of each digit.
 
-Functions that the demo prints have no docstrings: what they do is said beside them.
+Functions that the demo prints have no docstrings: the printed text explains them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from tinygrad import Tensor, TinyJit, Variable
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import vec_type
+from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import Array, Digits
-from branded.values import vec_type
 from branded.vec import Vec
-from branded.vmap import vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -45,12 +45,12 @@ def neighbours(distances: Tensor) -> Tensor:
 
 
 class Pairs(NamedTuple):
-    """What this part found.
+    """The results of this part.
 
     Attributes:
         distances: `f32[n, n]`.
-        accuracy: How often the nearest other digit is of the same class.
-        ratio: How many times as fast as the loop vmap was.
+        accuracy: The share of digits whose nearest other digit is of the same class.
+        ratio: The speedup of vmap over the loop.
     """
 
     distances: Array
@@ -59,7 +59,7 @@ class Pairs(NamedTuple):
 
 
 def run(digits: Digits, part: int) -> Pairs:
-    """Measure all pairs of digits by vmap, and those of the first `part` digits by a loop too."""
+    """Compute the distances of all pairs of digits by vmap, and of the first `part` digits by a loop too."""
     n = len(digits.labels)
     watch.clear()
     show.heading("1  All-pairs distances: a vmap in a vmap")
@@ -105,7 +105,7 @@ def run(digits: Digits, part: int) -> Pairs:
 
 
 def _loop(images: Tensor) -> Callable[[], Array]:
-    """The distances of all pairs, one at a time, by a function that is compiled and warm."""
+    """Return a loop that computes the distances one by one, by a compiled and warm function."""
     n = int(images.shape[0])
     i, j = Variable("i", 0, n - 1), Variable("j", 0, n - 1)
     one = TinyJit(lambda i, j: distance(images[i], images[j]))

@@ -1,4 +1,4 @@
-"""What the demo found, as pictures.  Needs matplotlib, the extra `[demo]`."""
+"""The results of the demo as pictures.  Needs matplotlib, the extra `[demo]`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GREY = "#666666"
 
 
 def distances(out: Path, digits: Digits, found: Pairs) -> Path:
-    """The matrix of all distances, with the digits sorted by class."""
+    """Plot the matrix of all distances, with the digits sorted by class."""
     order = np.argsort(digits.labels, kind="stable")
     matrix = np.sqrt(found.distances[np.ix_(order, order)])
     edges = np.flatnonzero(np.diff(digits.labels[order])) + 1
@@ -49,7 +49,7 @@ def distances(out: Path, digits: Digits, found: Pairs) -> Path:
 
 
 def hardest(out: Path, digits: Digits, found: Gradients) -> Path:
-    """The digits with the longest gradients, above the lengths of all."""
+    """Plot the digits with the longest gradients, above the lengths of all."""
     figure = Figure(figsize=(9, 6.4), layout="constrained")
     columns = max(1, (len(found.hardest) + 1) // 2)
     grid = figure.add_gridspec(3, columns, height_ratios=(1, 1, 0.95), hspace=0.08)
@@ -84,7 +84,7 @@ def hardest(out: Path, digits: Digits, found: Gradients) -> Path:
 
 
 def training(out: Path, found: Ensemble) -> Path:
-    """The loss and the accuracy of each network, epoch by epoch."""
+    """Plot the loss and the accuracy of each network, epoch by epoch."""
     figure = Figure(figsize=(10, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     epochs = np.arange(1, len(found.losses) + 1)

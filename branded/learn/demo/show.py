@@ -1,4 +1,4 @@
-"""How the demo speaks: headings, code as it runs, types as they were seen, and the loop beside vmap."""
+"""The output of the demo: headings, source code, observed types, and the loop compared with vmap."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from tinygrad.helpers import tqdm
 
+from branded.core.values import brands, vec_type
 from branded.learn.demo.digits import Array
-from branded.values import brands, vec_type
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,11 +25,11 @@ MARGIN = " " * 3
 INDENT = " " * 6
 
 
-# ---- words ----
+# ---- text ----
 
 
-def styled(text: str, *codes: int) -> str:
-    """`text` in colour where there is a terminal that wants it."""
+def style_text(text: str, *codes: int) -> str:
+    """Return `text` in color if the output is a terminal with colors."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\033[{';'.join(map(str, codes))}m{text}\033[0m"
@@ -39,7 +39,7 @@ BOLD, DIM, GREEN, CYAN = 1, 2, 32, 36
 
 
 def heading(title: str) -> None:
-    print(f"{styled(title, BOLD)}\n{styled('─' * WIDTH, DIM)}", flush=True)
+    print(f"{style_text(title, BOLD)}\n{style_text('─' * WIDTH, DIM)}", flush=True)
 
 
 def say(text: str) -> None:
@@ -47,19 +47,19 @@ def say(text: str) -> None:
 
 
 def code(*shown: Callable[..., Any] | type | str) -> None:
-    """Print the source of what runs, as it stands in its file; strings as they are."""
+    """Print the source of functions and classes as in their files, and strings unchanged."""
     for thing in shown:
         source = thing if isinstance(thing, str) else textwrap.dedent(inspect.getsource(thing))
         lines = [line for line in source.strip().splitlines() if not line.startswith("@")]
-        print(styled(textwrap.indent("\n".join(lines), INDENT), CYAN) + "\n")
+        print(style_text(textwrap.indent("\n".join(lines), INDENT), CYAN) + "\n")
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Print names and their texts in two columns; a name may be empty where a text goes on."""
+    """Print names and texts in two columns; an empty name continues the previous text."""
     pairs = list(pairs)
     width = max(len(name) for name, _ in pairs)
     for name, text in pairs:
-        print(f"{INDENT}{name:<{width}}  {styled(text, GREEN)}")
+        print(f"{INDENT}{name:<{width}}  {style_text(text, GREEN)}")
     print()
 
 
@@ -67,7 +67,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
 
 
 class Watch:
-    """A decorator that notes the types of what functions of per-example values get and give.
+    """A decorator that records the types of the arguments and results of functions of per-example values.
 
     Example:
         >>> from branded import vmap
@@ -110,7 +110,7 @@ class Watch:
             self.types.append(vec_type(leaf))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Each name once, with the type that it had first."""
+        """Return each name once, with its first type."""
         first: dict[str, str] = {}
         for name, text in zip(self.names, self.types, strict=True):
             first.setdefault(name, text)
@@ -118,24 +118,24 @@ class Watch:
 
 
 def _leaves(x: Any) -> list[tuple[str, Any]]:
-    """The tensors of a value, each with how it is reached."""
+    """Return the tensors of a value, each with its path."""
     if not isinstance(x, tuple):
         return [("", x)]
     keys = [f".{name}" for name in x._fields] if hasattr(x, "_fields") else [f"[{i}]" for i in range(len(x))]
     return [(key + path, leaf) for key, child in zip(keys, x, strict=True) for path, leaf in _leaves(child)]
 
 
-# ---- the loop beside vmap ----
+# ---- the loop compared with vmap ----
 
 
 def progress(steps: int, what: str) -> tqdm[int]:
-    """A bar on stderr; where that is not a terminal, as in a log, it moves once a second only."""
+    """Return a progress bar on stderr; if stderr is not a terminal, such as a log, it updates once a second."""
     sys.stdout.flush()
     return tqdm(desc=f"{MARGIN}{what:<19}", total=steps, unit=" epochs", rate=100 if sys.stderr.isatty() else 1)
 
 
 class Timing(NamedTuple):
-    """What was run, on how much, and how long it took."""
+    """A measured run: its name, its amount of work, and its time."""
 
     who: str
     work: str
@@ -143,13 +143,13 @@ class Timing(NamedTuple):
 
 
 def warm(f: Callable[..., object], *args: Any) -> None:
-    """Call a `TinyJit` until it only replays: it runs once, captures once, and replays from then on."""
+    """Call a `TinyJit` until it replays: the first call runs, the second captures, later calls replay."""
     for _ in range(3):
         f(*args)
 
 
 def best_of(runs: int, f: Callable[[], R]) -> tuple[R, float]:
-    """The result of `f`, and the shortest of several times."""
+    """Return the result of `f`, and the shortest time of several runs."""
     seconds = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -159,10 +159,10 @@ def best_of(runs: int, f: Callable[[], R]) -> tuple[R, float]:
 
 
 def check_same(got: Array, want: Array, tolerance: float) -> float:
-    """The largest difference of two arrays.
+    """Return the largest difference between two arrays.
 
     Raises:
-        ArithmeticError: It is more than `tolerance`, or not a number, or the shapes differ.
+        ArithmeticError: The difference exceeds `tolerance` or is NaN, or the shapes differ.
     """
     if got.shape != want.shape:
         raise ArithmeticError(f"vmap and the loop differ: the shapes are {got.shape} and {want.shape}")
@@ -173,12 +173,12 @@ def check_same(got: Array, want: Array, tolerance: float) -> float:
 
 
 def compare(loop: Timing, mapped: Timing, *more: Timing, difference: float, tolerance: float) -> float:
-    """Print the loop beside vmap on the same work, then what else was run; return how many times as fast vmap is."""
+    """Print the times of the loop and of vmap on the same work, then of other runs; return the speedup of vmap."""
     timings = (loop, mapped, *more)
     who, work = max(len(t.who) for t in timings), max(len(t.work) for t in timings)
     ratio = loop.seconds / mapped.seconds
     for t in timings:
-        end = styled(f"   {times(ratio)} as fast", BOLD) if t is mapped else ""
+        end = style_text(f"   {times(ratio)} as fast", BOLD) if t is mapped else ""
         print(f"{INDENT}{t.who:<{who}}   {t.work:<{work}}  {duration(t.seconds):>10}{end}".rstrip())
     print(f"{INDENT}same numbers: the largest difference is {difference:.2g} ({tolerance:g} is allowed)\n", flush=True)
     return ratio
@@ -196,5 +196,5 @@ SHADES = " ░▒▓█"
 
 
 def drawing(image: Array, ink: int) -> list[str]:
-    """An image in characters, two for each pixel, since a character is twice as high as it is wide."""
+    """Return an image as lines of characters, two per pixel, since a character is twice as high as wide."""
     return ["".join(SHADES[round(int(p) * (len(SHADES) - 1) / ink)] * 2 for p in row) for row in image]

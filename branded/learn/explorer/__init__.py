@@ -1,6 +1,6 @@
-"""The explorer: the web page that shows explanations, with a menu of examples; `write` makes it.
+"""The explorer: a web page of explanations with a menu.
 
-The page needs no server and asks for nothing over the network: it works from a file and from any static host.
+The page makes no network requests: it works from a file and from any static host.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ __all__ = ["write"]
 
 
 def write(out: Path, pyodide: Path | None = None, *, edit: bool = True, site: str | None = None) -> Path:
-    """Write the explorer to a folder: `index.html`, and in `edit/` what runs programs in the browser.
+    """Write the explorer to a folder: `index.html`, and in `edit/` the assets that run programs in the browser.
 
     Args:
-        out: The folder, which is there.
-        pyodide: The npm package `pyodide`, unpacked; None asks npm for it, and without npm there is no `edit`.
+        out: An existing folder.
+        pyodide: The unpacked npm package `pyodide`.  None downloads it with npm; without npm, `edit` is omitted.
         edit: Whether programs can be edited.
-        site: The address of the documentation, to which the page leads back; None is that beside the folder, if it is
-            there, as `make site` has it.
+        site: The URL of the documentation, for the link back.  None links to the parent folder if it contains the
+            documentation, as after `make site`.
 
     Returns:
-        The page.
+        The path of the page.
 
     Raises:
-        ExplorerError: `pyodide` is not that package in the version that is known, or npm does not bring it.
+        ExplorerError: `pyodide` is not the supported version of the package, npm fails, or the page cannot be written.
 
     Example:
         >>> import tempfile
@@ -49,7 +49,7 @@ def write(out: Path, pyodide: Path | None = None, *, edit: bool = True, site: st
         with tempfile.TemporaryDirectory(prefix="branded-") as folder:
             parts = runtime.write(out, runtime.fetch(Path(folder)))
     index = out / "index.html"
-    codes = {code: why.text(code) for code in why.classes()}
+    codes = {code: why.page_text(code) for code in why.classes()}
     back = site and f"{site.rstrip('/')}/"
     if site is None and (out.parent / "course" / "1-map-and-vmap.html").is_file():
         back = "../"

@@ -1,4 +1,4 @@
-"""Make what is kept of the examples anew."""
+"""Regenerate the stored explanations of the examples."""
 
 from branded.learn.explorer.catalog import EXAMPLES, text
 

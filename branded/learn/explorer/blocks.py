@@ -1,4 +1,4 @@
-"""What runs the blocks of a page in the browser: one after the other, in one namespace, as a session of Python."""
+"""Execution of the code blocks of a page in the browser, in one namespace, like a Python session."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.crossing import closed
+from branded.core.boundary import closed
 from branded.dispatch import full
 from branded.errors import BrandedError
 from branded.explain.code import Source
 from branded.explain.data import plain
-from branded.graph import tensor
-from branded.learn.explorer.mistakes import place, told, written
-from branded.rows import row_of, type_text
-from branded.scope import outside
+from branded.graph.rows import row_of, type_text
+from branded.graph.scope import outside
+from branded.graph.uops import tensor
+from branded.learn.explorer.mistakes import format_error, place, write_source
 
 DRAWN = 256
-"""So many cells are a picture that one can read."""
+"""The largest number of cells that is drawn as a picture."""
 
 PAGE = "page"
-"""The module that the blocks of a page are."""
+"""The name of the module in which the blocks of a page run."""
 
 
 def run(source: str, number: int) -> str:
     """Run a block, statement by statement, as at a prompt.
 
     Args:
-        source: Its text, without prompts and results.
-        number: Its place on the page, from 1: what an error calls it.
+        source: The source code, without prompts and results.
+        number: The position of the block on the page, counted from 1; errors use it as a name.
 
     Returns:
-        JSON: what came of it, in order, each a `text` that was printed or a `picture` of a tensor that was shown; and
-        the mistake that ended it.
+        JSON with `parts` in order, each a printed `text` or a `picture` of a tensor, and `failure`, the error that
+        ended the block.
     """
-    path = written(source, f"block_{number}.py")
+    path = write_source(source, f"block_{number}.py")
     space = sys.modules.setdefault(PAGE, types.ModuleType(PAGE)).__dict__
     parts: list[dict[str, Any]] = []
     failure = None
@@ -50,19 +50,19 @@ def run(source: str, number: int) -> str:
         with _shows(parts):
             for statement in ast.parse(source, path).body:
                 exec(compile(ast.Interactive([statement]), path, "single", dont_inherit=True), space)
-    except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
+    except (Exception, SystemExit) as error:  # any error comes from the reader's code, so show it
         failure = mistake(error, source, path)
     return json.dumps({"parts": parts, "failure": failure})
 
 
 def forget() -> None:
-    """Begin anew: no block of the page has run."""
+    """Reset the namespace of the page."""
     sys.modules.pop(PAGE, None)
 
 
 @contextlib.contextmanager
 def _shows(parts: list[dict[str, Any]]) -> Iterator[None]:
-    """Collect what is printed, and the value of each statement that has one, as at a prompt."""
+    """Collect printed text, and the value of each expression statement, as at a prompt."""
     before, out = sys.displayhook, io.StringIO()
 
     def printed() -> None:
@@ -72,7 +72,7 @@ def _shows(parts: list[dict[str, Any]]) -> Iterator[None]:
         out.truncate()
 
     def show(value: Any) -> None:
-        if (picture := drawn(value)) is None:
+        if (picture := describe_tensor(value)) is None:
             before(value)
         else:
             printed()
@@ -88,18 +88,18 @@ def _shows(parts: list[dict[str, Any]]) -> Iterator[None]:
 
 
 def mistake(error: BaseException, source: str, path: str) -> dict[str, Any]:
-    """An error as the page shows it: ours by its message and its page, another one as Python tells it."""
+    """Describe an error for the page: a branded error by message and code, another error by its traceback."""
     own = isinstance(error, BrandedError)
     return {
         "error": type(error).__name__,
         "code": error.code if isinstance(error, BrandedError) else None,
         "line": place(error, path),
-        "text": str(error) if own else told(error, Source(source, path, 1)),
+        "text": str(error) if own else format_error(error, Source(source, path, 1)),
     }
 
 
-def drawn(value: object) -> dict[str, Any] | None:
-    """A tensor as the page draws it: its type, its brands, the sizes of all axes, its cells."""
+def describe_tensor(value: object) -> dict[str, Any] | None:
+    """Describe a tensor for the page: its type, brands, axis sizes and cells; None if it cannot be drawn."""
     if not isinstance(value, Tensor):
         return None
     row = row_of(value.uop)
@@ -111,7 +111,7 @@ def drawn(value: object) -> dict[str, Any] | None:
     try:
         with outside():
             seen = tensor(full(closed([value.uop])[0], row)).flatten().tolist()
-    except Exception:  # what cannot be computed is shown as Python shows it
+    except Exception:  # a value that cannot be computed is shown by its repr
         return None
     brands, cells = [b.name for b in row], list(map(plain, seen))
     return {"type": type_text(value.uop), "brands": brands, "sizes": sizes, "cells": cells}

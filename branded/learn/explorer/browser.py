@@ -1,4 +1,4 @@
-"""What runs a reader's program in the browser: Pyodide's Python calls `run`, and the page shows what it gives."""
+"""Execution of a reader's program in the browser: Pyodide calls `run`, and the page shows the result."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from branded.errors import ExplainError, ExplorerError
 from branded.explain import example_arguments, explain
 from branded.explain.code import Source
 from branded.explain.data import is_array
-from branded.learn.explorer.mistakes import in_own_words, mistaken, written
-from branded.patches import tg
-from branded.program import make_expr
+from branded.ir import make_expr
+from branded.learn.explorer.mistakes import in_own_words, mistaken, write_source
+from branded.tinygrad_compat import private_api
 
 LARGEST = 16
-"""The size of an axis that tinygrad's Python device still computes while a reader waits."""
+"""The largest axis size that tinygrad's Python device computes fast enough for a reader."""
 
 FILE = "program.py"
 
 
 def use_python_device() -> None:
-    """Let tinygrad's Python device do the CPU's part: values of no device of their own are computed there."""
-    devices = tg._Device
+    """Replace the CPU by tinygrad's Python device, also for values without a device."""
+    devices = private_api._Device
     found = devices.get_class
 
     def get_class(self: Any, name: str) -> Any:
@@ -40,12 +40,12 @@ def run(source: str, names: list[str]) -> str:
 
     Args:
         source: The text of the program.
-        names: The functions, if the program has them; else its last one is explained.
+        names: The functions to explain; if the program has none of them, its last function is explained.
 
     Returns:
-        A JSON list of explanations; or of the one mistake, which has no steps but says the line and what is wrong.
+        A JSON list of explanations; after an error, of one entry without steps that has the line and the message.
     """
-    path = written(source, FILE)
+    path = write_source(source, FILE)
     module = types.ModuleType("program")
     module.__dict__["__file__"] = path
     sys.modules["program"] = module
@@ -55,8 +55,8 @@ def run(source: str, names: list[str]) -> str:
         found = []
         for f in _functions(module, names):
             name, begins = f.__name__, f.__code__.co_firstlineno
-            found.append(_explained(f))
-    except (Exception, SystemExit) as error:  # whatever it is, the reader made it and has to see it
+            found.append(_explain_call(f))
+    except (Exception, SystemExit) as error:  # any error comes from the reader's code, so show it
         found = [mistaken(name, Source(source, path, 1), error, begins=begins)]
     return json.dumps(found)
 
@@ -70,15 +70,15 @@ def _functions(module: types.ModuleType, names: list[str]) -> Sequence[types.Fun
     return [list(own.values())[-1]]
 
 
-def _explained(f: types.FunctionType) -> dict[str, Any]:
+def _explain_call(f: types.FunctionType) -> dict[str, Any]:
     args, kwargs = _arguments(f)
     in_own_words(f, args, lambda: check_sizes(f, args, kwargs), **kwargs)
-    # the page says that mypy does not run here; how to install it is of no use
+    # drop the notes: mypy cannot be installed here, and the page says that it does not run
     return {**explain(f)(*args, **kwargs).data(), "notes": []}
 
 
 def _arguments(f: types.FunctionType) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The defaults of a function's parameters."""
+    """Return the defaults of a function's parameters as arguments."""
     try:
         return example_arguments(f)
     except ExplainError:
@@ -91,7 +91,7 @@ def _arguments(f: types.FunctionType) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def check_sizes(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise before anything is computed if an axis of a value in the program is too large."""
+    """Raise if an axis of a value in the program is too large, before computing anything."""
     fixed = [i for i, a in enumerate(args) if not any(map(is_array, tree.leaves(a)))]
     program = make_expr(f, static_argnums=fixed)(*args, **kwargs).program
     for v in (*program.invars, *program.constvars, *(v for e in program.eqns for v in e.results)):

@@ -1,6 +1,6 @@
-"""The explorer's examples: the programs in `examples`, and what `explain` says of them, kept beside them as JSON.
+"""The explorer's examples: the programs in `examples`, with their explanations as JSON in the same folder.
 
-What is kept is instant to show.  `python -m branded.learn.explorer` makes it anew, and a test compares.
+Stored explanations load instantly.  `python -m branded.learn.explorer` regenerates them, and a test compares them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parent / "examples"
 
 
 class Example(NamedTuple):
-    """A file of `examples`, and the functions of it that are shown; two are the two answers to a question."""
+    """A file of `examples` and its functions to show; two functions are the two answers to a question."""
 
     name: str
     title: str
@@ -33,9 +33,9 @@ class Example(NamedTuple):
     functions: tuple[str, ...]
     question: str | None = None
     first: int = 0
-    """Which answer is shown first."""
+    """The index of the answer that is shown first."""
     module: str | None = None
-    """The file, where it is not of that name: there are other examples in it."""
+    """The name of the file, if it differs from `name` because the file has several examples."""
 
     @property
     def file(self) -> Path:
@@ -43,7 +43,7 @@ class Example(NamedTuple):
 
     @property
     def program(self) -> str:
-        """The file; of one with other examples, what belongs to this one."""
+        """The source of the file, without the functions of other examples."""
         text = self.file.read_text(encoding="utf-8")
         if self.module is None:
             return text
@@ -64,7 +64,7 @@ MISTAKES = "Mistakes, and how they are mended"
 
 
 def _mistake(name: str, title: str) -> Example:
-    """A function of `mistakes.py`, and what it should be."""
+    """Return the example for a function of `mistakes.py` and its corrected version."""
     return Example(name, title, MISTAKES, (name, f"{name}_mended"), "Which of the two?", module="mistakes")
 
 
@@ -97,12 +97,12 @@ EXAMPLES = (
 
 
 def explain(example: Example) -> list[dict[str, Any]]:
-    """What `explain` says of each function of an example, and what goes wrong in that which is a mistake."""
+    """Explain each function of an example; for a function that raises, describe the error."""
     module = importlib.import_module(f"branded.learn.explorer.examples.{example.file.stem}")
-    return [_explained(getattr(module, name)) for name in example.functions]
+    return [_explain_function(getattr(module, name)) for name in example.functions]
 
 
-def _explained(f: types.FunctionType) -> dict[str, Any]:
+def _explain_function(f: types.FunctionType) -> dict[str, Any]:
     try:
         return in_own_words(f, (), lambda: explained(f).data())
     except BrandedError as error:
@@ -110,16 +110,16 @@ def _explained(f: types.FunctionType) -> dict[str, Any]:
 
 
 def text(example: Example) -> str:
-    """The JSON that is kept: one explanation a line, so that a change is seen where it is."""
+    """Return the JSON to store, one explanation per line, so that diffs are local."""
     lines = [json.dumps(e, ensure_ascii=False, separators=(",", ":")) for e in explain(example)]
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def load() -> list[dict[str, Any]]:
-    """The menu of the explorer, of what is kept.
+    """Load the menu of the explorer from the stored explanations.
 
     Returns:
-        An entry for each example, as `document` wants it.
+        An entry for each example, in the format of `document`.
     """
     return list(_entries())
 

@@ -1,4 +1,4 @@
-"""A program that goes wrong, as the page shows it: the line, the brands that are named, and the message in parts."""
+"""Description of a program that raises: the line, the brands in the message, and the parts of the message."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NAMED = re.compile(r"(?:brand|over) `([^`]+)`")
 _OPENED = re.compile(r"^(opened by .*)$")
 
 
-def written(source: str, file: str) -> str:
-    """The path of a file with this text, where tracebacks and messages find its lines."""
+def write_source(source: str, file: str) -> str:
+    """Write the text to a file, so that tracebacks and messages find its lines, and return its path."""
     path = Path(file).resolve()
     path.write_text(source, encoding="utf-8")
     linecache.checkcache(str(path))
@@ -32,20 +32,20 @@ def written(source: str, file: str) -> str:
 def mistaken(
     name: str, source: Source, error: BaseException, doc: str | None = None, begins: int | None = None
 ) -> dict[str, Any]:
-    """What an explanation would be, of a program that ends with an error.
+    """Return an explanation of a program that ends with an error.
 
     Args:
-        name: What the program is called.
-        source: The lines of it that are shown.
-        error: What it raised.
-        doc: What it is about.
-        begins: The line of the file where its function begins, which is marked if no other one is known.
+        name: The name of the program.
+        source: The lines to show.
+        error: The error that was raised.
+        doc: The docstring of the program.
+        begins: The first line of the function in the file, which is marked if the line of the error is unknown.
 
     Returns:
         The data of an explanation without steps, and with a `failure`.
     """
     own = isinstance(error, BrandedError)
-    what, *rest = (in_readers_words(str(error), name) if own else told(error, source)).split("\n")
+    what, *rest = (in_readers_words(str(error), name) if own else format_error(error, source)).split("\n")
     facts = [m.groups() for line in rest if (m := _FACT.match(line))] if own else []
     return {
         "name": name,
@@ -76,7 +76,7 @@ def mistaken(
 
 
 def in_own_words(f: Callable[..., Any], args: Sequence[Any], look: Callable[[], T], **kwargs: Any) -> T:
-    """What looks at a call of a function; an error of the call itself comes before one of looking at it."""
+    """Run `look`, which inspects a call of `f`; if it raises, prefer the error of the call itself."""
     try:
         return look()
     except BrandedError:
@@ -85,13 +85,13 @@ def in_own_words(f: Callable[..., Any], args: Sequence[Any], look: Callable[[], 
 
 
 def in_readers_words(message: str, name: str) -> str:
-    """A message without the names of what the page calls, which its reader never wrote."""
+    """Remove from a message the names of functions that the page called and the reader never wrote."""
     words = message.replace("in the body of make_expr", f"in `{name}`, which is written down step by step,")
     return re.sub(r"^(make_expr|explain)(?=: )", f"`{name}`", words.removeprefix("explorer: "))
 
 
 def place(error: BaseException, file: str) -> int | None:
-    """The innermost line of a file that an error came through."""
+    """Return the innermost line of a file in the traceback of an error."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno
@@ -99,7 +99,7 @@ def place(error: BaseException, file: str) -> int | None:
 
 
 def _line(error: BaseException, facts: Sequence[tuple[str, ...]], source: Source, begins: int | None) -> int | None:
-    """The line of the text, from 1, that is to be marked: that which the message names, before that which raised."""
+    """Return the line of the text to mark, from 1: the line in the message, else the line that raised."""
     named = [m for label, text in facts if label == "at" and (m := _PLACE.search(text))]
     line = next((int(m[4] or m[2]) for m in named if (m[3] or m[1]) == Path(source.file).name), None)
     if (line := line or place(error, source.file) or begins) is None:
@@ -109,7 +109,7 @@ def _line(error: BaseException, facts: Sequence[tuple[str, ...]], source: Source
 
 
 def _brands(what: str, facts: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]:
-    """The brands that a message names, with their sizes and where they were opened, as far as it says so."""
+    """Return the brands in a message, with their sizes and where they were opened, if the message has them."""
     sizes: dict[str, int | None] = {}
     for text in (what, *(text for _, text in facts)):
         sizes.update({name: sizes.get(name) for name in _NAMED.findall(text)})
@@ -119,8 +119,8 @@ def _brands(what: str, facts: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]
     return [{"name": name, "size": sizes.get(name), "where": opened.get(name, "")} for name in {**sizes, **opened}]
 
 
-def told(error: BaseException, source: Source) -> str:
-    """An error as Python tells it, what it says first, with the frames of the reader's program only."""
+def format_error(error: BaseException, source: Source) -> str:
+    """Format an error as Python does, but message first, and with only the frames of the reader's program."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source.file]
     *before, said = traceback.format_exception_only(error)
     lines = [*traceback.format_list(frames), *before]

@@ -1,7 +1,7 @@
-"""Stands where numpy is looked for in a browser, where there is none: it has no arrays, and says so.
+"""A substitute for the module `numpy` in the browser, without arrays.
 
-branded asks of a value whether it is an array, which nothing is then, and lets shapes broadcast.  Nothing else of
-numpy is here; whoever wants it is told.
+branded only checks whether a value is an array, which is always False, and broadcasts shapes.  Any other attribute
+raises an ImportError.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from typing import NoReturn
 
 
 class generic:  # noqa: N801  (numpy's names)
-    """No value is one."""
+    """The scalar type, without instances."""
 
 
 class ndarray:  # noqa: N801
-    """No value is one."""
+    """The array type, without instances."""
 
 
 class bool_:  # noqa: N801
-    """No value is one."""
+    """The boolean scalar type, without instances."""
 
 
 class ma:  # noqa: N801
     """The module of masked arrays."""
 
     class MaskedArray:
-        """No value is one."""
+        """The masked array type, without instances."""
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape to which all of these broadcast.
+    """Return the shape to which all shapes broadcast.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The shapes do not broadcast.
     """
     found: list[int] = []
     for axis in range(1, max(map(len, shapes), default=0) + 1):

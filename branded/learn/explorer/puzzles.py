@@ -1,4 +1,4 @@
-"""What judges the answers to puzzles in the browser."""
+"""Judging of puzzle answers in the browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from branded import tree
 from branded.errors import BrandedError
 from branded.explain.data import plain
 from branded.learn.explorer.blocks import mistake
-from branded.learn.explorer.mistakes import written
+from branded.learn.explorer.mistakes import write_source
 from branded.learn.puzzles import Puzzle, Status, Verdict, Write, find, key
 from branded.learn.puzzles.outcome import Array, Outcome
 from branded.learn.puzzles.puzzle import not_yet
@@ -25,43 +25,44 @@ def judge(number: int, answer: str, right: str) -> str:
     Args:
         number: The number of the puzzle.
         answer: The code of a function, or a prediction.
-        right: What is right: as `branded.learn.puzzles.key` writes it, or what the program does.
+        right: The correct answer, as written by `branded.learn.puzzles.key`, or the outcome of the program.
 
     Returns:
-        JSON: the status, what is said, what was printed, and where values differ what was expected and what was got.
+        JSON with the status, the verdict, the printed output, and, if values differ, the expected and the actual value.
     """
     puzzle, out = find(number), io.StringIO()
     with contextlib.redirect_stdout(out):
-        verdict, failure = _judged(puzzle, answer, right)
+        verdict, failure = _verdict(puzzle, answer, right)
     found = verdict.difference
     return json.dumps(
         {
             "status": verdict.status.value,
             "lines": verdict.lines if found is None else [found.why] if found.why else [],
-            "difference": found and {"given": found.given, "wanted": _drawn(found.wanted), "got": _drawn(found.got)},
+            "difference": found
+            and {"given": found.given, "wanted": _describe_outcome(found.wanted), "got": _describe_outcome(found.got)},
             "out": out.getvalue(),
             "failure": failure,
         }
     )
 
 
-def _judged(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str, Any] | None]:
-    """The verdict, and the mistake for which there is no function to judge."""
+def _verdict(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str, Any] | None]:
+    """Return the verdict, and the error if the code did not define a function to judge."""
     if not isinstance(puzzle, Write):
         return puzzle.judge(answer.strip() or ..., right), None
-    path = written(answer, f"answer_{puzzle.number}.py")
+    path = write_source(answer, f"answer_{puzzle.number}.py")
     names = run_source("")
     try:
         exec(compile(answer, path, "exec", dont_inherit=True), names)
-    except (Exception, SystemExit) as error:  # whatever it is, the learner made it and has to see it
+    except (Exception, SystemExit) as error:  # any error comes from the learner's code, so show it
         return Verdict(Status.NOT_YET), mistake(error, answer, path)
     if puzzle.name not in names:
         return not_yet(f"there is no `{puzzle.name}`"), None
-    return puzzle.judge(names[puzzle.name], key.read(right)), None
+    return puzzle.judge(names[puzzle.name], key.cases_from_text(right)), None
 
 
-def _drawn(outcome: Outcome) -> dict[str, Any]:
-    """A result as the page draws it: all of it as text, and if it is a tree of arrays each of these by its path."""
+def _describe_outcome(outcome: Outcome) -> dict[str, Any]:
+    """Describe a result for the page: its full text and, for a tree of arrays, each array by its path."""
     error = outcome.error
     leaves = [] if error is not None else tree.leaves(outcome.value)
     places = paths(outcome.value, "") if leaves else []

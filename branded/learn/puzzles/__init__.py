@@ -1,10 +1,10 @@
-"""Puzzles about vmap, brands and rows, which check themselves.
+"""Self-checking puzzles about vmap, brands and rows.
 
-`python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` says what is solved.  In a
-notebook, `check(4, dots)` does it for one.
+`python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` reports the solved puzzles.  In a
+notebook, `check(4, dots)` checks one puzzle.
 
-A puzzle is one entry of one of the chapters here: its text, its starter, its hints, its solution, typical wrong
-answers, and how an answer is judged.  The learner's file, the page of the docs and the notebooks are made from it.
+A puzzle is one entry of a chapter: its text, starter, hints and solution, typical wrong answers, and the code that
+judges an answer.  The learner's file, the page of the docs and the notebooks are generated from it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from branded.errors import PuzzleError
 from branded.learn.puzzles import axes, collectives, control, derivatives, one_brand, rows, truth, zip_or_outer
 from branded.learn.puzzles.puzzle import Predict, Puzzle, Status, Verdict, Write
-from branded.tree import shown
+from branded.tree import short_repr
 
 __all__ = ["CHAPTERS", "PUZZLES", "Chapter", "Predict", "Puzzle", "Status", "Verdict", "Write", "check", "find"]
 
 
 class Chapter(NamedTuple):
-    """Puzzles about one thing."""
+    """Puzzles about one topic."""
 
     title: str
     puzzles: tuple[Puzzle, ...]
@@ -40,31 +40,31 @@ def _chapters() -> tuple[Chapter, ...]:
 
 CHAPTERS = _chapters()
 PUZZLES = tuple(p for chapter in CHAPTERS for p in chapter.puzzles)
-_BY_MYPY = (truth.refused_by_mypy, truth.revealed_by_mypy)
+_BY_MYPY = (truth.rejected_by_mypy, truth.revealed_by_mypy)
 truth.ABOUT_MYPY += [p for p in PUZZLES if isinstance(p, Predict) and p.truth in _BY_MYPY]
 
 
 def find(number: object) -> Puzzle:
-    """The puzzle of a number.
+    """Return the puzzle with a number.
 
     Raises:
-        PuzzleError: There is none.
+        PuzzleError: There is no puzzle with this number.
     """
     for puzzle in PUZZLES:
         if type(number) is int and puzzle.number == number:
             return puzzle
-    raise PuzzleError(f"puzzles: there is no puzzle {shown(number)}: they are 1 to {len(PUZZLES)}")
+    raise PuzzleError(f"puzzles: there is no puzzle {short_repr(number)}: they are 1 to {len(PUZZLES)}")
 
 
 def check(number: int, answer: Any) -> None:
-    """Print whether an answer solves a puzzle, and if not, what is wrong with it.
+    """Print whether an answer solves a puzzle, and if not, the mistake.
 
     Args:
         number: The number of the puzzle.
         answer: A function, or a prediction: a text, a number, a shape.
 
     Raises:
-        PuzzleError: There is no puzzle of this number.
+        PuzzleError: There is no puzzle with this number.
 
     Example:
         >>> from branded import vmap

@@ -1,4 +1,4 @@
-"""The answers in a learner's file: one that does not run does not stop the others."""
+"""The answers in a learner's file; an answer that does not run does not affect the others."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branded.cli.files import OK, UsageError, compiled, guarded, surroundings
 from branded.learn.puzzles import PUZZLES, Predict, Puzzle, Verdict
 from branded.learn.puzzles.outcome import Outcome
 from branded.learn.puzzles.puzzle import not_yet
+from branded.tools.user_files import OK, UsageError, compile_file, run_guarded, surroundings
 
 _TITLES = {(str(p.number), p.title) for p in PUZZLES}
 _FUTURE = annotations.compiler_flag
-"""What `from __future__ import annotations` means for the statements after it."""
+"""The compiler flag that `from __future__ import annotations` sets for later statements."""
 _HEADING = re.compile(r"^# (\d+)\. (.*)$")
 
 
 class Answers(NamedTuple):
-    """The names that a file has, and by the numbers of puzzles what went wrong in their parts of it."""
+    """The names that a file defines, and the errors in its parts, by the numbers of puzzles."""
 
     file: str
     names: dict[str, Any]
     mistakes: dict[int, Exception]
 
     def judged(self, puzzle: Puzzle) -> Verdict:
-        """The verdict on what the file has under the name of the puzzle."""
+        """Return the verdict on the answer in the file, found by the name of the puzzle."""
         if puzzle.name in self.names:
             return puzzle.judge(self.names[puzzle.name])
         if (error := self.mistakes.get(puzzle.number)) is None:
@@ -39,8 +39,8 @@ class Answers(NamedTuple):
         return not_yet(*lines)
 
 
-def read(path: Path) -> Answers | None:
-    """Run a learner's file, part by part; None if what stands before the first puzzle does not run, which is said.
+def run_answers(path: Path) -> Answers | None:
+    """Run a learner's file, part by part; print the error and return None if the part before the puzzles does not run.
 
     Raises:
         UsageError: The file cannot be read.
@@ -56,10 +56,10 @@ def read(path: Path) -> Answers | None:
     found = Answers(str(path), module.__dict__, {})
     statements = list(_statements(text, str(path)))
     if any(number == 0 and isinstance(s, Exception) for number, s in statements):
-        compiled(path)  # which says what is wrong with it
+        compile_file(path)  # prints the error
         return None
     with surroundings(module, path, []):
-        status = guarded(lambda: _run(statements, found), path)
+        status = run_guarded(lambda: _run(statements, found), path)
     return found if status == OK else None
 
 
@@ -72,15 +72,14 @@ def _run(statements: list[tuple[int, ast.stmt | Exception]], found: Answers) -> 
             code = compile(ast.Module([statement], []), found.file, "exec", flags, dont_inherit=True)
             flags |= code.co_flags & _FUTURE
             exec(code, found.names)
-        except Exception as error:  # the learner's, of any kind
+        except Exception as error:  # any error of the learner's code
             if number == 0:
                 raise
             found.mistakes.setdefault(number, error)
 
 
 def _statements(text: str, file: str) -> Iterator[tuple[int, ast.stmt | Exception]]:
-    """Each statement with the number of the puzzle that it stands under, 0 before the first; for a part that is not
-    Python, why."""
+    """Yield each statement, or the syntax error of a part, with the number of its puzzle (0 before the first)."""
     lines = text.splitlines(keepends=True)
     matches = ((i, m) for i, line in enumerate(lines) if (m := _HEADING.match(line.rstrip())))
     begins = [(0, 0), *((i, int(m[1])) for i, m in matches if m.groups() in _TITLES)]

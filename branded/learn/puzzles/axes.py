@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from tinygrad import Tensor
 
-from branded.brand import Brand
+from branded.core.brand import Brand
+from branded.core.values import brands
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
-from branded.values import brands
 
 TITLE = "Axes, trees, nesting"
 
@@ -31,7 +31,7 @@ def _square_sum(x: Any) -> Any:
 
 
 def _more_than_two(in_pieces: Callable[..., Any]) -> str | None:
-    """What is said of a function that gives more than two examples at a time to the function that it maps."""
+    """Return the complaint about a function that passes more than two examples at a time to its mapped function."""
     sizes: list[int] = []
 
     def watched(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Puzzles: collectives, and all together."""
+"""Puzzles: collectives, and combinations of all topics."""
 
 from __future__ import annotations
 

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from branded.cli.files import FAILED, OK, UsageError
 from branded.errors import PuzzleError
 from branded.learn.puzzles import CHAPTERS, PUZZLES, Puzzle, Status, Verdict, answers, find, hints
-from branded.learn.puzzles.sheet import DOC, blank, wrapped
+from branded.learn.puzzles.sheet import DOC, blank, wrap_text
 from branded.learn.puzzles.truth import Unknown
+from branded.tools.user_files import FAILED, OK, UsageError
 
 FILE = "puzzles.py"
 ACTIONS = ("start", "check", "hint", "solution")
 
 
 def run(action: str | None, words: Sequence[str]) -> int:
-    """Do what the words after `branded puzzles` say.
+    """Run `branded puzzles` with these command-line words.
 
     Args:
         action: One of `ACTIONS`; None lists the puzzles.
         words: A file, a number, or both.
 
     Returns:
-        The exit status: 0, or 1 if not all that was checked is solved, or the file does not run.
+        The exit status: 0, or 1 if a checked puzzle is not solved or the file does not run.
 
     Raises:
-        UsageError: The words make no sense.
+        UsageError: The words are not a valid command.
 
     Example:
         >>> from branded.learn.puzzles.command import run
@@ -41,17 +41,17 @@ def run(action: str | None, words: Sequence[str]) -> int:
         return _list()
     if action not in ACTIONS:
         raise UsageError(f"there is no `{action}`: it is one of {', '.join(ACTIONS)}, or nothing for the list")
-    file, puzzle = _read(action, words)
+    file, puzzle = _parse_words(action, words)
     if action == "start":
         return _start(file)
     if action == "check":
         return _check(file, PUZZLES if puzzle is None else (puzzle,))
-    assert puzzle is not None  # _read has seen to it
+    assert puzzle is not None  # checked by _read
     return _hint(puzzle) if action == "hint" else _solution(puzzle)
 
 
-def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
-    """The file and the puzzle that the words are, each where the action takes it."""
+def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
+    """Return the file and the puzzle that the words name; raise UsageError for a word that the action does not take."""
     if "" in words:
         raise UsageError("'' is not the name of a file")
     numbers = [w for w in words if w.isdecimal()]
@@ -76,8 +76,8 @@ def _read(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
 
 
 def _list() -> int:
-    """All puzzles, by chapter, with what is known of the answers in puzzles.py, if it is here."""
-    given = answers.read(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
+    """List all puzzles, by chapter, with the status of the answers in puzzles.py, if the file exists."""
+    given = answers.run_answers(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
     if ours and given is None:
         return FAILED
     for chapter in CHAPTERS:
@@ -109,7 +109,7 @@ def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
     if not file.is_file():
         what = "is not a file" if file.exists() else "is not there"
         raise UsageError(f"{file} {what}: `start {FILE}` writes a file to fill in")
-    if (given := answers.read(file)) is None:
+    if (given := answers.run_answers(file)) is None:
         return FAILED
     found: list[Status] = []
     for p in puzzles:
@@ -128,7 +128,7 @@ def _hint(puzzle: Puzzle) -> int:
     if at == count:
         print(f"There are no more hints. One answer: python -m branded puzzles solution {puzzle.number}")
     for i in range(count) if at is None else range(at, min(at + 1, count)):
-        print(wrapped(f"Hint {i + 1} of {count}: {puzzle.hints[i]}", indent="  "))
+        print(wrap_text(f"Hint {i + 1} of {count}: {puzzle.hints[i]}", indent="  "))
     return OK
 
 
@@ -138,15 +138,15 @@ def _solution(puzzle: Puzzle) -> int:
     except Unknown as reason:
         raise UsageError(str(reason)) from None
     print()
-    print(wrapped(puzzle.because))
+    print(wrap_text(puzzle.because))
     return OK
 
 
-# ---- the file, and what is printed ----
+# ---- the file, and printing ----
 
 
 def _is_ours(file: Path) -> bool:
-    """Was this file written by `start`?  Another one of the same name is not run for a list."""
+    """Return whether `start` wrote this file; the list does not run another file with the same name."""
     try:
         return file.read_text().startswith(DOC.partition("\n")[0])
     except (OSError, UnicodeDecodeError):

@@ -22,11 +22,11 @@ def _cubes(x: Any) -> Any:
 
 
 def _losses(w: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """The gradient of `_loss` in `w`, for each row."""
+    """Return the gradient of `_loss` in `w`, for each row."""
     return np.stack([2 * (w @ x) * x for x in X])
 
 
-def _clipped(f: Any, w: np.ndarray, X: np.ndarray) -> np.ndarray:
+def _clip_gradients(f: Any, w: np.ndarray, X: np.ndarray) -> np.ndarray:
     clipped = [g / max(1.0, float(np.sqrt(g @ g))) for g in _losses(w, X)]
     return np.asarray(np.mean(clipped, 0))
 
@@ -103,7 +103,7 @@ PUZZLES = (
             (_loss, numbers(2), numbers(3, 2, start=1) / 4),
             (_loss, numbers(3), numbers(5, 3, start=1) / 4),
         ],
-        loop=_clipped,
+        loop=_clip_gradients,
     ),
     Predict(
         title="A Jacobian for each example",

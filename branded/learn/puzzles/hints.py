@@ -1,4 +1,4 @@
-"""Hints one by one: which of them a learner has had, in each folder, is kept beside what mypy keeps."""
+"""Hints one by one: the hints that a learner has seen, in each folder, are stored next to mypy's cache."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from branded.learn.puzzles.truth import own_cache
 
 
 def turn(puzzle: Puzzle) -> int | None:
-    """The place of the next hint, from 0; after the last one the number of hints, and then 0 again.
+    """Return the index of the next hint; after the last one, return the number of hints, and then 0 again.
 
-    None where nothing can be kept.
+    None means that the state cannot be stored.
     """
     try:
         file = own_cache() / "hints.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        kept = _read(file)
+        kept = _load_hints(file)
         had = kept.setdefault(str(Path.cwd()), {})
         found = int(had.get(puzzle.title, 0))
         had[puzzle.title] = (found + 1) % (len(puzzle.hints) + 1)
         file.write_text(json.dumps(kept), encoding="utf-8")
-    except (OSError, RuntimeError, TypeError, ValueError, AttributeError):  # no folder, or the file is another one's
+    except (OSError, RuntimeError, TypeError, ValueError, AttributeError):  # no folder, or a file of another program
         return None
     return min(found, len(puzzle.hints))
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _load_hints(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):

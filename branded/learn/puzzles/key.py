@@ -1,4 +1,4 @@
-"""What is right, as text: worked out where numpy is, and read where it is not, in a browser."""
+"""Expected results as text: computed with numpy, and read in a browser, where numpy is missing."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from branded.learn.puzzles.puzzle import Case
 
 
 def key() -> list[dict[str, Any]]:
-    """For each puzzle what a page needs to ask it: its number; the code that a learner begins with, and what is right
-    of it as text for `read`, where it asks for a function.  What is predicted stands in the page.
+    """Return the data that a page needs for each puzzle.
+
+    It has the number of the puzzle.  If the puzzle asks for a function, it also has the starter code and the expected
+    results as text.  Predictions are part of the page.
 
     Example:
         >>> from branded.learn.puzzles.key import key
@@ -24,23 +26,25 @@ def key() -> list[dict[str, Any]]:
         (4, 'def dots')
     """
     return [
-        {"number": p.number, "start": p.start, "right": written(p)} if isinstance(p, Write) else {"number": p.number}
+        {"number": p.number, "start": p.start, "right": cases_to_text(p)}
+        if isinstance(p, Write)
+        else {"number": p.number}
         for p in PUZZLES
     ]
 
 
-def written(puzzle: Write) -> str:
-    """The cases that an answer is tried on."""
+def cases_to_text(puzzle: Write) -> str:
+    """Return the cases on which an answer is tried, as text."""
     return json.dumps([[_plain(args), _plain(wanted.value)] for args, wanted in puzzle.cases()])
 
 
-def read(right: str) -> list[Case]:
-    """The cases, from that text."""
+def cases_from_text(right: str) -> list[Case]:
+    """Return the cases of a puzzle, parsed from text."""
     return [Case(_value(args), Outcome(_value(wanted))) for args, wanted in json.loads(right)]
 
 
 def _plain(x: Any) -> Any:
-    """A tree of arrays, numbers and functions in what JSON has: each container and each array says what it is."""
+    """Convert a tree of arrays, numbers and functions to JSON data, with a tag for each container and array."""
     if isinstance(x, Array):
         return {"array": x.cells, "shape": x.shape, "dtype": x.dtype}
     if isinstance(x, FunctionType):

@@ -1,6 +1,6 @@
-"""What a function gives for some arguments: a tree of arrays, or an error.
+"""The outcome of a call: a tree of arrays, or an error.
 
-Arrays are compared as their numbers, as lists, so that puzzles are judged in a browser too, where there is no numpy.
+Arrays are compared as lists of numbers, so that puzzles can be judged in a browser, where numpy is missing.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tinygrad import Tensor, dtypes
 
 import branded
 from branded import tree
-from branded.patches.arrays import np
+from branded.tinygrad_compat.lazy_numpy import np
 
 WIDTH = 88
-"""Longer values are cut, so that a verdict stays readable."""
+"""The length at which values are cut, so that a verdict stays readable."""
 
 
 class Array:
-    """The numbers of an array.
+    """The elements of an array.
 
     Args:
-        cells: Nested lists of them, or one number.
+        cells: Nested lists of numbers, or one number.
         shape: The shape.
-        dtype: Its dtype, as tinygrad calls it.
+        dtype: The dtype, by its name in tinygrad.
     """
 
     def __init__(self, cells: Any, shape: tuple[int, ...], dtype: str) -> None:
@@ -37,7 +37,7 @@ class Array:
 
     @classmethod
     def of(cls, x: Any) -> Array:
-        """Those of an array of numpy, or of a number."""
+        """Convert a numpy array or a number."""
         x = np.asarray(x)
         return cls(x.tolist(), x.shape, x.dtype.name)
 
@@ -52,11 +52,11 @@ class Array:
 
 
 class Outcome:
-    """A result, or the error in place of it; equal to another if their values agree to 4 digits.
+    """A result, or the error that replaces it; equal to another outcome if their values agree to 4 digits.
 
     Args:
         value: A tree of arrays.
-        error: What was raised.
+        error: The exception that was raised.
     """
 
     def __init__(self, value: Any = None, error: Exception | None = None) -> None:
@@ -74,7 +74,7 @@ class Outcome:
 
     def __str__(self) -> str:
         if self.error is None:
-            return shown(self.value)
+            return value_text(self.value)
         where = traceback.extract_tb(self.error.__traceback__)
         users = [f for f in where if not f.filename.startswith(_PACKAGES)]
         at = f" (line {users[-1].lineno})" if users else ""
@@ -83,30 +83,30 @@ class Outcome:
 
 
 _PACKAGES = tuple(str(Path(str(m.__file__)).parent) + os.sep for m in (branded, tinygrad, os))
-"""Where the code is that is not the learner's: branded, tinygrad, and Python's library with all that is installed."""
+"""Folders of code that is not the learner's: branded, tinygrad, and Python's library with all installed packages."""
 
 
 def outcome(f: Callable[..., Any], args: tuple[Any, ...], *, as_tensors: bool = True) -> Outcome:
-    """Call `f` on fresh tensors of these arrays, or on the arguments as they are."""
+    """Call `f` on new tensors of these arrays, or on the arguments unchanged."""
     own = tree.map(lambda x: x.tensor() if isinstance(x, Array) else x, args) if as_tensors else args
     try:
         out = f(*own)
         values = [_array(x) for x in tree.leaves(out)]
-    except Exception as error:  # the learner's, of any kind
+    except Exception as error:  # any error of the learner's code
         return Outcome(error=error)
     return Outcome(tree.rebuild(out, iter(values)))
 
 
 def arrays(x: Any) -> Any:
-    """A tree with the numbers of its arrays."""
+    """Convert the numpy arrays of a tree to `Array`."""
     return tree.map(lambda v: Array.of(v) if isinstance(v, np.ndarray) else v, x)
 
 
-def shown(x: Any) -> str:
-    """A value for a message: `[[1.0, 2.0]], shape (1, 2)`; a function by its docstring."""
+def value_text(x: Any) -> str:
+    """Return a value as text for a message: `[[1.0, 2.0]], shape (1, 2)`; a function is shown by its docstring."""
     if callable(x) and not isinstance(x, Tensor):
         return str(x.__doc__)
-    leaves = [_rounded(v.cells) if isinstance(v, Array) else v for v in tree.leaves(x)]
+    leaves = [_round_cells(v.cells) if isinstance(v, Array) else v for v in tree.leaves(x)]
     text = " ".join(str(tree.rebuild(x, iter(leaves))).split())
     text = text if len(text) <= WIDTH else text[:WIDTH] + " ..."
     return f"{text}, shape {x.shape}" if isinstance(x, Array) else text
@@ -120,12 +120,12 @@ def _array(x: Any) -> Any:
     return Array.of(x) if isinstance(x, np.ndarray | np.generic) else x
 
 
-def _rounded(x: Any) -> Any:
-    return list(map(_rounded, x)) if isinstance(x, list) else round(float(x), 4) + 0.0
+def _round_cells(x: Any) -> Any:
+    return list(map(_round_cells, x)) if isinstance(x, list) else round(float(x), 4) + 0.0
 
 
 def _form(x: Any) -> Any:
-    """The containers of a tree, in which a list is as good as a tuple."""
+    """Return the containers of a tree; lists and tuples count as the same."""
     if (n := tree.node(x)) is None:
         return None
     return "dict" if isinstance(x, dict) else "tuple", n.keys, tuple(map(_form, n.children))
@@ -138,7 +138,7 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def near(a: float, b: float) -> bool:
-    """Are two numbers the same to 4 digits?"""
+    """Return whether two numbers agree to 4 digits."""
     if math.isfinite(a) and math.isfinite(b):
         return abs(a - b) <= 1e-4 + 1e-4 * abs(b)
     return a == b or (a != a and b != b)

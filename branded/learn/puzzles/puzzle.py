@@ -1,7 +1,7 @@
-"""What a puzzle is: what it asks, what it takes for an answer, and how it judges one.
+"""The kinds of puzzles: the question, the expected answer, and the code that judges an answer.
 
-A `Write` asks for a function, which is compared with the loop over the examples.  A `Predict` asks what a program
-does, and runs it to know.  No answer is written down.
+A `Write` asks for a function, which is compared with a loop over the examples.  A `Predict` asks for the behavior of a
+program, and runs the program to find it.  The solutions of a `Predict` are not stored.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 
 from branded import tree
-from branded.brand import Brand
+from branded.core.brand import Brand
 from branded.errors import one_line
-from branded.learn.puzzles.outcome import Outcome, arrays, outcome, shown
-from branded.learn.puzzles.truth import Unknown, printed, run_source, same_prediction, what_is_right
-from branded.patches.arrays import np
+from branded.learn.puzzles.outcome import Outcome, arrays, outcome, value_text
+from branded.learn.puzzles.truth import Unknown, program_output, run_source, same_prediction, what_is_right
+from branded.tinygrad_compat.lazy_numpy import np
 
 __all__ = ["Predict", "Puzzle", "Status", "Verdict", "Write", "numbers"]
 
 
 class Status(enum.Enum):
-    """What is known of an answer."""
+    """The status of an answer."""
 
     SOLVED = "solved"
     NOT_YET = "not yet"
@@ -36,7 +36,7 @@ class Status(enum.Enum):
 
 
 class Difference(NamedTuple):
-    """The first input for which an answer is not what it should be: the arguments, both results, the usual reason."""
+    """The first input with a wrong result: the arguments, the expected and actual results, and the usual cause."""
 
     given: tuple[str, ...]
     wanted: Outcome
@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A status, the lines that say why, and the difference that they tell of, if it is one of values."""
+    """A status, the lines that explain it, and the difference that they describe, if a result is wrong."""
 
     status: Status
     lines: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
 
 
 class Case(NamedTuple):
-    """Arguments that a function is tried on, and what it should give."""
+    """Arguments on which a function is tried, and the expected outcome."""
 
     args: tuple[Any, ...]
     wanted: Outcome
@@ -79,11 +79,11 @@ class Puzzle:
 
     Attributes:
         title: A few words.
-        text: What is asked, in Markdown.
-        hints: What helps, the least first.
-        because: Why the solution is what it is; it stands under the solution.
-        wrong: Typical wrong answers, and what to say of each.
-        number: Its place among all; given where they are collected.
+        text: The question, in Markdown.
+        hints: The hints, from least to most helpful.
+        because: The explanation that is printed below the solution.
+        wrong: Typical wrong answers, each with the reply to it.
+        number: The position among all puzzles; set when they are collected.
     """
 
     title: str
@@ -95,7 +95,7 @@ class Puzzle:
 
     @property
     def name(self) -> str:
-        """What the answer is called in a learner's file."""
+        """The name of the answer in a learner's file."""
         raise NotImplementedError  # a Write or a Predict
 
     @property
@@ -105,32 +105,32 @@ class Puzzle:
 
     @property
     def solved(self) -> str:
-        """The code that `start` becomes."""
+        """The code of `start` with the solution."""
         raise NotImplementedError  # a Write or a Predict
 
     @property
     def given(self) -> str:
-        """The program that the text is about; empty where there is none."""
+        """The program that the text is about; empty if there is none."""
         return ""
 
     def judge(self, answer: Any, known: Any = None) -> Verdict:
-        """The verdict on an answer; `known` is what is right, where that was worked out before."""
+        """Return the verdict on an answer; `known` is the expected result, if it was computed before."""
         raise NotImplementedError  # a Write or a Predict
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Write(Puzzle):
-    """Write a function.
+    """A puzzle that asks for a function.
 
     Attributes:
-        starter: Its first form.
-        solution: One of its right forms.
-        inputs: The arguments that it is tried on: trees of arrays, and functions.
-        loop: What it should give for them, without vmap.
-        brands: How many brands it opens at least.  However many, the number must not depend on the size of the batch:
-            that is how a Python loop is told from a vmap.  With 0, nothing is asked.
-        by: What opens them.
-        also: Anything else that is wrong with it, or None.
+        starter: The code that the learner starts from.
+        solution: One of the correct solutions.
+        inputs: Returns the arguments on which it is tried: trees of arrays, and functions.
+        loop: The same function as a loop, without vmap.
+        brands: The least number of brands that it must open.  The number must not depend on the batch size, which
+            distinguishes a vmap from a Python loop.  With 0, brands are not checked.
+        by: The transform that opens the brands.
+        also: Returns another complaint about an answer, or None.
     """
 
     starter: str
@@ -154,7 +154,7 @@ class Write(Puzzle):
         return dedent(self.solution).strip()
 
     def cases(self) -> list[Case]:
-        """Every input, with what the loop gives for it."""
+        """Return every input with the result of the loop."""
         found = [(arrays(args), outcome(self.loop, args, as_tensors=False)) for args in self.inputs()]
         return [Case(*each) for each in found]
 
@@ -182,13 +182,13 @@ class Write(Puzzle):
 
     def _differs(self, args: tuple[Any, ...], wanted: Outcome, got: Outcome) -> Verdict:
         parameters = inspect.signature(self._function(self.starter)).parameters
-        given = tuple(f"{name} = {shown(x)}" for name, x in zip(parameters, args, strict=True))
+        given = tuple(f"{name} = {value_text(x)}" for name, x in zip(parameters, args, strict=True))
         usual = (why for source, why in self.wrong.items() if outcome(self._function(source), args) == got)
         difference = Difference(given, wanted, got, next(usual, None))
         return Verdict(Status.NOT_YET, difference.lines, difference)
 
     def _loops(self, opened: list[int]) -> str | None:
-        """What is said of right values that were come by without vmap."""
+        """Return the complaint about correct values that were computed without vmap, or None."""
         if min(opened) < self.brands:
             return f"The values are right, but it opened {_brands(min(opened))}: write it with {self.by}."
         if self.brands and len(set(opened)) > 1:
@@ -201,16 +201,16 @@ class Write(Puzzle):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Predict(Puzzle):
-    """Say what a program does.
+    """A puzzle that asks for the behavior of a program.
 
     Attributes:
-        program: The program; every name of `PREAMBLE` is there.
-        truth: How the answer is found: by default, it is what the program prints.
-        probe: Code that is run after the program, and not shown.
+        program: The program; it can use every name of `PREAMBLE`.
+        truth: Finds the answer; by default, the output of the program.
+        probe: Code that runs after the program and is not shown.
     """
 
     program: str
-    truth: Callable[[Predict], str] = printed
+    truth: Callable[[Predict], str] = program_output
     probe: str = ""
 
     @property
@@ -230,12 +230,12 @@ class Predict(Puzzle):
         return dedent(self.program).strip()
 
     def judge(self, answer: Any, known: str | None = None) -> Verdict:
-        """Compare a prediction with what the program does; the order of brands does not matter."""
+        """Compare a prediction with the behavior of the program; the order of brands does not matter."""
         if answer is ...:
             return UNTOUCHED
         try:
             said = str(answer.tolist() if isinstance(answer, Tensor) else answer).strip()
-        except Exception:  # of the answer
+        except Exception:  # an error of the answer
             said = tree.describe(answer)
         try:
             truth = self.truth(self) if known is None else known
@@ -250,7 +250,7 @@ class Predict(Puzzle):
 
 
 def numbers(*shape: int, start: int = 3) -> np.ndarray:
-    """An array of small numbers, no two neighbours alike; another `start` gives others."""
+    """Return an array of small numbers without equal neighbors; another `start` gives other numbers."""
     flat = (np.arange(np.prod(shape, dtype=int)) * 7 + start) % 11 - 4
     return (flat / 2).astype(np.float32).reshape(shape)
 
@@ -260,7 +260,7 @@ def _brands(n: int) -> str:
 
 
 def _same_code(f: Any, g: Any) -> bool:
-    """Are two functions the same but for where they stand?"""
+    """Return whether two functions have the same code, apart from its position in a file."""
     codes = [getattr(inspect.unwrap(x), "__code__", None) if callable(x) else None for x in (f, g)]
     return isinstance(codes[0], CodeType) and _key(codes[0]) == _key(codes[1])
 

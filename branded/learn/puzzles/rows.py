@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from branded.learn.puzzles.puzzle import Predict
-from branded.learn.puzzles.truth import refused, refused_by_mypy, revealed_by_mypy
+from branded.learn.puzzles.truth import rejected_by_mypy, rejected_line, revealed_by_mypy
 
 TITLE = "Rows and types"
 
@@ -95,7 +95,7 @@ PUZZLES = (
             def doubled(x: Vec[S]) -> Vec[S | S1]:
                 return x * 2  # C
         """,
-        truth=refused_by_mypy,
+        truth=rejected_by_mypy,
         hints=(
             "Write the row of each result.",
             "A value that varies over less may stand where one that varies over more is wanted.",
@@ -127,7 +127,7 @@ PUZZLES = (
             third = vmap(norm)(points)  # C
             fourth = vmap(length)(points)  # D
         """,
-        truth=refused_by_mypy,
+        truth=rejected_by_mypy,
         hints=("A plain `Tensor` is a `Vec` of the empty row.", "And the other way round?"),
         because=(
             "`length` promises nothing about values that vary: it might read its argument. `norm` says in its type "
@@ -154,7 +154,7 @@ PUZZLES = (
             total = more.sum()  # C
             late = vmap(lambda y: y + kept[0])(Tensor([1.0, 2.0, 3.0]))  # D
         """,
-        truth=refused,
+        truth=rejected_line,
         hints=("Line A stores a value that varies over `x`. Is that wrong already?", "When is the brand closed?"),
         because=(
             "When `keep` has returned, `x` is closed, and `kept[0]` is a value for each example of nothing. The other "
@@ -181,7 +181,7 @@ PUZZLES = (
 
             result = vmap(clipped)(Tensor([[1.0, -2.0], [0.5, 3.0]]))
         """,
-        truth=refused,
+        truth=rejected_line,
         hints=("What is the same for all examples can be asked in Python.",),
         because=(
             "The shape is the same for all examples. The sum is not: for one of them the condition may hold, and for "

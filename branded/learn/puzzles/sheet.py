@@ -1,4 +1,4 @@
-"""A learner's file: what is asked, as comments, and the code to change."""
+"""A learner's file: the questions as comments, and the code to change."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Fill in the functions, and put your predictions in place of the `...`, for examp
 
 
 def blank(file: str) -> str:
-    """The file to fill in, which will be called `file`."""
+    """Return the text of the file to fill in, for the file name `file`."""
     return DOC.format(file=file) + PREAMBLE + _body({p.number: p.start for c in CHAPTERS for p in c.puzzles})
 
 
-def solved(file: str) -> str:
-    """The file with every solution."""
+def solved_sheet(file: str) -> str:
+    """Return the text of the file with every solution."""
     return DOC.format(file=file) + PREAMBLE + _body({p.number: p.solved for c in CHAPTERS for p in c.puzzles})
 
 
-def asked(puzzle: Puzzle) -> str:
-    """What a puzzle asks, as plain text of 88 columns."""
+def question_text(puzzle: Puzzle) -> str:
+    """Return the question of a puzzle as plain text in 88 columns."""
     program = f"\n\n{textwrap.indent(puzzle.given, '    ')}" if puzzle.given else ""
-    return wrapped(puzzle.text) + program
+    return wrap_text(puzzle.text) + program
 
 
-def wrapped(text: str, indent: str = "", width: int = 88) -> str:
-    """Text in short lines, in which no code in backticks is broken."""
+def wrap_text(text: str, indent: str = "", width: int = 88) -> str:
+    """Wrap text without breaking code in backticks."""
     kept = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), text)
     return textwrap.fill(kept, width, subsequent_indent=indent, break_on_hyphens=False).replace("\0", " ")
 
@@ -49,7 +49,7 @@ def _body(code: dict[int, str]) -> str:
     for chapter in CHAPTERS:
         parts.append(f"# {chapter.title.upper()}\n")
         for p in chapter.puzzles:
-            question = textwrap.indent(asked(p), "# ", lambda line: True)
+            question = textwrap.indent(question_text(p), "# ", lambda line: True)
             comment = "\n".join(line.rstrip() for line in question.splitlines())
             gap = "\n" if isinstance(p, Predict) else "\n\n"
             parts.append(f"# {p.number}. {p.title}\n#\n{comment}\n{gap[1:]}\n{dedent(code[p.number]).strip()}\n")

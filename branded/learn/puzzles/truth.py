@@ -1,4 +1,4 @@
-"""The truth about a program, from the library itself: what it prints, which line is refused, what mypy says of it."""
+"""The facts about a program, found by running it or mypy: its output, the line that raises, and mypy's messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from branded import jvp, pmax, pmean, ppermute, psum, random, scan, vec_type, vj
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
 """
-"""What every program, every starter and every solution finds."""
+"""The names that every program, starter and solution can use."""
 
 FILE = "<puzzle>"
 _LABEL = re.compile(r"#\s*([A-Z])\s*$")
@@ -37,7 +37,7 @@ _REVEALED = re.compile(r'Revealed type is "(.*)"')
 
 
 class Asked(Protocol):
-    """What a `Predict` says of its program."""
+    """The parts of a `Predict` that finding the truth needs."""
 
     @property
     def number(self) -> int: ...
@@ -48,11 +48,11 @@ class Asked(Protocol):
 
 
 class Unknown(Exception):
-    """The truth cannot be found here; the message says what is missing."""
+    """An error for a truth that cannot be found here; the message names the missing part."""
 
 
 def run_source(source: str) -> dict[str, Any]:
-    """The names of a program after it has run."""
+    """Run a program and return its names."""
     names: dict[str, Any] = {"__name__": "puzzle"}
     exec(compile(PREAMBLE + dedent(source), FILE, "exec", dont_inherit=True), names)
     return names
@@ -62,16 +62,16 @@ def run_source(source: str) -> dict[str, Any]:
 
 
 @functools.cache
-def printed(puzzle: Asked) -> str:
-    """What the program prints."""
+def program_output(puzzle: Asked) -> str:
+    """Return the output of the program."""
     with contextlib.redirect_stdout(io.StringIO()) as out:
         run_source(f"{puzzle.given}\n{dedent(puzzle.probe)}")
     return out.getvalue().strip()
 
 
 @functools.cache
-def refused(puzzle: Asked) -> str:
-    """The label of the line that is refused when the program runs."""
+def rejected_line(puzzle: Asked) -> str:
+    """Return the label of the line that raises an error when the program runs."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             run_source(puzzle.given)
@@ -82,18 +82,18 @@ def refused(puzzle: Asked) -> str:
 
 
 ABOUT_MYPY: list[Asked] = []
-"""All puzzles that mypy answers; who collects the puzzles puts them here."""
+"""All puzzles that mypy answers; the module that collects the puzzles adds them."""
 
 
-def refused_by_mypy(puzzle: Asked) -> str:
-    """The labels of the lines in which mypy finds an error."""
+def rejected_by_mypy(puzzle: Asked) -> str:
+    """Return the labels of the lines in which mypy finds an error."""
     said = [(line, text) for n, line, text in _mypy() if n == puzzle.number]
     lines = sorted({line for line, text in said if not text.startswith("note: ")})
     return " ".join(_label(puzzle, line) for line in lines) or "none"
 
 
 def revealed_by_mypy(puzzle: Asked) -> str:
-    """The type that mypy gives for the program's `reveal_type`."""
+    """Return the type that mypy reports for the program's `reveal_type`."""
     types = [m[1] for n, _, text in _mypy() if n == puzzle.number and (m := _REVEALED.search(text))]
     return "\n".join(types) or "none"
 
@@ -107,7 +107,7 @@ def _label(puzzle: Asked, line: int) -> str:
 
 @functools.cache
 def _mypy() -> list[tuple[int, int, str]]:
-    """What mypy says of all programs that are about it: number, line and text; one run for all."""
+    """Return mypy's messages about all programs in `ABOUT_MYPY` (number, line, text), from a single run of mypy."""
     try:
         from branded.mypy.check import check
     except ModuleNotFoundError:
@@ -124,12 +124,12 @@ def _mypy() -> list[tuple[int, int, str]]:
 
 
 def own_cache() -> Path:
-    """Where things are kept from one run to the next, whether there is such a folder yet or not."""
+    """Return the cache folder of branded, which may not exist yet."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "branded"
 
 
 def _cache(folder: str) -> Path:
-    """Where mypy keeps what it knows of tinygrad from one run to the next; in `folder`, if it cannot be kept."""
+    """Return the folder for mypy's cache, or a folder inside `folder` if the cache is not writable."""
     try:
         cache = own_cache() / "mypy"
         cache.mkdir(parents=True, exist_ok=True)
@@ -142,7 +142,7 @@ def _cache(folder: str) -> Path:
 
 
 def same_prediction(said: str, truth: str) -> bool:
-    """Is a prediction the truth, in whatever order of brands, with whatever spaces, with or without sizes?"""
+    """Return whether a prediction is correct, ignoring the order of brands, spaces, and missing sizes."""
     if (a := _value(said)) is not None and (b := _value(truth)) is not None:
         return bool(a == b)
     ours, theirs = _type(said), _type(truth)
@@ -150,7 +150,7 @@ def same_prediction(said: str, truth: str) -> bool:
 
 
 def what_is_right(said: str, truth: str) -> list[str]:
-    """Which half of a type is right, for one who has the other half wrong."""
+    """Return which half of a type is correct, if the other half is wrong."""
     ours, theirs = _type(said), _type(truth)
     if not _VEC.search(said + truth):
         return []
@@ -160,11 +160,11 @@ def what_is_right(said: str, truth: str) -> list[str]:
 
 
 Row = dict[str, str]
-"""The names of brands, with the size of each where it is said."""
+"""The names of brands, with their sizes if given."""
 
 
 def _type(text: str) -> tuple[Row, str]:
-    """`Vec[x:3 | y:2, f32[4]]` as the row and the type of one example; any other text has the empty row."""
+    """Parse `Vec[x:3 | y:2, f32[4]]` into the row and the type of one example; other texts have the empty row."""
     text = text.strip("`'\" \n")
     if (m := _VEC.fullmatch(text)) is None:
         return {}, "".join(text.split()).casefold().removeprefix("line")
@@ -177,17 +177,17 @@ def _same_row(a: Row, b: Row) -> bool:
 
 
 def _value(text: str) -> Any:
-    """A number, or nested tuples of numbers; None for any other text."""
+    """Return a number, or nested tuples of numbers; None for other texts."""
     try:
-        value = _rounded(ast.literal_eval(text.strip("`'\" \n")))
-        return value[0] if isinstance(value, tuple) and len(value) == 1 else value  # the shape (3,) is 3 to many
+        value = _round_numbers(ast.literal_eval(text.strip("`'\" \n")))
+        return value[0] if isinstance(value, tuple) and len(value) == 1 else value  # (3,) is often written as 3
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
 
-def _rounded(x: Any) -> Any:
+def _round_numbers(x: Any) -> Any:
     if isinstance(x, tuple | list):
-        return tuple(map(_rounded, x))
+        return tuple(map(_round_numbers, x))
     if isinstance(x, int | float):
         return round(float(x), 4)
     raise ValueError

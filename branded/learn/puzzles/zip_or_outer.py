@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tinygrad import Tensor
 
-from branded.brand import Brand
+from branded.core.brand import Brand
 from branded.learn.puzzles.outcome import outcome
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
@@ -26,7 +26,7 @@ def _area(x: Any, y: Any) -> Any:
 
 
 def _made_the_table(diagonal: Callable[..., Any]) -> str | None:
-    """What is said of right values that were picked out of the whole table."""
+    """Return the complaint about correct values that were selected from the whole table."""
     before = Brand(0).number
     outcome(diagonal, (_difference, Tensor.ones(3), Tensor.ones(3)))
     if Brand(0).number - before - 1 == 1:

@@ -1,6 +1,6 @@
-"""Why an error is raised, and what to write instead: a page for each code, offline by `python -m branded why CODE`.
+"""Error pages: the cause of each error, and how to fix it.
 
-A page is a file of this folder, named as its code.  docs/errors.md has them all, and the tests run what they show.
+A page is a file of this folder, named by its code.  docs/errors.md collects all pages; the tests run their examples.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ _FOLDER = Path(__file__).parent
 
 
 def classes() -> dict[str, type[BrandedError]]:
-    """Each code with its error, in the order of `branded.errors`."""
+    """Return the error class of each code, in the order of `branded.errors`."""
     found = (x for x in vars(errors).values() if isinstance(x, type) and issubclass(x, BrandedError))
     return {cls.code: cls for cls in found if cls.code}
 
 
 def of(word: str) -> str | None:
-    """The code that somebody names: it itself, or the name of its error, `SizeError` or `branded.errors.SizeError`.
+    """Return the code that a word names: a code, or an error name (`SizeError` or `branded.errors.SizeError`).
 
-    It is also what mypy has for it: `brand-size`, and `truthy-bool` for a read that asks for the truth.
+    Codes of mypy are accepted too: `brand-size`, and `truthy-bool` for a read that needs a truth value.
     """
     wanted = word.strip().rpartition(".")[2].lower().removeprefix("brand-").replace("truthy-bool", "read")
     return next((code for code, cls in classes().items() if wanted in (code, cls.__name__.lower())), None)
 
 
 def page(code: str) -> str:
-    """The page of a code, in Markdown; its first line says in one sentence what is wrong."""
+    """Return the page of a code, in Markdown; its first line states the problem in one sentence."""
     return (_FOLDER / f"{code}.md").read_text(encoding="utf-8")
 
 
-def text(code: str) -> str:
-    """The page as a terminal shows it.
+def page_text(code: str) -> str:
+    """Return the page as plain text for a terminal.
 
     Example:
         >>> from branded.learn import why
@@ -49,7 +49,7 @@ def text(code: str) -> str:
 
 
 def _plain(markdown: str) -> Iterator[str]:
-    """Programs moved in, links by their words."""
+    """Yield the lines of a page with programs indented, and links replaced by their texts."""
     inside = False
     for line in markdown.rstrip().split("\n"):
         if line.startswith("```"):

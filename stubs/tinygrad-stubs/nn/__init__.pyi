@@ -22,7 +22,7 @@ from tinygrad.uop.ops import Ops as Ops
 from tinygrad.uop.ops import UOp as UOp
 from typing_extensions import TypeVar
 
-from branded.brand import Brand
+from branded.core.brand import Brand
 from branded.vec import Vec
 
 _Q = TypeVar("_Q", bound=Brand)

@@ -12,7 +12,7 @@ import branded
 import branded as br
 from branded import Brand, Vec, memory, vmap
 from branded import vmap as batched
-from branded.planning.report import Memory
+from branded.tools.memory_report import Memory
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)

@@ -5,7 +5,7 @@ from typing import TypeVar, assert_type
 from tinygrad import Tensor
 
 from branded import Brand, Vec, grad, jit, make_expr, vmap
-from branded.program import Expr
+from branded.ir import Expr
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)

@@ -16,5 +16,5 @@ def different(queries: Tensor = QUERIES, keys: Tensor = MORE) -> Tensor:
 
 
 def same(queries: Tensor = QUERIES, keys: Tensor = KEYS) -> Tensor:
-    """The score of each query with the key in its own place."""
+    """Score each query with the key in its own place."""
     return vmap(lambda q, k: (q * k).sum() * 0.5)(queries, keys)

@@ -9,6 +9,6 @@ CENTERS = Tensor.arange(512.0).reshape(256, 2)
 
 
 def large(points: Tensor = POINTS, centers: Tensor = CENTERS) -> Tensor:
-    """The distance of each point to its nearest center. All differences are large; no kernel writes them."""
+    """Find the distance of each point to its nearest center. All differences are large; no kernel writes them."""
     distances = vmap(lambda p: vmap(lambda c: (p - c).square().sum())(centers))(points)
     return distances.min(axis=1).sqrt()

@@ -30,17 +30,17 @@ def leaky_mended(xs: Tensor = XS) -> Tensor:
 
 
 def shifted(rows: Tensor = ROWS, offsets: Tensor = THREE) -> Tensor:
-    """A row has two entries; the three offsets are one for each row, not one for each entry."""
+    """Add offsets to rows of two entries: the three offsets are one for each row, not one for each entry."""
     return vmap(lambda row: row + offsets)(rows)
 
 
 def shifted_mended(rows: Tensor = ROWS, offsets: Tensor = THREE) -> Tensor:
-    """The offsets are mapped beside the rows: each row gets its own."""
+    """Map the offsets next to the rows: each row gets its own."""
     return vmap(lambda row, offset: row + offset)(rows, offsets)
 
 
 def kept(xs: Tensor = XS) -> Tensor:
-    """What was kept varies over a brand that is closed: nobody knows which example is meant."""
+    """Keep a value that varies over a brand. Once the brand is closed, no example is meant."""
     squares = []
 
     def double(x: Tensor) -> Tensor:
@@ -52,7 +52,7 @@ def kept(xs: Tensor = XS) -> Tensor:
 
 
 def kept_mended(xs: Tensor = XS) -> Tensor:
-    """A function may return several values; vmap makes an axis of each."""
+    """Return several values: vmap gives each of them an axis."""
     doubled, squares = vmap(lambda x: (x * 2, x * x))(xs)
     return doubled + squares
 
@@ -75,18 +75,18 @@ def noisy(xs: Tensor = XS) -> Tensor:
 
 
 def noisy_mended(xs: Tensor = XS) -> Tensor:
-    """A key for each example is a number for each, and the same ones in each run."""
+    """Use a key for each example: a number for each, the same ones in each run."""
     keys = random.split(random.key(0), 3)
     return vmap(lambda x, key: x + random.uniform(key))(xs, keys)
 
 
 def shares(xs: Tensor = XS) -> Tensor:
-    """The brand has no name, so psum cannot find it."""
+    """Sum over a brand without a name, which psum cannot find."""
     return vmap(lambda x: x / psum(x, "i"))(xs)
 
 
 def shares_mended(xs: Tensor = XS) -> Tensor:
-    """The name is given where the brand is opened."""
+    """Give the name where the brand is opened."""
     return vmap(lambda x: x / psum(x, "i"), axis_name="i")(xs)
 
 
@@ -96,5 +96,5 @@ def sums(rows: Tensor = ROWS) -> Tensor:
 
 
 def sums_mended(rows: Tensor = ROWS) -> Tensor:
-    """It begins with a float."""
+    """Begin with a float."""
     return vmap(lambda row: scan(lambda found, x: (found + x, found), Tensor(0.0), row)[0])(rows)

@@ -9,7 +9,7 @@ B, SHORT = Tensor([10.0, 20.0, 30.0]), Tensor([10.0, 20.0])
 
 
 def same(a: Tensor = A, b: Tensor = B) -> Tensor:
-    """The first a with the first b, the second a with the second b, and so on."""
+    """Pair the first a with the first b, the second a with the second b, and so on."""
     return vmap(lambda x, y: x + y)(a, b)
 
 

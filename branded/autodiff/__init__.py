@@ -1,0 +1,1 @@
+"""Derivatives: forward and reverse mode, Jacobians, checkpoints, custom rules."""

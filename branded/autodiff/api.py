@@ -1,0 +1,326 @@
+"""Derivatives: grad, vjp and jvp, in any order and under any nesting with vmap."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import UOp
+
+from branded import tree
+from branded.autodiff.ad_call import (
+    Argnums,
+    Differentiated,
+    check_differentiable,
+    outputs,
+    push_tangents,
+    tensors,
+    uops,
+    with_tensors,
+)
+from branded.autodiff.tags import in_reverse, pull, transforming
+from branded.core.boundary import live_tensor
+from branded.core.brand import Brand
+from branded.core.values import vec_type
+from branded.errors import DerivativeError
+from branded.graph.uops import tensor
+from branded.vec import Vec
+
+A = TypeVar("A")
+R = TypeVar("R")
+X = TypeVar("X")
+V = TypeVar("V")
+P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
+S = TypeVar("S", bound=Brand)
+
+
+# ---- reverse mode ----
+
+
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], tuple[R, R]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[Vec[S], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Vec[S], P], tuple[tuple[V, X], V]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[A, P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[A, P], tuple[tuple[V, X], A]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[float, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[float, P], tuple[R, R]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    f: Callable[Concatenate[A, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
+def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes `(f(x), grad(f)(x))` in one pass.
+
+    The arguments and errors are the same as for `grad`.
+
+    Returns:
+        A function of the same arguments. It returns the value (a pair, with `has_aux`) and the gradient, in the tree,
+        shapes and dtypes of the argument.
+
+    Example:
+        >>> from branded import value_and_grad
+        >>> from tinygrad import Tensor
+        >>> value, slope = value_and_grad(lambda x: x.square().sum())(Tensor([1.0, 2.0]))
+        >>> value.item(), slope.tolist()
+        (5.0, [2.0, 4.0])
+
+    Source: `jax.value_and_grad`.
+    """
+    return _value_and_grad(f, argnums, has_aux, "value_and_grad")
+
+
+def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_name: str) -> Callable[..., Any]:
+    check_differentiable(f, api_name)
+
+    @functools.wraps(f)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        call = Differentiated(f, argnums, args, kwargs, api_name)
+        value, aux = call.split(has_aux)
+        ys = outputs(value, api_name)
+        if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
+            raise DerivativeError(
+                f"{api_name}: the function must return one float, and it returned {tree.outline(value)}",
+                fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
+            )
+        y = ys[0]
+        with transforming(call.levels):
+            grads, (value, *others) = pull([y.uop], [y.uop.const_like(1)], call.leaves, uops(aux))
+            aux = with_tensors(aux, in_reverse(others, call.leaves))
+        call.gave("gradient", grads)
+        y, out = tensor(value), call.like_arguments(tensors(grads))
+        return call.results(((y, aux) if has_aux else y, out))
+
+    return differentiated
+
+
+@overload
+def grad(
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[Vec[S], P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[Vec[S], P], tuple[V, X]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[A, P], tuple[V, X]], argnums: Literal[0] = 0, *, has_aux: Literal[True]
+) -> Callable[Concatenate[A, P], tuple[A, X]]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[float, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[float, P], R]: ...
+@overload
+def grad(
+    f: Callable[Concatenate[A, P], Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[A, P], A]: ...
+@overload
+def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the gradient of the scalar `f(x)` with respect to `x`.
+
+    Under vmap it is a gradient per example, even with respect to a shared argument.
+
+    Args:
+        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of the float and any other value.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Whether `f` returns a pair.
+
+    Returns:
+        A function of the same arguments. It returns the gradient, in the tree, shapes and dtypes of the argument, or a
+        tuple of gradients if `argnums` is a tuple. With `has_aux` it returns a pair of the gradient and the auxiliary
+        value.
+
+    Raises:
+        DerivativeError: The argument is not of floats, `argnums` is out of range, or `f` does not return one float.
+
+    Example:
+        >>> from branded import grad, vmap
+        >>> from tinygrad import Tensor
+        >>> def loss(w, x): return (w * x).sum().square()
+        >>> w, X = Tensor([1.0, 2.0]), Tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> vmap(grad(loss), in_axes=(None, 0))(w, X).tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+
+    Source: `jax.grad`.
+    """
+    run = _value_and_grad(f, argnums, has_aux, "grad")
+
+    @functools.wraps(f)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        value, grads = run(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return differentiated
+
+
+@overload
+def vjp(
+    f: Callable[[Unpack[Ts]], R], *primals: *Ts, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[R], tuple[*Ts]]]: ...
+@overload
+def vjp(
+    f: Callable[[Unpack[Ts]], tuple[R, X]], *primals: *Ts, has_aux: Literal[True]
+) -> tuple[R, Callable[[R], tuple[*Ts]], X]: ...
+def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[misc]
+    """Compute `y = f(x)` and its pullback, the linear map `ct -> ctᵀ J`.
+
+    Args:
+        f: A function of trees of float tensors that returns a tree of tensors.
+        primals: The arguments of `f`.
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
+
+    Returns:
+        The value `f(*primals)` and `pullback`. The pullback takes a cotangent like the value and returns a tuple of
+        cotangents like `primals`; it may be called any number of times. With `has_aux` also the auxiliary value.
+
+    Raises:
+        DerivativeError: An argument is not of floats, or a cotangent does not fit its result.
+
+    Example:
+        >>> from branded import vjp
+        >>> from tinygrad import Tensor
+        >>> y, pullback = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
+        >>> pullback(Tensor([1.0, 10.0]))[0].tolist()
+        [2.0, 40.0]
+
+    Source: `jax.vjp`.
+    """
+    check_differentiable(f, "vjp")
+    call = Differentiated(f, tuple(range(len(primals))), primals, {}, "vjp")
+    y, aux = call.split(has_aux)
+    ys = outputs(y, "vjp")
+
+    def pullback(*cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise DerivativeError(
+                f"vjp: the pullback takes one cotangent, and got {len(cotangents)}", fix="one tree like the result"
+            )
+        (ct,) = cotangents
+        cts = _like(ct, y, ys, "vjp", "cotangent", "result")
+        with transforming(call.levels):
+            grads, _ = pull([t.uop for t in ys], cts, call.leaves)
+        call.gave("gradient", grads)
+        return call.results(call.like_arguments(tensors(grads)))
+
+    with transforming(call.levels):
+        values = in_reverse([*(t.uop for t in ys), *uops(aux)], call.leaves)
+    out = call.results(tree.rebuild(y, iter(tensors(values[: len(ys)]))))
+    aux = with_tensors(aux, values[len(ys) :])
+    return (out, pullback, call.results(aux)) if has_aux else (out, pullback)
+
+
+def _like(given: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: str, of: str) -> list[UOp]:
+    """Return the leaves of tangents or cotangents; raise if a tree, shape or dtype differs from the values."""
+    xs, at = tree.leaves(given), tree.paths(wanted, "the result" if of == "result" else "primals")
+    if tree.paths(given, "") != tree.paths(wanted, ""):
+        raise DerivativeError(
+            f"{api_name}: the {kind} has another tree than the {of}",
+            (kind, tree.outline(given)),
+            (of, tree.outline(wanted)),
+            fix=f"a {kind} for each tensor of the {of}",
+        )
+    out = []
+    for x, t, name in zip(xs, ts, at, strict=True):
+        v = live_tensor(x, f"{api_name}: the {kind} of {name}", DerivativeError)
+        dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
+        if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
+            v = v.cast(dtype)
+        if v.shape != t.shape or v.dtype != dtype:
+            raise DerivativeError(
+                f"{api_name}: the {kind} of {name} does not fit it",
+                (kind, vec_type(v)),
+                (of, vec_type(t)),
+                fix="the same shape and dtype",
+            )
+        out.append(v.uop)
+    return out
+
+
+# ---- forward mode ----
+
+
+@overload
+def jvp(
+    f: Callable[[Unpack[Ts]], R],
+    primals: tuple[*Ts],
+    tangents: tuple[*Ts],
+    has_aux: Literal[False] = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]: ...
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """Compute `y = f(x)` and its directional derivative `J dx`.
+
+    Forward mode has a rule for each primitive of tinygrad and makes one pass over the graph.
+
+    Args:
+        f: A function of trees of float tensors that returns a tree of tensors.
+        primals: A tuple of the arguments of `f`.
+        tangents: A tuple like `primals`.
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
+
+    Returns:
+        `f(*primals)` and its tangent, in the same tree. With `has_aux` also the auxiliary value.
+
+    Raises:
+        DerivativeError: An argument is not of floats, or a tangent does not fit its primal.
+
+    Example:
+        >>> from branded import jvp
+        >>> from tinygrad import Tensor
+        >>> y, dy = jvp(lambda x: x * x, (Tensor([1.0, 2.0]),), (Tensor([1.0, 10.0]),))
+        >>> dy.tolist()
+        [2.0, 40.0]
+
+    Source: `jax.jvp`; JAX's autodidax, for forward mode as one interpreter.
+    """
+    check_differentiable(f, "jvp")
+    if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
+        raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
+    call = Differentiated(f, tuple(range(len(primals))), tuple(primals), {}, "jvp")
+    dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
+    y, aux = call.split(has_aux)
+    ys = outputs(y, "jvp")
+    with transforming(call.levels):
+        dys = push_tangents(ys, call.leaves, dxs)
+    call.gave("tangent", (d.uop for d in dys))
+    out = call.results((y, tree.rebuild(y, iter(dys)), aux))
+    return out if has_aux else out[:2]
+
+
+def stop_gradient(x: A) -> A:
+    """Return `x` as a constant for every derivative: tinygrad's `detach`, for trees.
+
+    Args:
+        x: A tensor, or a tree of tensors.
+
+    Returns:
+        The same values; every derivative with respect to them is zero.
+
+    Example:
+        >>> from branded import grad, stop_gradient
+        >>> from tinygrad import Tensor
+        >>> grad(lambda x: x * stop_gradient(x))(Tensor(3.0)).item()
+        3.0
+
+    Source: `jax.lax.stop_gradient`.
+    """
+    out: A = tree.rebuild(x, iter([t.detach() if isinstance(t, Tensor) else t for t in tree.leaves(x)]))
+    return out

@@ -1,0 +1,91 @@
+"""Writes into captured memory by a function that is differentiated or traced as the body of a call.
+
+Other tensors see such a write too. They share the value from which the results are computed, so it is written once.
+Example: `value_and_grad(f)(x)` with `state.assign(state + x)` in `f`; p is the leaf of x.
+
+    state in f      AFTER(s, STORE(s, s + p))
+    afterwards      AFTER(s, STORE(s, s + x)), in the results and in all tensors that see the write
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.core.analysis import aliasing
+from branded.graph.rows import is_differentiated, is_marked
+from branded.graph.scope import Block, Blocks
+from branded.graph.uops import replace_ops, tensor
+from branded.tinygrad_compat.private_api import all_tensors
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+
+class Outside:
+    """The writes into captured memory during one call."""
+
+    def __init__(self) -> None:
+        self.memory = set[UOp]()
+        """The buffers that are written."""
+        self._states: dict[_Write, Tensor] = {}
+        """Written values, as tensors: tinygrad updates their UOps when it realizes a write."""
+
+    def written(self, us: Sequence[UOp]) -> list[UOp]:
+        """Return the writes into captured memory in the graphs of `us`."""
+        graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
+        return [u for u in graph if u.op is Ops.AFTER and aliasing.root(u) in self.memory]
+
+    def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], own: Iterable[Tensor] = ()) -> None:
+        """Replace the value of every live tensor that sees these writes by `new` of it, except the tensors in `own`."""
+        apart = {*map(id, own)}
+        with LOCK:
+            live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
+            seen = [t for t in live if is_differentiated(t.uop) and not is_marked(t.uop) and self.written([t.uop])]
+            for t, u in zip(seen, new([t.uop for t in seen]), strict=True):
+                t.uop = u
+                self.follow([u])
+
+    def follow(self, us: Sequence[UOp]) -> None:
+        """Remember the captured writes in the graphs of `us`."""
+        self._states |= {_which(u): tensor(u) for u in self.written(us)}
+
+    def now(self, us: Sequence[UOp]) -> list[UOp]:
+        """Replace each remembered write by its current UOp, also where a derivative has rewritten it."""
+        if not self._states:
+            return list(us)
+        states = {u: self._states.get(_which(u)) for u in self.written(us)}
+        return replace_ops(us, lambda _: None, at={u: t.uop for u, t in states.items() if t is not None})
+
+
+class _Write(NamedTuple):
+    """The key of a write: the buffer, its ordinal among the writes into the buffer, and the shape of its value."""
+
+    memory: UOp
+    number: int
+    shape: tuple[Any, ...]
+    joins: bool
+    """Whether it joins a written part to the whole buffer instead of storing directly."""
+
+
+def _which(u: UOp) -> _Write:
+    n, below = 1, u.src[0]
+    while below is not below.base or below.op is Ops.AFTER or below.op is Ops.BITCAST:
+        n += below.op is Ops.AFTER
+        below = below.src[0]
+    return _Write(aliasing.root(u), n, u.shape, u.src[1].op is not Ops.STORE)
+
+
+_open: Blocks[Outside] = Blocks("branded_outside")
+
+
+def record_captured_writes(outside: Outside) -> Block[Outside]:
+    """Record the captured writes of a function while it runs."""
+    return _open.during(outside)
+
+
+def note(target: UOp) -> None:
+    """Record a write into the memory under `target`, which the function did not allocate."""
+    for outside in _open.get():
+        outside.memory.add(aliasing.root(target))

@@ -1,0 +1,1 @@
+"""Users' derivative rules: `custom_jvp` and `custom_vjp`."""

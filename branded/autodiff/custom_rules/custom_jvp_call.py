@@ -1,0 +1,87 @@
+"""Calls with a tangent rule, as primitives: the nodes that custom_jvp puts into a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.autodiff.custom_rules.custom_call import Backward, RuledCall
+from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
+from branded.autodiff.custom_rules.rule_checks import fitting, no_tangent
+from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
+from branded.autodiff.tags import Level, pull, transforming
+from branded.core.tracing.effect_tokens import only_looked_at
+from branded.core.validation.arguments import call_checked
+from branded.errors import DerivativeError
+from branded.graph.primitive import params
+from branded.graph.scope import Row
+from branded.graph.uops import replace_ops, tensor
+
+
+class JvpCall(RuledCall):
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """Apply the rule, or transpose the call itself if a rule's tangents are being transposed.
+
+        In that case the rule would call itself.
+        """
+        if not transposing.any_open():
+            return super().pull(u, cotangents, needed)
+        args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
+        own = {p: UOp(Ops.CONTIGUOUS_BACKWARD, p.dtype, (args[p.arg.slot],), Level()) for p in params(u.src[0])}
+        wanted = [p for p in own if p.arg.slot in needed and dtypes.is_float(p.dtype)]
+        ys = replace_ops([u.src[0].src[i] for i in given], own.get)
+        grads, _ = pull(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
+        found = dict(zip((p.arg.slot for p in wanted), grads, strict=True))
+        return [found.get(i) for i in range(len(args))]
+
+    def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
+        """Run the user's rule."""
+        ts = [no_tangent(x) if d is None else d for x, d in zip(xs[: self.tensors], tangents, strict=False)]
+        static, primals = self.split(self.arguments([tensor(x) for x in xs[: self.tensors]]))
+        _, dxs = self.split(self.arguments([tensor(d) for d in ts]))
+        with transforming(), transposing.without(None), self.in_step():
+            pair = call_checked(
+                self.f.rule,
+                (*static, primals, dxs),
+                {},
+                f"custom_jvp: the rule of {self.f.name}",
+                "rule(primals, tangents), with the arguments of nondiff_argnums in front",
+            )
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise DerivativeError(
+                f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
+                fix="return a pair: the value and its tangent",
+            )
+        fitting(self.f, self.out, pair[0], "value")
+        return self.of_step(fitting(self.f, self.out, pair[1], "tangent"), xs)
+
+    def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
+        """Transpose the rule, which is linear in the tangents."""
+        wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
+        ts, levels = [no_tangent(x) for x in xs[: self.tensors]], [Level() for _ in wanted]
+        seeds = {
+            i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), level)
+            for i, level in zip(wanted, levels, strict=True)
+        }
+        with transforming(levels):
+            with transposed.during(level := Level()):
+                dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
+            given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
+            with transposing.during(None):
+                grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+        check_transposed(grads, level)
+        found = dict(zip(seeds, grads, strict=True))
+        return [found.get(i) for i in range(self.tensors)], None
+
+    def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
+        seeds = {
+            i: UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), Level())
+            for i, x in enumerate(xs[: self.tensors])
+            if dtypes.is_float(x.dtype)
+        }
+        with transforming([seed.arg for seed in seeds.values()]), transposed.during(Level()), only_looked_at():
+            dys = self.forward(xs, [seeds.get(i) for i in range(len(xs))])
+            return [row_by(d, [*seeds.values()]) or () for d in dys]

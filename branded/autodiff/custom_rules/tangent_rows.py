@@ -1,0 +1,99 @@
+"""Custom rules whose tangents vary over more brands than the results of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from copy import copy
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import UOp
+
+from branded import tree
+from branded.autodiff.forward import push
+from branded.autodiff.tags import Level
+from branded.core.batching.function import Examples
+from branded.core.boundary import enter
+from branded.errors import BrandedError, DerivativeError
+from branded.graph.primitive import Primitive, results
+from branded.graph.rows import row_of, visible
+from branded.graph.scope import Blocks, Row, open_brands
+from branded.tinygrad_compat.private_api import CallInfo
+
+transposed: Blocks[Level] = Blocks("branded_transposed")
+"""The levels of active custom_jvp rules in reverse mode, whose results are transposed when the rule returns."""
+
+transposing: Blocks[None] = Blocks("branded_transposing")
+"""Open while the tangent returned by a rule is transposed; it is linear in the tangents given to the rule."""
+
+asked: Blocks[Any] = Blocks("branded_asked")
+"""The functions whose rules run only to find the brands of their results; calls of them in the rule stay unchanged."""
+
+
+class Apart(Primitive):
+    """A call with a custom rule: its results vary over the same brands as their derivatives.
+
+    Example: `f(x, w) = w` with the tangent `cos(x) dw`, differentiated under a vmap over `x`. The result is the same
+    for all examples, but its tangent is not.
+    """
+
+    f: Any
+    args: tuple[Any, ...]
+    out: Any
+    examples: Examples
+
+    def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
+        """Return for each result the brands over which its derivative varies, by running the rule at `xs`."""
+        raise NotImplementedError
+
+    def told_apart(self, u: UOp) -> UOp:
+        """Return the call `u` with each result extended to all brands over which its derivative varies."""
+        here = visible(open_brands())
+        lacks = [dtypes.is_float(y.dtype) and not {*here} <= {*row_of(y)} for y in results(u)]
+        if not any(lacks):
+            return u
+        with asked.during(self.f):
+            rows = self.rows_of_rule(u, u.src[1:])
+        more = [
+            [b for b in here if b.size and b in row and b not in row_of(y)] if lack else []
+            for y, row, lack in zip(results(u), rows, lacks, strict=True)
+        ]
+        brands = [b for b in here if any(b in row for row in more)]
+        if not brands:
+            return u
+        n, own = len(u.src) - 1, [enter(UOp.arange(b.size), b) for b in brands]
+        at = {b: x.param_like(n + k) for k, (b, x) in enumerate(zip(brands, own, strict=True))}
+        outs = list(u.src[0].src)
+        for i, row in enumerate(more):
+            for b in row:
+                outs[i] = (at[b] >= 0).where(outs[i], outs[i].const_like(0))
+        new, rows_of_all = copy(self), [()] * (n + len(own))
+        new.examples = Examples(rows_of_all, self.examples.results, self.examples.scope)
+        return u.replace(src=(UOp.maketuple(*outs), *u.src[1:], *own), arg=CallInfo(name=u.arg.name, aux=new))
+
+    def check_rows(self, u: UOp, xs: Sequence[UOp], asked: Set[int], closed: Row) -> None:
+        """Raise if a result is the same for all examples but its derivative is not."""
+        over = tuple(dict.fromkeys((*self.examples.brands, *visible(closed))))
+        if all({*over} <= {*self.examples.results[i]} for i in asked):
+            return
+        for i, row in enumerate(self.rows_of_rule(u, xs)):
+            if i in asked and (more := [b for b in row if b in over and b not in self.examples.results[i]]):
+                names = ", ".join(f"`{b.name}`" for b in more)
+                raise DerivativeError(
+                    f"{self.f.api_name}: the rule of {self.f.name} gives a derivative by what a result does not use",
+                    ("result", f"{tree.paths(self.out, 'the result')[i]}, the same for all examples of {names}"),
+                    ("derivative", "differs from example to example"),
+                    fix="let the function use for this result what its rule uses, as in `y + 0 * x`",
+                )
+
+
+def row_by(d: UOp, seeds: Sequence[UOp]) -> Row | None:
+    """Return the brands of the part of `d` that depends on the seeds, or None if no part does.
+
+    A part with a zero derivative does not count.
+    """
+    try:
+        (t,) = push([d], {seed: seed.src[0] for seed in seeds})
+    except BrandedError:  # without a tangent rule, assume that it varies over all its brands
+        return row_of(d)
+    return None if t is None else row_of(t)

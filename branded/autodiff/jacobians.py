@@ -1,0 +1,187 @@
+"""Jacobians and Hessians: the derivatives of one call in all directions, by one vmap."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+
+from branded import tree
+from branded.autodiff.ad_call import (
+    Argnums,
+    Differentiated,
+    check_differentiable,
+    outputs,
+    push_tangents,
+    tensors,
+    uops,
+    with_tensors,
+)
+from branded.autodiff.tags import in_reverse, pull, transforming
+from branded.core.brand import Brand
+from branded.core.vmap import vmap
+from branded.vec import Vec
+
+R = TypeVar("R")
+P = ParamSpec("P")
+S = TypeVar("S", bound=Brand)
+
+
+def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
+    """Build the standard basis of the concatenated tensors: a leading axis with one entry for each element."""
+    total, out, at = sum(t.numel() for t in ts), [], 0
+    for t in ts:
+        n = t.numel()
+        dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
+        eye = Tensor.eye(n, dtype=dtype).pad(((at, total - at - n), (0, 0)))
+        out.append(eye.reshape((total, *t.shape)))
+        at += n
+    return out
+
+
+def _split_jacobian(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
+    """Split axis `axis` (0 or -1) of a Jacobian over all elements into one Jacobian for each tensor."""
+    out, at = [], 0
+    for t in ts:
+        n = t.numel()
+        if axis == 0:
+            out.append(j[at : at + n].reshape((*t.shape, *j.shape[1:])))
+        else:
+            out.append(j[..., at : at + n].reshape((*j.shape[:-1], *t.shape)))
+        at += n
+    return out
+
+
+@overload
+def jacfwd(
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
+@overload
+def jacfwd(
+    f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], R]: ...
+@overload
+def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian of `f` in forward mode: one column per element of `x`, by one vmap.
+
+    Args:
+        f: A function that returns a tree of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
+
+    Returns:
+        A function of the same arguments. For each result tensor of shape `m` and each argument tensor of shape `n`, it
+        returns a tensor of shape `m + n`. The computation is one graph, whatever the size of `x`.
+
+    Raises:
+        DerivativeError: As for `jvp`.
+
+    Example:
+        >>> from branded import jacfwd
+        >>> from tinygrad import Tensor
+        >>> jacfwd(lambda x: x.cumsum())(Tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [1.0, 1.0]]
+
+    Source: `jax.jacfwd`.
+    """
+    check_differentiable(f, "jacfwd")
+
+    @functools.wraps(f)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        call = Differentiated(f, argnums, args, kwargs, "jacfwd")
+        y, aux = call.split(has_aux)
+        ys = outputs(y, "jacfwd")
+        if not call.values or not ys:
+            return call.without_entries(y, aux, has_aux)
+        with transforming(call.levels):
+            columns = vmap(lambda basis: push_tangents(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
+                _basis(call.values)
+            )
+        call.gave("Jacobian", uops(columns))
+        rows = [call.like_arguments(_split_jacobian(j, call.values, -1)) for j in columns]
+        out = call.results((tree.rebuild(y, iter(rows)), aux))
+        return out if has_aux else out[0]
+
+    return jacobian
+
+
+@overload
+def jacrev(
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
+@overload
+def jacrev(
+    f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], R]: ...
+@overload
+def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the Jacobian of `f` in reverse mode: one row per element of `f(x)`, by one vmap.
+
+    The arguments are the same as for `jacfwd`, and the errors the same as for `vjp`.
+
+    Returns:
+        The same as `jacfwd(f)`; prefer it if `f` has more inputs than outputs.
+
+    Example:
+        >>> from branded import jacrev
+        >>> from tinygrad import Tensor
+        >>> jacrev(lambda x: x.sum().square())(Tensor([1.0, 2.0])).tolist()
+        [6.0, 6.0]
+
+    Source: `jax.jacrev`.
+    """
+    check_differentiable(f, "jacrev")
+
+    @functools.wraps(f)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        call = Differentiated(f, argnums, args, kwargs, "jacrev")
+        y, aux = call.split(has_aux)
+        ys = outputs(y, "jacrev")
+        if not call.values or not ys:
+            return call.without_entries(y, aux, has_aux)
+        with transforming(call.levels):
+            us = [t.uop for t in ys]
+            by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
+            aux = with_tensors(aux, in_reverse(uops(aux), call.leaves))
+        call.gave("Jacobian", uops(by_argument))
+        rows = zip(*(_split_jacobian(j, ys, 0) for j in by_argument), strict=True)
+        out = call.results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
+        return out if has_aux else out[0]
+
+    return jacobian
+
+
+@overload
+def hessian(
+    f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Vec[S], P], R]: ...
+@overload
+def hessian(
+    f: Callable[Concatenate[Tensor, P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> Callable[Concatenate[Tensor, P], R]: ...
+@overload
+def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Return a function that computes the second derivatives of `f`: `jacfwd(jacrev(f))`, forward over reverse.
+
+    The arguments are the same as for `jacfwd`, and the errors the same as for `jvp` and `vjp`.
+
+    Returns:
+        A function of the same arguments: for a result of shape `m` and an argument of shape `n`, a tensor of shape `m +
+            n + n`.
+
+    Example:
+        >>> from branded import hessian
+        >>> from tinygrad import Tensor
+        >>> hessian(lambda x: x[0] * x[0] * x[1])(Tensor([1.0, 3.0])).tolist()
+        [[6.0, 2.0], [2.0, 0.0]]
+
+    Source: `jax.hessian`.
+    """
+    second: Callable[..., Any] = jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+    return second

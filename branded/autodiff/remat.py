@@ -1,0 +1,225 @@
+"""Rematerialization: reverse mode keeps only the arguments of a function and recomputes its intermediate values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence, Set
+from typing import Any, TypeVar, cast
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded import tree
+from branded.autodiff.captured_writes import Outside, record_captured_writes
+from branded.autodiff.forward import through_body
+from branded.autodiff.reverse import gradients
+from branded.autodiff.tags import Level, in_place_of
+from branded.core.analysis import aliasing
+from branded.core.batching.function import batch_body
+from branded.core.boundary import lower
+from branded.core.tracing.closure_conversion import closure_converted
+from branded.core.tracing.predication import safe_body
+from branded.core.tracing.recording import is_recording
+from branded.core.tracing.step import like, param
+from branded.core.validation.arguments import call_checked, check_function
+from branded.errors import OptionError
+from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, params, results, slots
+from branded.graph.rows import check_live
+from branded.graph.scope import call_body, open_brands
+from branded.graph.uops import replace_ops, tensor
+from branded.tinygrad_compat.private_api import CallInfo
+from branded.tree.formatting import short_repr as shown
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+POLICIES = ("nothing", "dots", "everything")
+
+
+def checkpoint(f: F, *, policy: str = "nothing") -> F:
+    """Return `f` with less memory use in reverse mode: intermediate values are recomputed from the arguments.
+
+    This trades time for memory. The values and derivatives equal those of `f`, in both modes and of any order.
+
+    Args:
+        f: A function of trees of tensors and other values; it may close over tensors.
+        policy: The intermediate values to keep. `"nothing"` recomputes all of them. `"dots"` keeps the results of
+            matrix multiplications, which are expensive to recompute. `"everything"` disables checkpointing.
+
+    Returns:
+        A function of the same arguments.
+
+    Raises:
+        CallError: `f` is not a function.
+        OptionError: The policy is unknown.
+
+    Example:
+        >>> from branded import checkpoint, grad
+        >>> from tinygrad import Tensor
+        >>> layer = checkpoint(lambda w, x: (x @ w).tanh())
+        >>> w = Tensor([[0.5, 0.0], [0.0, 0.5]])
+        >>> grad(lambda x: layer(w, layer(w, x)).sum())(Tensor([0.0, 0.0])).tolist()
+        [0.25, 0.25]
+
+    Source: `jax.checkpoint`; Chen et al. 2016.
+    """
+    check_function(f, "checkpoint", "checkpoint(f)(x)")
+    if policy not in POLICIES:
+        raise OptionError(
+            f"checkpoint: there is no policy {shown(policy)}", fix=" or ".join(f'policy="{p}"' for p in POLICIES)
+        )
+    if policy == "everything":
+        return f
+
+    @functools.wraps(f)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if is_recording():  # the IR records the computation, not which values are kept
+            return f(*args, **kwargs)
+        return _call(f, policy, args, kwargs)
+
+    return cast(F, checkpointed)
+
+
+remat = checkpoint
+
+
+def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Build the call as one FUNCTION, like the call of a function with a custom rule."""
+    level, places, given = Level(), list[UOp](), []
+    for x in tree.leaves((args, kwargs)):
+        if isinstance(x, Tensor):
+            check_live(x.uop, "checkpoint: an argument")
+            u = x.uop.cast(strong_dtype(x.dtype))
+            # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
+            places.append(UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), (level, len(places))))
+            x = tensor(places[-1])
+        given.append(x)
+    args, kwargs = tree.rebuild((args, kwargs), iter(given))
+    outside = Outside()
+    leaves = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
+    with call_body(), record_captured_writes(outside):
+        out = call_checked(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
+    places, values = [t.uop for t in leaves], tree.leaves(out)
+    ys = [y.uop for y in values if isinstance(y, Tensor)]
+    own = [param(p.shape, p.dtype, p.device) for p in places]
+    at = dict[UOp, UOp]()
+    if outside.memory:  # other tensors see the written values, too: the body takes them as arguments
+        done = functools.partial(replace_ops, new=in_place_of(level, [p.src[0] for p in places]))
+        outside.settle(done)
+        written = outside.written(ys)
+        at |= zip(written, done(written), strict=True)
+    body, fixed = closure_converted(lower(replace_ops(ys, in_place_of(level, own), at=at), open_brands()), own)
+    if not ys or not (places or fixed):
+        return out
+    u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))
+    new = iter(results(u))
+    return tree.rebuild(out, iter([tensor(next(new)) if isinstance(y, Tensor) else y for y in values]))
+
+
+def _info(p: Remat) -> Any:
+    return CallInfo(name="checkpoint", aux=p)
+
+
+class Remat(Primitive):
+    """The call of a function whose derivative recomputes intermediate values from the arguments."""
+
+    def __init__(self, policy: str) -> None:
+        self.policy = policy
+
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
+        """Batch the body: vmap(checkpoint(f))(xs) = checkpoint(vmap(f))(xs)."""
+        return batch_body(u, run, args)
+
+    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+        """Predicate the body, so that recomputed values are safe too."""
+        return safe_body(u, flag, effects)
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """Push tangents through the body; the new call keeps as little as this one."""
+        return through_body(u, list(tangents))
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """Transpose the body, with the intermediate values of a second run.
+
+        Example: `y = f(g(x))`, where `g(x)` is in memory during the first run.
+
+            the cotangents      f'(PARAM: g) and g'(PARAM: x), over parameters
+            the second run      g over a copy of x, so that no UOp is shared with the first run, whose memory is freed
+
+        Scratch memory that the body writes before it reads it, such as a clone, is allocated again for the second run.
+        """
+        args, body = u.src[1:], u.src[0]
+        old = {p.arg.slot: p for p in params(body)}
+        new = [like(old.get(i, x)) for i, x in enumerate(args)]
+        outs = replace_ops(body.src, {p: new[i] for i, p in old.items()}.get)
+        given = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
+        cts = {i: param(outs[i].shape, outs[i].dtype, outs[i].device) for i in given}
+        wanted = [i for i in sorted(needed) if i in old and dtypes.is_float(args[i].dtype)]
+        grads, _ = gradients([outs[i] for i in given], list(cts.values()), [new[i] for i in wanted])
+        first = dict(zip(new, args, strict=True))
+        scratch = {i: _memory(old[i]) for i in _scratch_slots(body)}
+        copies = scratch | {i: _copy(args[i]) for i in _starts(body, args) if i not in scratch}
+        at = first | {new[i]: x for i, x in copies.items()}
+        at |= {p: ct for i, p in cts.items() if (ct := cotangents[i]) is not None}
+        if self.policy == "dots":
+            dots = [x for x in UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False) if _is_dot(x)]
+            at |= dict(zip(dots, replace_ops(dots, first.get), strict=True))
+        found = dict(zip(wanted, replace_ops(grads, lambda _: None, at=at), strict=True))
+        return [found.get(i) for i in range(len(args))]
+
+
+def _scratch_slots(body: UOp) -> set[int]:
+    """Return the argument slots of memory that a body, or a function inside it, writes."""
+    found = set[int]()
+    for u in body.toposort(enter_calls=False):
+        targets = [u.src[0]] if u.op is Ops.STORE else []
+        if u.op is Ops.FUNCTION:
+            targets = [u.src[1 + i] for i in _scratch_slots(u.src[0])]
+        roots = map(aliasing.root, targets)
+        found |= {x.arg.slot for x in roots if x.op is Ops.PARAM}
+    return found
+
+
+def _memory(p: UOp) -> UOp:
+    """Allocate a buffer like the one that a parameter represents."""
+    out: UOp = UOp.new_buffer(p.device, p.max_numel(), p.dtype).reshape(p.shape)
+    return out
+
+
+def _copy(x: UOp) -> UOp:
+    """Copy the values into new memory, in another order: tinygrad elides a copy of a buffer in the same order."""
+    n = len(x.shape)
+    if n > 1:
+        order = tuple(reversed(range(n)))
+        there = UOp(Ops.CONTIGUOUS, x.dtype, (UOp(Ops.PERMUTE, x.dtype, (x,), order),))
+        return UOp(Ops.PERMUTE, x.dtype, (there,), order)
+    if not n:
+        return _copy(x.reshape((1,))).reshape(())
+    back = UOp(Ops.FLIP, x.dtype, (x,), (True,))
+    return UOp(Ops.FLIP, x.dtype, (UOp(Ops.CONTIGUOUS, x.dtype, (back,)),), (True,))
+
+
+def _is_dot(u: UOp) -> bool:
+    """Return whether this is a sum of products of two values, like a matrix multiplication or a convolution."""
+    if u.op is not Ops.REDUCE or u.arg[0] is not Ops.ADD:
+        return False
+    x = u.src[0]
+    while x.op is Ops.CAST or x.op in GroupOp.Movement:
+        x = x.src[0]
+    return x.op is Ops.MUL and not any(s.op is Ops.CONST for s in x.src)
+
+
+_KEPT = {Ops.REDUCE, Ops.CONTIGUOUS, Ops.GETTUPLE}
+"""Operations that write their values to memory if more than one kernel needs them."""
+
+
+def _starts(body: UOp, args: Sequence[UOp]) -> list[int]:
+    """Choose the smallest arguments to copy such that every value that would be kept depends on a copy."""
+    graph = UOp(Ops.SINK, src=body.src).toposort(enter_calls=False)
+    waiting = [s for u in graph if u.op in _KEPT and (s := slots(u))]
+    chosen: list[int] = []
+    for i in sorted(range(len(args)), key=lambda i: args[i].max_numel()):
+        if any(i in s for s in waiting):
+            chosen.append(i)
+            waiting = [s for s in waiting if i not in s]
+    return chosen

@@ -1,0 +1,1 @@
+"""Code generation and execution for one device kind."""

@@ -1,0 +1,1 @@
+"""Autotuning: `jit(tune=...)` tries kernels in several forms and keeps the fastest."""

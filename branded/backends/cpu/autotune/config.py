@@ -1,0 +1,115 @@
+"""Tuning state while a program is compiled, for `jit(f, tune=...)`; `search` does the work.
+
+This module is small because every program asks it whether to tune kernels.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal, NamedTuple
+
+from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
+
+How = Literal["fast", "best"]
+"""The values of `tune`, in addition to None."""
+BEAM: dict[How, int] = {"fast": 2, "best": 4}
+"""The beam width of tinygrad's own search on devices other than the CPU."""
+
+
+class Tuned(NamedTuple):
+    """A kernel of a program, and its chosen variant."""
+
+    kernel: str
+    """The kernel's name in its default variant."""
+    form: str
+    """The variant; "rule" if none was faster than the default."""
+    seconds: float
+    """The time of a run in seconds, with the parts for several cores run serially."""
+    by_rule: float
+    """The time of the default variant."""
+    tried: int
+    """The number of variants benchmarked now; 0 if the choice was cached, in this process or on disk."""
+
+    @property
+    def gain(self) -> float:
+        return self.by_rule / self.seconds if self.seconds else 1.0
+
+
+class Report(tuple[Tuned, ...]):
+    """The tuned kernels of a program, each once; `print` shows a table."""
+
+    __slots__ = ()
+
+    @property
+    def tried(self) -> int:
+        """The number of variants benchmarked now."""
+        return sum(x.tried for x in self)
+
+    def __str__(self) -> str:
+        if not self:
+            return "no kernel was tried"
+        text = [f"{'kernel':<40} {'form':<24} {'rule, µs':>10} {'µs':>10} {'gain':>6} {'tried':>6}"]
+        for x in self:
+            name = x.kernel if len(x.kernel) <= 40 else x.kernel[:39] + "…"
+            times = f"{x.by_rule * 1e6:>10.2f} {x.seconds * 1e6:>10.2f} {x.gain:>6.2f}"
+            text.append(f"{name:<40} {x.form:<24} {times} {x.tried:>6}")
+        return "\n".join(text)
+
+
+class Tune(NamedTuple):
+    """The tuning level of a program, and its tuned kernels by their key."""
+
+    how: How | None
+    found: dict[str, Tuned]
+
+
+class Now(NamedTuple):
+    """The state while a program with tuning is compiled."""
+
+    how: How
+    found: dict[str, Tuned]
+    """The tuned kernels, by their key."""
+    is_step: bool = False
+    """Whether the program is the step of a loop, which runs often."""
+
+
+class _Tuning(threading.local):
+    now: Now | None = None
+    waits: bool = False
+    """Whether the replacement of kernels by products is deferred."""
+
+
+state = _Tuning()
+
+
+def tuning_block(how: How | None, found: dict[str, Tuned]) -> Afterwards:
+    """Return a block in which kernels are tuned, unless `how` is None."""
+    block = Afterwards(setattr, state, "now", state.now)
+    state.now = None if how is None else Now(how, found)
+    return block
+
+
+def in_a_step() -> Afterwards:
+    """Return a block in which kernels belong to the step of a loop."""
+    block = Afterwards(setattr, state, "now", state.now)
+    if state.now is not None:
+        state.now = state.now._replace(is_step=True)
+    return block
+
+
+def waiting() -> Afterwards:
+    """Return a block that defers the replacement by products while tuning, since products are candidates too."""
+    block = Afterwards(setattr, state, "waits", state.waits)
+    state.waits = state.now is not None
+    return block
+
+
+def beam(device: object) -> int:
+    """Return the beam width of tinygrad's own search for a device: 0 for no search, as on the CPU."""
+    if state.now is None or device is None or str(device).split(":")[0] == "CPU":
+        return 0
+    return BEAM[state.now.how]
+
+
+def how() -> How | None:
+    return None if state.now is None else state.now.how

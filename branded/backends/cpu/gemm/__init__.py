@@ -1,0 +1,1 @@
+"""Matrix multiplications: find them, estimate their cost, run them by BLAS."""

@@ -1,0 +1,335 @@
+"""Matrix multiplications by the BLAS that numpy ships, called from C.
+
+BLAS reads and writes tinygrad's buffers in place.  numpy's wheels include OpenBLAS as a shared library with 64-bit
+sizes and prefixed names.  Without it or without a C compiler, `is_there` returns False and kernels do the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import struct
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from tinygrad import Device, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.backends.cpu.runtime import native
+from branded.backends.cpu.runtime.native import Address
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import TinyELF
+
+LOOPS = 3
+"""The maximum number of axes around a product of two matrices."""
+
+
+class OuterAxis(NamedTuple):
+    """An axis around the products: its size, and the strides of each operand and of the result, in elements."""
+
+    size: int
+    a: int
+    b: int
+    out: int
+    """The stride of the result; 0 if the products along the axis are summed."""
+
+
+class Beginning(NamedTuple):
+    """The offset of an operand in its buffer, in elements, and its increment per step of a variable."""
+
+    offset: int = 0
+    by_variable: int = 0
+
+
+class Product(NamedTuple):
+    """`out = alpha * a @ b`, m by k times k by n, row-major; if `is_vector`, n is 1 and `ldb`, `ldc` are strides."""
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    lda: int
+    ldb: int
+    ldc: int
+    a_is_transposed: bool
+    b_is_transposed: bool
+    is_vector: bool
+    a: Beginning
+    b: Beginning
+    out: Beginning
+    alpha: float
+    loops: tuple[OuterAxis, ...]
+
+    @property
+    def multiplications(self) -> int:
+        found = self.m * self.n * self.k
+        for loop in self.loops:
+            found *= loop.size
+        return found
+
+    def numbers(self) -> list[int]:
+        """Return the C function's arguments after the addresses and the variable."""
+        form = self.a_is_transposed + 2 * self.b_is_transposed + 4 * self.is_vector + 8 * (self.dtype == dtypes.float64)
+        if self.is_vector and self.a_is_transposed:
+            sizes = (self.k, self.m)  # the sizes of the matrix as stored
+        elif self.is_vector:
+            sizes = (self.m, self.k)
+        else:
+            sizes = (self.m, self.n)
+        found = [form, *sizes, self.k, self.lda, self.ldb, self.ldc]
+        found += [self.a.offset, self.b.offset, self.out.offset]
+        found += [self.a.by_variable, self.b.by_variable, self.out.by_variable]
+        found += struct.unpack("q", struct.pack("d", self.alpha))
+        for loop in (*self.loops, *[OuterAxis(1, 0, 0, 0)] * (LOOPS - len(self.loops))):
+            found += loop
+        return [x % 2**64 for x in found]
+
+
+class ProductName(str):
+    """The name of a product in tinygrad's graph; it carries the product."""
+
+    product: Product
+
+    def __new__(cls, product: Product) -> ProductName:
+        name = super().__new__(cls, f"product{tuple(product)}")
+        name.product = product
+        return name
+
+    def __reduce__(self) -> Any:
+        return ProductName, (self.product,)
+
+    @property
+    def short(self) -> str:
+        p = self.product
+        return "x".join(["product", *(str(loop.size) for loop in p.loops), f"{p.m}x{p.n}x{p.k}"]).replace("tx", "t ", 1)
+
+
+def call(product: Product, variable: UOp | None) -> UOp:
+    """Return the product as the target of a CALL in tinygrad's graph, for a result and two operands."""
+    return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=ProductName(product))
+
+
+# ---- the library ----
+
+_FUNCTIONS = ("scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_cblas_sgemv64_", "scipy_cblas_dgemv64_")
+
+
+@functools.cache
+def library() -> ctypes.CDLL | None:
+    """Return the OpenBLAS that numpy ships, or None if numpy has another BLAS."""
+    beside = Path(np.__file__).parent
+    folders = (beside.parent / "numpy.libs", beside / ".dylibs")
+    for path in (p for folder in folders for p in sorted(folder.glob("*scipy_openblas64_*"))):
+        try:
+            found = ctypes.CDLL(str(path))
+        except OSError:
+            continue
+        if all(hasattr(found, name) for name in _FUNCTIONS):
+            return found
+    return None
+
+
+def is_there(device: str) -> bool:
+    """Return whether BLAS can multiply matrices on this device."""
+    return native.can_run(device) and library() is not None
+
+
+@functools.cache
+def _blas_symbol(dtype: DType, is_vector: bool) -> int:
+    name = f"scipy_cblas_{'d' if dtype == dtypes.float64 else 's'}{'gemv' if is_vector else 'gemm'}64_"
+    return int(ctypes.cast(getattr(library(), name), ctypes.c_void_p).value or 0)
+
+
+# ---- threads ----
+
+_THREADED = {False: 262_144, True: 9_216}
+"""The multiplications above which OpenBLAS uses threads, by `is_vector`.
+
+OpenBLAS's threads wait for each other through the scheduler: on a busy machine a product of 50 us takes 40 ms.  So
+OpenBLAS gets one thread, and threads of this module share large products.  Each free thread takes the next part; a
+thread that starts late finds no part left, and no other thread waits for it.
+"""
+PARTS = 2
+"""The number of parts per thread."""
+_WORTH = 1 << 22
+"""The number of multiplications that justify a thread."""
+MOST = 16
+_BY_LOOP, _BY_ROWS, _BY_COLUMNS = 1, 2, 3
+
+
+@functools.cache
+def _system() -> tuple[int, Any, int]:
+    """Return the address of a table of C functions, the object that keeps it alive, and the maximum number of threads.
+
+    The table has OpenBLAS's `set_num_threads` and the functions that `_SOURCE` uses for threads.  The address is 0 if
+    one of them is missing.
+    """
+    blas = library()
+    try:
+        here = ctypes.CDLL(None)
+        threading = (here.pthread_create, here.pthread_detach, here.malloc, here.free, here.sched_yield, here.usleep)
+        found = (getattr(blas, "openblas_set_num_threads_local"), *threading)  # noqa: B009
+        threads = int(getattr(blas, "scipy_openblas_get_num_threads64_")())  # noqa: B009
+    except (AttributeError, OSError, TypeError):
+        return 0, None, 1
+    table = (ctypes.c_uint64 * len(found))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
+    return ctypes.addressof(table), table, min(threads, MOST)
+
+
+def _shared(p: Product) -> tuple[int, int]:
+    """Return how to divide a product, encoded for C, and the address of the table; both are 0 for small products."""
+    system, _, most = _system()
+    threads = max(min(most, p.multiplications // _WORTH), 1)
+    if threads == 1 and p.m * p.n * p.k <= _THREADED[p.is_vector]:
+        return 0, 0
+    if p.loops and p.loops[0].out and p.loops[0].size >= 2 * threads:
+        by = _BY_LOOP
+    else:
+        by = _BY_ROWS if p.is_vector or p.m >= p.n else _BY_COLUMNS
+    return 16 * by + 256 * threads, system
+
+
+# ---- the call from C ----
+
+
+def _calls(real: str) -> str:
+    """Return the C loops around BLAS; its 101, 111 and 112 mean row-major, not transposed and transposed."""
+    sizes = "long long, long long"
+    matrix = f"int, int, int, {sizes}, long long, {real}, {real} *, long long, {real} *, long long"
+    vector = f"int, int, {sizes}, {real}, {real} *, long long, {real} *, long long"
+    return f"""
+    {real} *pa = ({real} *)a + oa + va * i, *pb = ({real} *)b + ob + vb * i, *pc = ({real} *)out + oc + vc * i;
+    for (i64 x = 0; x < n0; x++)
+      for (i64 y = 0; y < n1; y++)
+        for (i64 z = 0; z < n2; z++) {{
+          {real} *qa = pa + x * a0 + y * a1 + z * a2, *qb = pb + x * b0 + y * b1 + z * b2;
+          {real} *qc = pc + x * c0 + y * c1 + z * c2, beta = (c0 || !x) && (c1 || !y) && (c2 || !z) ? 0 : 1;
+          if (form & 4)
+            ((void (*)({vector}, {real}, {real} *, long long))fn)
+              (101, form & 1 ? 112 : 111, m, n, alpha.real, qa, lda, qb, ldb, beta, qc, ldc);
+          else
+            ((void (*)({matrix}, {real}, {real} *, long long))fn)
+              (101, form & 1 ? 112 : 111, form & 2 ? 112 : 111, m, n, k, alpha.real, qa, lda, qb, ldb, beta, qc, ldc);
+        }}"""
+
+
+_TAKES = (
+    *("number", "failed", "fn", "out", "a", "b", "i", "form", "m", "n", "k", "lda", "ldb", "ldc"),
+    *("oa", "ob", "oc", "va", "vb", "vc", "bits"),
+    *(f"{x}{i}" for i in range(LOOPS) for x in "nabc"),
+    "system",
+)
+# without optimization this compiles in half the time, at no measurable cost in speed
+_SOURCE = f"""
+typedef unsigned long long u64;
+typedef long long i64;
+#pragma clang attribute push (__attribute__((optnone, noinline)), apply_to = function)
+enum {{ {", ".join(f"W{x}" for x in _TAKES)}, WORDS }};
+static void *work(void *);
+static void part(i64 *to, const i64 *w, i64 t, i64 count) {{
+  for (int i = 0; i < WORDS; i++) to[i] = w[i];
+  i64 form = w[Wform], by = form >> 4 & 15, unit = by == {_BY_LOOP} ? 1 : 16;
+  i64 *size = to + (by == {_BY_LOOP} ? Wn0 : by == {_BY_COLUMNS} || (form & 5) == 5 ? Wn : Wm);
+  i64 low = *size * t / count / unit * unit, high = t + 1 == count ? *size : *size * (t + 1) / count / unit * unit;
+  *size = high - low;
+  if (by == {_BY_LOOP}) {{
+    to[Woa] += low * w[Wa0]; to[Wob] += low * w[Wb0]; to[Woc] += low * w[Wc0];
+  }} else if (by == {_BY_ROWS}) {{
+    to[Woa] += low * (form & 1 ? 1 : w[Wlda]); to[Woc] += low * w[Wldc];
+  }} else {{
+    to[Wob] += low * (form & 2 ? w[Wldb] : 1); to[Woc] += low;
+  }}
+}}
+enum {{ SET, CREATE, DETACH, MALLOC, FREE, YIELD, SLEEP }};
+struct job {{
+  i64 next, done, users, count;
+  u64 *functions;
+  i64 words[WORDS];
+}};
+static void parts(struct job *job) {{
+  i64 t, own[WORDS];
+  while ((t = __atomic_fetch_add(&job->next, 1, __ATOMIC_SEQ_CST)) < job->count) {{
+    part(own, job->words, t, job->count);
+    work(own);
+    __atomic_fetch_add(&job->done, 1, __ATOMIC_SEQ_CST);
+  }}
+}}
+static void leave(struct job *job, i64 users) {{
+  u64 *functions = job->functions;
+  if (__atomic_fetch_sub(&job->users, users, __ATOMIC_SEQ_CST) == users) ((void (*)(void *))functions[FREE])(job);
+}}
+static void *helper(void *p) {{
+  parts((struct job *)p);
+  leave((struct job *)p, 1);
+  return 0;
+}}
+static int shared(u64 *functions, const i64 *words, i64 count) {{
+  struct job *job = ((void *(*)(u64))functions[MALLOC])(sizeof(struct job));
+  if (!job) return 0;
+  job->next = job->done = 0, job->users = count, job->count = {PARTS} * count, job->functions = functions;
+  for (int i = 0; i < WORDS; i++) job->words[i] = words[i];
+  i64 absent = 0;
+  for (i64 t = 1; t < count; t++) {{
+    u64 thread = 0;
+    if (((int (*)(u64 *, void *, void *(*)(void *), void *))functions[CREATE])(&thread, 0, helper, job)) absent++;
+    else ((int (*)(u64))functions[DETACH])(thread);
+  }}
+  parts(job);
+  for (int turns = 0; __atomic_load_n(&job->done, __ATOMIC_SEQ_CST) < job->count; turns++)
+    if (turns < 100) ((int (*)(void))functions[YIELD])();
+    else ((int (*)(unsigned))functions[SLEEP])(20);
+  leave(job, 1 + absent);
+  return 1;
+}}
+void branded_product(u64 at) {{
+  i64 *words = (i64 *)at, count = words[Wform] >> 8;
+  u64 *functions = (u64 *)words[Wsystem];
+  int before = functions ? ((int (*)(int))functions[SET])(1) : 0;
+  if (!functions || count == 1 || !shared(functions, words, count)) work(words);
+  if (functions) ((int (*)(int))functions[SET])(before);
+  words[Wfailed] = 0;
+}}
+static void *work(void *p) {{
+  i64 *w = (i64 *)p, {", ".join(f"{x} = w[W{x}]" for x in _TAKES)};
+  union {{ i64 bits; double real; }} alpha = {{ bits }};
+  if (!m || !n || !n0) return 0;
+  if (form & 8) {{{_calls("double")}
+  }} else {{{_calls("float")}
+  }}
+  return 0;
+}}
+#pragma clang attribute pop
+"""
+
+
+@functools.cache
+def _glue() -> tuple[Any, Any]:
+    device: Any = Device["CPU"]
+    lib = device.renderer.compiler.compile_cached(_SOURCE)
+    program = private_api.CPUProgram(device, TinyELF(lib, "branded_product", device.renderer.target, ()))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread that starts late may run it when Python ends
+    return ctypes.CFUNCTYPE(None, ctypes.c_uint64)(program.addr), program
+
+
+def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Hosted:
+    """Return a product as a C call on the buffers of each turn; its variable is a loop's step or has a known value."""
+    name: ProductName = call.src[0].arg
+    p, variables = name.product, [v.expr for v in call.src[0].src]
+    first = [_blas_symbol(p.dtype, p.is_vector)]
+    by = [known.get(v, 0) for v in variables] or [0]
+    shared, system = _shared(p)
+    form, *numbers = p.numbers()
+    found = [[0, 1, *first, *given, *by, form + shared, *numbers, system] for given in args]
+    step_at = _TAKES.index("i") if step in variables else -1
+    return native.Hosted(_glue()[1].addr, found, name.short, is_c=True, step=step_at)
+
+
+def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:
+    """Run a product now."""
+    (args,) = kernel(call, [addresses], None, known).args
+    words = array("Q", cast("Sequence[int]", args))
+    _glue()[0](words.buffer_info()[0])

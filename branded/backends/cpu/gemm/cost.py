@@ -1,0 +1,354 @@
+"""Ways to compute a sum of products by BLAS, and their costs compared with a kernel."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+
+from branded.backends.cpu.gemm.blas import Beginning, OuterAxis, Product
+from branded.backends.cpu.gemm.layout import product
+from branded.backends.cpu.renderer import loops as kernels
+
+FACTORS = 5
+"""The maximum number of factors of a product that is considered."""
+
+# ---- costs in ns, measured on one core of an AVX-512 server; only comparisons between them matter ----
+
+CALL, LAUNCH = 50.0, 150.0
+"""A call of BLAS, and an additional kernel."""
+IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
+"""A multiplication in a matrix-matrix product and in a matrix-vector one; an element of a transposed right side."""
+IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
+"""The same multiplications in one of tinygrad's kernels."""
+IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
+"""The same multiplications in a kernel of plain loops."""
+IN_COLUMN, DOWN = 0.4, 40
+"""A multiplication in a kernel down a column of more than `DOWN` rows, which is a serial chain of additions."""
+ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
+"""To precompute an element of a factor, or to write and read a sum; more for arrays larger than the cache."""
+ALONE, TOGETHER = 5.0, 0.5
+"""An `exp` or similar operation alone, as after each sum of a kernel, and as one of many in a vector loop."""
+ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
+"""To read a precomputed element in each turn of a loop; with fewer elements than `LEAST`, recomputing is cheaper."""
+SMALL = 1 << 20
+"""The bytes allowed for precomputed factors, in addition to four times the bytes of the existing arrays."""
+
+
+# ---- reading indices ----
+
+
+class Strides(NamedTuple):
+    """An affine index: an offset, and the stride of each loop and variable."""
+
+    offset: int
+    of: dict[UOp, int]
+
+    def plus(self, other: Strides) -> Strides:
+        of = {r: self.of.get(r, 0) + other.of.get(r, 0) for r in {**self.of, **other.of}}
+        return Strides(self.offset + other.offset, {r: n for r, n in of.items() if n})
+
+    def times(self, k: int) -> Strides:
+        return Strides(self.offset * k, {r: n * k for r, n in self.of.items() if n * k})
+
+
+def strides(index: UOp) -> Strides | None:
+    """Return the strides of an affine index, or None for any other index.  With loops i and j:
+
+    (i * 4 + j) * 2 + 1    Strides(1, {i: 8, j: 2})      i * j + 1    None
+    """
+    if index.op is Ops.CONST:
+        return Strides(index.val, {}) if isinstance(index.val, int) else None
+    if index.op is Ops.RANGE or (index.op is Ops.PARAM and index.arg.slot == -1):
+        return Strides(0, {index: 1})
+    if index.op is Ops.CAST:
+        return strides(index.src[0])
+    if index.op not in (Ops.ADD, Ops.MUL):
+        return None
+    left, right = map(strides, index.src)
+    if left is None or right is None:
+        return None
+    if index.op is Ops.ADD:
+        return left.plus(right)
+    if left.of and right.of:
+        return None
+    return left.times(right.offset) if left.of else right.times(left.offset)
+
+
+class Access(NamedTuple):
+    """A buffer, read or written at an affine index."""
+
+    slot: int
+    place: Beginning
+    of: dict[UOp, int]
+    variable: UOp | None
+
+
+def array(u: UOp, dtype: DType) -> Access | None:
+    if u.op is not Ops.INDEX or len(u.src) != 2 or u.dtype != dtype:
+        return None
+    buffer, index = u.src
+    if buffer.op is not Ops.PARAM or buffer.arg.slot < 0 or (found := strides(index)) is None:
+        return None
+    variables = [r for r in found.of if r.op is not Ops.RANGE]
+    if len(variables) > 1:
+        return None
+    v = variables[0] if variables else None
+    of = {r: n for r, n in found.of.items() if r.op is Ops.RANGE}
+    return Access(buffer.arg.slot, Beginning(found.offset, found.of[v] if v is not None else 0), of, v)
+
+
+def size(r: UOp) -> int:
+    return int(r.src[0].val)
+
+
+def elements(ranges: Iterable[UOp]) -> int:
+    return math.prod(map(size, ranges))
+
+
+def transfer_cost(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> float:
+    """Return the cost of writing and reading an array."""
+    n = elements(ranges)
+    return each * n + FAR * max(n - NEAR, 0)
+
+
+# ---- a sum of products ----
+
+
+class Factors(NamedTuple):
+    """An operand of the product: the product of its factors, and the loops that they depend on."""
+
+    factors: tuple[UOp, ...]
+    ranges: frozenset[UOp]
+
+    @property
+    def value(self) -> UOp:
+        return functools.reduce(lambda x, y: x * y, self.factors)
+
+
+def _factors(u: UOp) -> Iterator[UOp]:
+    if u.op is Ops.MUL:
+        for s in u.src:
+            yield from _factors(s)
+    else:
+        yield u
+
+
+def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Factors, Factors]]:
+    """Yield the ways to group factors into two operands that both have every summed axis and differ in another one."""
+    ranges = [frozenset(u.ranges) for u in factors]
+    for chosen in range(1, 1 << (len(factors) - 1)):
+        two: list[list[int]] = [[], []]
+        for i in range(len(factors)):
+            two[chosen >> i & 1].append(i)
+        a, b = (Factors(tuple(factors[i] for i in g), frozenset().union(*(ranges[i] for i in g))) for g in two)
+        if sums <= a.ranges & b.ranges and a.ranges != b.ranges:
+            yield a, b
+
+
+class ProductPlan(NamedTuple):
+    """A way to compute a sum of products."""
+
+    cost: float
+    product: Product
+    variable: UOp | None
+    before: tuple[tuple[Factors, Access], ...]
+    """The operands to precompute, and the arrays that receive them."""
+    a: Access
+    b: Access
+    out: Access
+
+
+NEW = 1 << 16
+"""The first slot of new buffers."""
+
+
+def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Access:
+    """Return a new array with these axes, ordered as in the existing arrays `near`."""
+
+    def key(r: UOp) -> tuple[Any, ...]:
+        return (*(-of.get(r, 0) for of in near), r.arg)
+
+    return in_rows(slot, sorted(ranges, key=key))
+
+
+def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
+    """Return a new array with these axes in this order."""
+    of, step = dict[UOp, int](), 1
+    for r in reversed(axes):
+        of[r], step = step, step * size(r)
+    return Access(slot, Beginning(), of, None)
+
+
+def _ways(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
+    """Yield the existing layout of an operand and possible precomputed layouts; BLAS accepts both sides transposed."""
+    if (there := _there(x, red.dtype)) is not None:
+        yield there
+    beside = _there(other, red.dtype)
+    own, near = x.ranges - {*red.src[1:]}, [result.of, beside.of if beside is not None else {}]
+    yield laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
+    others = [n for r, n in result.of.items() if r not in x.ranges]
+    inner = {r for r in own if others and result.of[r] < min(others)}
+    if inner:  # axes that are contiguous in the result come last, after the summed ones
+        order = {r: 0 if r in inner else 2 if r in own else 1 for r in x.ranges}
+        yield laid_out(slot, x.ranges, [order, *near])
+
+
+def _there(x: Factors, dtype: DType) -> Access | None:
+    """Return the operand's access if it is a buffer that has all its axes, else None."""
+    found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
+    return found if found is not None and found.of.keys() == x.ranges else None
+
+
+def _in_order(x: Factors, to: Access) -> bool:
+    """Return whether the loop that computes the operand accesses memory contiguously."""
+    return kernels.in_order(indices(x.factors), min(to.of, key=to.of.__getitem__))
+
+
+def indices(us: Iterable[UOp]) -> list[UOp]:
+    return [u.src[1] for u in UOp.sink(*us).toposort() if u.op is Ops.INDEX]
+
+
+def plan(
+    red: UOp, by: float, out: Access | None, after: float, slot: int, limit: int, always: bool = False
+) -> ProductPlan | None:
+    """Return the best way to compute a sum, times a number, by BLAS, or None if a kernel is faster.
+
+    The sum may go directly to `out`.  `after` is the cost of the operations that follow.  New arrays use the slots from
+    `slot` on, and at most `limit` bytes.  `always` returns the best way even if a kernel is faster.
+    """
+    sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
+    every = sums | frozenset(red.ranges)
+    if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(is_plain, every)):
+        return None
+    alpha = by * math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
+    factors = [u for u in factors if u.op is not Ops.CONST]
+    if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
+        return None
+    best: ProductPlan | None = None
+    result = out or laid_out(slot, red.ranges, [])
+    for a, b in _pairs(factors, sums):
+        ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
+        for places in itertools.product(*map(list, ways)):
+            found = _plan_for_layouts(red, (a, b), places, result, limit, alpha)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+    if best is None or always:
+        return best
+    return best if best.cost + after < elements(every) * _in_kernel(red, best) else None
+
+
+def _in_kernel(red: UOp, instead: ProductPlan) -> float:
+    """Return the cost of a multiplication if the sum is left to a kernel."""
+    inner, is_vector = max(red.src[1:], key=lambda r: r.arg), instead.product.is_vector
+    if kernels.reduces_in_order(red, inner):
+        return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
+    if not instead.before and size(inner) > DOWN and any(x.of[inner] > 1 for x in (instead.a, instead.b)):
+        return IN_COLUMN
+    return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
+
+
+def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
+    """Return where to store a sum that plain loops compute before the rest of `value`, or None to keep one kernel.
+
+    Slow operations after each sum run element by element; a separate kernel vectorizes them.
+    """
+    within = red.backward_slice_with_self
+    after = [u for u in value.toposort() if u not in within]
+    slow = sum(u.op in kernels.DEAR for u in after)
+    if slow * (ALONE - TOGETHER) * elements(red.ranges) <= LAUNCH + transfer_cost(red.ranges):
+        return None
+    found = array(to, value.dtype)
+    out = laid_out(slot, red.ranges, [] if found is None else [found.of])
+    inner, indices = min(out.of, key=out.of.__getitem__), [u.src[1] for u in after if u.op is Ops.INDEX]
+    sums = max(red.src[1:], key=lambda r: r.arg)
+    return out if kernels.in_order(indices, inner) and kernels.reduces_in_order(red, sums) else None
+
+
+def recomputed_values(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
+    """Return the slow parts of a kernel that it recomputes in each turn of an enclosing loop.
+
+    In `x * b.exp()`, where `b` is the same for each row of `x`, `b.exp()` is recomputed for every row.
+    """
+    found, seen, around = list[UOp](), set[UOp](), {*over, *(r for r in value.toposort() if r.op is Ops.RANGE)}
+    left = [value]
+    while left:
+        if (u := left.pop()) in seen:
+            continue
+        seen.add(u)
+        if u.op in _ARITHMETIC and not any(u in v.backward_slice for v in found) and _pays(u, around, limit):
+            found.append(u)
+        else:
+            left += u.src
+    return found
+
+
+_ARITHMETIC = GroupOp.Elementwise - {Ops.RECIPROCAL, Ops.FDIV, Ops.MUL}
+"""The operations that can be precomputed without changing bits.
+
+`x / b` and `x + b * c` are rounded once; with `1 / b` or `b * c` precomputed they would be rounded twice.
+"""
+
+
+def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
+    """Return whether precomputing each element once is cheaper."""
+    ranges = u.ranges
+    if not ranges or u.dtype not in (dtypes.float32, dtypes.float64) or not all(map(is_plain, ranges)):
+        return False
+    last = max(map(_depth, ranges))
+    turns, n = elements(r for r in around if r not in ranges and _depth(r) < last), elements(ranges)
+    within = u.toposort()
+    slow = sum(x.op in kernels.DEAR for x in within)
+    if turns * n < LEAST or not slow or n * u.dtype.itemsize > limit:
+        return False
+    again = ELEMENT_AGAIN * n + FAR * max(n - NEAR, 0)
+    if slow * TOGETHER * n * (turns - 1) <= LAUNCH + transfer_cost(ranges) + again * turns:
+        return False
+    return all(x.op is not Ops.REDUCE and (x.op is not Ops.INDEX or _is_inside(x)) for x in within)
+
+
+def _depth(r: UOp) -> tuple[Any, ...]:
+    """Return the nesting depth of a loop, as a sort key: reductions are inside the other loops."""
+    return r.arg[-1] is AxisType.REDUCE, r.arg[:-1]
+
+
+def _is_inside(u: UOp) -> bool:
+    """Return whether the index is always within the buffer, regardless of surrounding conditions."""
+    return (
+        len(u.src) == 2 and strides(u.src[1]) is not None and 0 <= u.src[1].vmin <= u.src[1].vmax < u.src[0].max_numel()
+    )
+
+
+def is_plain(r: UOp) -> bool:
+    return r.op is Ops.RANGE and r.src[0].op is Ops.CONST and r.arg[-1] is not AxisType.DEVICE
+
+
+def _plan_for_layouts(
+    red: UOp, pair: Sequence[Factors], places: Sequence[Access], result: Access, limit: int, alpha: float
+) -> ProductPlan | None:
+    a, b = places
+    before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
+    variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
+    extra = sum(elements(x.ranges) for x, _ in before)
+    if len(variables) > 1 or extra * red.dtype.itemsize > limit:
+        return None
+    every = {*red.src[1:], *red.ranges}
+    axes = [OuterAxis(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
+    made = product(axes, red.dtype, a.place, b.place, result.place, alpha)
+    if made is None:
+        return None
+    p, is_turned = made
+    calls, work = math.prod(x.size for x in p.loops), p.multiplications
+    cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
+    if p.b_is_transposed and not p.a_is_transposed:
+        cost += calls * p.k * p.n * TURNED
+    for x, to in before:
+        cost += LAUNCH + transfer_cost(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
+    first, second = (b, a) if is_turned else (a, b)
+    return ProductPlan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)

@@ -1,0 +1,318 @@
+"""Kernels that are matrix multiplications, and the calls that replace them.
+
+A kernel is loops over an expression.  A sum of products of two factors is a matrix multiplication if each factor
+depends on loops that the other one does not.  The names of the axes do not matter: `a @ b`, an einsum, and a
+matrix-vector product for each example of a batch all match.  BLAS then works directly on the buffers if their strides
+allow it.  A factor that is not a buffer (an `exp`, a mask, a window) is precomputed if that is cheaper than
+computing it in the loops.  Operations on the sums follow.
+
+tinygrad rounds each product of float16 or bfloat16 and sums in float32; here the factors are converted to float32.
+
+Two rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a vector that
+every row uses, is precomputed.  Column sums are computed for groups of rows: see `columns`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import AxisType, Ops, PatternMatcher, UOp, UPat
+
+from branded import tinygrad_compat
+from branded.backends.cpu.autotune import config
+from branded.backends.cpu.gemm import blas, cost
+from branded.backends.cpu.gemm.cost import (
+    LAUNCH,
+    NEW,
+    SMALL,
+    Access,
+    apart,
+    array,
+    elements,
+    laid_out,
+    plan,
+    recomputed_values,
+    size,
+    transfer_cost,
+)
+from branded.backends.cpu.renderer import bufferize_policy
+from branded.backends.cpu.renderer import loops as kernels
+from branded.backends.cpu.renderer.columns import some_rows
+from branded.backends.cpu.runtime import cores
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import Estimates, KernelInfo, graph_rewrite
+
+_TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
+
+
+class Replacement(NamedTuple):
+    """A call that replaces a kernel, and its arguments: slots of the kernel's arguments and of new buffers."""
+
+    code: UOp
+    args: tuple[int, ...]
+
+
+class Recipe(NamedTuple):
+    parts: tuple[Replacement, ...]
+    buffers: tuple[tuple[int, int, DType], ...]
+    """The slots, sizes and dtypes of new buffers."""
+
+
+@functools.lru_cache(maxsize=1024)
+def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
+    """Return the calls that replace a kernel, or None to keep it; with `is_read` it reads the buffer that it writes.
+
+    `always` uses BLAS wherever it is possible, even if it is slower.
+    """
+    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
+        return None
+    if not any(u.op is Ops.REDUCE or u.op in kernels.DEAR for u in ast.toposort()):
+        return None
+    if any(u.op is Ops.RANGE and u.src[0].op is not Ops.CONST for u in ast.toposort()):
+        return None  # a loop over a Variable has no constant length before the kernel runs
+    if any(u.op is Ops.FLOORMOD for u in ast.toposort()):
+        ast = graph_rewrite(
+            ast, private_api.pm_split_ranges + private_api.pm_flatten_range, ctx={}, name="split ranges"
+        )
+    end = ast.src[0]
+    if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
+        return None
+    if end.src[0].src[0].src[0].op is not Ops.PARAM:
+        return None  # a buffer in another shape, as in a chunk
+    return _Maker(*end.src[0].src, end.src[1:], is_read, always).made()
+
+
+@functools.lru_cache(maxsize=1024)
+def exact(ast: UOp) -> UOp:
+    """Return the kernel with float16 and bfloat16 factors converted before a float32 sum of their products."""
+    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None:
+        return ast
+    found = [u for u in ast.toposort() if u.op is Ops.REDUCE and u.arg[0] is Ops.ADD and u.dtype == dtypes.float32]
+    new = dict[UOp, UOp]()
+    for u in found:
+        of = u.src[0].src[0] if u.src[0].op is Ops.CAST else u
+        if of.op is Ops.MUL and of.dtype in _HALVES:
+            a, b = (x.cast(u.dtype) for x in of.src)
+            new[u.src[0]] = a * b
+    return ast.substitute(new) if new else ast
+
+
+def _may_be(u: UOp) -> bool:
+    return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
+
+
+class _Maker:
+    """A recipe under construction, for a kernel that stores `value` at `to` over some loops."""
+
+    def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool) -> None:
+        self.always = always
+        self.to, self.value, self.over = to, value, over
+        params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
+        self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
+        # each precomputed value is another argument of the kernel, in addition to the variables
+        self.room = max(cores.SIZES[-1] - 3 - len(self.sizes), 0)
+        self.device = params[0].arg.device
+        used = {u.src[0]: bufferize_policy.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
+        self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize // used.get(u, 1) for u in params)
+        self.parts: list[Replacement] = []
+        self.buffers: list[tuple[int, int, DType]] = []
+        self.new: dict[UOp, UOp] = {}
+        self.readers: dict[UOp, list[UOp]] = {}
+        for u in value.toposort():
+            for s in u.src:
+                self.readers.setdefault(s, []).append(u)
+        found = array(to, value.dtype)
+        self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
+        """The kernel's output if sums may go there directly: each element is stored once and never read."""
+
+    def made(self) -> Recipe | None:
+        for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
+            if len(self.new) < self.room:
+                self._one(red, NEW + 3 * i)
+        if not self.parts and not self.always:
+            self._apart()
+        if not self.parts and not self.always:
+            self._before()
+        if not self.parts and not self.always:
+            self._columns()
+        if not self.parts:
+            return None
+        if self.new.get(self.value) is not self.to:
+            self.parts.append(_storing_kernel(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
+        return Recipe(tuple(self.parts), tuple(self.buffers))
+
+    def _now(self, u: UOp) -> UOp:
+        out: UOp = u.substitute(self.new)
+        return out
+
+    def _one(self, red: UOp, slot: int) -> None:
+        """Compute a sum of products by BLAS if that is faster."""
+        is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
+        result, by = self._scaled(red)
+        is_whole &= result is self.value or not self._reads_beside()
+        now, later = self._now(red), LAUNCH + transfer_cost(red.ranges)
+        after = 0.0 if result is self.value else later
+        found = plan(now, by, self.whole, after, slot, self.limit, self.always) if is_whole and self.whole else None
+        if found is None:
+            found = plan(now, by, None, later, slot, self.limit, self.always)
+        if found is None:
+            return
+        out = found.out
+        for x in (out, found.a, found.b):
+            if x.slot >= NEW and x.slot not in self.sizes:
+                self.sizes[x.slot] = elements(x.of)
+                self.buffers.append((x.slot, self.sizes[x.slot], red.dtype))
+        for operand, x in found.before:
+            outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
+            self.parts.append(_storing_kernel(self._at(x, red.dtype), operand.value, outermost))
+        self.parts.append(Replacement(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
+        self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
+        if out is self.whole:
+            self.whole = None
+
+    def _apart(self) -> None:
+        """Store a sum of plain loops first if the operations on it are slow within those loops."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        if len(reds) != 1 or not _may_be(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
+            return
+        if (x := apart(red, self.value, self.to, NEW)) is not None:
+            self.sizes[NEW] = elements(self.over)
+            self.buffers.append((NEW, self.sizes[NEW], red.dtype))
+            self.new[red] = self._at(x, red.dtype)
+            self.parts.append(_storing_kernel(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+
+    def _before(self) -> None:
+        """Precompute slow values that each turn of a loop would recompute."""
+        for i, u in enumerate(recomputed_values(self.value, self.over, self.limit)[: self.room]):
+            x = laid_out(NEW + i, u.ranges)
+            self.sizes[x.slot] = elements(u.ranges)
+            self.buffers.append((x.slot, self.sizes[x.slot], u.dtype))
+            self.new[u] = self._at(x, u.dtype)
+            self.parts.append(_storing_kernel(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+
+    def _columns(self) -> None:
+        """Compute a column sum in groups of rows."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        if len(reds) != 1 or frozenset(reds[0].ranges) != frozenset(self.over):
+            return
+        now = reds[0]
+        while (found := some_rows(now, self.over)) is not None:
+            x = cost.in_rows(NEW + len(self.parts), found.loops)
+            self.sizes[x.slot] = elements(found.loops)
+            self.buffers.append((x.slot, self.sizes[x.slot], now.dtype))
+            at = self._at(x, now.dtype)
+            self.parts.append(_storing_kernel(at, found.value, found.loops))
+            now = now.replace(src=(at, *found.left)) if found.left else at
+        if self.parts:
+            self.new[reds[0]] = now
+
+    def _scaled(self, red: UOp) -> tuple[UOp, float]:
+        """Return the value for BLAS to compute: the sum, or the sum times a constant if that is its only use."""
+        readers = self.readers.get(red, [])
+        if red is not self.value and len(readers) == 1 and readers[0].op is Ops.MUL:
+            (other,) = (s for s in readers[0].src if s is not red)
+            if other.op is Ops.CONST:
+                return readers[0], float(other.val)
+        return red, 1.0
+
+    def _reads_beside(self) -> bool:
+        """Return whether an input is read at the index being written; a donated input may share the output's memory."""
+        return any(
+            u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
+        )
+
+    def _at(self, x: Access, dtype: DType) -> UOp:
+        index = UOp.const(x.place.offset)
+        for r, n in x.of.items():
+            index = index + r * n
+        out: UOp = UOp.param(x.slot, dtype, (self.sizes[x.slot],), self.device).index(index)
+        return out
+
+
+def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
+    """Return whether each step of the loops writes to a different index."""
+    reach = 1
+    for r, n in sorted(x.of.items(), key=lambda item: item[1]):
+        if n < reach:
+            return False
+        reach = n * (size(r) - 1) + reach
+    return x.of.keys() == {*over}
+
+
+def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
+    """Return a kernel with these loops, outermost first, and its own parameters."""
+    loops = list(over)
+    body = to.store(value).end(*loops).sink(arg=KernelInfo())
+    found = body.toposort()
+    new = {r: r.replace(arg=(i, AxisType.WEAK)) for i, r in enumerate(loops)}
+    inner = [u for u in found if u.op is Ops.RANGE and u not in new]
+    new |= {r: r.replace(arg=(len(loops) + i, r.arg[-1])) for i, r in enumerate(inner)}
+    params = [u for u in found if u.op is Ops.PARAM and u.arg.slot >= 0]
+    slots = list(dict.fromkeys([to.src[0].arg.slot, *(u.arg.slot for u in params)]))
+    new |= {u: u.replace(arg=replace(u.arg, slot=slots.index(u.arg.slot))) for u in params}
+    return Replacement(body.substitute(new, walk=True), tuple(slots))
+
+
+# ---- in tinygrad ----
+
+
+def _replace_if_immediate(call: UOp) -> UOp | None:
+    return None if config.state.waits else replace_kernel(call)
+
+
+def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
+    """Return the calls that replace a kernel call, or None to keep it; `always` is passed to `recipe`."""
+    args = [u for u in call.src[1:] if not u.is_bound_var]
+    if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
+        return None
+    bases = [u.base for u in args]
+    kernel = exact(call.src[0])
+    found = recipe(kernel, bases[0] in bases[1:], always)
+    if found is None:
+        return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
+    of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
+    bound = [u for u in call.src[1:] if u.is_bound_var]
+    return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
+
+
+def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
+    if not isinstance(ast.arg, blas.ProductName):
+        return None
+    buffers = [u.buffer.ensure_allocated() for u in private_api.resolve_params(call, ctx.input_uops)]
+    blas.run(call, [b.get_buf(b.device).va_addr for b in buffers], ctx.var_vals)
+    return []
+
+
+def _for_products(original: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
+        name = call.src[0].arg
+        if call.src[0].op is Ops.CUSTOM_FUNCTION and isinstance(name, blas.ProductName):
+            return ours(name)
+        return original(call, *args, **kwargs)
+
+    return either
+
+
+def _estimates(name: blas.ProductName) -> Estimates:
+    return Estimates(ops=2 * name.product.multiplications)
+
+
+def install() -> None:
+    """Install the replacement of kernels, unless tinygrad is unpatched."""
+    if not tinygrad_compat.installed:
+        return
+    kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")
+    private_api.schedule.pm_copy_from_store += (
+        PatternMatcher([(kernels, _replace_if_immediate)]) + private_api.pm_flatten_linear
+    )
+    mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
+    private_api.realize.pm_exec = PatternMatcher([(mine, _run)]) + private_api.realize.pm_exec
+    for module in (private_api.realize, private_api.jit):
+        module.estimate_uop = _for_products(module.estimate_uop, _estimates)
+        module.get_call_outs_ins = _for_products(module.get_call_outs_ins, lambda name: ((0,), (1, 2)))
+    private_api.realize.get_call_name = _for_products(private_api.realize.get_call_name, lambda name: name.short)

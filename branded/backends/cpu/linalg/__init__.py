@@ -1,0 +1,1 @@
+"""C kernels for matrices, searches, and running sums."""

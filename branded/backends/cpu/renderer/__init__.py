@@ -1,0 +1,1 @@
+"""CPU kernels as C source, and the values that kernels share."""

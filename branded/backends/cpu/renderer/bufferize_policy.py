@@ -1,0 +1,73 @@
+"""Policy for values that are computed once and kept in memory instead of being recomputed by each kernel.
+
+tinygrad's scheduler stores a value that kernels read in different orders.  It inlines the value again if few buffers
+feed it, whatever the recomputation costs: softmax computes each `exp` twice, for the sum and for the quotient.  On the
+CPU, a value that contains `exp`, `log` or similar stays in memory if it is not larger than its inputs.  So an outer
+product that is summed immediately is never materialized.
+
+A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
+computes it twice, so a chain of them doubles at each step: in tinygrad alone, 18 steps of a stencil never finish.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp
+
+from branded.backends.cpu.renderer.loops import room
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import AddrSpace
+
+DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.RECIPROCAL}
+"""Operations slower than a read; `tanh`, `sigmoid`, `erf` and `gelu` contain an `exp` and a division."""
+FEW, MANY = 1 << 12, 1 << 20
+"""Below `FEW` elements recomputation beats another kernel; above `MANY`, beyond any cache, it beats storing `exp`."""
+READS, OPERATIONS = 8, 512
+"""The reads per element and the operations above which a value is not computed in several places."""
+_MEMORY = {Ops.AFTER, Ops.STAGE, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
+
+
+def is_kept(value: UOp, stage: UOp) -> bool:
+    """Return whether to keep a value that the scheduler would recompute; `stage` describes its memory."""
+    if not (stage.arg.addrspace == AddrSpace.GLOBAL and str(stage.arg.device).split(":")[0] == "CPU"):
+        return False
+    if not all(isinstance(n, int) for n in stage.shape) or (size := stage.numel()) < FEW:
+        return False
+    inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
+    if not (dear := [u.op for u in inside if u.op in DEAR]) or dear == [Ops.RECIPROCAL]:
+        return False
+    if size > MANY and dear == [Ops.EXP2]:
+        return False
+    read = dict[UOp, int]()
+    for u in inside:
+        for s in u.src:
+            if s.op in _MEMORY:
+                read[s] = max(read.get(s, 0), int(s.numel()) // (parts(u) if u.op is Ops.INDEX else 1))
+    return bool(size <= sum(read.values()))
+
+
+def parts(index: UOp) -> int:
+    """Return the number of parts of a buffer read one at a time: a loop reads the part of one step."""
+    within = UOp.sink(*index.src[1:]).toposort()
+    variables = [v for v in within if v.op in (Ops.PARAM, Ops.BUFFER) and v.addrspace is AddrSpace.ALU]
+    return math.prod(int(v.vmax - v.vmin) + 1 for v in variables)
+
+
+def is_long(value: UOp) -> bool:
+    """Return whether a chain of values like this one would double at each step."""
+    inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
+    return len(inside) > OPERATIONS or sum(u.op is Ops.INDEX for u in inside) > READS
+
+
+def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
+    if room.value and (is_kept(src, buf) or is_long(src)):
+        return None
+    found: UOp | None = private_api.remove_bufferize(src, buf, idx)
+    return found
+
+
+def install() -> None:
+    rules = private_api.rangeify.pm_remove_bufferize.patterns
+    new = [(pattern, _inline_unless_kept if f is private_api.remove_bufferize else f) for pattern, f in rules]
+    private_api.rangeify.pm_remove_bufferize = PatternMatcher(new)

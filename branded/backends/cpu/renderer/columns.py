@@ -1,0 +1,86 @@
+"""Column reductions (sum, product, maximum) in stages: groups of rows first, then the partial results.
+
+A kernel computes one column at a time, or four, and goes down it.  Consecutive rows are far apart in memory, so most of
+each cache line is evicted before it is used.  Here a group of rows is reduced at the same time, with vectors
+that run along the rows:
+
+    x of 2048 x 1024    sums of 16 rows    128 x 1024    sums of 16 rows    8 x 1024    their sum
+
+The maximum ignores NaN, as tinygrad's sequential maximum does: NaN counts as the smallest value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+
+from branded.backends.cpu.gemm.cost import elements, indices, is_plain, size
+from branded.backends.cpu.renderer import loops as kernels
+
+ROWS = 16
+"""The number of rows in a group: more rows evict each other from the cache.  Each `exp` or similar counts."""
+FEW, SHORT, MANY = 8, 32, 1 << 16
+"""The thresholds for another kernel: rows in a group, total rows (fewer are unrolled in one kernel), and elements."""
+_REDUCED = {Ops.ADD, Ops.MUL, Ops.MAX}
+
+
+class Some(NamedTuple):
+    """A partial reduction over a group of rows."""
+
+    value: UOp
+    loops: Sequence[UOp]
+    """The loops of the partial result, outermost first."""
+    left: Sequence[UOp]
+    """The loops over which the partial results remain to be reduced."""
+
+
+def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
+    """Return the first stage of a reduction in a kernel with these loops, or None to leave it unchanged."""
+    order = sorted(over, key=lambda r: r.arg)
+    op, axes = red.arg
+    if op not in _REDUCED or axes != 0 or not order or not all(map(is_plain, (*order, *red.src[1:]))):
+        return None
+    if elements((*order, *red.src[1:])) < MANY or elements(red.src[1:]) <= SHORT or not _are_columns(red, order[-1]):
+        return None
+    last = max(red.src[1:], key=lambda r: r.arg)
+    dear = sum(u.op in kernels.DEAR for u in red.src[0].toposort())
+    most = min(ROWS, kernels.WRITTEN_OUT // max(dear, 1))
+    rows = next((n for n in range(most, FEW - 1, -1) if size(last) % n == 0), 0)
+    if not rows:
+        return None
+    names = 1 + max(r.arg[0] for r in (*order, *red.src[1:]))
+    outer, inner = (
+        last.replace(src=(UOp.const(n, last.dtype),), arg=(names + i, AxisType.REDUCE))
+        for i, n in enumerate((size(last) // rows, rows))
+    )
+    left = [*(r for r in red.src[1:] if r is not last), *([outer] if size(outer) > 1 else [])]
+    whole = inner if size(outer) == 1 else outer * rows + inner
+    term = red.src[0].substitute({last: whole})
+    if op is Ops.MAX and dtypes.is_float(red.dtype):
+        term = term.ne(term).where(term.const_like(-math.inf), term)
+    value = red.replace(src=(term, inner))
+    return Some(value, [*order[:-1], *left, order[-1]], left)
+
+
+def _outside(u: UOp) -> dict[UOp, None]:
+    """Return the nodes that compute a value, without the index expressions of its reads."""
+    found: dict[UOp, None] = u.toposort(gate=lambda v: v.op is not Ops.INDEX)
+    return found
+
+
+def _are_columns(red: UOp, column: UOp) -> bool:
+    """Return whether the elements of a row are contiguous and the reduced ones are not."""
+    reads = [u for u in red.src[0].toposort() if u.op is Ops.INDEX]
+    if any(len(u.src) < 2 or u.src[1].get_valid().op is not Ops.CONST for u in reads):
+        return False
+    if any(u.op in GroupOp.Comparison and not {*red.src[1:]}.isdisjoint(_outside(u)) for u in _outside(red.src[0])):
+        return False  # rows are selected by their index: tinygrad turns that into an index expression
+    inner = max(red.src[1:], key=lambda r: r.arg)
+    found = indices(reads)
+    if not kernels.in_order(found, column) or kernels.reduces_in_order(red, inner):
+        return False
+    return any(kernels.step(i, column) == 1 for i in found)

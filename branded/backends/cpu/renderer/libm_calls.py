@@ -1,0 +1,67 @@
+"""Float32 operations that CPU kernels call as C functions, which clang vectorizes.
+
+tinygrad expands an exponential or a sine into some thirty operations per element of a tile, with a select for each
+kind of input.  Here it stays one operation until the kernel is written, and becomes a function call then.
+
+The processes in which tinygrad compiles install these modules too; see `loops`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.backends.cpu.renderer.loops import room
+from branded.tinygrad_compat import private_api
+
+_KNOWN = (Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT)
+
+
+def _is_ours(ctx: Any, u: UOp) -> bool:
+    for_c = type(ctx) is private_api.cstyle.ClangRenderer and room.value
+    return bool(for_c and u.dtype == dtypes.float32 and u.max_numel() == 1)
+
+
+def install(op: Ops, source: Callable[[], str], call: Callable[[UOp, Callable[[UOp], str]], str]) -> None:
+    """Render `op` by `call`, after the functions in `source`.
+
+    `call` receives the operand and a function that returns the text of a value.
+    """
+    clang = private_api.cstyle.ClangRenderer
+    original = private_api.codegen.get_transcendental_patterns
+    by_tinygrad = original(tuple(x for x in _KNOWN if x is not op), False)
+
+    def taken_apart(ctx: Any, u: UOp) -> UOp | None:
+        """Expand as tinygrad does, except our operations, which remain until they are rendered as C."""
+        if type(ctx) is not clang or _is_ours(ctx, u):
+            return None
+        found: UOp | None = by_tinygrad.rewrite(u, ctx)
+        return found
+
+    others = PatternMatcher([(UPat(op, name="u"), taken_apart)])
+
+    @functools.cache
+    def get_transcendental_patterns(ops: tuple[Ops, ...], force_transcendental: bool) -> PatternMatcher:
+        patterns: PatternMatcher = original(ops, force_transcendental)
+        return patterns if force_transcendental else patterns + others
+
+    def written(ctx: Any, u: UOp) -> str:
+        return call(u.src[0], ctx.__getitem__)
+
+    private_api.codegen.get_transcendental_patterns = get_transcendental_patterns
+    clang.code_for_op = {**clang.code_for_op, op: lambda x, dtype: x}  # tinygrad checks that the key exists
+    clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), written)]) + clang.string_rewrite
+    clang.render = _with_functions(clang.render, op, source)
+
+
+def _with_functions(original: Callable[..., str], op: Ops, source: Callable[[], str]) -> Callable[..., str]:
+    @functools.wraps(original)
+    def render(self: Any, uops: list[UOp]) -> str:
+        text = original(self, uops)
+        return f"{source()}\n{text}" if any(u.op is op and _is_ours(self, u) for u in uops) else text
+
+    return render

@@ -1,0 +1,388 @@
+"""CPU kernels as plain loops, which clang vectorizes.
+
+tinygrad writes tiles of 4 x 4 elements, vectors of 4, and each sum as one chain of additions.  That suits a GPU, but
+clang cannot undo it.  Clang vectorizes plain loops at the full width of the machine, except float sums, whose last bits
+depend on the order of the terms.  So a kernel that `suits` gets no tinygrad options, and its sums may be reassociated.
+Everything else is computed as written: NaN, infinities and signed zeros keep their meaning, and kernels without sums
+are bitwise unchanged.
+
+tinygrad's compile processes install this module too, so it imports only modules that they have: `private_api` and one
+option.  The choice is part of the kernel's source, which is tinygrad's cache key.  The option is part of the key of
+each program.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
+from branded.tinygrad_compat.thread_local_options import PerThread
+
+LONG = 16
+"""The minimum number of steps for which vectorizing a loop pays."""
+LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 37, 96
+"""The minimum lengths for a sum of cheap terms, a sum of plain elements, and a maximum."""
+DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
+"""Operations so slow that vectorizing them pays in any loop of at least `LONG` steps."""
+WRITTEN_OUT = 128
+"""The limit on unrolled copies of a loop's body, where each `exp` or similar counts.
+
+A convolution tile with 3 x 3 terms takes half a second to compile and is then a quarter faster, or even slower.
+"""
+ROW, ROWS = 8, 8
+"""A row of up to `ROW` elements is unrolled if there are at least `ROWS` rows."""
+PARTS = (32, 16, 12, 8, 6, 5, 4, 3, 2)
+FEW, FEW_NUMBERS = 9, 12
+"""The minimum lengths for summing neighboring rows together: for computed terms, and for plain elements."""
+ABREAST = ((8, FEW), (4, LONG))
+"""Pairs of a number of rows to sum together and the minimum number of terms in each row."""
+MANY, NARROW = 64, 64
+"""The minimum number of terms for plain loops down columns that span less than `NARROW` bytes."""
+STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
+"""The minimum steps of a part, the weight of a slow operation in it, and the minimum steps of a loop to divide."""
+LOOPS = Opt(OptOps.NOLOCALS)
+"""The mark of a chosen kernel: an option without effect on the CPU, where tinygrad never uses it."""
+
+
+class _Room(PerThread):
+    """The switch, per thread, between CPU code generation here and in tinygrad."""
+
+    def __init__(self, key: str) -> None:
+        self.own = threading.local()
+        super().__init__(key, 1)
+        self.at_first: int = self.own.value
+
+
+room = _Room("BRANDED_CPU")
+
+
+class _Looks(threading.local):
+    raises: Callable[[Scheduler], BaseException] | None = None
+    """If set, it returns an exception for the unoptimized kernel, which is raised instead of building the kernel."""
+
+
+looks = _Looks()
+
+# ---- which kernels ----
+
+
+def step(index: UOp, r: UOp) -> int | None:
+    """Return the index's increment per step of the loop, or None if it is not constant."""
+    found = 0
+    for term in index.get_idx().split_uop(Ops.ADD):
+        if term is r:
+            found += 1
+        elif term.op is Ops.MUL and term.src[0] is r and term.src[1].op is Ops.CONST:
+            found += term.src[1].val
+        elif r in term.backward_slice:
+            return None
+    return found
+
+
+def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
+    """Return whether a loop of at least `least` steps accesses memory contiguously or at a fixed place."""
+    return r.vmax + 1 >= least and all(step(i, r) in (0, 1) for i in indices)
+
+
+def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
+    """Return whether the innermost loop of a reduction reads contiguously and is long enough to vectorize."""
+    least = LONG if _is_dear(reduce) else LONG_MAX if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
+    return in_order(_indices(reduce), inner, least)
+
+
+def _indices(reduce: UOp) -> list[UOp]:
+    return [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
+
+
+def _is_dear(reduce: UOp) -> bool:
+    return any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
+
+
+def _works(reduce: UOp) -> bool:
+    """Return whether the terms are computed, and not plain elements."""
+    return any(u.op in GroupOp.ALU and u.dtype == reduce.dtype for u in reduce.src[0].backward_slice_with_self)
+
+
+def _long_sum(reduce: UOp) -> int:
+    return LONG_SUM if _works(reduce) else LONG_SUM_OF_NUMBERS
+
+
+def is_gated(k: Scheduler) -> bool:
+    """Return whether a load has a condition, which keeps clang from vectorizing it."""
+    return any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs)
+
+
+def suits(k: Scheduler) -> bool:
+    """Return whether this kernel is fastest as plain loops, judged by its form alone without timing.
+
+    It is if the innermost loop, of the reduction or else of the result, accesses memory contiguously.
+    """
+    if not k.rngs or is_gated(k):
+        return False
+    if not (reduces := k.reduceops):
+        return in_order([b.src[1] for b in k.bufs], k.rngs[-1])
+    return all((inner := _innermost(k, reduce)) is not None and reduces_in_order(reduce, inner) for reduce in reduces)
+
+
+def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
+    """Return the innermost loop of a reduction."""
+    return max((r for r in reduce.src[1:] if r in k.rngs), key=k.rngs.index, default=None)
+
+
+def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
+    @functools.wraps(original)
+    def hand_coded_optimizations(k: Scheduler) -> Scheduler:
+        if (look := looks.raises) is not None:
+            raise look(k)
+        if not (room.value and type(k.ren) is private_api.cstyle.ClangRenderer):
+            return original(k)
+        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow)
+        found = next((made for form in forms if (made := form(k)) is not None), None)
+        return _shorter(k, original(k)) if found is None else divide_among_cores(found)
+
+    return hand_coded_optimizations
+
+
+def plain(k: Scheduler) -> Scheduler | None:
+    return _with(k, [LOOPS]) if suits(k) else None
+
+
+def over_rows(k: Scheduler) -> Scheduler | None:
+    """Unroll short innermost loops, so that vectors run across rows; None if the kernel does not fit.
+
+    Rows of two to eight elements are contiguous, and each element of a vector comes from another row.
+    """
+    if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+        return None
+    found, dear = k.axes_of(AxisType.WEAK), sum(u.op in DEAR for u in k.ast.toposort())
+    last = found[-1] if found else -1
+    written = [i for i in k.axes_of(AxisType.REDUCE) if k.full_shape[i] > 1]
+    options = [Opt(OptOps.UNROLL, 0, 0) for _ in written]
+    if last >= 0 and 1 < k.full_shape[last] <= ROW:
+        written.append(found.pop())
+        options.insert(0, Opt(OptOps.UPCAST, last, 0))
+    if not (written or dear) or not found or k.full_shape[found[-1]] < ROWS:
+        return None
+    if math.prod(k.full_shape[i] for i in written) * max(dear, 1) > WRITTEN_OUT:
+        return None
+    r = k.rngs[found[-1]]
+    if any((by := step(b.src[1], r)) is None or not 0 <= by <= ROW for b in k.bufs):
+        return None
+    try:
+        return _with(k, [LOOPS, *options])
+    except KernelOptError:
+        return None
+
+
+def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
+    """Return the reductions with their innermost loops, or an empty list unless all are float sums or products."""
+    if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+        return []
+    found = [(reduce, inner) for reduce in k.reduceops if (inner := _innermost(k, reduce)) is not None]
+    are_sums = all(reduce.arg[0] in (Ops.ADD, Ops.MUL) and reduce.dtype in _FLOATS for reduce, _ in found)
+    return found if are_sums and len(found) == len(k.reduceops) else []
+
+
+def is_short(k: Scheduler) -> bool:
+    """Return whether all reductions are float sums of a few contiguous terms."""
+    found = _sums(k)
+    for reduce, inner in found:
+        least = FEW if _works(reduce) else FEW_NUMBERS
+        if inner.vmax + 1 >= _long_sum(reduce) or not in_order(_indices(reduce), inner, least):
+            return False
+    return bool(found)
+
+
+def abreast(k: Scheduler) -> Scheduler | None:
+    """Compute several rows of short sums at a time, so that clang vectorizes across rows.
+
+    Clang unrolls the short loop of a single row and then adds element by element.  If several results share every
+    element that is read, as in products of small matrices, tinygrad's tile reads less; then return None.
+    """
+    axes, sums = k.axes_of(AxisType.WEAK), _sums(k)
+    terms = min(int(inner.vmax + 1) for _, inner in sums)
+    indices = [i for reduce, _ in sums for i in _indices(reduce)]
+    if terms < LONG and not any(all(step(i, k.rngs[axis]) != 0 for axis in axes) for i in indices):
+        return None
+    for n in (n for n, least in ABREAST if terms >= least):
+        for axis in (axis for axis in reversed(axes) if k.full_shape[axis] % n == 0):
+            return _with(k, [LOOPS, Opt(OptOps.UPCAST, axis, n)])
+    return None
+
+
+def narrow(k: Scheduler) -> Scheduler | None:
+    """Sum down a few long adjacent float columns with all columns at a time; None if the kernel does not fit."""
+    sums, axes = _sums(k), k.axes_of(AxisType.WEAK)
+    if not sums or not axes or not 1 < k.full_shape[axes[-1]] <= ROW:
+        return None
+    columns = k.rngs[axes[-1]]
+    for reduce, inner in sums:
+        if inner.vmax + 1 < MANY or k.full_shape[axes[-1]] * reduce.dtype.itemsize >= NARROW:
+            return None
+        if not in_order(_indices(reduce), columns, 1):
+            return None
+    return _with(k, [LOOPS, Opt(OptOps.UPCAST, axes[-1], 0)])
+
+
+def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
+    """Divide plain loops into parts, one per core, as tinygrad divides its kernels; slow operations count more here.
+
+    The innermost loop of a result is not divided unless it is long enough.  `steps` is the number of steps if some
+    loops are unrolled.
+    """
+    most = k.ren.global_max[0] if k.ren.has_threads and k.ren.global_max else 1
+    if not all(isinstance(n, int) for n in k.full_shape):
+        return k
+    steps = (steps or math.prod(k.full_shape)) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
+    axes = [i for i in k.axes_of(AxisType.WEAK) if i + 1 < len(k.rngs) or k.full_shape[i] >= FLAT]
+    for n in (n for n in PARTS if n <= min(most, steps // STEPS)):
+        for axis in (i for i in axes if k.full_shape[i] % n == 0):
+            try:
+                return _with(k, [Opt(OptOps.THREAD, axis, n)])
+            except KernelOptError:  # a loop that not all results have
+                continue
+    return k
+
+
+def _shorter(k: Scheduler, found: Scheduler) -> Scheduler:
+    """Keep tinygrad's kernel, without unrolling its sums if that would copy the body too many times."""
+    dear = sum(u.op in DEAR for u in k.ast.toposort())
+    if found.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
+        return found
+    return _with(k, [opt for opt in found.applied_opts if opt.op is not OptOps.UNROLL])
+
+
+def _with(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
+    k = k.copy()
+    for opt in opts:
+        k.apply_opt(opt)
+    return k
+
+
+# ---- sums in any order ----
+
+# clang by default fuses a product with its sum under the conditions of the factors, which prevents vectorization
+_BODIES = {
+    "sum": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a + b;\n}}",
+    "sum_of_products": "({t} a, {t} b, {t} c) {{\n#pragma clang fp reassociate(on) contract(fast)\n"
+    "  return a + b * c;\n}}",
+    "product": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a * b;\n}}",
+    "largest": "({t} a, {t} b) {{\n  return __builtin_fmax{f}(a, b);\n}}",
+}
+_FLOATS = {dtypes.float32: "float", dtypes.float64: "double"}
+
+
+def _name(operation: str, dtype: DType) -> str:
+    return f"{operation}_{_FLOATS[dtype]}"
+
+
+def _c_function(operation: str, dtype: DType) -> str:
+    body = _BODIES[operation].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
+    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
+
+
+def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
+    """Return the kind of reduction that a store performs and its operands, or None."""
+    at, value = store.src[0], store.src[1]
+    if at.addrspace is not AddrSpace.REG or value.dtype not in _FLOATS or value.max_numel() != 1:
+        return None
+    if value.op in (Ops.ADD, Ops.MUL):
+        terms = list(value.split_uop(value.op))
+        before = [t for t in terms if t.op is Ops.LOAD and t.src[0] is at]
+        if len(before) != 1 or len(terms) == 1:
+            return None
+        others = [t for t in terms if t is not before[0]]
+        if value.op is Ops.ADD and len(others) == 1 and others[0].op is Ops.MUL:
+            return "sum_of_products", (*before, *others[0].src)
+        rest = functools.reduce(lambda a, b: UOp(value.op, src=(a, b)), others)
+        return "sum" if value.op is Ops.ADD else "product", (*before, rest)
+    if value.op is Ops.WHERE and value.src[0].op is Ops.CMPLT:
+        (less, new, old) = value.src
+        if old.op is Ops.LOAD and old.src[0] is at and less.src == (old, new):
+            return "largest", (old, new)
+    return None
+
+
+def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
+    """Return the program with each accumulation as a call, and the functions that are called."""
+    new: dict[UOp, UOp] = {}
+    made: dict[str, None] = {}
+
+    def put(u: UOp) -> UOp:
+        """Return the line or its replacement, after adding its operands."""
+        if u not in new:
+            new[u] = u.replace(src=tuple(put(s) for s in u.src))
+        return new[u]
+
+    for u in uops:
+        if u.op is Ops.STORE and (found := _reduction(u)) is not None:
+            operation, args = found
+            made[_c_function(operation, u.src[1].dtype)] = None
+            places = ", ".join(f"{{{i}}}" for i in range(len(args)))
+            name = _name(operation, u.src[1].dtype)
+            call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
+            new[u] = u.replace(src=(put(u.src[0]), call))
+        else:
+            put(u)
+    return (_used(list(new.values())), list(made)) if made else (uops, [])
+
+
+def _used(lines: list[UOp]) -> list[UOp]:
+    """Return the lines without those that only replaced sums used."""
+    there = lines[-1].backward_slice_with_self
+    return [u for u in lines if u in there]
+
+
+def _is_chosen(renderer: object, uops: list[UOp]) -> bool:
+    return type(renderer) is private_api.cstyle.ClangRenderer and LOOPS in getattr(uops[-1].arg, "applied_opts", ())
+
+
+def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
+    @functools.wraps(original)
+    def render(self: Any, uops: list[UOp]) -> str:
+        functions: list[str] = []
+        if _is_chosen(self, uops):
+            uops, functions = any_order(uops)
+        return "\n".join([*functions, original(self, uops)])
+
+    return render
+
+
+def _with_bounds(original: Callable[..., str]) -> Callable[..., str]:
+    """Declare the bounds of integer variables: clang does not vectorize a short loop at an unbounded offset."""
+
+    @functools.wraps(original)
+    def render_kernel(self: Any, name: str, lines: list[str], bufs: list[Any], uops: list[UOp], *rest: Any) -> str:
+        if _is_chosen(self, uops):
+            numbers = [(x, u) for x, (u, _) in bufs if u.addrspace is AddrSpace.ALU and dtypes.is_int(u.dtype)]
+            lines = [*(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers), *lines]
+        return original(self, name, lines, bufs, uops, *rest)
+
+    return render_kernel
+
+
+def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
+    @functools.wraps(original)
+    def memory_coalescing(sink: UOp, ctx: Any) -> UOp:
+        return sink if LOOPS in getattr(sink.arg, "applied_opts", ()) else original(sink, ctx)
+
+    return memory_coalescing
+
+
+def install() -> None:
+    private_api.codegen.memory_coalescing = _one_by_one(private_api.codegen.memory_coalescing)
+    private_api.heuristic.hand_coded_optimizations = _with_plain_loops(private_api.heuristic.hand_coded_optimizations)
+    private_api.cstyle.ClangRenderer.render_kernel = _with_bounds(private_api.cstyle.ClangRenderer.render_kernel)
+    private_api.cstyle.ClangRenderer.render = _with_reassociated_sums(private_api.cstyle.ClangRenderer.render)
+    private_api.codegen.to_program_config += (room,)
+    private_api.codegen.to_program_context += (room,)
+    private_api.realize.to_program_context = private_api.codegen.to_program_context

@@ -1,0 +1,80 @@
+"""Materialization of values that several kernels would recompute.
+
+tinygrad fuses everything that a sum or a result depends on into one kernel, up to values in memory.  Random samples,
+some hundred operations, are therefore repeated in every kernel of a gradient that reads them.  Each such kernel takes
+longer to build and compile.  Here a small value with many operations that several kernels read goes to memory.
+`bufferize_policy` decides which values that tinygrad stores remain stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.backends.cpu.renderer.bufferize_policy import FEW
+from branded.backends.cpu.renderer.loops import room
+
+KERNELS, MANY = 3, 40
+"""The minimum number of reading kernels and of operations for which a value is computed once."""
+_DRAW = 100
+"""The number of operations that a random sample counts as."""
+_ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
+"""Operations that end a kernel, or belong to no kernel."""
+
+
+def once(values: Sequence[UOp]) -> list[UOp]:
+    """Return the values with shared parts materialized."""
+    values = list(values)
+    if not room.value or not all(str(u.device).startswith("CPU") for u in values):
+        return values
+    order = list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
+    if not (found := _shared_values(values, order)):
+        return values
+    new = dict[UOp, UOp]()
+    for u in order:
+        src = tuple(new.get(s, s) for s in u.src)
+        v = u if src == u.src else u.replace(src=src)
+        if u in found:
+            v = v.contiguous()
+        if v is not u:
+            new[u] = v
+    return [new.get(u, u) for u in values]
+
+
+def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
+    into: dict[UOp, set[UOp]] = {u: set() for u in order}
+    """The kernels that read a value, up to `KERNELS`, each identified by its last node."""
+    for u in values:
+        into[u].add(u)
+    found = set[UOp]()
+    for u in reversed(order):
+        kernels = into[u]
+        if u.op in _ENDS:
+            kernels = {u}
+        elif len(kernels) >= KERNELS and _is_small(u) and _is_long(u):
+            found.add(u)
+            kernels = {u}
+        for s in u.src:
+            if len(there := into.get(s, kernels)) < KERNELS:  # the body of a function is not among them
+                there |= kernels
+    return found
+
+
+def _is_small(u: UOp) -> bool:
+    if u.op not in GroupOp.ALU or u.dtype in dtypes.weaks or not isinstance(u.device, str):
+        return False
+    return all(isinstance(n, int) for n in u.shape) and 1 <= u.max_numel() < FEW
+
+
+def _is_long(u: UOp) -> bool:
+    left, seen, operations = [u], {u}, 0
+    while left and operations < MANY:
+        x = left.pop()
+        operations += _DRAW if x.op is Ops.THREEFRY else int(x.op in GroupOp.ALU)
+        for s in x.src:
+            if s.op not in _ENDS and s not in seen:
+                seen.add(s)
+                left.append(s)
+    return operations >= MANY

@@ -1,0 +1,1 @@
+"""Running compiled kernels: C calls, threads, host functions."""

@@ -1,0 +1,354 @@
+"""Running compiled CPU kernels from C: one call for a whole program, including its loops.
+
+A program is a table of operations that C interprets: kernels with their arguments, and loops, which are nested tables.
+Buffer addresses may be filled in by each run (`Ref`), so a program that was laid out once serves other buffers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from array import array
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tinygrad import Device
+
+from branded.backends.cpu.runtime import cores
+from branded.errors import OutOfMemoryError, UnsupportedError
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import ClangCompiler, TinyELF
+
+MAX_ARGS = cores.SIZES[-1]
+_HEADER, _HEAD, _COPY, _PARTS = 12, 8, 4, 6
+SLICE = 1 << 14
+"""The number of steps per C call, so that an endless loop can be interrupted."""
+WITHOUT_END = 2**63
+"""The length of a loop that a flag ends."""
+_NONE = 2**64 - 1
+_FAILED = 2
+FULL = 3
+"""The status of a function that found no memory for its workspace."""
+
+failures: list[BaseException] = []
+"""The errors that host callbacks raised, until C has returned to Python."""
+inside = 0
+"""The nesting depth of running host callbacks."""
+
+
+class Ref(NamedTuple):
+    """An address that each run fills in: the address in a slot plus an offset in bytes."""
+
+    slot: int
+    offset: int = 0
+
+
+Address = int | Ref
+
+
+def behind(a: Address, offset: int) -> Address:
+    return Ref(a.slot, a.offset + offset) if isinstance(a, Ref) else a + offset
+
+
+class KernelCall(NamedTuple):
+    """A kernel with its arguments; a loop has arguments for its first step and for two kinds of alternating steps."""
+
+    address: int
+    args: Sequence[Sequence[Address]]
+    threads: int = 1
+    core: int = -1
+    """The index of the argument that receives the thread's index, or -1."""
+    step: int = -1
+    """The index of the argument that receives the step, or -1."""
+    work: int = 0
+    """The estimated nanoseconds of a kernel with several threads."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether running its threads in parallel is worthwhile."""
+        return self.work >= cores.LARGE
+
+
+class CarryCopy(NamedTuple):
+    """The copy of a loop's carry to the result's memory after an even number of steps."""
+
+    to: Address
+    spare: Address
+    first: Address
+    bytes: int
+
+
+class Table(NamedTuple):
+    """Operations that run in order, once per step.
+
+    With a `flag`, each step first runs `tests` and the loop ends if the byte at `flag` is zero.
+    """
+
+    ops: Sequence[Op]
+    length: int = 1
+    down: bool = False
+    tests: Sequence[Op] = ()
+    flag: Address = 0
+    copies: Sequence[CarryCopy] = ()
+
+
+class Inner(NamedTuple):
+    """A loop in a table, with one table per turn of the outer loop."""
+
+    turns: Sequence[Table]
+
+
+class Hosted(NamedTuple):
+    """A call of a host callback with the address of its arguments.
+
+    The first argument is the callback's id, the second one whether the call failed.
+    """
+
+    address: int
+    args: Sequence[Sequence[Address]]
+    of: object
+    """The object to keep alive while the call may be made; its text is the callback's name in messages."""
+    is_c: bool = False
+    """Whether this is a C function that calls no Python."""
+    step: int = -1
+    """The index of the argument that receives the step, or -1."""
+
+
+Op = KernelCall | Inner | Hosted
+
+
+# A table t: 0 length, 1 whether it counts down, 2 the end of the tests, 3 the end of the operations, 4 the flag, 5
+# whether there is a flag, 6 the step and 7 the operation to resume at, 8 the steps taken, 9 and 10 the copies, 11
+# memmove.
+# An operation: 0 its size, 1 the kernel, 2 the number of arguments, 3 threads, 4 and 5 the index of the argument for
+# the thread's index and for the step, 6 a loop (1) or a host callback (2), 7 the thread pool or 0. Then follow the
+# arguments or the table of each turn.
+# The turns of a loop: the first step, then alternating steps that write the result and the spare.
+_SOURCE = f"""{cores.SOURCE}
+static u64 run(u64 *base, u64 *t, u64 *budget) {{
+  u64 length = t[0], tests = t[2], all = t[3], k = t[6], o = t[7], *ops = t + {_HEADER};
+  volatile unsigned char *flag = (volatile unsigned char *)t[4];
+  for (; k < length; k++) {{
+    if (!o) {{
+      if (!*budget) {{ t[6] = k; t[7] = 0; return 0; }}
+      --*budget;
+    }}
+    u64 i = t[1] ? length - 1 - k : k, which = k == 0 ? 0 : t[5] ? 2 - (k + 1) % 2 : 2 - (length - k) % 2;
+    for (; o < all; o += ops[o]) {{
+      if (t[5] && o == tests && !*flag) goto done;
+      u64 *op = ops + o, n = op[2], *a = op + {_HEAD} + which * n;
+      if (op[6] == 1) {{
+        u64 how = run(base, base + *a, budget);
+        if (how != 1) {{ t[6] = k; t[7] = o; return how; }}
+        continue;
+      }}
+      if (op[5] < n) a[op[5]] = i;
+      if (op[6]) {{
+        a[1] = 1;
+        ((void (*)(u64))op[1])((u64)a);
+        u64 failed = *(volatile u64 *)(a + 1);
+        if (failed) {{ *budget = a[0]; return failed == {FULL} ? {FULL} : {_FAILED}; }}
+        continue;
+      }}
+      u64 kernel = op[1];
+      if (op[3] > 1) side_by_side((struct pool *)op[7], kernel, n, op[4], op[3], a);
+      else if (n == {cores.SIZES[0]}) {cores.call(cores.SIZES[0])};
+      else many(kernel, a, n);
+    }}
+    o = 0;
+  }}
+done:
+  if (t[5] && k % 2 == 0)
+    for (u64 *c = t + t[9]; c < t + t[10]; c += {_COPY})
+      ((void *(*)(u64, u64, u64))t[11])(c[0], k ? c[1] : c[2], c[3]);
+  t[6] = t[7] = 0;
+  t[8] = k;
+  return 1;
+}}
+u64 branded_replay(u64 *call) {{
+  if (!call[0]) {{
+    side_by_side((struct pool *)call[1], call[2], call[3], call[4], call[5], call + {_PARTS});
+    return 1;
+  }}
+  u64 *base = (u64 *)call[0], budget = call[1], *ref = (u64 *)call[2], *end = ref + 3 * call[3], *slots = call + 5;
+  for (; ref < end; ref += 3) base[ref[0]] = slots[ref[1]] + ref[2];
+  u64 how = run(base, base, &budget);
+  call[4] = budget;
+  return how;
+}}
+"""
+
+
+@functools.cache
+def _replay() -> tuple[Any, Any]:
+    device: Any = Device["CPU"]
+    lib = device.renderer.compiler.compile_cached(_SOURCE)
+    # loading the program imports the renderers of all CPUs, so the import of this package does not do it
+    program = private_api.CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # threads sleep in it when Python ends
+    return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
+
+
+def replay_address() -> int:
+    """Return the address of the C function that interprets a table or runs the parts of a kernel."""
+    return int(_replay()[1].addr)
+
+
+def is_loaded() -> bool:
+    """Return whether the C interpreter of tables is loaded in this process."""
+    return _replay.cache_info().currsize > 0
+
+
+def is_compiled() -> bool:
+    """Return whether the C interpreter of tables is compiled, by this process or in the disk cache."""
+    compiler: Any = Device["CPU"].renderer.compiler
+    key = compiler.cachekey
+    return is_loaded() or (key and private_api.helpers.diskcache_get(key, _SOURCE) is not None)
+
+
+def run_parts(kernel: int, args: Sequence[int], core: int, count: int) -> None:
+    """Run `count` parts of a kernel in parallel; the argument at index `core` receives the part's index."""
+    n = next(n for n in cores.SIZES if len(args) <= n)
+    words = array("Q", [0, cores.address(), kernel, n, core, count, *args, *[0] * (n - len(args))])
+    _replay()[0](words.buffer_info()[0])
+
+
+@functools.cache
+def memmove() -> int:
+    """Return the address of C's `memmove`."""
+    return int(ctypes.cast(ctypes.memmove, ctypes.c_void_p).value or 0)
+
+
+def can_run(device: str) -> bool:
+    """Return whether the device's kernels are functions of this process and there is a C compiler."""
+    if device.split(":")[0] != "CPU":
+        return False
+    return isinstance(getattr(Device[device].renderer, "compiler", None), ClangCompiler)
+
+
+class _TableWriter:
+    """The words of a table under construction, and the positions of the addresses that a run fills in."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.refs: list[int] = []
+        self.states: list[int] = []
+        self.later: list[tuple[int, Table]] = []
+        self.hosted: list[Hosted] = []
+
+    def address(self, a: Address) -> int:
+        if not isinstance(a, Ref):
+            return a
+        self.refs += [len(self.words), a.slot, a.offset % 2**64]
+        return 0
+
+    def put(self, *addresses: Address) -> None:
+        for a in addresses:
+            self.words.append(self.address(a))
+
+    def table(self, t: Table) -> None:
+        start = len(self.words)
+        self.states += [start + 6, start + 7]
+        self.put(t.length, int(t.down), 0, 0, t.flag, int(t.flag != 0), 0, 0, 0, 0, 0, memmove())
+        for k, ops in ((2, t.tests), (3, t.ops)):
+            for op in ops:
+                self.op(op)
+            self.words[start + k] = len(self.words) - start - _HEADER
+        self.words[start + 9] = len(self.words) - start
+        for c in t.copies:
+            self.put(*c)
+        self.words[start + 10] = len(self.words) - start
+
+    def op(self, op: Op) -> None:
+        if isinstance(op, Inner):
+            turns: Sequence[Sequence[Address]] = [[0]] * len(op.turns)
+            head = [0, 1, 1, _NONE, _NONE, 1, 0]
+            self.later += [(len(self.words) + _HEAD + i, t) for i, t in enumerate(op.turns)]
+        elif isinstance(op, Hosted):
+            turns = op.args
+            head = [op.address, len(turns[0]), 1, _NONE, op.step % 2**64, 2, 0]
+            self.hosted.append(op)
+        else:
+            n = next(n for n in cores.SIZES if len(op.args[0]) <= n)
+            turns = [[*args, *[0] * (n - len(args))] for args in op.args]
+            pool = cores.address() if op.is_large else 0
+            head = [op.address, n, op.threads, op.core % 2**64, op.step % 2**64, 0, pool]
+        self.put(_HEAD + sum(map(len, turns)), *head)
+        for args in turns:
+            self.put(*args)
+
+
+def callback_error() -> BaseException:
+    """Return the error of a host callback, or an interrupt that arrived before the callback began."""
+    return failures.pop() if failures else KeyboardInterrupt()
+
+
+_running: list[tuple[object, int]] = []
+"""The programs that have called a host callback, each with its nesting depth."""
+
+
+def check_not_running(program: object) -> None:
+    """Raise if a host callback calls the program that it runs in: the program's memory is in use."""
+    while _running and _running[-1][1] >= inside:
+        _running.pop()  # those have ended
+    if any(x is program for x, _ in _running):
+        raise within_itself()
+    _running.append((program, inside))
+
+
+def within_itself() -> UnsupportedError:
+    return UnsupportedError(
+        "callback: the function runs the compiled program that it is called from",
+        fix="numpy in the function; or a function of its own for what it computes",
+    )
+
+
+def full(name: object) -> OutOfMemoryError:
+    """Return the error for a function that found no memory for its workspace."""
+    return OutOfMemoryError(
+        f"{name}: there is no memory left to work in",
+        fix="smaller operands, or fewer programs and tensors at a time",
+    )
+
+
+class Plan:
+    """A program to run on the buffers of each run, by one thread at a time."""
+
+    def __init__(self, table: Table) -> None:
+        made = _TableWriter()
+        made.table(table)
+        while made.later:
+            at, inner = made.later.pop()
+            made.words[at] = len(made.words)
+            made.table(inner)
+        self.words, self.refs, self.states = array("Q", made.words), array("Q", made.refs), made.states
+        self.hosted, self.calls_python = made.hosted, any(not op.is_c for op in made.hosted)
+        self.function = _replay()[0]
+        self.is_midway = False
+        slots = 1 + max(made.refs[1::3], default=-1)
+        tables = self.words.buffer_info()[0], SLICE, self.refs.buffer_info()[0], len(made.refs) // 3
+        self.call = array("Q", [*tables, 0, *[0] * slots])
+        self.at, self.slots = self.call.buffer_info()[0], slots
+
+    def run(self, addresses: Sequence[int], length: int | None = None) -> int:
+        """Run to the end, with an address for each slot, and return the number of steps taken.
+
+        A loop that was laid out for one length runs any other length of the same parity.
+        """
+        if length is not None:
+            self.words[0] = length
+        if self.calls_python:
+            check_not_running(self)
+        if self.is_midway:  # the last run was interrupted
+            for i in self.states:
+                self.words[i] = 0
+        self.is_midway = True
+        self.call[5:] = array("Q", addresses[: self.slots])
+        while not (how := self.function(self.at)):
+            pass
+        if how == _FAILED:
+            raise callback_error()
+        if how == FULL:
+            raise full(next(op.of for op in self.hosted if op.args[0][0] == self.call[4]))
+        self.is_midway = False
+        return self.words[8]

@@ -1,0 +1,1 @@
+"""Chunks of a batch: automatic size, memory limits, and saved results."""

@@ -1,0 +1,70 @@
+"""The free memory of a device."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from pathlib import Path
+from typing import Any
+
+from tinygrad import Device
+
+from branded.errors import OptionError
+
+_SHARE = 0.9
+"""The fraction of the free memory that may be used; the process and the system need the rest."""
+
+
+def free(device: str) -> int:
+    """Return the free bytes of a device, less a tenth.
+
+    Raises:
+        OptionError: The free memory of the device is unknown.
+    """
+    kind = device.split(":")[0]
+    found = _of_the_host() if kind in ("CPU", "PYTHON", "NPY") else _of_cuda(device)
+    if found is None:
+        raise OptionError(
+            f'chunk_size: "auto" does not know how much memory {device} has left', fix='memory_limit="2GB"'
+        )
+    return int(found * _SHARE)
+
+
+def _of_the_host() -> int | None:
+    """Return the memory available from the system, within the limit of the container."""
+    found = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+    except OSError:
+        # this system does not report its free memory: assume half of the total
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    group = Path("/sys/fs/cgroup")
+    with contextlib.suppress(OSError, ValueError):
+        most, now = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        if most != "max":
+            found.append(max(int(most) - int(now), 0))
+    return min(found, default=None)
+
+
+def _of_cuda(device: str) -> int | None:
+    """Return the free memory of the driver plus the buffers that tinygrad's allocator caches for reuse."""
+    if device.split(":")[0] not in ("CUDA", "NV"):
+        return None
+    opened: Any = Device[device]
+    try:
+        driver: Any = ctypes.CDLL("libcuda.so.1")
+        left, whole, context = ctypes.c_size_t(), ctypes.c_size_t(), getattr(opened, "context", None)
+        if (
+            context is None
+            or driver.cuCtxSetCurrent(context)
+            or driver.cuMemGetInfo_v2(ctypes.byref(left), ctypes.byref(whole))
+        ):
+            return None
+    except (OSError, AttributeError, TypeError, ctypes.ArgumentError):
+        return None
+    kept = getattr(opened.allocator, "cache", {})
+    again: int = sum(size * len(buffers) for (size, _), buffers in kept.items())
+    return left.value + again

@@ -1,0 +1,1 @@
+"""Collectives: values exchanged between the examples of a named axis."""

@@ -1,0 +1,1 @@
+"""`jit` and compiled programs: arguments, donation, kernels, buffers, and loops."""

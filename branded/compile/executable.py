@@ -1,0 +1,385 @@
+"""A traced function, compiled into kernels that read the arguments and write the results without copies.
+
+On the CPU, a call is one call of C. On other devices, tinygrad runs the kernels on the same buffers. If a value is on
+several devices or a shape is symbolic, a TinyJit runs the program, and its results are copied.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad.device import Buffer
+from tinygrad.dtype import strong_dtype
+from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, Context, GlobalCounters, disable_gc
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.backends.cpu.autotune import config
+from branded.backends.cpu.autotune.config import How, Tune
+from branded.backends.cpu.runtime import native
+from branded.backends.cpu.runtime.native import Ref
+from branded.backends.cpu.runtime.python_executor import Direct, make_executor
+from branded.compile import loop_executor as replay
+from branded.compile.arguments import NUMBERS
+from branded.compile.donation import donate, may_be_one, take_memory
+from branded.compile.linear_program import Arena, Linear
+from branded.compile.output_pool import Handed, Known, Result, part_of, value_in_memory
+from branded.core.sharding.resharding import of_buffers
+from branded.core.tracing.body import Traced
+from branded.graph.primitive import primitive_of
+from branded.graph.rows import is_marked, row_of
+from branded.graph.scope import branches
+from branded.graph.uops import base_of, replace_ops, tensor, tensors
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, all_tensors, canonicalize_device
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+
+class Executable:
+    """The compiled form of a function for arguments of one type."""
+
+    def __init__(self, traced: Traced, donated: Sequence[int] = (), tune: How | None = None) -> None:
+        self.params, self.donated, self.tune = traced.params, donated, Tune(tune, {})
+        # as tensors, because tinygrad rewrites the graphs of tensors when it realizes values
+        self.leaves = [tensor(u) for u in traced.leaves]
+        self.outside = _outside(self.leaves, self.params)
+        self.run: _Compiled | _Replayed | None = None
+
+    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+        """Run the program on these arguments; `donors` are the donated tensors among them."""
+        with LOCK:
+            for ref, u in self.outside:
+                if (t := ref()) is not None and t.uop is not u:
+                    self._written()
+                    break
+            out = (self.run or self._compile()).call(leaves, donors)
+            if donors:
+                for t in donors.values():
+                    donate(t)
+            return out
+
+    def _written(self) -> None:
+        """Realize the pending writes into tensors that the function captures."""
+        there = [t for ref, _ in self.outside if (t := ref()) is not None]
+        Tensor.realize(*there)
+        self.outside = [(weakref.ref(t), t.uop) for t in there]
+
+    @disable_gc()
+    def _compile(self) -> _Compiled | _Replayed:
+        # results and the token may contain the same call, once marked and once unmarked; removing the marks makes it
+        # one call
+        values = replace_ops([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
+        leaves = list(map(tensor, values))
+        if _is_plain(self.params, values):
+            self.run = _Compiled(self.params, leaves, self.donated, self.tune)
+        else:
+            self.run = _Replayed(self.params, leaves, self.tune)
+        self.leaves = []
+        return self.run
+
+
+def _is_plain(params: Sequence[UOp], leaves: Sequence[UOp]) -> bool:
+    """Return whether every value is on one device and all shapes of arguments and results are known."""
+    if not all(all_int(u.shape) for u in (*params, *leaves)):
+        return False
+    graph = UOp.sink(*params, *leaves).toposort(enter_calls=False)
+    return not any(isinstance(u.device, tuple) for u in graph)
+
+
+def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weakref.ref[Tensor], UOp | None]]:
+    """Return the tensors that the function captures, such as weights."""
+    graph = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
+    given, varies = set(params), dict[UOp, bool]()
+    for u in graph:
+        varies[u] = u in given or any(varies.get(s, False) for s in u.src)
+    own = {id(y) for y in leaves}
+    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
+    found = [t for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
+    return [(weakref.ref(t), None) for t in found]
+
+
+class _Compiled:
+    """A program for one device; it writes its results to new buffers, which it returns."""
+
+    def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int], tune: Tune) -> None:
+        self.tune = tune
+        leaves = [y.uop.cast(strong_dtype(y.dtype)) for y in values]
+        default = canonicalize_device(None)
+        if _can_fail(leaves):
+            donated = ()  # if the call fails, the caller must still have the unchanged arguments
+        self.empty = {i: _nothing(u) for i, u in enumerate(leaves) if 0 in u.shape}
+        full = [u for u in leaves if 0 not in u.shape]
+        self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
+        # an empty parameter gets a placeholder buffer that is never read
+        sizes = [max(int(p.max_numel()), 1) for p in params]
+        bases = [UOp.new_buffer(p.device, n, p.dtype) for p, n in zip(params, sizes, strict=True)]
+        given = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
+        dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
+        full = replace_ops(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
+        with config.tuning_block(*tune):
+            self.linear = Linear(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
+        self.inputs = [_Input(p, self.linear.alignment) for p in params]
+        self.plan: native.Plan | Direct | None = None
+        self.fixed: list[Known] = []
+        self.reused = self._reused(params, donated)
+        """The argument whose memory a result may reuse, by the index of the result."""
+        self.graphed: UOp | None = None
+        if full:
+            self._lay_out()
+
+    def _reused(self, params: Sequence[UOp], donated: Sequence[int]) -> dict[int, int]:
+        found = dict[int, int]()
+        for j, r in enumerate(self.results):
+            for i in donated:
+                p = params[i]
+                alike = (p.dtype, p.max_numel(), p.device) == (r.dtype, r.size, r.device)
+                if alike and i not in found.values() and may_be_one(self.linear, j, len(self.results) + i):
+                    found[j] = i
+                    break
+        return found
+
+    def _places(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None) -> list[Handed]:
+        """Return the buffers for the results."""
+        if branches():  # a result that is computed in a branch needs a new buffer
+            return [r.make() for r in self.results]
+        if not donors or not self.reused:
+            return [r.take() for r in self.results]
+        given = [id(x.buffer) for x in leaves if type(x) is Known]
+        found = dict[int, Handed]()
+        for j, i in self.reused.items():
+            x = leaves[i]
+            sole = i in donors and type(x) is Known and given.count(id(x.buffer)) == 1
+            if sole and (h := take_memory(donors[i], self.results[j])) is not None:
+                found[j] = h
+        used = found.values()  # other results may remember them too, and would consider them free
+        return [found.get(j) or r.take(used) for j, r in enumerate(self.results)]
+
+    def _lay_out(self) -> None:
+        """Build the plan for C, if C can run the program."""
+        memory = Arena()
+        slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
+        with config.tuning_block(*self.tune):  # for the steps of loops, which are compiled here
+            ops = self.linear.ops([slots], memory, replay.tables)
+        if not ops:
+            return
+        self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
+        """The memory for intermediate values."""
+        self.memory = self.scratch.get_buf("CPU").va_addr
+        self.plan = make_executor(ops, self.memory)
+        self.fixed = [k for u in self.linear.outside if (k := value_in_memory(u)) is not None]
+        self.kernels = len(ops)
+
+    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+        held: list[UOp] = []
+        uops: list[UOp] = []
+        for k in self.fixed:
+            if not k.is_there:  # its buffer was freed
+                self._lay_out()
+                break
+        if (plan := self.plan) is None or DEBUG.value >= 2:
+            ins = [x.buffer(leaf, held) for x, leaf in zip(self.inputs, leaves, strict=True)]
+            made = self._places(leaves, donors)
+            if made:
+                self._by_tinygrad([h.base for h in made], ins)
+            uops += [h.uop for h in made]
+        else:
+            # a call takes a few microseconds: avoid extra lists and function calls
+            ats: list[int] = []
+            for leaf in leaves:
+                ats.append(leaf[5] if type(leaf) is Known else self._address(len(ats), leaf, held, not donors))
+            addresses = [self.memory]
+            # only now: computing an argument may have called this program
+            for h in self._places(leaves, donors):
+                addresses.append(h.address)
+                uops.append(h.uop)
+            addresses += ats
+            plan.run(addresses)
+            GlobalCounters.kernel_count += self.kernels
+        outs = tensors(uops)
+        if self.empty:
+            for i, u in self.empty.items():
+                outs.insert(i, tensor(u))
+        return outs
+
+    def _address(self, i: int, leaf: Any, held: list[UOp], is_read_alone: bool) -> int:
+        return self.inputs[i].address(leaf, held, is_read_alone)
+
+    def _by_tinygrad(self, outs: list[UOp], ins: list[UOp]) -> None:
+        if self.graphed is None:
+            linear = self.linear.linear
+            if JIT.value == 1:
+                linear = private_api.link_linear(
+                    private_api.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value)
+                )
+            self.graphed = linear
+        with config.tuning_block(*self.tune):
+            private_api.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+
+
+def _can_fail(us: Sequence[UOp]) -> bool:
+    """Return whether a user's function may raise at run time, after some kernels have run."""
+    return any((p := primitive_of(u)) is not None and p.can_fail for u in UOp.sink(*us).toposort())
+
+
+def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
+    """Realize the constants from Python numbers and arrays, which are the same in every call."""
+    graph = UOp.sink(*us).toposort(enter_calls=False)
+    made = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
+    return {u: _realize_copy(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
+
+
+def _nothing(u: UOp) -> UOp:
+    """Return an empty result in memory, because the graph of `u` may refer to the arguments."""
+    return _realize_copy(Tensor.empty(u.shape, dtype=u.dtype, device=u.device).uop)
+
+
+def _realize_copy(u: UOp) -> UOp:
+    t = tensor(u).clone()
+    Tensor.realize(t)
+    return t.uop
+
+
+class _Input:
+    """An argument of a program, and how it gets into memory."""
+
+    def __init__(self, p: UOp, alignment: int) -> None:
+        self.device, self.dtype, self.shape, self.alignment = p.device, p.dtype, p.shape, alignment
+        self.is_empty = 0 in p.shape
+        self.numpy = _to_np_dtype(p.dtype)
+        self.pack = struct.Struct(p.dtype.fmt).pack_into if p.dtype.fmt and p.shape == () else None
+        self.staged: Known | None = None
+
+    def address(self, x: Any, held: list[UOp], is_read_alone: bool = True) -> int:
+        """Return the address from which the kernels read the argument; `held` keeps its memory alive until they finish.
+
+        A part of a buffer is read in place if nothing writes into the memory of the arguments.
+        """
+        if self.is_empty:
+            return 0
+        return self._of_python(x) or (is_read_alone and self._of_part(x)) or self._known(x, held).address
+
+    def _of_part(self, x: Any) -> int:
+        """Return the address of a contiguous part of a tensor in memory, such as `x[0]`; 0 for anything else."""
+        if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
+            return 0
+        whole = value_in_memory(part[0])
+        if whole is None or whole.device != self.device or not whole.address:
+            return 0
+        at = whole.address + part[1] * self.dtype.itemsize
+        return at if at % self.alignment == 0 else 0
+
+    def buffer(self, x: Any, held: list[UOp]) -> UOp:
+        if self.is_empty:
+            out: UOp = UOp.new_buffer(self.device, 0, self.dtype)
+            return out
+        if type(x) is Known:
+            held.append(UOp.from_buffer(x.buffer))
+        else:
+            self._known(x, held)
+        return base_of(held[-1])
+
+    def _of_python(self, x: Any) -> int:
+        """Return the address of a number or a NumPy array, in place or staged; 0 for anything else."""
+        cls = type(x)
+        if cls in NUMBERS and self.pack is not None:
+            to = self._stage()
+            try:
+                self.pack(self.view, 0, x)
+            except (struct.error, OverflowError):  # tinygrad decides how to convert such a number
+                return 0
+            return to
+        if cls is not np.ndarray or self.numpy is None:
+            return 0
+        if x.dtype == self.numpy and x.flags.c_contiguous:
+            at = int(x.__array_interface__["data"][0])
+            if at % self.alignment == 0:
+                return at
+        to = self._stage()
+        np.copyto(np.frombuffer(self.view, dtype=self.numpy).reshape(self.shape), x)
+        return to
+
+    def _stage(self) -> int:
+        """Return the address of the staging buffer `view`, which is allocated on first use."""
+        if self.staged is None:
+            self.stage = Result(self.shape, self.dtype, self.device).make()
+            self.staged = value_in_memory(self.stage.uop)
+            assert self.staged is not None
+            self.view = self.staged.buffer.as_memoryview(force_zero_copy=True)
+        return self.staged.address
+
+    def _known(self, x: Any, held: list[UOp]) -> Known:
+        """Return the argument in a buffer: its own, or a copy."""
+        t = _tensor(x).cast(self.dtype)
+        if (found := value_in_memory(t.uop)) is None:
+            t = t.clone(device=self.device)
+            Tensor.realize(t)
+            found = value_in_memory(t.uop)
+        assert found is not None
+        held.append(t.uop)
+        return found
+
+
+def _tensor(x: Any) -> Tensor:
+    if type(x) is Known:
+        return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
+    t = tree.as_tensor(x)
+    assert t is not None
+    return t
+
+
+class _Replayed:
+    """A program with several devices or with symbolic shapes: a TinyJit, whose results are copied."""
+
+    def __init__(self, params: Sequence[UOp], leaves: Sequence[Tensor], tune: Tune) -> None:
+        self.tune = tune
+        empty = {p: p.const_like(0) for p in params if 0 in p.shape}
+        self.params = params
+        self.leaves = [tensor(u) for u in replace_ops([y.uop for y in leaves], empty.get)]
+        # not a bound method: a reference cycle would delay the release of the memory
+        self.run = functools.partial(_run, [p for p in params if p not in empty], self.leaves)
+        self.replayed = TinyJit(self.run)
+        used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
+        self.outside = {u for u in used if u.op is Ops.BUFFER}
+
+    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
+        inputs = self._buffers(leaves)
+        has_elements = any(0 not in y.shape for y in self.leaves)
+        with config.tuning_block(*self.tune):
+            width = config.beam(inputs[0].device if inputs else None)
+        with Context(BEAM=max(width, private_api.BEAM.value)):  # type: ignore[no-untyped-call]
+            # TinyJit returns the same buffers at each replay
+            outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
+        if outs:
+            Tensor.realize(*outs)
+        return outs
+
+    def _buffers(self, leaves: Sequence[Any]) -> list[Tensor]:
+        """Return the inputs as TinyJit requires them: distinct buffers that the function does not capture."""
+        taken, out = set(self.outside), []
+        for given, p in zip(leaves, self.params, strict=True):
+            if 0 in p.shape:
+                continue
+            x = _tensor(given).cast(p.dtype)
+            own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
+            if not own or x.uop.base in taken:
+                x = x.clone()
+            taken.add(x.uop.base)
+            out.append(x)
+        if fresh := [x for x in out if not x.uop.is_realized]:
+            Tensor.realize(*fresh)
+        return out
+
+
+def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
+    of = dict(zip(params, [x.uop for x in xs], strict=True))
+    outs = of_buffers(replace_ops([y.uop for y in leaves], of.get))
+    own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
+    if own:
+        Tensor.realize(*own)
+    return own

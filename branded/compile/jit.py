@@ -1,0 +1,336 @@
+"""`jit`: trace a function once for each type of its arguments, and replay its kernels after that."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import types
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar, overload
+
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import disable_gc
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import tree
+from branded.backends.cpu.autotune.config import How, Report, Tuned
+from branded.backends.cpu.renderer import loops as kernels
+from branded.compile import explain_retrace
+from branded.compile.arguments import Static, builder, exactly, read_argument, read_each
+from branded.compile.executable import Executable
+from branded.core.boundary import live_results
+from branded.core.tracing import recording
+from branded.core.tracing.body import LeafType, Traced, trace
+from branded.core.tracing.recording import may_be_recording
+from branded.core.tracing.state import is_differentiating, may_be_differentiating
+from branded.core.validation.arguments import call_checked, check_function, check_tune, positions, static_arguments
+from branded.errors import OptionError
+from branded.graph.rows import check_live
+from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
+from branded.tinygrad_compat.private_api import _function, canonicalize_device, capturing
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+GIVEN_LATER: Any = object()
+"""The sentinel for a missing function: the options decorate one."""
+PROGRAMS = 128
+"""The maximum number of programs that a compiled function keeps, least recently used first out."""
+_uses = itertools.count()
+
+
+class _JitOf(Protocol):
+    def __call__(self, f: F, /) -> F: ...
+
+
+@overload
+def jit(
+    f: F,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> F: ...
+@overload
+def jit(
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> _JitOf: ...
+def jit(
+    f: Any = GIVEN_LATER,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    donate_argnums: int | Sequence[int] = (),
+    tune: How | None = None,
+) -> Any:
+    """Compile `f`: trace it once for each type of its arguments, and replay its kernels after that.
+
+    Under vmap, a derivative or a loop, `jit(f)` calls `f` directly. To compile a mapped function or a derivative, put
+    `jit` outside: `jit(vmap(f))`. In the IR the call is one equation. The caller owns the results: a later call never
+    writes into them.
+
+    On the CPU, a repeated call is one call of C on the buffers of its arguments; on other devices tinygrad runs the
+    kernels. Nothing is scheduled or copied. The last 128 programs are kept. `jit(f).traces` counts how often `f` was
+    traced. With `BRANDED_LOG=traces` in the environment, every retrace prints its reason.
+
+    With `tune`, several forms of each kernel are timed during compilation, and the fastest is used: `"fast"` tries few,
+    `"best"` more. This takes about half a second per kernel, once: the choice is cached on disk. The last bits of sums
+    may change. After a call, `print(jit(f, tune="fast").tuned)` shows the speedup of each kernel.
+
+    `jit` is also a decorator: `@jit`, `@jit(tune="fast")`.
+
+    Args:
+        f: A function of trees of tensors and numbers. It must not read tensor values, sample random numbers or write
+            into captured tensors.
+        static_argnums: The positions of arguments that are part of the program: each new value retraces `f`. They must
+            be hashable.
+        donate_argnums: The positions of arguments that are not used after the call, such as the old state of a training
+            step. A result of the same size and dtype may be written into their memory.
+        tune: With None, a rule selects the form of each kernel. On devices other than the CPU, `tune` runs tinygrad's
+            own search, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
+
+    Returns:
+        A function like `f`.
+
+    Raises:
+        ReadError: `f` reads a value: during tracing there are no values.
+        RandomnessError: `f` samples random numbers, which would be the same in each call; `branded.random` takes keys.
+        WriteError: `f` writes into a captured tensor.
+        CallError: `f` is not a function, or does not accept the arguments.
+        EscapeError: A donated tensor is used after the call.
+        OptionError: `static_argnums` or `donate_argnums` are not positions of arguments; an argument that is neither a
+            tensor nor a number is not hashable; or `tune` is not one of its options.
+        ProgramTypeError: A result is not a tensor or number.
+
+    Example:
+        >>> from branded import jit
+        >>> from tinygrad import Tensor
+        >>> @jit
+        ... def scaled(x, by): return x / x.sum() * by
+        >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
+        ([2.0, 6.0], [1.0, 1.0])
+
+    Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
+    """
+    check_tune(tune)
+    if f is GIVEN_LATER:
+        return functools.partial(jit, static_argnums=static_argnums, donate_argnums=donate_argnums, tune=tune)
+    check_function(f, "jit", "jit(f)(x)")
+    static = positions(static_argnums, "jit")
+    donated = positions(donate_argnums, "jit", "donate_argnums")
+    return Jitted(f, static, donated, tune)
+
+
+class Jitted:
+    """A compiled function, with one program for each type of its arguments."""
+
+    def __init__(
+        self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: How | None = None
+    ) -> None:
+        functools.update_wrapper(self, f)
+        self._f, self._static, self._donated, self._tune = f, static, donated, tune
+        self._chosen: dict[Hashable, tuple[list[bool], list[bool]]] = {}
+        self._programs: dict[Hashable, _Program] = {}
+        self._last: _Program | None = None
+        self._seen: explain_retrace.Call | None = None
+        self.traces = 0
+        """The number of times that the function was traced."""
+
+    @property
+    def tuned(self) -> Report:
+        """The autotuned kernels of all kept programs, with the form of each."""
+        found = dict[str, Tuned]()
+        for program in list(self._programs.values()):
+            found |= program.run.tune.found
+        return Report(found.values())
+
+    def __get__(self, obj: Any, cls: type | None = None) -> Any:
+        return self if obj is None else types.MethodType(self, obj)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if may_be_recording() or may_be_in_brand() or may_be_in_call_body() or may_be_differentiating():
+            if recording.is_recording():
+                return _record_equation(self._f, args, kwargs)
+            if open_brands() or in_call_body() or is_differentiating():
+                return _call_function(self._f, args, kwargs)
+        if _function.depth or capturing:
+            return _call_function(self._f, args, kwargs)
+        form: list[Any] = [len(args), kernels.room.value]
+        leaves: list[Any] = []
+        donors: dict[int, Tensor] | None = None
+        if self._static or self._donated:
+            donors = self._read_some(args, kwargs, form, leaves)
+        else:
+            read_each(args, form, leaves)
+            if kwargs:
+                form.append(tuple(kwargs))
+                read_each(kwargs.values(), form, leaves)
+        key, last = tuple(form), self._last
+        try:
+            program = last if last is not None and last.key == key else self._programs.get(key)
+        except TypeError:
+            raise self._not_hashable(args, kwargs) from None
+        if program is not last or program is None:
+            program = self._used(program or self._traced(key, args, kwargs, donors or ()))
+        return program.build(iter(program.run.call(leaves, donors)))
+
+    def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+        """Trace the function for these arguments without caching it, and return the parameters and the results."""
+        program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
+        return program.run.params, [y.uop for y in program.run.leaves]
+
+    def _read_some(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], form: list[Any], leaves: list[Any]
+    ) -> dict[int, Tensor]:
+        """Read the arguments if some are static or donated, and return the donated tensors by leaf index."""
+        form.append(tuple(kwargs))
+        donors: dict[int, Tensor] = {}
+        for x, is_fixed, is_donated in zip((*args, *kwargs.values()), *self._options(args, kwargs), strict=True):
+            if is_fixed and not isinstance(x, Tensor):
+                form.append(Static(exactly(x)))
+                continue
+            first = len(leaves)
+            read_argument(x, form, leaves)
+            if is_donated:
+                variables = [y for y in tree.leaves(x) if tree.as_tensor(y) is not None]
+                donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
+        return donors
+
+    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], list[bool]]:
+        """Return which arguments are static, and which are donated."""
+        key = len(args), *kwargs
+        if (found := self._chosen.get(key)) is None:
+            (at, named), (away, named_away) = (
+                static_arguments(self._f, nums, len(args), "jit", option)
+                for nums, option in ((self._static, "static_argnums"), (self._donated, "donate_argnums"))
+            )
+            if both := sorted(at & away):
+                raise OptionError(
+                    f"jit: argument {both[0]} is part of the program, and cannot be donated",
+                    fix="its position in static_argnums or in donate_argnums alone",
+                )
+            positions, names = range(len(args)), list(kwargs)
+            fixed = [*(i in at for i in positions), *(k in named for k in names)]
+            found = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
+        return found
+
+    @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again
+    def _traced(
+        self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], donated: Iterable[int]
+    ) -> _Program:
+        """Trace and keep a new program for these arguments."""
+        try:
+            hash(key)  # raise before tracing
+        except TypeError:
+            raise self._not_hashable(args, kwargs) from None
+        fixed = self._options(args, kwargs)[0]
+        if explain_retrace.is_wanted():
+            now = explain_retrace.describe_call(self._f, args, kwargs, fixed)
+            if self._seen is not None:
+                explain_retrace.note(self._f, self._seen, now)
+            self._seen = now
+        # two threads may trace it at the same time
+        program = self._programs.setdefault(
+            key, _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
+        )
+        self.traces += 1
+        return program
+
+    def _used(self, program: _Program) -> _Program:
+        """Mark a program as used now, and drop the least recently used ones."""
+        self._last, program.used = program, next(_uses)
+        while len(self._programs) > PROGRAMS:
+            self._programs.pop(min(list(self._programs.values()), key=lambda p: p.used).key, None)
+        return program
+
+    def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
+        given = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
+        parts = [y for x, is_fixed in given for y in ([x] if is_fixed else tree.leaves(x))]
+        odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
+        said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
+        return OptionError(
+            f"jit: {said} is part of the program, and is not hashable",
+            fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
+        )
+
+
+def _call_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return call_checked(f, args, kwargs, "jit", "a function with a parameter for each argument")
+
+
+class _Program:
+    """A function, compiled for arguments of one type."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        fixed: list[bool],
+        key: tuple[Any, ...],
+        donated: tuple[int, ...],
+        tune: How | None = None,
+    ) -> None:
+        self.key, self.used = key, 0
+        trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
+        leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
+
+        def body(given: list[Tensor]) -> Any:
+            values = iter(given)
+            new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
+            whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
+            return _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+
+        variables = [x for x in leaves if isinstance(x, Tensor)]
+        # a number goes to the device of the first tensor
+        at = next((x.device for x in variables if x.device is not None), canonicalize_device(None))
+        types = [LeafType.of(x.uop) for x in variables]
+        if isinstance(at, str):
+            types = [
+                t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
+            ]
+        traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
+        _check_numbers(
+            {p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced
+        )
+        self.build = builder(traced.out)
+        self.run = Executable(traced, donated, tune)
+
+
+def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
+    """Raise if an int beyond 32 bits, or a value computed from it, would become a 32-bit int."""
+    made = {p: n for p, n in numbers.items() if not tree.fits(n, dtypes.int32)}
+    for u in UOp.sink(*traced.leaves).toposort(enter_calls=False) if made else ():
+        n = next((made[s] for s in u.src if s in made), None)
+        if n is not None and u.dtype == dtypes.weakint:
+            made[u] = n
+        elif n is not None and u.op is Ops.CAST and not tree.fits(n, u.dtype):
+            raise tree.too_large(n, u.dtype, "jit")
+    for y in traced.leaves:
+        if y in made:
+            raise tree.too_large(made[y], dtypes.int32, "jit")
+
+
+def _input(x: Any) -> Any:
+    """Return an argument as a tensor, or unchanged if it is static."""
+    if (t := tree.as_tensor(x)) is None:
+        return x
+    check_live(t.uop, "jit")
+    return t
+
+
+def _record_equation(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record the call as one equation of the IR."""
+    with recording.record_structure() as made:
+        if made is None:
+            return _call_function(f, args, kwargs)
+        given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
+        with recording.body() as done:
+            out = _call_function(f, args, kwargs)
+            results = live_results(out, "jit")
+            done([t.uop for t in given], [y.uop for y in results])
+        ins = [t.uop for t in given]
+        name = getattr(f, "__name__", type(f).__name__)
+        made.put("jit", ins, {"name": name}, [y.uop for y in results], {"f": made.bodies[-1]})
+    return out

@@ -1,0 +1,274 @@
+"""A scheduled and compiled graph over parameters, replayed from Python call by call, or from C as a table.
+
+The parameters are the buffers that a run supplies, results first. tinygrad plans the memory of intermediate values,
+and a table addresses them relative to one base address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tinygrad.device import Buffer
+from tinygrad.helpers import Context
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.backends.cpu.autotune import config
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer.loops import LOOPS
+from branded.backends.cpu.renderer.materialize_shared import once
+from branded.backends.cpu.runtime import cores, host_calls, native
+from branded.backends.cpu.runtime.native import Address, Ref
+from branded.compile.kernel_order import order_calls
+from branded.tinygrad_compat import private_api
+
+
+class Arena:
+    """A stack allocator for offsets into slot 0: values that are not in use at the same time share memory."""
+
+    def __init__(self) -> None:
+        self.used = self.most = 0
+
+    def take(self, size: int) -> Ref:
+        at = self.used
+        self.used += -(-size // 256) * 256
+        self.most = max(self.most, self.used)
+        return Ref(0, at)
+
+
+Tables = Callable[[UOp, Sequence[Sequence[Address]], Arena], Sequence[native.Table] | None]
+"""A function that lowers a call that is not a kernel to one table per turn, or returns None if C cannot run it."""
+
+
+def _schedule(
+    results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], is_compiled: bool
+) -> tuple[UOp, list[UOp], dict[str, int]]:
+    """Return the calls in execution order, their kernels before compilation, and the values of variables.
+
+    For `to.store(x + w)` with the buffers [to, x, w] as `params`, there is one call. It runs the compiled kernel of the
+    sum on the parameters 0, 1 and 2.
+    """
+    values = once([value for _, value in results])
+    sink = UOp.sink(*(_store_into(dest, value) for (dest, _), value in zip(results, values, strict=True)))
+    with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
+        big, _ = private_api.transform_to_call(sink)
+        with config.waiting():
+            linear, vals = private_api.create_linear_with_vars(big)
+    linear = linear.substitute({p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True)
+    if config.how() is not None:
+        linear = _tune_kernels(linear, is_compiled)
+    kernels = [call.src[0] for call in linear.src]
+    if is_compiled:
+        width = max((config.beam(u.device) for u in params), default=0)
+        linear = private_api.compile_linear(linear, beam=max(width, private_api.BEAM.value))
+    order = order_calls(linear.src, writes)
+    return linear.replace(src=tuple(linear.src[i] for i in order)), [kernels[i] for i in order], vals
+
+
+def _tune_kernels(linear: UOp, is_compiled: bool) -> UOp:
+    """Return the calls with their kernels in the fastest forms; without compilation, in the forms of the rule."""
+    from branded.backends.cpu.autotune import search  # imported on first use
+
+    return search.tune_kernels(linear) if is_compiled else search.by_rule(linear)
+
+
+class Linear:
+    """A scheduled tinygrad program whose buffers are parameters, in the given order."""
+
+    def __init__(
+        self,
+        results: Sequence[tuple[UOp, UOp]],
+        params: Sequence[UOp],
+        var: UOp | None = None,
+        *,
+        is_compiled: bool = True,
+    ) -> None:
+        """Schedule `results`, pairs of a destination and a value; `params` are the buffers that each run supplies.
+
+        With `is_compiled=False`, the program only reports how much memory it needs.
+        """
+        linear, self.kernels, self.vals = _schedule(results, params, is_compiled)
+        """The kernels before compilation, and the values of variables."""
+        there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
+        self.unplanned = linear
+        """The calls before memory planning, with separate buffers for all values."""
+        planned = private_api.memory_plan_rewrite(linear, there)
+        self.linear = private_api.link_linear(planned) if is_compiled else planned
+        self.var = var.expr if var is not None else None
+        programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
+        products = [call.src[0] for call in self.linear.src if isinstance(call.src[0].arg, blas.ProductName)]
+        variables = (*(v for program in programs for v in program.arg.vars), *(v for p in products for v in p.src))
+        self.names = sorted({v.expr for v in variables})
+        self.used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
+        found = dict.fromkeys(u for u in self.used if u.buf_uop.op is Ops.BUFFER)
+        self.own = [u for u in found if not u.buf_uop.is_realized]
+        """The buffers of intermediate values."""
+        self.outside = list(dict.fromkeys(u.buf_uop for u in found if u.buf_uop.is_realized))
+        """The buffers that existed before."""
+
+    # ---- from Python ----
+
+    def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
+        """Return a function of the step index that replays the calls on these buffers."""
+        runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
+        if len(runs) == 1:
+            return runs[0]
+
+        def run_all(i: int) -> None:
+            for run in runs:
+                run(i)
+
+        return run_all
+
+    def _one(self, call: UOp, buffers: tuple[UOp, ...], ctx: Any) -> Callable[[int], None]:
+        program = call.src[0]
+        if program.op is not Ops.PROGRAM:
+
+            def run_other(i: int) -> None:
+                inner = replace(ctx, input_uops=buffers, var_vals=self._vals(ctx, i))
+                inner.within = True
+                private_api.pm_exec.rewrite(call, inner)
+
+            return run_other
+        uops, device = private_api.resolve_params(call, buffers), call.src[1].device
+        runtime = private_api.get_runtime(device, program)
+        bufs = [buffer_of(uops[k]).get_buf(device) for k in program.arg.globals]
+        dims = program.arg.launch_dims(self._vals(ctx, 0))
+
+        def run(i: int) -> None:
+            vals = program.arg.vals(self._vals(ctx, i))
+            runtime(*bufs, global_size=dims[0], local_size=dims[1], vals=vals)
+
+        return run
+
+    def _vals(self, ctx: Any, i: int) -> dict[str, int]:
+        """Return the values of variables; when a TinyJit replays, its new values override the bound ones."""
+        outside = ctx.var_vals if ctx is not None else {}
+        new = outside if ctx is not None and ctx.jit else {}
+        return {**outside, **self.vals, **new, **({self.var: i} if self.var else {})}
+
+    # ---- from C ----
+
+    def ops(self, turns: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> list[native.Op] | None:
+        """Return the calls with their arguments in each turn, or None if C cannot run all of them."""
+        if any(name not in self.vals and name not in (self.var, "core_id") for name in self.names):
+            return None  # an unbound variable
+        own = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
+        found: list[native.Op] = []
+        for call in self.linear.src:
+            at = [_place(u) for u in private_api.get_call_arg_uops(call)]
+            if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in at):
+                return None
+            args = [[_address(*p, turn, own) for p in at if p is not None] for turn in turns]
+            op: native.Op | None
+            if call.src[0].op is Ops.PROGRAM:
+                op = self._kernel(call, args)
+            elif isinstance(call.src[0].arg, blas.ProductName):
+                op = blas.kernel(call, args, self.var, self.vals)
+            elif isinstance(name := call.src[0].arg, host_calls.HostName):
+                op = host_calls.host_call(name, args, str(call.src[1].device))
+            else:
+                op = _inner(call, args, memory, tables)
+            if op is None:
+                return None
+            found.append(op)
+        return found
+
+    def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.KernelCall | None:
+        program, device = call.src[0].arg, call.src[1].device
+        if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
+            return None
+        runtime = private_api.get_runtime(device, call.src[0])
+        known = self._vals(None, 0)
+        # None is the thread index, which C writes before each call
+        vals = [0 if x is None else x for x in program.vals(known)]
+        names, first = [v.expr for v in program.vars], len(program.globals)
+        return native.KernelCall(
+            runtime.addr,
+            [[*(a[k] for k in program.globals), *vals] for a in args],
+            program.launch_dims(known)[0][0],
+            runtime.runtimevars.get("core_id", -1),
+            first + names.index(self.var) if self.var in names else -1,
+            cores.work(call.src[0], LOOPS in call.src[0].src[0].arg.applied_opts),
+        )
+
+    @property
+    def alignment(self) -> int:
+        """The alignment in bytes that the vector loads of the kernels require."""
+        sources = [s.arg for c in self.linear.src for s in c.src[0].src if s.op is Ops.SOURCE]
+        return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
+
+
+def writes(call: UOp) -> Sequence[int]:
+    """Return which arguments a call writes to, also for a kernel before compilation."""
+    if call.src[0].op is not Ops.SINK:
+        found: Sequence[int] = private_api.get_call_outs_ins(call)[0]
+        return found
+    stored = [u.src[0].src[0].buf_uop for u in call.src[0].toposort() if u.op is Ops.STORE]
+    return sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})
+
+
+def _inner(
+    call: UOp, args: Sequence[Sequence[Address]], memory: Arena, tables: Tables
+) -> native.Inner | native.KernelCall | None:
+    if call.src[0].op is Ops.COPY:  # from one buffer of this process to another
+        to = call.src[1]
+        size = to.max_numel() * to.dtype.itemsize
+        return native.KernelCall(native.memmove(), [[a[0], a[1], size] for a in args])
+    before = memory.used
+    found = tables(call, args, memory)
+    memory.used = before  # later calls may reuse it
+    return None if found is None else native.Inner(found)
+
+
+def _place(u: UOp) -> tuple[UOp, int] | None:
+    """Return the parameter or buffer that an argument is a part of, and its offset in bytes, or None."""
+    if u.op in (Ops.MSELECT, Ops.MSTACK) or isinstance(u.device, tuple):
+        return None
+    if u.op in (Ops.PARAM, Ops.BUFFER):
+        return u, 0
+    if (found := _planned_place(u)) is not None:
+        return found
+    view = u.contiguous_view()
+    if view is None or view[0].base.op not in (Ops.PARAM, Ops.BUFFER):
+        return None
+    return view[0].base, view[1] * view[0].dtype.itemsize
+
+
+def _planned_place(u: UOp) -> tuple[UOp, int] | None:
+    """Return the buffer and byte offset of a part of tinygrad's planned memory, or None.
+
+    This does not use tinygrad's rewrite rules, which are slow.
+    """
+    part = u.src[0] if u.op is Ops.BITCAST else u
+    if part.op is not Ops.SHRINK or part.src[0].op not in (Ops.PARAM, Ops.BUFFER) or len(part.src[0].shape) != 1:
+        return None
+    begin = part.marg[0][0]
+    return (part.src[0], begin * part.dtype.itemsize) if isinstance(begin, int) else None
+
+
+def _address(base: UOp, offset: int, turn: Sequence[Address], own: dict[UOp, Ref]) -> Address:
+    if base.op is Ops.PARAM:
+        return native.behind(turn[base.arg.slot], offset)
+    return native.behind(own[base] if base in own else address_of(base), offset)
+
+
+def _store_into(dest: UOp, value: UOp) -> UOp:
+    """Return a buffer after `value` was written to `dest`, which may be a view of it."""
+    write = dest.store(value)
+    out: UOp = dest.base.after(write if dest is dest.base else dest.after(write))
+    return out
+
+
+def buffer_of(u: UOp) -> Buffer:
+    b = u.buffer
+    assert isinstance(b, Buffer)
+    return b.ensure_allocated()
+
+
+def address_of(u: UOp) -> int:
+    """Return the address of a CPU buffer; for another device, a number that identifies the buffer."""
+    b = buffer_of(u)
+    return int(getattr(b.get_buf(b.device), "va_addr", 0) or id(b))

@@ -1,0 +1,153 @@
+"""Values in memory, as compiled programs take and return them.
+
+Creating a buffer and its node in tinygrad's graph takes longer than many kernels. A program therefore remembers its
+last few results. It reuses a buffer once nothing else refers to it: no tensor, no graph, no view and no `Buffer` that
+a user asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Collection
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+from tinygrad.device import Buffer
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.compile.linear_program import buffer_of
+from branded.graph.uops import base_of
+from branded.tinygrad_compat import private_api
+
+REMEMBERED = 3
+"""The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""
+LARGEST = 8 << 20
+"""The size in bytes of the largest buffer to keep: filling a larger one takes longer than allocating it."""
+SMALL, ROOM = 1 << 20, 64 << 20
+"""In bytes: all programs together keep at most `ROOM` in buffers larger than `SMALL`."""
+KNOWN = "_branded_known"
+"""The key in the `__dict__` of a buffer's UOp under which its `Known` is cached."""
+
+
+class Known(NamedTuple):
+    """A value in memory: its type, and its location while the buffer is allocated."""
+
+    type: tuple[Any, ...]
+    buffer: Buffer
+    buffers: dict[str, Any]
+    """The buffer's own table, which holds `opaque` while the buffer is allocated."""
+    opaque: Any
+    device: str
+    address: int
+    """The address on the CPU; 0 on other devices."""
+
+    @property
+    def is_there(self) -> bool:
+        return self.buffers.get(self.device) is self.opaque
+
+
+def value_in_memory(u: UOp) -> Known | None:
+    """Return the `Known` of a value that has its own memory on one device, or None."""
+    found: Known | None = u.__dict__.get(KNOWN)
+    if found is not None and found.is_there:
+        return found
+    base = base_of(u)
+    if base.op is not Ops.BUFFER or not isinstance(base.device, str) or not base.is_realized:
+        return None
+    b = buffer_of(base)
+    opaque = b.get_buf(b.device)
+    address = opaque.va_addr if b.device.startswith("CPU") else 0
+    found = u.__dict__[KNOWN] = Known(
+        (u.shape, u.dtype, b.device, None), b, private_api.memories(b), opaque, b.device, address
+    )
+    return found
+
+
+def part_of(u: UOp) -> tuple[UOp, int] | None:
+    """Return the buffer that a value is a contiguous part of and the index of its first entry, or None."""
+    if u.op is Ops.BUFFER:
+        return u, 0
+    if u.op not in (Ops.RESHAPE, Ops.SHRINK) or (below := part_of(u.src[0])) is None:
+        return None
+    if u.op is Ops.RESHAPE:
+        return below
+    at, step, is_cut = 0, 1, False
+    for (begin, _), size, n in reversed(list(zip(u.marg, u.shape, u.src[0].shape, strict=True))):
+        if not (isinstance(begin, int) and isinstance(size, int)) or (is_cut and size != 1):
+            return None
+        at, step, is_cut = at + begin * step, step * n, is_cut or size != n
+    return below[0], below[1] + at
+
+
+class Handed:
+    """A buffer that a program returned."""
+
+    __slots__ = ("__weakref__", "address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
+    KEY = "_branded_handed"
+    """The key in the `__dict__` of a UOp that holds a weak reference to its `Handed`."""
+
+    def __init__(self, uop: UOp) -> None:
+        self.uop, self.base, found = uop, base_of(uop), value_in_memory(uop)
+        assert found is not None
+        self.buffer, self.table, self.opaque, self.address = found.buffer, found.buffers, found.opaque, found.address
+        uop.__dict__[self.KEY] = weakref.ref(self)
+        self.uops = self.bases = self.buffers = 0
+        """The reference counts of the value, its base and its buffer while nothing else refers to them."""
+
+
+class Result:
+    """One of the results of a program, with the buffers kept for it."""
+
+    large = 0
+    """The total size in bytes of the large buffers that all results keep."""
+
+    def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
+        self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
+        self.bytes = self.size * dtype.itemsize
+        self.last: list[Handed] = []
+        self.oldest = 0
+
+    def __del__(self) -> None:
+        if self.bytes > SMALL:
+            Result.large -= self.bytes * len(self.last)
+
+    def _has_room(self) -> bool:
+        """Return whether one more buffer may be kept, and count it."""
+        if self.bytes <= SMALL:
+            return True
+        if self.bytes > LARGEST or Result.large + self.bytes > ROOM:
+            return False
+        Result.large += self.bytes
+        return True
+
+    def take(self, but: Collection[Handed] = ()) -> Handed:
+        """Return a free buffer that is not in `but`."""
+        for h in self.last:
+            if (
+                getrefcount(h.uop) == h.uops
+                and getrefcount(h.base) == h.bases
+                and getrefcount(h.buffer) == h.buffers
+                and h.table.get(self.device) is h.opaque
+                and (not but or h not in but)
+            ):
+                return h
+        return self.make()
+
+    def make(self) -> Handed:
+        """Allocate a buffer, and keep it if there is room."""
+        made = Handed(_allocate(self.device, self.shape, self.size, self.dtype))
+        made.uops, made.bases = getrefcount(made.uop), getrefcount(made.base)
+        made.buffers = getrefcount(made.buffer)
+        if len(self.last) == REMEMBERED:
+            self.last[self.oldest], self.oldest = made, (self.oldest + 1) % REMEMBERED
+        elif self._has_room():
+            self.last.append(made)
+        return made
+
+
+def _allocate(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
+    u: UOp = UOp.new_buffer(device, size, dtype).reshape(shape)
+    buffer_of(base_of(u))
+    return u

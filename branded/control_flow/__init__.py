@@ -1,0 +1,1 @@
+"""Loops and branches: `scan`, `while_loop`, `cond`, and `map`, traced once."""

@@ -1,0 +1,123 @@
+"""Effects of loops: a token carries the effects of the body through the loop, which is an effect of the outer body."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.control_flow.primitive import Loop
+from branded.core.boundary import closed, enter_all
+from branded.core.tracing.body import Traced
+from branded.core.tracing.effect_tokens import Body, before, body, is_only_looked_at
+from branded.core.tracing.step import Carry
+from branded.dispatch import Pass
+from branded.errors import UnsupportedError
+from branded.graph.primitive import primitive_of
+from branded.graph.rows import is_leaf, is_marked, is_touched, row_of, visible
+from branded.graph.scope import Row, union
+from branded.graph.uops import replace_ops, tensor
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import reduce_axes
+from branded.tinygrad_compat.tinygrad_lock import serial
+
+
+def with_effect(api_name: str, traced: Traced, run: Callable[[list[Carry]], list[UOp]]) -> list[UOp]:
+    """Return the results of a loop with its effects performed.
+
+    `run` builds the loop with additional carries, whose last values follow its results.
+    """
+    if traced.effect is None:
+        return run([])
+    around, (param, new) = body(), traced.effect
+    first = before(around, param.device)
+    made = run([Carry(param, first, new)])
+    if reach_a_leaf(made):
+        # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
+        if param in UOp.sink(*traced.leaves).toposort():
+            raise UnsupportedError(
+                f"{api_name}: a derivative would run the loop again, and a callback in it is to run once",
+                fix="pure_callback; or the values of io_callback before the loop, as its xs",
+            )
+        outs = run([])
+        perform_once(around, made[-1:])
+        return outs
+    return perform_once(around, made)
+
+
+def reach_a_leaf(us: Sequence[UOp]) -> bool:
+    """Return whether these values are being differentiated."""
+    graph = UOp.sink(*us).toposort(lambda u: u.op is not Ops.DETACH)
+    return any(map(is_leaf, graph))
+
+
+def own_brands(us: Sequence[UOp], around: Body | None) -> Row:
+    """Return the brands of these values that were opened within the traced body."""
+    row: Row = functools.reduce(union, (visible(row_of(u)) for u in us), ())
+    return tuple(b for b in row if around is None or b not in around.outer)
+
+
+def perform_once(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
+    """Perform the effect of a computation whose last value is the token, once, and return the other values.
+
+    All values are closed in one pass, so that they belong to one call.
+    """
+    if is_only_looked_at():
+        return list(made[:-1])
+    if around is None:
+        return perform(made)[:-1]
+    own = own_brands(made, around)
+    *closed, token = Pass(own).run(made, {}, is_touched)
+    axes = tuple(range(len(token.uop.shape)))  # the calls for all examples share one token
+    around.token = reduce_axes(token.uop, Ops.MAX, axes) if axes else token.uop
+    return [enter_all(x.uop, x.row) for x in closed]
+
+
+def calls_of(token: UOp | None) -> set[UOp]:
+    """Return the calls that a token depends on.
+
+    Values of these calls must stay unchanged, because a rewritten call would be a second call.
+    """
+    found = set[UOp]()
+    while token is not None:
+        while token.op is not Ops.GETTUPLE:
+            if not token.src:
+                return found
+            token = token.src[0]
+        call = token.src[0]
+        found.add(call)
+        token = call.src[1 + token.arg] if isinstance(primitive_of(call), Loop) else call.src[-1]
+    return found
+
+
+def perform(us: Sequence[UOp]) -> list[UOp]:
+    """Evaluate the values now."""
+    done = closed(us)
+    found = replace_ops([x.uop for x in done], lambda u: u.src[0] if is_marked(u) else None)
+    return [enter_all(u, x.row) for u, x in zip(_worked_out(found), done, strict=True)]
+
+
+@serial
+def _worked_out(us: Sequence[UOp]) -> list[UOp]:
+    """Materialize the values.
+
+    tinygrad's `realize` renames evaluated UOps in the graphs of all tensors, but not in graphs held by an active
+    transform. The transform would then no longer recognize its leaves. So nothing is renamed, with one exception: a
+    write into a value that it also reads must not run again.
+    """
+    sink = UOp.sink(*us)
+    if any(u.op is Ops.STORE and _reads(u.src[1], u.src[0].base) for u in sink.toposort()):
+        ts = [tensor(u) for u in us]
+        Tensor.realize(*ts)
+        return [t.uop for t in ts]
+    big, became = private_api.transform_to_call(sink)
+    linear, vals = private_api.create_linear_with_vars(big)
+    private_api.run_linear(linear, vals)
+    return list(sink.substitute(became, walk=True).src)
+
+
+def _reads(value: UOp, memory: UOp) -> bool:
+    """Return whether a value reads memory as it was before any write."""
+    return memory in value.toposort(lambda u: u.op is not Ops.AFTER)

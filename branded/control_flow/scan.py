@@ -1,0 +1,274 @@
+"""Scan as a primitive: a loop with a fixed number of steps, and its rules for batching and derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
+
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.autodiff.forward import zero
+from branded.autodiff.reverse import gradients, ran_again
+from branded.autodiff.tags import in_reverse
+from branded.control_flow.primitive import (
+    Loop,
+    Parts,
+    assemble_loop,
+    call_of,
+    is_count,
+    known_loop,
+    moved_carries,
+    or_zero,
+    results_of,
+    with_tangents,
+)
+from branded.core.sharding.resharding import laid_out_as
+from branded.core.tracing.step import (
+    Args,
+    Carry,
+    Input,
+    Step,
+    like,
+    pairs,
+    param,
+    split_arguments,
+    steady_carries,
+    without_size_zero,
+)
+from branded.dispatch import full
+from branded.graph.primitive import Batched, BatchingRun, Bundle, primitive_of
+from branded.graph.scope import Row
+from branded.graph.uops import is_float, lead, replace_ops
+
+
+class Scan(Loop):
+    """`for x in xs: carry, y = step(carry, x)`, with the `y`s stacked."""
+
+    api_name = "scan"
+
+    def __init__(
+        self,
+        step: UOp,
+        carries: int,
+        inputs: int,
+        length: int,
+        reverse: bool,
+        counts: Iterable[int] = (),
+        gated: bool = False,
+    ) -> None:
+        super().__init__(step, carries, inputs, gated)
+        self.length, self.reverse, self.counts = length, reverse, frozenset(counts)
+
+    def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
+        return self._run(step, args, [])[0]
+
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
+        """Batch the step: vmap(scan(step))(xs) = scan(vmap(step))(xs), with the steps in front of the brands."""
+        given = self.cut(args)
+        new = self.for_all(self.opened(u), given, run)
+        finals, ys = scan(
+            new.carried(given, (full(x, row) for x, row in pairs(new.nexts, new.rows))),
+            [Input(w, _steps_first(a)) for w, a in pairs(new.inputs, given.inputs)],
+            [x.uop for x in new.outs],
+            self.length,
+            self.reverse,
+            new.known,
+            self.gate(given),
+        )
+        stacked = [_brands_first(y, x.row) for y, x in pairs(ys, new.outs)]
+        return Bundle(UOp.maketuple(*finals, *stacked), (*new.rows, *(x.row for x in new.outs)))
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """Build one scan over values and tangents."""
+        step, args, ts = self.opened(u), self.cut(u.src[1:]), self.cut(tangents)
+        moved = [(x, like(x), d) for x, d in pairs(step.params.inputs, ts.inputs) if d is not None]
+        dcarries, dys = moved_carries(step, args, ts, {x: dx for x, dx, _ in moved})
+        finals, ys = scan(
+            [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],
+            [*map(Input, step.params.inputs, args.inputs), *(Input(dx, d) for _, dx, d in moved)],
+            [*step.outs, *(d for d in dys if d is not None)],
+            self.length,
+            self.reverse,
+            dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
+        )
+        n, k = self.carries, len(step.outs)
+        return with_tangents([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        """Build the transpose: a scan from the end to the beginning, over the carries before each step.
+
+        Example: `c, y = c * x, c`, in three steps.
+
+            the loop         c0 -> c1 -> c2 -> c3
+            its residuals    c0, c1, c2: the loop runs again and stacks the carry before each step
+            its transpose    ct(c3) -> ct(c2) -> ct(c1) -> ct(c0): ct(c) = ct(c') * x + ct(y), ct(x) = ct(c') * c
+
+        A constant of the loop has the sum of its cotangents over all steps, which is an additional carry.
+        """
+        step, args, n, m = self.opened(u), self.cut(u.src[1:]), self.carries, self.inputs
+        known, wanted = dict(pairs(step.params.fixed, args.fixed)), self._wanted(u, needed)
+        cts = {i: ct for i, ct in enumerate(cotangents[n:]) if ct is not None and is_float(step.outs[i])}
+        ct_next = [like(step.params.carries[i]) for i in wanted.carries]
+        ct_ys = [param((y := step.outs[i]).shape, y.dtype, y.device or self.device) for i in cts]
+        roots = [*(step.nexts[i] for i in wanted.carries), *(step.outs[i] for i in cts)]
+        targets = [x[i] for x, places in pairs(step.params, wanted) for i in places]
+        found, _ = gradients(roots, [*ct_next, *ct_ys], targets)
+        grads = split_arguments(found, len(wanted.carries), len(wanted.inputs))
+
+        before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in found)]
+        again = self._step_in_reverse(step, wanted)
+        residuals = self._residuals(u, again or step, args, before) if before or again else []
+        firsts = [or_zero(cotangents[i], args.carries[i]) for i in wanted.carries]
+        sums = [(like(args.fixed[i]), zero(args.fixed[i])) for i in wanted.fixed]
+        finals, ys = scan(
+            [
+                *map(Carry, ct_next, firsts, grads.carries),
+                *(Carry(total, first, total + g) for (total, first), g in pairs(sums, grads.fixed)),
+            ],
+            [
+                *map(Input, before, residuals),
+                *map(Input, step.params.inputs, args.inputs),
+                *map(Input, ct_ys, cts.values()),
+            ],
+            grads.inputs,
+            self.length,
+            not self.reverse,
+            known,
+            *args.gate,
+        )
+        places = [*wanted.carries, *(n + m + i for i in wanted.fixed), *(n + i for i in wanted.inputs)]
+        of = dict(pairs(places, [*finals, *ys]))
+        return [of.get(i) for i in range(len(u.src) - 1)]
+
+    def _wanted(self, u: UOp, needed: Set[int]) -> Args[int]:
+        """Return the indices of the carries, inputs and constants that have a cotangent."""
+        args, n, m = self.cut(u.src[1:]), self.carries, self.inputs
+        return Args(
+            [i for i, x in enumerate(args.carries) if is_float(x) and (self.uses(u, i) & needed or i in needed)],
+            [i for i, x in enumerate(args.inputs) if is_float(x) and n + i in needed],
+            [i for i, x in enumerate(args.fixed) if is_float(x) and n + m + i in needed],
+        )
+
+    def _step_in_reverse(self, step: Step, wanted: Args[int]) -> Step | None:
+        """Return the step with its functions evaluated by their reverse-mode rules, or None without such rules."""
+        roots = [*step.nexts, *step.outs]
+        new = in_reverse(roots, [x[i] for x, places in pairs(step.params, wanted) for i in places])
+        if all(a is b for a, b in pairs(roots, new)):
+            return None
+        return step._replace(nexts=new[: self.carries], outs=new[self.carries :])
+
+    def in_reverse(self, u: UOp, moved: Set[int]) -> list[UOp] | None:
+        """Return the results by the reverse-mode rules of functions in the step, or None without such rules."""
+        new = self._step_in_reverse(self.opened(u), self._wanted(u, moved))
+        return None if new is None else self._run(new, self.cut(u.src[1:]), [])[0]
+
+    def _residuals(self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp]) -> list[UOp]:
+        """Run the loop again to get these carries before each step."""
+        results, residuals = self._run(step, args, carries, whole=u)
+        ran_again(u, results)
+        return residuals
+
+    def _run(
+        self, step: Step, args: Args[UOp], carries: Sequence[UOp], whole: UOp | None = None
+    ) -> tuple[list[UOp], list[UOp]]:
+        """Return the results of the loop, and the given carries before each step.
+
+        Results that exist only to be transposed are taken from `whole`, the original call.
+        """
+        n, ys = self.carries, [*step.nexts, *step.outs]
+        left = _to_transpose(step) if whole is not None else set()
+        kept = [i for i in range(n) if i not in left], [i for i in range(n, len(ys)) if i not in left]
+        every = list(map(Carry, step.params.carries, args.carries, step.nexts))
+        finals, outs = scan(
+            [every[i] for i in kept[0]],
+            list(map(Input, step.params.inputs, args.inputs)),
+            [*(ys[i] for i in kept[1]), *carries],
+            self.length,
+            self.reverse,
+            dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
+        )
+        found = dict(zip([*kept[0], *kept[1]], [*finals, *outs], strict=False))
+        results = [whole.gettuple(i) if whole is not None and i in left else found[i] for i in range(len(ys))]
+        return results, outs[len(kept[1]) :]
+
+
+def _to_transpose(step: Step) -> set[int]:
+    """Return the indices of the step's results that exist only to be transposed."""
+    ys, left = [*step.nexts, *step.outs], set[int]()
+    every = UOp(Ops.SINK, src=tuple(ys)).toposort()
+    if not (dead := {x for x in every if (p := primitive_of(x)) is not None and p.is_transposed}):
+        return left
+    graphs = [y.toposort() for y in ys]
+    while more := {i for i, graph in enumerate(graphs) if i not in left and not graph.keys().isdisjoint(dead)}:
+        left |= more
+        dead |= {step.params.carries[i] for i in more if i < len(step.nexts)}
+    return left
+
+
+def scan(
+    carries: Sequence[Carry],
+    inputs: Sequence[Input],
+    outs: Sequence[UOp],
+    length: int,
+    reverse: bool,
+    known: Mapping[UOp, UOp] | None = None,
+    gate: UOp | None = None,
+) -> tuple[list[UOp], list[UOp]]:
+    """Build a loop of `length` steps in a graph, and return the last carries and the stacked `outs`.
+
+    `known` holds the values of parameters that are constant over the steps. If `gate` is false there are no steps, and
+    the stacked values are never read.
+    """
+    if not length:
+        return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
+    steady = {**(known or {}), **steady_carries(carries)}
+    results = without_size_zero(carries, inputs, replace_ops([*(c.next for c in carries), *outs], steady.get))
+    nexts, ys = results[: len(carries)], [y.cast(strong_dtype(y.dtype)) for y in results[len(carries) :]]
+    moving = [c._replace(next=x) for c, x in pairs(carries, nexts) if c.param not in steady]
+    some = [x for x in inputs if 0 not in x.param.shape]
+    own = {c.param for c in moving} | {x.param for x in some}
+    kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
+    done = list[UOp]()
+    if moving or kept:
+        done = _scan_call(assemble_loop(moving, some, [ys[i] for i in kept], gate), length, reverse, gate is not None)
+    last = {c.param: x for c, x in pairs(moving, done[: len(moving)])}
+    stacked = dict(zip(kept, done[len(moving) :], strict=True))
+    return (
+        [last.get(c.param, c.init) for c in carries],
+        [stacked[i] if i in stacked else y.expand((length, *y.shape)) for i, y in enumerate(ys)],
+    )
+
+
+def _scan_call(parts: Parts, length: int, reverse: bool, gated: bool) -> list[UOp]:
+    n, m = len(parts.carries), len(parts.inputs)
+    counts = [n + i for i, x in enumerate(parts.inputs) if is_count(x.whole)]
+    of = ".".join(map(str, (n, m, length, "down" if reverse else "up", *counts)))
+    name = f"branded.scan.{parts.step.key.hex()}.{of}"
+    loop = known_loop(name, Scan(parts.step, n, m, length, reverse, counts, gated))
+    # tinygrad gets the first step as the body, with the shapes of the whole loop
+    whole = {}
+    for p in loop.params():
+        if n <= (i := p.arg.slot) < n + m:
+            q = UOp.param(i, p.dtype, (length, *p.shape), p.device)
+            whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
+    first = replace_ops(loop.step.src, whole.get)
+    body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
+    return list(map(laid_out_as, results_of(loop, call_of(loop, body, parts.args)), parts.places))
+
+
+def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:
+    out: UOp = UOp.const(0, strong_dtype(like.dtype)).reshape((1,) * len(shape)).expand(shape)
+    return out
+
+
+def _steps_first(x: Batched) -> UOp:
+    n = len(x.row)
+    return lead(x.uop, (n, *range(n)))
+
+
+def _brands_first(y: UOp, row: Row) -> UOp:
+    n = len(row)
+    return lead(y, (*range(1, n + 1), 0))

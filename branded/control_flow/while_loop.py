@@ -1,0 +1,109 @@
+"""A `while` loop as a primitive: it has a condition on its carry, and rules for batching and derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.control_flow.primitive import (
+    Loop,
+    assemble_loop,
+    call_of,
+    known_loop,
+    moved_carries,
+    results_of,
+    with_tangents,
+)
+from branded.core.sharding.resharding import laid_out_as
+from branded.core.tracing.predication import predicate
+from branded.core.tracing.step import Args, Carry, Step, pairs, steady_carries, without_size_zero
+from branded.dispatch import full
+from branded.errors import DerivativeError
+from branded.graph.primitive import Batched, BatchingRun, Bundle
+from branded.graph.scope import Row
+from branded.graph.uops import replace_ops
+from branded.tinygrad_compat.private_api import reduce_axes
+
+
+class While(Loop):
+    """`while go(carry): carry = step(carry)`; the last result of the step is `go` of its input carry."""
+
+    api_name = "while_loop"
+
+    def always(self) -> list[int]:
+        return [self.carries]
+
+    def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
+        carries = list(map(Carry, step.params.carries, args.carries, step.nexts))
+        return while_loop(carries, step.outs[0], dict(pairs(step.params.fixed, args.fixed)), *args.gate)
+
+    def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
+        """Run until the last example is done; an example that is done keeps its state.
+
+        Example: `while c < 10: c = 2 * c`, for c = 3 and 9.
+
+            go     (True, True)    (True, False)    (False, False): the end
+            c      (3, 9)          (6, 18)          (12, 18): the second is done, and is not doubled
+        """
+        step, given = self.opened(u), self.cut(args)
+        # a done example still computes values that it discards, and a division by zero would stop all examples
+        new = self.for_all(step._replace(nexts=predicate(step.nexts, step.outs[0], effects=True)), given, run)
+        nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
+        for taken in given.gate:
+            if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands the loop stops as a whole
+                taken = Batched(
+                    reduce_axes(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)),
+                    zipped,
+                )
+                go = go._replace(uop=go.uop & full(taken, go.row))
+        flag = go.uop
+        if go.row:
+            kept = zip(nexts, new.carries, new.rows, strict=True)
+            nexts = [_align_flags(go, row, w.shape).where(x, w) for x, w, row in kept]
+            flag = reduce_axes(flag, Ops.MAX, tuple(range(len(go.row))))
+        finals = while_loop(new.carried(given, nexts), flag, new.known, self.gate(given))
+        return Bundle(UOp.maketuple(*finals), tuple(new.rows))
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        """Build one loop over values and tangents."""
+        step, args, n = self.opened(u), self.cut(u.src[1:]), self.carries
+        dcarries, _ = moved_carries(step._replace(outs=[]), args, self.cut(tangents), {})
+        finals = while_loop(
+            [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],
+            step.outs[0],
+            dict(pairs(step.params.fixed, args.fixed)),
+            *args.gate,
+        )
+        return with_tangents(finals[:n], dcarries, finals[n:])
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        raise DerivativeError(
+            "while_loop: reverse mode would have to remember every step, and nobody knows how many there are",
+            fix="scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)",
+        )
+
+
+def while_loop(
+    carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
+) -> list[UOp]:
+    """Build a loop in a graph that runs while `go`, of the carries, is true, and makes no step if `gate` is false."""
+    steady = {**(known or {}), **steady_carries(carries)}
+    results = without_size_zero(carries, [], replace_ops([*(c.next for c in carries), go], steady.get))
+    moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
+    if not moving:
+        return [c.init for c in carries]
+    parts = assemble_loop(moving, [], [results[-1].cast(dtypes.bool)], gate)
+    n = len(moving)
+    loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0, gate is not None))
+    finals = map(laid_out_as, results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), parts.places)
+    last = dict(zip((c.param for c in moving), finals, strict=True))
+    return [last.get(c.param, c.init) for c in carries]
+
+
+def _align_flags(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
+    """Reshape the flags of the examples to select between values with these brands and this shape."""
+    own = tuple(b.size if b in go.row else 1 for b in row)
+    return go.uop.reshape(own + (1,) * (len(shape) - len(row)))

@@ -1,0 +1,1 @@
+"""`vmap`: opening and closing brands, and batching graphs."""

@@ -1,0 +1,1 @@
+"""Analysis of graphs: invariant values and shared memory."""

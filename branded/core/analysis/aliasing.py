@@ -1,0 +1,300 @@
+"""Storage: which tensors are views of the same value, and which of them a write changes.
+
+A per-example value has no memory, so a write to it creates a new value.  Every tensor that is a view of the same
+storage becomes a view of the new value.  A storage is a value with an identity: a mapped argument, a buffer, a leaf of
+a derivative, or the result of a write.  Other values are only expressions: two equal expressions are the same value.
+They have no storage in tinygrad either, so a write to a view of them changes only the view.  Tensors that should have
+seen such a write become `Lost`: using them raises an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.core.boundary import Lost
+from branded.errors import WriteError
+from branded.graph.rows import Cell, dtype_text, is_cell, is_marked, is_place, type_text
+from branded.graph.scope import brand_of
+from branded.graph.uops import like, tensor
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import all_int, all_tensors, broadcast_to, keep_shape
+from branded.tree import describe
+
+_VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
+
+
+def storage(u: UOp) -> UOp:
+    """Return the value that `u` is a view of, or `u` itself if it is not a view.
+
+    A repeated value is not a view.  A padded value is one only if no padding is visible, and a `contiguous` only if
+    tinygrad makes no copy for it.
+    """
+    chain: list[UOp] = []
+    while True:
+        if u.op in _VIEWS or (u.op is Ops.PAD and _is_hidden(u, chain)) or _is_no_copy(u):
+            chain.append(u)
+            u = u.src[0]
+        else:
+            return u
+
+
+def _is_hidden(pad: UOp, views: list[UOp]) -> bool:
+    """Return whether these views of a padded value (last one first) hide all of the padding, as in `x[::2]`."""
+    if not views or any(v.op is Ops.BITCAST or not all_int(v.shape) for v in (pad, *views)):
+        return False
+    seen = np.pad(np.ones(pad.src[0].shape, bool), [(p, n - p - s) for (p, n), s in _pad_bounds(pad)])
+    for v in reversed(views):
+        match v.op:
+            case Ops.RESHAPE:
+                seen = seen.reshape(v.shape)
+            case Ops.PERMUTE:
+                seen = seen.transpose(v.arg)
+            case Ops.SHRINK:
+                seen = seen[tuple(slice(p, p + n) for p, n in v.marg)]
+            case Ops.PAD:
+                return False
+    return bool(seen.all())
+
+
+def _pad_bounds(pad: UOp) -> Iterator[tuple[tuple[Any, Any], Any]]:
+    return zip(pad.marg, pad.src[0].shape, strict=True)
+
+
+def _is_no_copy(u: UOp) -> bool:
+    """Return whether tinygrad makes no copy for this `contiguous`, because the value is contiguous in memory."""
+    if u.op is not Ops.CONTIGUOUS:
+        return False
+    x = u.src[0]
+    of = storage(x)
+    if not has_storage(of) or not all_int((*of.shape, *x.shape)):
+        return False
+    like: UOp = UOp.new_buffer("CPU", int(of.numel()), of.dtype).reshape(of.shape)
+    return x is of or _over(x, of, like).contiguous_view() is not None
+
+
+def has_storage(u: UOp) -> bool:
+    """Return whether this value has an identity, so that no other value can be equal to it by chance."""
+    if u.op is Ops.INDEX:
+        return brand_of(u.src[-1]) is not None
+    if u.op is Ops.COPY:  # a copy of Python data
+        return str(u.src[0].device).startswith(("PYTHON", "NPY"))
+    return is_marked(u) or is_place(u) or bool(u.has_buffer_identity(after_ok=True))  # type: ignore[no-untyped-call]
+
+
+def root(u: UOp) -> UOp:
+    """Return the value that a write through `u` changes in the end: for a part of a buffer, the buffer."""
+    while True:
+        v = storage(u)
+        if v.op in (Ops.EXPAND, Ops.PAD, Ops.AFTER):
+            u = v.src[0]
+        else:
+            return v
+
+
+def _over(u: UOp, old: UOp, new: UOp) -> UOp:
+    """Rebuild the view `u` of `old` as a view of `new`."""
+    if u is old:
+        return new
+    return like(u, u.replace(src=(_over(u.src[0], old, new), *u.src[1:])))
+
+
+def cell(u: UOp, arg: Cell | None = None) -> UOp:
+    """Give `u` an identity: wrap it as a value with its own storage."""
+    out = UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), arg or Cell())
+    keep_shape(out, u.shape)
+    return out
+
+
+def in_memory(u: UOp) -> UOp:
+    """Mark `u` as a value that tinygrad should materialize."""
+    if u.op is Ops.CONTIGUOUS or u.device is None or u.dtype in dtypes.weaks:
+        return u
+    return UOp(Ops.CONTIGUOUS, u.dtype, (u,))
+
+
+def materialize(t: Tensor) -> None:
+    """Mark `t` to be materialized; from here on it has a storage, like a realized tensor."""
+    if has_storage(storage(t.uop)) or t.uop.device is None or t.uop.dtype in dtypes.weaks:
+        return
+    t.uop = cell(in_memory(t.uop), Cell(storage(t.uop)))
+
+
+def inside(t: Tensor) -> Tensor:
+    """Return `t`, or the content of its storage: the content may be realized without changing the storage."""
+    while is_cell(u := storage(t.uop)):
+        t = tensor(u.src[0])
+    return t
+
+
+# ---- writing ----
+
+
+def write(target: Tensor, new: UOp) -> None:
+    """Write `new` to `target`, and update all tensors that are views of its storage."""
+    old = target.uop
+    of = storage(old)
+    if not has_storage(of):
+        target.uop = cell(in_memory(new))
+        if old is not of:
+            _lose(of, old, target.uop)
+        return
+    changed = cell(in_memory(write_view(old, new, of)))
+    for t in _alive():
+        if _storage_below_repeats(t.uop) is of:
+            t.uop = _over(t.uop, of, changed)
+    if is_cell(of) and of.arg.before is not None:  # views from before it was realized
+        _lose(of.arg.before, of, changed)
+
+
+def _alive() -> list[Tensor]:
+    return [t for ref in list(all_tensors) if (t := ref()) is not None]
+
+
+def _storage_below_repeats(u: UOp) -> UOp:
+    """Return the storage of a value, looking through repetition."""
+    while (of := storage(u)).op is Ops.EXPAND:
+        u = of.src[0]
+    return of
+
+
+def check_part(target: Tensor, api_name: str) -> None:
+    """Raise WriteError if the target is a view with repeated or padded entries."""
+    of = storage(target.uop)
+    if of.op in (Ops.EXPAND, Ops.PAD) and has_storage(root(of)):
+        how, each = ("repeats", "repeated") if of.op is Ops.EXPAND else ("pads", "padded")
+        raise WriteError(
+            f"{api_name}: this tensor {how} another one, and it is not clear what a write into it should change",
+            ("tensor", type_text(target.uop)),
+            ("another", type_text(of.src[0])),
+            fix=f"x = x.clone() to write into the {each} values; or a write into the other tensor",
+        )
+
+
+def write_view(view: UOp, new: UOp, of: UOp) -> UOp:
+    """Return the value of `of` after a write of `new` to its `view`, in which no entry is repeated."""
+    if view is of:
+        return new
+    below = view.src[0]
+    match view.op:
+        case Ops.RESHAPE:
+            new = new.reshape(below.shape)
+        case Ops.PERMUTE:
+            new = new.permute(tuple(view.arg.index(i) for i in range(len(view.arg))))
+        case Ops.FLIP:
+            new = new.flip(tuple(i for i, flipped in enumerate(view.arg) if flipped))
+        case Ops.BITCAST:
+            new = new.bitcast(below.dtype)
+        case Ops.PAD:
+            new = new.shrink(tuple((p, p + s) for (p, _), s in _pad_bounds(view)))
+        case Ops.SHRINK:
+            around = tuple((p, s - p - n) for (p, n), s in zip(view.marg, below.shape, strict=True))
+            inside = broadcast_to(UOp.const(True, dtypes.bool), view.shape).pad(around)
+            new = inside.where(new.pad(around), _without_detach(below, of))
+    return write_view(below, new, of)
+
+
+def without_detach(u: UOp) -> UOp:
+    """Return the view `u` of its storage, without `detach`."""
+    return _without_detach(u, storage(u))
+
+
+def _without_detach(u: UOp, of: UOp) -> UOp:
+    """Return the view `u` of `of`, without `detach`, so that unwritten entries keep their derivative."""
+    if u is of:
+        return u
+    below = _without_detach(u.src[0], of)
+    return below if u.op is Ops.DETACH else u.replace(src=(below, *u.src[1:]))
+
+
+def part(u: UOp) -> tuple[list[UOp], UOp] | None:
+    """Return the views that lead to the written part (last one first) and the write; None if `u` is not a write."""
+    if u.op is not Ops.AFTER or len(u.src) != 2 or u.src[1].op not in {Ops.STORE, Ops.AFTER}:
+        return None
+    of, effect = u.src
+    views, view = [], effect.src[0]
+    while view is not of:
+        if view.op not in _VIEWS | {Ops.PAD}:
+            return None
+        views.append(view)
+        view = view.src[0]
+    return views, effect
+
+
+def apply_views(views: list[UOp], u: UOp) -> UOp:
+    """Apply the same views to another value of the same shape."""
+    for v in reversed(views):
+        u = v.replace(src=(u, *v.src[1:]))
+    return u
+
+
+# ---- views that miss a write ----
+
+
+def _lose(of: UOp, view: UOp, written: UOp) -> None:
+    """Mark as lost all other views of `of`, which has no storage, that would have seen a write to `view`.
+
+    A value without a device is a constant that unrelated tensors may equal, so the same view of it is not marked.
+    """
+    b = Lost(view, written)
+    for t in _alive():
+        if storage(t.uop) is of and (of.device is not None or t.uop is not view):
+            t.uop = b.lose(t.uop)
+
+
+def found_again(target: Tensor, value: object) -> bool:
+    """Return whether this is the end of `y[1:3] += 1`, which assigns the written part back to `y`, and restore `y`."""
+    b = brand_of(target.uop.src[-1]) if target.uop.op is Ops.INDEX else None
+    if not isinstance(b, Lost) or not isinstance(value, Tensor) or value.uop is not b.written:
+        return False
+    target.uop = b.found(target.uop)
+    return True
+
+
+# ---- errors for values that do not fit ----
+
+
+@contextmanager
+def explain_write_errors(api_name: str, target: Tensor, part: Callable[[], Tensor], value: object) -> Iterator[None]:
+    """Replace tinygrad's error for a write to a part of a per-example value by one that explains the cause."""
+    try:
+        yield
+    except (IndexError, RuntimeError, TypeError, ValueError):
+        if (e := _misfit(api_name, target, part, value)) is None:
+            raise
+        raise e from None
+
+
+def _misfit(api_name: str, target: Tensor, part: Callable[[], Tensor], value: object) -> WriteError | None:
+    """Return an error that explains why a value cannot be written, or None if the value is not the cause."""
+    try:
+        into = part()
+    except (IndexError, RuntimeError, TypeError, ValueError):
+        return None
+    try:
+        x = value if isinstance(value, Tensor) else Tensor(value, dtype=target.dtype)  # type: ignore[arg-type]
+    except (RuntimeError, TypeError, ValueError):
+        return WriteError(
+            f"{api_name}: {describe(value)} is no value of a tensor",
+            ("tensor", type_text(into.uop)),
+            fix="a number or a tensor",
+        )
+    both = ("tensor", type_text(into.uop)), ("value", type_text(x.uop))
+    try:
+        broadcast_to(x.uop, into.shape)
+    except ValueError:
+        fix = f"a value of shape {into.shape}, or of one that repeats to it"
+        return WriteError(
+            f"{api_name}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix
+        )
+    if x.dtype != target.dtype:
+        kinds = f"{dtype_text(x.dtype)} does not go into one of {dtype_text(target.dtype)}"
+        return WriteError(f"{api_name}: a value of {kinds}", *both, fix=f"value.cast({target.dtype})")
+    if x.device != target.device and None not in (x.device, target.device):
+        places = f"{x.device} does not go into one on {target.device}"
+        return WriteError(f"{api_name}: a value on {places}", *both, fix=f"value.to({target.device!r})")
+    return None

@@ -1,0 +1,71 @@
+"""Elementwise operations."""
+
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.core.batching.unsupported import refuse
+from branded.dispatch import Resolution, rule
+from branded.graph.primitive import Batched
+from branded.graph.rows import info_of, is_cell
+from branded.graph.uops import again, ranks, reshape
+from branded.tinygrad_compat.private_api import broadcast_to
+
+SHAPELESS = {
+    Ops.CAST,
+    Ops.CONTIGUOUS,
+    Ops.CONTIGUOUS_BACKWARD,
+    Ops.DETACH,
+    Ops.COPY,
+    Ops.ALLREDUCE,
+    Ops.MSELECT,
+}
+
+
+@rule(*GroupOp.Unary, *SHAPELESS)
+def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(f)(xs) = f(xs): an elementwise operation ignores axes.  All writes are done: markers are dropped."""
+    return x.uop if is_cell(u) else again(u, x.uop)
+
+
+@rule(*GroupOp.Broadcastable)
+def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(f)(xs, ys) = f(xs, ys), each operand aligned to the brands and the per-example axes of the result."""
+    if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
+        return again(u, *[x.uop for x in xs])  # constants broadcast to any shape
+    of = ranks(u)
+    if u.op is Ops.WHERE and _is_gate(xs[1].uop, xs[2].uop):
+        # tinygrad 0.14 replaces such a `where` by the value itself, so the value needs the shape of the flag too
+        full = tuple(b.size for b in how.row)
+        flag, *values = [_align_sharded(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)]
+        shape = (*full, *u.shape)
+        return again(u, flag, *[broadcast_to(x, shape) for x in values])
+    if how.is_zip and len({*of}) == 1:
+        return again(u, *[x.uop for x in xs])  # already aligned
+    return again(u, *[_align_sharded(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)])
+
+
+def _align_sharded(how: Resolution, x: Batched, per_example: int, rank: int) -> UOp:
+    """Align `x`; a sharded `x` gets all axes, because tinygrad 0.14 counts the sharded axis from the left."""
+    if x.row or not how.row or not info_of(x.uop).sharded:
+        return how.align(x, per_example, rank)
+    return reshape(x.uop, (1,) * (len(how.row) + rank - per_example) + x.uop.shape)
+
+
+def _is_gate(x: UOp, y: UOp) -> bool:
+    """Return whether both branches are the same value and only one passes derivatives."""
+    return y.op is Ops.DETACH and y.src[0] is x
+
+
+@rule(Ops.BITCAST)
+def bitcast(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(bitcast)(xs) = bitcast(xs): a different item size rescales the last axis, which is never a brand axis."""
+    if not u.shape and u.dtype.itemsize != u.src[0].dtype.itemsize:
+        raise refuse(
+            u, "bitcast: a 0-d value has no axis to rescale to another item size", "x.reshape(1).bitcast(...)", x
+        )
+    return u.replace(src=(x.uop,))
+
+
+@rule(Ops.MSTACK)
+def mstack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """vmap(mstack)(xs, ys) = mstack(xs, ys): the copies on all devices are batched in the same way."""
+    return u.replace(src=tuple(how.fill(x) for x in xs))

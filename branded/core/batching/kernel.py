@@ -1,0 +1,31 @@
+"""Operations that never occur with a brand: leaves, and operations of kernels."""
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.core.batching.unsupported import KERNEL, KERNEL_FIX, refuse
+from branded.dispatch import LEAVES, Resolution, rule
+from branded.graph.primitive import Batched
+from branded.graph.uops import again
+
+# no operands that could carry a brand; a RANGE that is a brand starts a row
+LEAVES |= {
+    Ops.BUFFER, Ops.PARAM, Ops.CONST, Ops.SPECIAL, Ops.RANGE, Ops.BINARY, Ops.SOURCE, Ops.PYLITERAL, Ops.GETADDR,
+}  # fmt: skip
+LEAVES.add(Ops.SINK)  # holds the roots of the pass
+
+
+@rule(Ops.CALL, Ops.CUSTOM_FUNCTION)
+def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """Run a custom kernel on a whole batch, and raise an error inside vmap: a custom kernel has no batching rule."""
+    if not how.row:
+        return again(u, *(x.uop for x in xs))
+    raise refuse(u, KERNEL, KERNEL_FIX, *xs)
+
+
+@rule(
+    Ops.NOOP, Ops.REWRITE_ERROR, Ops.PROGRAM, Ops.LINEAR, Ops.GROUP, Ops.LOAD, Ops.WMMA, Ops.BARRIER, Ops.IF, Ops.END,
+    Ops.ENDIF, Ops.CUSTOM, Ops.CUSTOMI, Ops.INS,
+)  # fmt: skip
+def inside_kernels(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+    """Raise an error: tinygrad creates these operations when it lowers to kernels, never in a mapped function."""
+    raise refuse(u, f"{u.op.name}: this operation belongs to kernels, not to tensors", "use the methods of Tensor", *xs)

@@ -1,0 +1,15 @@
+"""Reductions: tinygrad reduces over leading axes, so the reduced ones go in front of the brands."""
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.dispatch import Resolution, rule
+from branded.graph.primitive import Batched
+from branded.graph.uops import again, lead
+
+
+@rule(Ops.REDUCE)
+def reduce(u: UOp, how: Resolution, x: Batched, *ranges: Batched) -> UOp:
+    """vmap(sum)(xs) = sum over the same per-example axes."""
+    brands, reduced = len(how.row), u.arg[1]
+    whole = lead(x.uop, (*range(brands, brands + reduced), *range(brands)))
+    return again(u, whole, *(r.uop for r in ranges))

@@ -1,0 +1,22 @@
+"""Errors for operations without a batching rule."""
+
+from __future__ import annotations
+
+import functools
+
+from tinygrad.uop.ops import UOp
+
+from branded.errors import UnsupportedError
+from branded.graph.primitive import Batched
+from branded.graph.rows import type_text
+from branded.graph.scope import Row, union
+from branded.tinygrad_compat.private_api import has_shape
+
+KERNEL = "custom_kernel: a kernel written by hand has no batching rule"
+KERNEL_FIX = "a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"
+
+
+def refuse(u: UOp, problem: str, fix: str, *operands: Batched) -> UnsupportedError:
+    row: Row = functools.reduce(union, (x.row for x in operands), ())
+    shaped = next((s for s in (u, *u.src) if has_shape(s)), None)
+    return UnsupportedError(problem, *([("value", type_text(shaped, row))] if shaped is not None else []), fix=fix)

@@ -1,0 +1,301 @@
+"""Collective communication between devices, and alignment of single-device values with values on all devices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+
+from branded.core.sharding.layout import Devices
+from branded.errors import UnsupportedError
+from branded.graph.primitive import params, primitive_of
+from branded.graph.rows import is_differentiated, is_touched
+from branded.graph.uops import is_of_a_tensor, on_device, replace_ops, tensor
+from branded.tinygrad_compat.private_api import keep_device, part_of_each
+
+
+def everywhere(x: UOp, devices: Devices) -> UOp:
+    """Replicate a value of all examples on all devices: an allgather if the devices hold shards."""
+    return _as_example(_whole(x, devices), x)
+
+
+def reshard(x: UOp, devices: Devices, axis: int) -> UOp:
+    """Shard `x` along another axis: an all-to-all."""
+    if is_touched(x):
+        return _as_example(_shards(_whole(x, devices), devices, axis), x)
+    return _all_to_all(x, devices, axis) if x.device == devices else _shards(_whole(x, devices), devices, axis)
+
+
+def _whole(x: UOp, devices: Devices) -> UOp:
+    out: UOp = on_device(x.cast(strong_dtype(x.dtype)), devices[0]).copy_to_device(devices)
+    return out
+
+
+def _as_example(new: UOp, x: UOp) -> UOp:
+    """Return `new`, marked as being on the device of `x` for the trace of an example's body."""
+    if isinstance(x.device, str):
+        keep_device(new, x.device)
+    return new
+
+
+def _shards(x: UOp, devices: Devices, axis: int) -> UOp:
+    """Keep on each device its own part of an axis of a replicated value, in memory, where tinygrad reads it."""
+    number = UOp.range(len(devices), -1, AxisType.DEVICE)
+    out: UOp = part_of_each(x, axis, number).contiguous().unshard(axis, number)
+    return out
+
+
+def _allgather(u: UOp) -> UOp:
+    """Rewrite the copy of a sharded value to all devices: each shard is moved to the devices that lack it."""
+    x = u.src[0]
+    return x if x.axis is None else UOp(Ops.MSTACK, x.dtype, tuple(x.copy_to_device(d) for d in u.arg))
+
+
+def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
+    """Shard along another axis: each device receives the parts that it keeps."""
+    if x.axis is None or x.axis == axis:
+        return _shards(x, devices, axis) if x.axis is None else x
+    parts = tuple(entries(x, axis, i, len(devices)).copy_to_device(d) for i, d in enumerate(devices))
+    out: UOp = UOp(Ops.MSTACK, x.dtype, parts).unshard(axis)
+    return out
+
+
+# ---- rows that are passed between devices ----
+
+
+class Rows(NamedTuple):
+    """A run of rows that each device receives from the device `before` positions earlier, cyclically."""
+
+    before: int
+    start: int
+    many: int
+
+
+def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
+    """Return on each device the concatenated rows of these runs, from the sharded leading axis of `x`.
+
+    So that every rule understands it, the graph contains the part of a full copy that each device would keep.
+    `copied_to_all` reduces it to the copies that are needed.
+    """
+    whole, number, n = _whole(x, devices), UOp.range(len(devices), -1, AxisType.DEVICE), len(devices)
+    own, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])
+    parts = list[UOp]()
+    for r in runs:
+        start = (number + (n - r.before)) % n * own + r.start
+        parts.append(whole.shrink(((start, start + r.many), *rest)))
+    joined = tensor(parts[0]).cat(*map(tensor, parts[1:])).uop if len(parts) > 1 else parts[0]
+    out: UOp = joined.contiguous().unshard(0, number)
+    return _as_example(out, x)
+
+
+def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
+    """Return the device range of a per-device slice of an axis, and each device's constant start; else None and []."""
+    starts = u.src[1].src if u.src[1].op is Ops.STACK else (u.src[1],)
+    numbers = [v for v in starts[axis].toposort() if v.op is Ops.RANGE and v.arg[-1] is AxisType.DEVICE]
+    if len(numbers) != 1:
+        return None, []
+    r = numbers[0]
+    found = [starts[axis].substitute({r: r.const_like(i)}).simplify() for i in range(int(r.vmax) + 1)]
+    return (r, [int(s.arg) for s in found]) if all(s.op is Ops.CONST for s in found) else (None, [])
+
+
+def _move_needed_rows(u: UOp) -> UOp | None:
+    """Rewrite a per-device slice of a full copy to move only its rows; return None if a slice spans several shards."""
+    if u.op is not Ops.SHRINK or (copy := u.src[0]).op is not Ops.COPY or copy.src[0].device != copy.arg:
+        return None
+    x, devices = copy.src[0], copy.arg
+    if (axis := x.axis) is None or u.shape[:axis] + u.shape[axis + 1 :] != x.shape[:axis] + x.shape[axis + 1 :]:
+        return None
+    own, count = int(x.shape[axis]) // len(devices), int(u.shape[axis])
+    number, starts = starts_of_each(u, axis)
+    if number is None or any(start // own != (start + count - 1) // own for start in starts):
+        return None
+    x, parts = x.contiguous(), list[UOp]()
+    for device, start in zip(devices, starts, strict=True):
+        of, first = divmod(start, own)
+        rows = entries(x, axis, of, len(devices)).mselect(of)
+        bounds = tuple((first, first + count) if a == axis else (0, s) for a, s in enumerate(rows.shape))
+        parts.append(rows.shrink(bounds).contiguous().copy_to_device(device))
+    return UOp(Ops.MSTACK, u.dtype, tuple(parts))
+
+
+def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
+    """Return the value, devices and axis if `u` shards a value that was copied to all devices, else None."""
+    if u.op is not Ops.UNSHARD or len(u.arg) > 1:
+        return None
+    if (whole := _whole_of(u)) is None or whole.op is not Ops.COPY:
+        return None
+    return whole.src[0], whole.arg, u.arg[0]
+
+
+def _whole_of(u: UOp) -> UOp | None:
+    """Return the replicated value that `u` takes its part from on each device, or None."""
+    part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
+    return part.src[0] if part.op is Ops.SHRINK else None
+
+
+# ---- single-device values combined with values on all devices ----
+
+
+def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
+    """Return the graphs with single-device operands copied to all devices where they are combined with sharded ones.
+
+    If the examples are on one device, values on other devices are copied to it.
+    """
+    first = devices[0] if len(devices) == 1 else None
+
+    def aligned(u: UOp) -> UOp | None:
+        if (rows := _move_needed_rows(u)) is not None:
+            return rows
+        if (found := copied_part(u)) is None:
+            v = u if u.op is Ops.SHRINK else _of_buffers(u)
+            w = _together(v, first)
+            return w if w is not None or v is u else v
+        return _all_to_all(*found) if found[0].device == found[1] else None
+
+    def gathered(u: UOp) -> UOp | None:
+        if u.op is not Ops.COPY or not isinstance(u.src[0].device, tuple):
+            return None
+        if isinstance(u.arg, tuple):
+            return _allgather(u) if u.src[0].device == u.arg else None
+        # tinygrad 0.14 fails on a kernel that fuses the copy with an elementwise operation on a sum over devices
+        return u.replace(src=(u.src[0].contiguous(),)) if u.src[0].op in GroupOp.Elementwise else None
+
+    return replace_ops(replace_ops(roots, aligned), gathered)
+
+
+_APART = {Ops.COPY, Ops.MSELECT, Ops.MSTACK, Ops.STORE, Ops.AFTER, Ops.TUPLE}
+"""Operations whose operands may be on different devices or have no device."""
+
+
+def _together(u: UOp, first: str | None) -> UOp | None:
+    if len(u.src) < 2 or u.op in _APART:
+        return None
+    is_call = u.op in {Ops.FUNCTION, Ops.CALL}
+    own = u.src[is_call:]
+    found = dict.fromkeys(d for s in own if (d := s.device) is not None)
+    several = [d for d in found if isinstance(d, tuple)]
+    if several and is_call and (p := primitive_of(u)) is not None and p.is_local:
+        home = next((d for x in params(u.src[0]) if isinstance(d := x.device, str)), several[0][0])
+        return u.replace(src=(u.src[0], *(on_one(s, home) for s in own)))
+    if len(several) > 1:
+        raise UnsupportedError(
+            "zip: the operands are on other devices",
+            *((str(i), ", ".join(d)) for i, d in enumerate(several, 1)),
+            fix="the same devices for both, in the same order; or .to() one of them first",
+        )
+    to = several[0] if several else first
+    if len(found) < 2 or to is None:
+        if not several or u.op is not Ops.FUNCTION:
+            return None
+        was_moved = any(p.device != own[p.arg.slot].device for p in params(u.src[0]))
+        return _of_arguments(u, several[0]) if was_moved else None
+    new = u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copy_to_devices(s, to) for s in own)))
+    return _of_arguments(new, several[0]) if several and u.op is Ops.FUNCTION else new
+
+
+def _of_arguments(call: UOp, devices: Devices) -> UOp:
+    """Return the call with its body on the devices of its arguments."""
+    here = {p: call.src[1 + p.arg.slot].param_like(p.arg.slot) for p in params(call.src[0])}
+    body = copied_to_all(replace_ops([call.src[0]], lambda _: None, at=here), devices)
+    return call.replace(src=(*body, *call.src[1:]))
+
+
+def _of_buffers(u: UOp) -> UOp:
+    """Return the operation with its copies to all devices applied to buffers instead of views."""
+    src = tuple(s if (v := _of_buffer(s)) is None else v for s in u.src)
+    return u if src == u.src else u.replace(src=src)
+
+
+def _of_buffer(u: UOp) -> UOp | None:
+    """Rewrite a copy of a view to all devices as a view of a copy; return None for other nodes."""
+    is_copied = u.op is Ops.COPY and isinstance(u.arg, tuple) and is_view(u.src[0])
+    return copy_to_devices(u.src[0], u.arg) if is_copied and isinstance(u.src[0].device, str) else None
+
+
+def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
+    """Return the graphs, whose arguments have been substituted, with buffers copied instead of their views."""
+    return replace_ops(roots, _of_buffer)
+
+
+def on_one(x: UOp, device: str) -> UOp:
+    """Return `x` on this device: reuse the original of a distributed value, or materialize and copy a computed one."""
+    if x.device in {None, device}:
+        return x
+    if (part := copied_part(x)) is not None and part[0].device == device:
+        return part[0]
+    if not isinstance(x.device, tuple):
+        return copy_to_devices(x, device)
+    if x.op in GroupOp.Movement:
+        return x.replace(src=(on_one(x.src[0], device), *x.src[1:]))
+    out: UOp = x.contiguous().copy_to_device(device)
+    return out
+
+
+class Layout(NamedTuple):
+    """The devices that hold a value, and the axis along which it is sharded."""
+
+    devices: Devices
+    axis: int | None
+
+
+def layout_of(x: UOp, gains: int = 0) -> Layout | None:
+    """Return the layout of a value on several devices, shifted by `gains` leading axes; None on one device."""
+    if not isinstance(x.device, tuple):
+        return None
+    return Layout(x.device, None if x.axis is None else x.axis + gains)
+
+
+def laid_out_as(x: UOp, layout: Layout | None) -> UOp:
+    """Distribute a value that one device computed according to the layout."""
+    if layout is None:
+        return x
+    whole = _whole(x, layout.devices)
+    return whole if layout.axis is None else _shards(whole, layout.devices, layout.axis)
+
+
+def shared_by_all(u: UOp) -> UOp | None:
+    """Return the replicated value that `u` takes its parts from if it has the same shape, or None."""
+    whole = _whole_of(u)
+    return whole if whole is not None and whole.shape == u.shape else None
+
+
+def is_view(x: UOp) -> bool:
+    """Return whether this is a view of memory, and not a user's tensor, whose gradient may be requested."""
+    if x.has_buffer_identity():  # type: ignore[no-untyped-call]
+        return False
+    return x.op is Ops.DETACH or (x.op in GroupOp.Movement and not is_of_a_tensor(x))
+
+
+def copy_to_devices(x: UOp, devices: str | Devices) -> UOp:
+    """Copy `x` to these devices before it is expanded to all examples, where it is smallest.
+
+    This copies the buffer and not a view: tinygrad 0.14 fails on a kernel that reads both a view and its copy.
+    """
+    views = [x]
+    while is_view(views[-1]):
+        views.append(views[-1].src[0])
+    least = min(range(len(views)), key=lambda i: (math.prod(views[i].max_shape), -i))
+    number = _number(views[least], views[-1].op)
+    out: UOp = views[least].copy_to_device(devices) if number is None else number
+    for view in reversed(views[:least]):
+        out = view.replace(src=(out, *view.src[1:]))
+    return out
+
+
+def _number(x: UOp, op: Ops) -> UOp | None:
+    """Return `x` simplified if it is a constant, such as `w * 0`; tinygrad loses the devices of its copy."""
+    if (op not in GroupOp.Elementwise and op is not Ops.REDUCE) or is_differentiated(x):
+        return None
+    same: UOp = x.simplify()  # type: ignore[no-untyped-call]
+    return same if same.device is None else None
+
+
+def entries(u: UOp, axis: int, i: int, parts: int) -> UOp:
+    """Return part `i` of an axis that is divided into `parts` parts."""
+    n = u.shape[axis] // parts
+    out: UOp = u.shrink(tuple((i * n, (i + 1) * n) if a == axis else (0, s) for a, s in enumerate(u.shape)))
+    return out

@@ -1,0 +1,1 @@
+"""Tracing functions into graphs, with their side effects."""

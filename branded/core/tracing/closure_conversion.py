@@ -1,0 +1,141 @@
+"""Closure conversion: turn a body's captured values into numbered parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+
+from tinygrad.dtype import strong_dtype
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.core.tracing.step import like
+from branded.graph.primitive import at_slot, params
+from branded.graph.rows import is_differentiated, is_marked, row_of
+from branded.graph.uops import is_of_a_tensor, on_device, replace_ops
+from branded.tinygrad_compat.private_api import has_shape
+
+
+def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
+    """Return the values that a step uses but does not change, to be computed before the loop."""
+    graph = UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False)
+    varies = _varying(graph, moving)
+    if memory := _repeated_writes(graph, varies):
+        varies = _varying(graph, memory.union(moving))
+    found: dict[UOp, None] = {}
+    in_step = varies | _not_given(graph, varies)
+    for u in graph:
+        if not in_step[u] and u.op is not Ops.SINK:
+            continue
+        for i, s in enumerate(u.src):
+            if _is_into(u, i) or in_step.get(s, True) or s.op is Ops.RANGE:
+                continue
+            s = _memory_of(s)
+            if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
+                found[s] = None
+    return list(found)
+
+
+def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
+    """Return the unchanging values that each step still recomputes: targets of kernel writes, and symbolic sizes."""
+    found: dict[UOp, bool] = {}
+    for u in reversed([*graph]):
+        if varies[u] or u in found or u.op is Ops.SINK:
+            written = _written_by_kernel(u)
+            of = [
+                (i, s) for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s)
+            ]
+            found |= {s: True for i, s in of if _is_symbolic(s) or i in written}
+    return found
+
+
+def _written_by_kernel(u: UOp) -> set[int]:
+    """Return the sources that a handwritten kernel writes to."""
+    if u.op is not Ops.CALL:
+        return set()
+    if u.src[0].op is not Ops.SINK:
+        return set(range(1, len(u.src)))
+    into = (v.src[0] for v in u.src[0].toposort() if v.op is Ops.STORE)
+    buffers = (x.src[0] if x.op is Ops.INDEX else x for x in into)
+    return {p.arg.slot + 1 for x in buffers for p in x.toposort() if p.op is Ops.PARAM}
+
+
+def _is_symbolic(u: UOp) -> bool:
+    return any(type(n) is not int for n in u.shape)
+
+
+def _memory_of(s: UOp) -> UOp:
+    """Return the source of a view, but not beyond a user's tensor: in a step, a view is free and its copy is not."""
+    while s.op in GroupOp.Movement and not s.has_buffer_identity() and not is_of_a_tensor(s):  # type: ignore[no-untyped-call]
+        if _is_symbolic(s.src[0]):
+            break
+        s = s.src[0]
+    return s
+
+
+def _is_into(u: UOp, i: int) -> bool:
+    """Return whether this source is the target of a write, or a body."""
+    return i == 0 and u.op in {Ops.STORE, Ops.AFTER, Ops.FUNCTION}
+
+
+def _varying(graph: Iterable[UOp], moving: Set[UOp]) -> dict[UOp, bool]:
+    varies: dict[UOp, bool] = {}
+    for u in graph:
+        varies[u] = u in moving or any(varies.get(s, False) for s in u.src)
+    return varies
+
+
+def _repeated_writes(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UOp]:
+    """Return earlier writes into memory that a step writes to, which each step repeats.
+
+    For `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
+    """
+    due = [u.src[0] for u in graph if varies[u] and u.op in {Ops.STORE, Ops.AFTER}]
+    found = set[UOp]()
+    while due:
+        u = due.pop()
+        if u in found or varies.get(u, False) or u.op not in _MEMORY:
+            continue
+        found.add(u)
+        due.extend(u.src if u.op is Ops.AFTER else u.src[:1])
+    return found
+
+
+_MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
+
+
+def closure_converted(
+    outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None, but: Collection[UOp] = ()
+) -> tuple[UOp, list[UOp]]:
+    """Return a body over numbered parameters, its own first, and the captured values for the others.
+
+    Values in `but` stay in the body.
+    """
+    found = [x for x in constants(outs, set(own)) if x not in but]
+    empty = {x for x in found if 0 in x.shape}  # they have no elements, and no kernel computes them
+    found = [x for x in found if x not in empty]
+    fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in found]
+    all_params = [*own, *map(like, fixed)]
+    numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
+    stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own, *found], numbered, strict=True)}
+    stand_ins |= {x: x.const_like(0) for x in empty}
+
+    def over_params(u: UOp) -> UOp | None:
+        # a leaf here belongs to a derivative inside the body, which is complete
+        return u.src[0] if is_marked(u) else None
+
+    return UOp.maketuple(*replace_ops(outs, over_params, at=stand_ins)), fixed
+
+
+def with_arguments(src: tuple[UOp, ...], old: UOp) -> tuple[UOp, ...]:
+    """Return a body and its arguments, with an additional argument for each value that it captures and `old` does not.
+
+    `old` is the body of a function, and `src` starts with the body of its derivative.  A user's rule that ran for a
+    call in `old` may have captured such a value.  For `f(x) = x * w` with the tangent `dx * w`:
+
+        the body                    PARAM 0 * PARAM 1, of x and w
+        its derivative              PARAM 2 * w, of x, w and dx: `w` is the buffer itself, invisible to transforms
+        with its arguments          PARAM 2 * PARAM 3, of x, w, dx and w
+    """
+    body, *args = src
+    own = params(body)
+    new, fixed = closure_converted(body.src, own, but=old.toposort(enter_calls=False).keys())
+    return (new, *(args[p.arg.slot] for p in own), *fixed) if fixed else src

@@ -1,0 +1,42 @@
+"""Dry runs: call a function only to inspect its results, and undo its effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded.core.tracing.effect_tokens import only_looked_at
+from branded.graph.scope import undone
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import all_tensors
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+T = TypeVar("T")
+
+
+def looked_at(run: Callable[[], T]) -> T:
+    """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
+    with LOCK:
+        return _taken_back(run)
+
+
+def _taken_back(run: Callable[[], T]) -> T:
+    before = [(t, t.uop) for ref in list(all_tensors) if (t := ref()) is not None]
+    tables = [Tensor.__dict__[name] for name in (private_api.COUNTERS, private_api.SEEDS)]
+    known = [dict(table) for table in tables]
+
+    def undo() -> None:
+        for t, u in before:
+            if t.uop is not u:
+                t.uop = u
+        for table, own in zip(tables, known, strict=True):
+            table.clear()
+            table.update(own)
+
+    def looked() -> T:
+        with only_looked_at():
+            return run()
+
+    return undone(looked, undo)

@@ -1,0 +1,107 @@
+"""The names of an operation's operands in the user's code: `weights`, `self.bias`, `params['w']`."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Mapping, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.errors import source
+from branded.errors.source import Where
+from branded.graph.scope import Block, Blocks
+
+_naming: Blocks[list[Any]] = Blocks("branded_naming")
+
+
+def record_operand_names() -> Block[list[Any]]:
+    """Return a block in which operations are recorded with operand names, which inspects the frames of each call.
+
+    The block yields the records that were started, so that an error can show the operations before it.
+    """
+    return _naming.during([])
+
+
+def note_record(frame: object) -> None:
+    """Note that a record begins."""
+    for found in _naming.get()[-1:]:
+        found.append(frame)
+
+
+class Said(NamedTuple):
+    """The operands' names in the user's code, if names are requested."""
+
+    operands: tuple[tuple[str, ...], ...] = ()
+    """The names of each operand, from the outermost function to the running one; empty for an unnamed operand."""
+    caller: Where | None = None
+    """The place where another function of the user calls the running one."""
+
+    def behind(self, n: int) -> Said:
+        """Return the names for an operation with `n` additional leading operands, which have no names."""
+        return self._replace(operands=((),) * n + self.operands) if self.operands else self
+
+
+UNSAID = Said()
+
+
+def names_of(operands: Sequence[Any]) -> Said:
+    """Return the names of the operands in the running expressions, or of the variables that hold them."""
+    if not _naming.any_open() or not (frames := source.frames(_TRACED)):
+        return UNSAID
+    found: dict[UOp, list[str]] = {}
+    for f in reversed(frames):
+        for u, name in _names(f).items():
+            found.setdefault(u, []).append(name)
+    caller = frames[0].f_back
+    direct = source.where(caller) if caller is not None and caller in frames else None
+    return Said(tuple(tuple(found.get(x, ())) if isinstance(x, UOp) else () for x in operands), direct)
+
+
+_TRACED = f"program{os.sep}expr.py"
+"""The file that calls the function whose program is recorded: its callers are not part of the program."""
+
+
+def _names(f: FrameType) -> dict[UOp, str]:
+    local, others = f.f_locals, f.f_globals
+    found: dict[UOp, str] = {}
+    around = source.expression(f)
+    for part in ast.walk(around) if around is not None else ():
+        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
+            x = _value(part, local, others)
+            if isinstance(x, Tensor):
+                found.setdefault(x.uop, ast.unparse(part))
+    for name, x in list(local.items()):
+        if isinstance(x, Tensor) and name.isidentifier():
+            found.setdefault(x.uop, name)
+    return found
+
+
+def _value(part: ast.expr, local: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
+    """Return the value of a name, a field or an entry, without running user code; None for other expressions."""
+    match part:
+        case ast.Name(name):
+            return local.get(name, others.get(name))
+        case ast.Attribute(of, name):
+            x = _value(of, local, others)
+            if isinstance(x, tuple):
+                return getattr(x, name, None) if name in getattr(type(x), "_fields", ()) else None
+            return _fields(x).get(name)
+        case ast.Subscript(of, ast.Constant(key)):
+            x = _value(of, local, others)
+            try:
+                return x[key] if type(x) in (dict, list, tuple) else None
+            except LookupError:
+                return None
+    return None
+
+
+def _fields(x: Any) -> Mapping[str, Any]:
+    try:
+        found = object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,1 @@
+"""Validation of user arguments, and the hints of errors."""

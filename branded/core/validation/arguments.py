@@ -1,0 +1,165 @@
+"""Validation of non-tree arguments: functions, sizes, positions and axes, with one message per kind of mistake."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, count_noun
+from branded.graph.rows import type_text
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tree.formatting import describe
+from branded.tree.formatting import short_repr as shown
+from branded.tree.nodes import check_axis, outline
+
+Randomness = Literal["error", "same", "different"]
+
+
+# ---- functions ----
+
+
+def check_function(f: object, api_name: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
+    """Raise if `f` is not callable."""
+    if not callable(f):
+        raise error(f"{api_name}: {describe(f)} is not a function", fix=fix)
+
+
+def caller(depth: int, api_name: str) -> str:
+    """Return the place of the user's call: `vmap at app.py:12`."""
+    frame = sys._getframe(depth)
+    file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{api_name} at {file}:{frame.f_lineno}"
+
+
+def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> Any:
+    """Call `f`; if it does not accept the arguments, raise an error in the name of the API function."""
+    try:
+        return f(*args, **kwargs)
+    except (AttributeError, TypeError, ValueError, LookupError) as error:
+        # if no code of the function ran, Python rejected the call itself
+        ran = error.__traceback__ is None or error.__traceback__.tb_next is not None
+        if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
+            from branded.core.validation.coercion_errors import translate_error  # imported only after a mistake
+
+            if (found := translate_error(error, api_name)) is not None:
+                raise found from error
+            raise
+        reason = str(error)
+    raise _wrong(reason, args, kwargs, api_name, fix)
+
+
+def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> None:
+    """Raise if `f`, which must not be called yet, does not accept the arguments."""
+    if reason := _refuses(f, args, kwargs):
+        raise _wrong(reason, args, kwargs, api_name, fix)
+
+
+def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return why `f` does not accept these arguments; empty if it does, or has no signature."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # a C function without a signature
+        return ""
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> CallError:
+    given = [*map(outline, args), *(f"{k}={outline(x)}" for k, x in kwargs.items())]
+    return CallError(f"{api_name}: {reason}", ("given", ", ".join(given) or "nothing"), fix=fix)
+
+
+# ---- options ----
+
+
+def check_tune(tune: object, api_name: str = "jit") -> None:
+    if tune is not None and not (isinstance(tune, str) and tune in ("fast", "best")):
+        raise OptionError(
+            f"{api_name}: tune={shown(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
+        )
+
+
+def check_randomness(randomness: object) -> None:
+    if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
+        raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')
+
+
+def check_flag(x: object, option: str) -> None:
+    if not isinstance(x, bool):
+        raise OptionError(f"{option}: {shown(x)} is not a choice", fix="True or False")
+
+
+def as_int(x: object) -> int | None:
+    """Return `x` as an int if its value is known; None for a bool, a float, a tensor, an unbound Variable."""
+    if type(x) is int:
+        return x
+    if isinstance(x, bool | Tensor | np.ndarray) or (isinstance(x, UOp) and x.vmin != x.vmax):
+        return None
+    try:
+        return operator.index(cast(Any, x))
+    except TypeError:
+        return None
+
+
+def positions(given: Any, api_name: str, option: str = "static_argnums") -> tuple[int, ...]:
+    """Return `given`, an int or several, as positions of arguments."""
+    found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
+    if None in found:
+        raise OptionError(
+            f"{api_name}: {option}={shown(given)} are no positions of arguments",
+            fix=f"ints, counted from 0: {option}=(1,)",
+        )
+    return tuple(i for i in found if i is not None)
+
+
+def static_arguments(
+    f: Callable[..., Any], nums: Sequence[int], n: int, api_name: str, option: str = "static_argnums"
+) -> tuple[frozenset[int], frozenset[str]]:
+    """Return the positions below `n` and the names of the arguments of `f` that an option selects."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    total = max(n, len(names))
+    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        for i in nums:
+            if not -total <= i < total:
+                raise OptionError(
+                    f"{api_name}: {option}={i} for a function of {count_noun(total, 'argument')}",
+                    fix="the positions of arguments, counted from 0",
+                )
+    at = [i + total if i < 0 else i for i in nums]
+    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if 0 <= i < len(names))
+
+
+def normalize_axis(axis: int, x: Any, api_name: str) -> int:
+    """Return `axis` of `x` counted from the front."""
+    at = check_axis(axis, api_name)
+    if at is None:
+        raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
+    rank = len(x.shape)
+    if not -rank <= at < rank:
+        raise AxisRangeError(
+            f"{api_name}: axis {at} is out of range for {type_text(x.uop)}",
+            fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
+        )
+    return at % rank
+
+
+def out_axis(axis: int, rank: int, api_name: str) -> int:
+    if not -rank - 1 <= axis <= rank:
+        raise AxisRangeError(
+            f"{api_name}: axis {axis} is out of range for a result with {count_noun(rank + 1, 'axis', 'axes')}",
+            fix=f"{-rank - 1} to {rank}",
+        )
+    return axis % (rank + 1)

@@ -1,0 +1,63 @@
+"""Suggested fixes for arguments that do not fit: shared arguments, and lists that should be one tensor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinygrad import Tensor
+
+from branded.errors import examples
+
+
+def as_one(x: Any, name: str) -> str | None:
+    """Return how to write a list of per-example values as one tensor, or None."""
+    if not isinstance(x, list | tuple) or not x:
+        return None
+    if all(isinstance(v, Tensor) and not v.shape for v in x):
+        return f"{name} as one tensor, Tensor.stack(*xs) of it"
+    inner = [v for row in x for v in (row if isinstance(row, list | tuple) else (row,))]
+    if not all(isinstance(v, bool | int | float) for v in inner):
+        return None
+    return f"{name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
+
+
+def shared(axes: Sequence[int | None]) -> str:
+    """Return the suggested `in_axes` if some arguments have no axis."""
+    none = all(a is None for a in axes)
+    return "a tensor with an axis for the examples" if none else f"in_axes=({', '.join(map(str, axes))})"
+
+
+def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
+    """Return the `in_axes` that the user may have meant: arguments of one size are the examples, the others are shared.
+
+    `mapped` has the axis and the size of each argument, or None for a shared one.  Leading arguments are shared first,
+    since they are often parameters.
+
+        (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
+    """
+    texts = []
+    for n in dict.fromkeys(found[1] for found in reversed(mapped) if found is not None):
+        axes = [found[0] if found is not None and found[1] == n else None for found in mapped]
+        texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
+    return ", or ".join(texts[:3])
+
+
+def argument(f: Callable[..., Any], at: int) -> str | None:
+    """Return the name of the argument at this position, `x` or `xs[1]`, or None if it is unknown."""
+    try:
+        params = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    for i, p in enumerate(params):
+        if p.kind is p.VAR_POSITIONAL:
+            return f"{p.name}[{at - i}]"
+        if i == at and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            return p.name
+    return None
+
+
+def parameter(f: Callable[..., Any], which: int | str) -> str:
+    """Return the name of the parameter for an argument, given by position or by name."""
+    return which if isinstance(which, str) else (argument(f, which) or "brand").partition("[")[0]

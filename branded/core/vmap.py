@@ -1,0 +1,446 @@
+"""vmap: open a fresh brand, run the function on per-example values, close the brand."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
+
+from tinygrad import Tensor, dtypes
+
+from branded import tree
+from branded.core.boundary import drop_brand, entered, exit_brand
+from branded.core.brand import Brand, as_size, make_brand, sizes_differ
+from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
+from branded.core.sharding.layout import as_devices, devices_of, even_sizes
+from branded.core.validation.arguments import (
+    Randomness,
+    call_checked,
+    caller,
+    check_function,
+    check_randomness,
+    normalize_axis,
+    out_axis,
+)
+from branded.core.validation.axes_suggestions import as_one, parameter, readings, shared
+from branded.core.values import vec_type
+from branded.errors import AxesError, AxisTypeError, count_noun
+from branded.graph.rows import check_live, row_of
+from branded.graph.scope import in_step, open_brands, opened
+from branded.graph.uops import tensor, with_strong_dtype
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.tensor_methods import method_restored
+
+if TYPE_CHECKING:
+    from branded.core.brand import Without
+
+    class _Others(TypedDict, total=False):
+        """The options of `vmap` that do not affect types."""
+
+        axis_size: int | None
+        chunk_size: int | Literal["auto"] | None
+        randomness: Randomness
+        memory_limit: int | str | None
+        progress: bool
+        save: str | os.PathLike[str] | None
+        devices: str | Sequence[str] | None
+
+
+P = ParamSpec("P")
+S = TypeVar("S", bound=Brand)
+R = TypeVar("R", bound=Brand)
+F = TypeVar("F", bound=Callable[..., Any])
+I = TypeVar("I")  # noqa: E741
+O = TypeVar("O")  # noqa: E741
+N = TypeVar("N")
+Axes = Any
+"""A prefix tree of axes: an int, None, or a container (tuple, list, dict, NamedTuple, dataclass, …) of axes."""
+
+
+class _Decorator(Generic[I, O, N]):
+    """`vmap(in_axes=…)`: a decorator; the mypy plugin fills in the types of in_axes, out_axes and axis_name."""
+
+    def __call__(self, f: F, /) -> F:
+        raise NotImplementedError  # vmap gives a function
+
+
+class _Mapped(Generic[N]):
+    """`vmap(f)` whose body is checked at the call; only the mypy plugin uses this type."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError  # vmap gives a function
+
+    def __getattr__(self, name: str) -> Any:
+        raise NotImplementedError  # the plugin reports that `vmap(f, x).tolist()` has its arguments in the wrong place
+
+
+@overload
+def vmap(
+    f: Callable[P, I], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_name: Without[I, O], **others: Unpack[_Others]
+) -> Callable[P, O]: ...
+@overload
+def vmap(
+    f: F,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    *,
+    axis_name: str | type[Brand] | None = None,
+    axis_size: int | None = None,
+    chunk_size: int | Literal["auto"] | None = None,
+    randomness: Randomness = "error",
+    memory_limit: int | str | None = None,
+    progress: bool = False,
+    save: str | os.PathLike[str] | None = None,
+    devices: str | Sequence[str] | None = None,
+) -> F: ...
+@overload
+def vmap(
+    f: None = None,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    *,
+    axis_name: str | type[Brand] | None = None,
+    axis_size: int | None = None,
+    chunk_size: int | Literal["auto"] | None = None,
+    randomness: Randomness = "error",
+    memory_limit: int | str | None = None,
+    progress: bool = False,
+    save: str | os.PathLike[str] | None = None,
+    devices: str | Sequence[str] | None = None,
+) -> _Decorator[Any, Any, Any]: ...
+def vmap(
+    f: Callable[..., Any] | None = None,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    *,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    chunk_size: int | Literal["auto"] | None = None,
+    randomness: Randomness = "error",
+    memory_limit: int | str | None = None,
+    progress: bool = False,
+    save: str | os.PathLike[str] | None = None,
+    devices: str | Sequence[str] | None = None,
+) -> Any:
+    """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, without a loop.
+
+    `vmap(f)` has the type of `f`.  It may also decorate: `@vmap`, `@vmap(in_axes=(0, None))`.
+
+    Args:
+        f: A function of tensors, or of trees of tensors; it may use any tinygrad operation.
+        in_axes: The mapped axis of each positional argument: an int, None for an argument that all examples share, or a
+            prefix tree of these.  Dicts are matched by key.  Keyword arguments are mapped over axis 0.
+        out_axes: The position of the mapped axis in each result; None for a result that is the same for all examples.
+        axis_name: The name of the brand: a string, or a subclass of `Brand`.
+        axis_size: The batch size; needed only if no argument is mapped.
+        chunk_size: Run the batch in chunks of at most this size: less memory, the same result.  `"auto"` uses the
+            fewest chunks that fit into memory.
+        randomness: The behavior of tinygrad's random functions: `"error"`, `"same"` for all examples, or `"different"`.
+        memory_limit: The memory that `"auto"` may use in addition to the arguments, in bytes or as `"2GB"`; by default,
+            the free memory of the device.
+        progress: Compute the chunks one by one, with a progress bar in a terminal.
+        save: A directory.  The chunks are computed one by one, and each result is saved there.  The same call in
+            another process resumes an interrupted run.
+        devices: The devices over which the examples are split evenly: `("CUDA:0", "CUDA:1")`.  Mapped values and
+            results are sharded as by tinygrad; other values are copied to each device.  If the devices do not divide
+            the batch size, the first device computes the remainder and holds the results.
+
+    Returns:
+        A function with the signature of `f`.  A tensor `T[...]` in the result of `f` becomes `T[..., size, ...]` with
+        the mapped axis at `out_axes`, and keeps its dtype.
+
+    Raises:
+        AxesError: The axes do not match the trees, no argument is mapped, or a batched result has `out_axes=None`.
+        AxisTypeError: An axis is a bool or a string, or a number or 0-d tensor is mapped.
+        AxisRangeError: The tensor does not have the axis.
+        SizeError: Mapped axes have different sizes.
+        MemoryLimitError: With `"auto"`, not even one example fits into memory.
+        SavedError: `save` contains the results of another run.
+        OptionError: A size, a name or a device is invalid.
+        ReadError, EscapeError, WriteError, RandomnessError, ShapeError: see `branded.errors`.
+
+    Example:
+        >>> from branded import vmap
+        >>> from tinygrad import Tensor, dtypes
+        >>> a0, b0 = Tensor([1, 2, 3]), Tensor([4, 6, 8])
+        >>> vmap(lambda a, b: a + b)(a0, b0).tolist()
+        [5, 8, 11]
+        >>> vmap(lambda a: vmap(lambda b: a + b)(b0))(a0).tolist()
+        [[5, 7, 9], [6, 8, 10], [7, 9, 11]]
+
+    Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
+    """
+    f = None if f is None else _function(f)
+    where = caller(2, "vmap")
+    axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
+    is_whole = chunk_size is None and memory_limit is None and progress is False and save is None
+    chunks = WHOLE if is_whole else ChunkOptions.of(chunk_size, memory_limit, progress, save)
+    check_randomness(randomness)
+    tree.check_axes(in_axes, "in_axes")
+    tree.check_axes(out_axes, "out_axes")
+    if isinstance(in_axes, dict):
+        raise AxesError(
+            "in_axes: a dict of axes stands for all the arguments",
+            ("axes", tree.short_repr(in_axes)),
+            fix="in_axes=({...},) with one entry for each positional argument",
+        )
+    names = () if devices is None else as_devices(devices, "vmap")
+    options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where)
+    return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
+
+
+class Options(NamedTuple):
+    in_axes: Axes
+    out_axes: Axes
+    axis_name: str | type[Brand] | None
+    axis_size: int | None
+    chunks: ChunkOptions
+    randomness: Randomness
+    devices: tuple[str, ...]
+    where: str
+
+
+def _function(f: Any) -> Callable[..., Any]:
+    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+    check_function(f, "vmap", hint, AxisTypeError)
+    return cast(Callable[..., Any], f)
+
+
+def _mapped(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return MappedCall(f, options, args, kwargs).run()
+
+    return mapped
+
+
+chunk_runner: Callable[..., Any] | None = None
+"""Runs a mapped call in chunks; set by `branded.chunking.chunked_call`, since it needs higher layers than this one."""
+
+
+class MappedCall:
+    """One call of a mapped function."""
+
+    def __init__(self, f: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.f, self.options, self.args, self.kwargs = f, options, args, kwargs
+        self.devices = options.devices
+        if options.axis_name is not None and not self.devices:
+            self.devices = devices_of(options.axis_name)
+        self.leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
+        self.axes = [*self._positional_axes(), *(0 for x in kwargs.values() for _ in tree.leaves(x))]
+        for i, axis in enumerate(self.axes):
+            if axis is None:
+                continue
+            x = self.leaves[i] if isinstance(self.leaves[i], Tensor) else tree.as_tensor(self.leaves[i])
+            if x is None or not x.shape:
+                raise self._has_no_axis(i, axis)
+            check_live(x.uop, lambda: self.place(i))
+            self.leaves[i] = x
+            self.axes[i] = axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self.place(i)}")
+        self.size = self._batch_size()
+
+    def _positional_axes(self) -> list[tree.Axis]:
+        axes, args = self.options.in_axes, self.args
+        if not isinstance(axes, tuple | list):
+            return _spread(axes, args, "in_axes", "the arguments")
+        if len(axes) != len(args):
+            raise AxesError(
+                f"in_axes: {count_noun(len(axes), 'axis', 'axes')} for {count_noun(len(args), 'positional argument')}",
+                ("axes", tree.short_repr(axes)),
+                ("call", self.options.where),
+                fix="one entry for each positional argument; keyword arguments are mapped over axis 0",
+            )
+        named = zip(axes, args, self._names(), strict=True)
+        return [a for ax, x, name in named for a in tree.broadcast_prefix(ax, x, "in_axes", name)]
+
+    # ---- arguments ----
+
+    def _names(self) -> list[str]:
+        return [f"argument {i + 1}" for i in range(len(self.args))]
+
+    def place(self, i: int) -> str:
+        """Return the name of the argument with leaf `i` for messages, such as `argument 1['w']`."""
+        return tree.argument_paths(self.args, self.kwargs)[i]
+
+    def _share(self, i: int) -> str:
+        """Return the advice, for an error, that shares leaf `i` across examples."""
+        positional = i < sum(len(tree.leaves(a)) for a in self.args)
+        return "None for it in in_axes" if positional else "functools.partial(f, ...)"
+
+    def _shared(self, i: int) -> str:
+        """Return the `in_axes` that share leaf `i`, which has no axes."""
+        if len(self.leaves) != len(self.args):
+            return self._share(i)
+        each = zip(self.leaves, self.axes, strict=True)
+        return shared([a if isinstance(x, Tensor) and x.shape else None for x, a in each])
+
+    def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
+        x = self.leaves[i]
+        kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(x)
+        fix = tree.advice(x)
+        whole, name = self._argument(i)
+        return AxisTypeError(
+            f"in_axes: {self.place(i)} is {kind}"
+            + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
+            ("call", self.options.where),
+            fix=fix or as_one(whole, name) or self._shared(i),
+        )
+
+    def _argument(self, i: int) -> tuple[Any, str]:
+        """Return the argument that contains leaf `i`, and its name in messages.
+
+        vmap(f)([a, b], k=c)    leaf 0: [a, b], "argument 1"    leaf 1: the same    leaf 2: c, "argument `k`"
+        """
+        names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
+        given = zip((*self.args, *self.kwargs.values()), names, strict=True)
+        return [pair for pair in given for _ in tree.leaves(pair[0])][i]
+
+    def _batch_size(self) -> int:
+        first: int | None = None
+        size = self.options.axis_size
+        for i, axis in enumerate(self.axes):
+            if axis is None:
+                continue
+            n = self.leaves[i].shape[axis]
+            if type(n) is not int:
+                raise AxesError(
+                    f"in_axes: {self.place(i)} has a symbolic size on axis {axis}",
+                    ("value", vec_type(self.leaves[i])),
+                    fix="a size that is known when vmap is called",
+                )
+            if size is None:
+                first, size = i, n
+            elif n != size:
+                self._mismatch(first, i, size, n)
+        if size is None:
+            raise AxesError(
+                "in_axes: nothing is mapped, so there is no number of examples",
+                ("axes", tree.short_repr(self.options.in_axes)),
+                ("call", self.options.where),
+                fix="an int for an argument with an axis of examples, or axis_size=n",
+            )
+        return size
+
+    def _mismatch(self, first: int | None, i: int, size: int, n: int) -> None:
+        def side(i: int) -> str:
+            x = self.leaves[i]
+            return f"{vec_type(x)}, axis {self.axes[i]}   ({self.place(i)})"
+
+        name = self.options.axis_name
+        text = name.__name__ if isinstance(name, type) else name or self._hint()()
+        call = self.options.where
+        left = f"axis_size={size}   ({call})" if first is None else f"{side(first)[:-1]} of {call})"
+        raise sizes_differ(
+            text,
+            size,
+            f"argument has {n}",
+            (left, side(i)),
+            self._readings() or f"{self._share(i)} if it is shared, or slice it to {size}",
+        )
+
+    def _readings(self) -> str | None:
+        """Return `in_axes` that would fit, for an error message; None unless each argument is one tensor."""
+        if not len(self.leaves) == len(self.args) > 1 or self.options.axis_size is not None:
+            return None
+        return readings([None if a is None else (a, x.shape[a]) for x, a in zip(self.leaves, self.axes, strict=True)])
+
+    def _hint(self) -> Callable[[], str]:
+        """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""
+        at = next((i for i, a in enumerate(self.axes) if a is not None), -1)
+        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for which, x in given:
+            n = len(tree.leaves(x))
+            if 0 <= at < n:
+                return functools.partial(parameter, self.f, which)
+            at -= n
+        return lambda: "brand"
+
+    # ---- running ----
+
+    def run(self) -> Any:
+        if self.devices and in_step():
+            self.devices = ()
+        o, n = self.options, len(self.devices)
+        how, rest = o.chunks, self.size % n if n else 0
+        if n and (rest or how.size is not None) and open_brands():
+            self.devices, n, rest = self.devices[:1], min(n, 1), 0  # nothing is put together in an outer brand
+        if how.size is None and 0 < rest < self.size:
+            how = how._replace(size=self.size - rest)  # the remainder is a chunk of its own
+        if how.size is None:
+            return self.run_on(self.leaves, self.size)
+        fix = f"{even_sizes(self.size, n)}, as many for each of {n} devices" if o.chunks.size is None else None
+        assert chunk_runner is not None
+        return chunk_runner(how, self.run_on, self.leaves, self.axes, self.size, o.out_axes, o.where, n, fix)
+
+    def run_on(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
+        o = self.options
+        b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
+        for known in lookers.get():
+            known.append(b)
+        b.part = draws
+        n = len(self.devices)
+        b.devices = self.devices if n and size and size % n == 0 else self.devices[:1]
+        with method_restored(), opened(b):
+            new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
+            args = [tree.rebuild(x, new) for x in self.args]
+            kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
+            out = call_checked(self.f, args, kwargs, "vmap", "a function with a parameter for each argument")
+            return self._results(out, b)
+
+    def _results(self, out: Any, b: Brand) -> Any:
+        leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
+        tensors: list[Tensor] = []
+        at: list[int] = []
+        is_chosen = b.has_chosen and open_brands() == (b,)  # in another vmap it may be combined with more brands
+        for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
+            if isinstance(y, Tensor):
+                check_live(y.uop, lambda: f"vmap: {self._result(out, i)}")
+            if axis is None:
+                if isinstance(y, Tensor) and b in row_of(y.uop):
+                    raise AxesError(
+                        f"out_axes: {self._result(out, i)} varies over `{b.name}`, so it cannot leave with None",
+                        ("value", vec_type(y)),
+                        ("call", self.options.where),
+                        fix="an int, or reduce it over the examples outside",
+                    )
+                continue
+            if (t := y if isinstance(y, Tensor) else tree.as_tensor(y)) is None:
+                raise AxisTypeError(
+                    f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
+                    ("call", self.options.where),
+                    fix=tree.advice(y) or "return tensors, or out_axes=None for it",
+                )
+            if t.dtype == dtypes.weakint:
+                tree.check_fits(t, t.dtype, "vmap: a result")
+            tensors.append(with_strong_dtype(t) if is_chosen else t)
+            at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
+        left = map(tensor, exit_brand([t.uop for t in tensors], b, at, self.size))
+        return tree.rebuild(
+            out, iter([_shared(y, b) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
+        )
+
+    def _result(self, out: Any, i: int) -> str:
+        return tree.paths(out, "the result")[i]
+
+
+def _shared(y: Any, b: Brand) -> Any:
+    """Return a result that does not vary over `b`, without `b` in its graph."""
+    return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, b)) is not y.uop else y
+
+
+def _spread(axes: Axes, x: Any, option: str, at: str) -> list[tree.Axis]:
+    """Return one axis for each leaf of `x`."""
+    return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.broadcast_prefix(axes, x, option, at)

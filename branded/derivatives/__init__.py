@@ -1,1 +1,0 @@
-"""Derivatives: forward and reverse mode, and rules of the user's own."""

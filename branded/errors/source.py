@@ -1,0 +1,171 @@
+"""The location and the text of the user's running code, for messages."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import os
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+
+class Where(NamedTuple):
+    """The source range of an operation; lines count from 1, columns from 0."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+
+_PACKAGE = Path(__file__).parents[1]
+_OWN = (f"{_PACKAGE}{os.sep}", contextlib.__file__, functools.__file__)
+_USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer/examples", "learn/puzzles"))
+"""Folders of this package whose files count as user code."""
+
+
+_COMMAND = f"{_PACKAGE / 'cli'}{os.sep}"
+
+
+@functools.cache
+def _tinygrad() -> str:
+    """Return the folder of tinygrad, looked up in `sys.modules` because the mypy plugin runs without tinygrad."""
+    return f"{Path(sys.modules['tinygrad'].__path__[0])}{os.sep}" if "tinygrad" in sys.modules else "\0"
+
+
+def is_ours(file: str) -> bool:
+    """Return whether a file belongs to this package or to tinygrad rather than to the user."""
+    return file.startswith((*_OWN, _tinygrad())) and not file.startswith(_USERS)
+
+
+def frame() -> FrameType | None:
+    """Return the innermost frame outside this package and tinygrad, or None if there is none, as in a command."""
+    f: FrameType | None = sys._getframe(1)
+    while f is not None and is_ours(f.f_code.co_filename):
+        if f.f_code.co_filename.startswith(_COMMAND):
+            return None
+        f = f.f_back
+    return None if f is None or f.f_code.co_filename.startswith("<frozen") else f
+
+
+def asking(but: str) -> str | None:
+    """Return the name of the tinygrad function that the user called, or None if the user called this package directly.
+
+    Functions named `but` are skipped, because they only call others.
+    """
+    found: str | None = None
+    f: FrameType | None = sys._getframe(1)
+    while f is not None and is_ours(file := f.f_code.co_filename):
+        if file.startswith(_tinygrad()) and f.f_code.co_name != but:
+            found = f.f_code.co_name
+        f = f.f_back
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
+
+
+def frames(until: str) -> list[FrameType]:
+    """Return the user's frames, innermost first, up to a file of this package whose path ends with `until`."""
+    found: list[FrameType] = []
+    f = frame()
+    while f is not None and not ((own := is_ours(f.f_code.co_filename)) and f.f_code.co_filename.endswith(until)):
+        if not own:
+            found.append(f)
+        f = f.f_back
+    return found
+
+
+def where(f: FrameType) -> Where:
+    """Return the source range that runs in this frame."""
+    line, end_line, column, end_column = _positions(f.f_code)[f.f_lasti // 2]
+    line = line or f.f_lineno
+    return Where(f.f_code.co_filename, line, end_line or line, column or 0, end_column or 0)
+
+
+def here() -> Where | None:
+    """Return the source range of the user's running call, or None if no user code runs."""
+    f = frame()
+    return None if f is None else where(f)
+
+
+def place(file: str, line: int) -> str:
+    """Return a location as `app.py:12`."""
+    return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
+
+
+def lines(file: str, of: dict[str, Any] | None = None) -> list[str]:
+    """Return the lines of a file, or of the source of the module with the globals `of`.
+
+    `<string>` has no lines.  `exec` uses this name, and from Python 3.13 on `linecache` would return the source of
+    `python -c` for it.
+    """
+    import linecache
+
+    return [] if file == "<string>" else linecache.getlines(file, of)
+
+
+def line(file: str, number: int) -> str:
+    """Return one line without surrounding whitespace, or an empty string if the line does not exist."""
+    return found[number - 1].strip() if 0 < number <= len(found := lines(file)) else ""
+
+
+@functools.lru_cache(maxsize=8)
+def _parse_lines(lines: tuple[str, ...]) -> ast.Module | None:
+    try:
+        return ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def running(f: FrameType | None = None) -> list[ast.AST]:
+    """Return the user's running AST nodes in this frame or the innermost one: the expression, then its ancestors.
+
+    The list is empty if the source is unavailable, as for code typed at a prompt.
+    """
+    f = f or frame()
+    if f is None or (tree := _parse_lines(tuple(lines(f.f_code.co_filename, f.f_globals)))) is None:
+        return []
+    w = where(f)
+    start, end = (w.line, w.column), (w.end_line, w.end_column)
+    found: list[ast.AST] = [tree]
+    while inner := [x for x in ast.iter_child_nodes(found[-1]) if _holds(x, start, end)]:
+        found.append(inner[-1])
+    return found[::-1]
+
+
+_PLACELESS = (ast.arguments, ast.comprehension, ast.match_case, ast.withitem)
+
+
+def _holds(x: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
+    if isinstance(x, _PLACELESS):  # these nodes have no position, but their children do
+        return any(_holds(y, start, end) for y in ast.iter_child_nodes(x))
+    if not isinstance(x, ast.expr | ast.stmt | ast.keyword | ast.ExceptHandler):
+        return False
+    return (x.lineno, x.col_offset) <= start and end <= (x.end_lineno or 0, x.end_col_offset or 0)
+
+
+def expression(f: FrameType | None = None) -> ast.expr | None:
+    """Return the user's running expression in this frame or the innermost one, or None."""
+    around = running(f)
+    return around[0] if around and isinstance(around[0], ast.expr) else None
+
+
+def value_of(name: ast.expr) -> object:
+    """Return the value of a name in the user's running frame, or None for any other expression."""
+    f = frame()
+    if f is None or not isinstance(name, ast.Name):
+        return None
+    return f.f_locals.get(name.id, f.f_globals.get(name.id))
+
+
+def part(e: ast.expr) -> str:
+    """Return the source of an expression, in parentheses if a larger expression would need them."""
+    text = ast.unparse(e)
+    return text if isinstance(e, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant) else f"({text})"

@@ -1,0 +1,131 @@
+"""Validation of arguments: operands become tensors, axes are counted from the front, options are checked."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike, strong_dtype, to_dtype
+
+from branded import tree
+from branded.core.boundary import live_tensor
+from branded.core.brand import Brand
+from branded.core.validation.arguments import as_int, normalize_axis
+from branded.core.values import vec_type
+from branded.errors import ArgumentError, AxesError, BrandedError, OperandError
+from branded.tinygrad_compat.private_api import least_upper_dtype, least_upper_float
+
+S = TypeVar("S", bound=Brand)
+
+Axes = int | Sequence[int] | None
+"""One axis, several, or all."""
+
+
+def operand(x: Any, api_name: str, name: str) -> Tensor:
+    """Return a tensor, number or numpy array as a tensor whose brands are open."""
+    fix = "branded.array of it" if isinstance(x, list | tuple) else "a tensor or a number"
+    if x is None or isinstance(x, str | dict | set):
+        raise OperandError(f"{api_name}: {name} is {tree.describe(x)}, not a tensor", fix=fix)
+    return live_tensor(x, f"{api_name}: {name}", OperandError, fix)
+
+
+def operands(api_name: str, **given: Any) -> list[Tensor]:
+    """Return several operands in one dtype, the dtype of their sum."""
+    xs = [operand(x, api_name, name) for name, x in given.items()]
+    dtype = least_upper_dtype(*(x.dtype for x in xs))
+    return [x.cast(strong_dtype(dtype)) for x in xs]
+
+
+def floats(api_name: str, **given: Any) -> list[Tensor]:
+    """Return several operands as floats; ints and bools become tinygrad's default float."""
+    xs = operands(api_name, **given)
+    return [x.cast(least_upper_float(x.dtype)) for x in xs]
+
+
+def ints(x: Any, api_name: str, name: str) -> Tensor:
+    """Return an argument as ints; bools become 0 and 1."""
+    t = operand(x, api_name, name)
+    if t.dtype == dtypes.bool:
+        return t.cast(dtypes.int32)
+    if not dtypes.is_int(t.dtype):
+        raise OperandError(f"{api_name}: {name} is {vec_type(t)}, and not of ints", fix=f"{name}.cast(dtypes.int32)")
+    return t.cast(strong_dtype(t.dtype))
+
+
+def number(x: Any, api_name: str, name: str, least: int = 0) -> int:
+    """Return a number of entries as a Python int; it becomes part of a shape."""
+    n = as_int(x)
+    if n is None:
+        error: type[BrandedError] = ArgumentError if x is None else OperandError
+        wrong = "is not given, and a shape cannot depend on values" if x is None else f"is {tree.describe(x)}"
+        raise error(f"{api_name}: {name} {wrong}", fix=f"{name}= an int")
+    if n < least:
+        raise ArgumentError(f"{api_name}: {name} = {n} is below {least}", fix=f"{least} or more")
+    return n
+
+
+def one_of(x: Any, api_name: str, name: str, options: Sequence[str]) -> str:
+    """Return `x` if it is one of `options`; raise otherwise."""
+    if not isinstance(x, str) or x not in options:
+        raise ArgumentError(f"{api_name}: {name} is {tree.describe(x)}", fix=f"one of {', '.join(map(repr, options))}")
+    return x
+
+
+def as_dtype(dtype: DTypeLike, api_name: str) -> DType:
+    try:
+        return to_dtype(dtype)
+    except (AttributeError, KeyError, TypeError):
+        raise ArgumentError(
+            f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix="one of tinygrad's dtypes"
+        ) from None
+
+
+def axes_of(axis: Axes, x: Tensor, api_name: str) -> tuple[int, ...]:
+    """Return the axes, counted from the front; all of them for None."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    found = tuple(normalize_axis(a, x, api_name) for a in given)
+    if len({*found}) < len(found):
+        raise AxesError(f"{api_name}: an axis is named twice", ("axis", tree.short_repr(axis)), fix="each axis once")
+    return found
+
+
+def merge_axes(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Merge these axes of `x` into one, which is the last."""
+    rest = [i for i in range(x.ndim) if i not in axes]
+    moved = x.permute((*rest, *axes))
+    n = 1
+    for i in axes:
+        n *= x.shape[i]
+    return moved.reshape((*(x.shape[i] for i in rest), n))
+
+
+def reinsert_axes(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0) -> Tensor:
+    """Reinsert the reduced axes of `x` into `y` with size 1, after the `leading` axes of `y`."""
+    shape = (1 if i in axes else n for i, n in enumerate(x.shape))
+    return y.reshape((*y.shape[:leading], *shape))
+
+
+def fit(api_name: str, *given: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]:
+    """Return the shape to which the sizes broadcast; each of `given` is (name, argument, sizes to broadcast)."""
+    rank = max(len(sizes) for _, _, sizes in given)
+    padded = [(1,) * (rank - len(sizes)) + tuple(sizes) for _, _, sizes in given]
+    columns = [{n for n in column if n != 1} for column in zip(*padded, strict=True)]
+    if any(len(ns) > 1 for ns in columns):
+        facts = [(name, vec_type(x)) for name, x, _ in given]
+        raise ArgumentError(f"{api_name}: the shapes do not broadcast", *facts, fix="sizes that are equal, or 1")
+    return tuple(next(iter(ns), 1) for ns in columns)
+
+
+def as_number(x: object) -> float | None:
+    """Return `x` as a float if it is a Python number; None otherwise."""
+    if isinstance(x, bool) or not isinstance(x, numbers.Real):
+        return None
+    try:
+        return float(x)
+    except OverflowError:  # an int too large for a float
+        return math.copysign(math.inf, cast(int, x) > 0 or -1)

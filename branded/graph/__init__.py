@@ -1,0 +1,1 @@
+"""UOp graphs: build and rewrite them, and find their open brands."""

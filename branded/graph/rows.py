@@ -1,0 +1,293 @@
+"""Rows: the brands over which a graph varies, and whether they are still open.
+
+A brand is a fresh tinygrad `RANGE`.  A tensor enters it by `INDEX(X, RANGE)`, which has the per-example shape, and
+leaves it by `STAGE(y, RANGE)`, tinygrad's inverse of INDEX.  The row of a value is the set of ranges that are open in
+its graph.  No other state describes a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from tinygrad import Tensor
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.errors import EscapeError
+from branded.graph.known_axes import names_of, told
+from branded.graph.primitive import uses
+from branded.graph.scope import Row, brand_of, union
+from branded.tinygrad_compat.private_api import srender
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """The argument of the STAGE by which a value left a brand: tinygrad reads its device there."""
+
+    value: UOp
+
+    @property
+    def device(self) -> Any:
+        return self.value.device
+
+
+class Info(NamedTuple):
+    """Cached facts about a graph."""
+
+    row: Row
+    left: bool
+    """Whether a brand was left below and is not yet closed."""
+    sharded: bool
+    """Whether it may be sharded."""
+    differentiated: bool
+    """Whether it is computed from a leaf of a derivative."""
+    beside: bool
+    """Whether a brand occurs in its graph but not in its row, since only another result of a function varies over it:
+
+        a, b = function(lambda x, y: (x + 1, y * 2))(x, y)      `x` varies over `i`, and `y` over nothing
+        b                                                       its row is (); the call that makes it has `i` in it
+    """
+
+    touched: bool
+    """Whether a brand occurs anywhere in it: in the row, left, or only in the graph."""
+
+
+_PLAIN = Info((), False, False, False, False, False)
+_KEY = "_branded"
+
+
+def info_of(u: UOp) -> Info:
+    """Return the facts about `u`, cached on the UOp itself, like tinygrad's own caches; operands are computed first.
+
+    x = INDEX(X, RANGE i)       row (i,)
+    y = x + W                   row (i,): the union of the rows of its operands
+    STAGE(y, RANGE i)           row (), and `left`: `i` is still in the graph, until a pass closes it
+    """
+    known: Info | None = u.__dict__.get(_KEY)
+    if known is not None:
+        return known
+    stack = [u]
+    while stack:
+        v = stack[-1]
+        if below := [s for s in v.src if _KEY not in s.__dict__]:
+            stack += below
+            continue
+        stack.pop()
+        v.__dict__[_KEY] = known = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
+    return cast("Info", known)  # `u` is the last of the stack
+
+
+def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
+    """Return the facts about `u`, given the facts about its operands."""
+    if u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
+        call = u.src[0]
+        return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
+    info = _joined(operands)
+    if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
+        return _PLAIN._replace(row=(b,), touched=True, sharded=bool(b.devices))
+    if u.op is Ops.STAGE and type(u.arg) is Leaving:
+        # the facts about the value, without the brand that it left
+        row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
+        return operands[0]._replace(row=row, left=True, touched=True)
+    if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
+        return info._replace(sharded=True)
+    return info._replace(differentiated=True) if u.op is Ops.CONTIGUOUS_BACKWARD and is_leaf(u) else info
+
+
+def _joined(infos: Iterable[Info]) -> Info:
+    out = _PLAIN
+    for info in infos:
+        if info is _PLAIN or info is out:
+            continue
+        if out is _PLAIN:
+            out = info
+        elif info != out:
+            out = Info(union(out.row, info.row), *(a or b for a, b in zip(out[1:], info[1:], strict=True)))
+    return out
+
+
+def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
+    """Return the facts about a result of a function: its row joins the rows of the arguments that it uses.
+
+    A brand that its body leaves is removed.
+    """
+    out = call.src[0].src[i]
+    if (own := info_of(out)).left:
+        info = _in_body(out, arguments)
+    else:
+        info = _joined([own, *(arguments[slot] for slot in uses(call, i))])
+    if any(x.touched for x in (info_of(call.src[0]), *arguments)):
+        return info._replace(beside=True, touched=True)
+    return info
+
+
+def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
+    """Return the facts about a part of a body, given the facts about the arguments."""
+    known: dict[UOp, Info] = {}
+    for u in out.toposort(enter_calls=False):
+        if u.op is Ops.PARAM and u.arg.slot < len(arguments):
+            known[u] = arguments[u.arg.slot]
+        elif u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
+            known[u] = _of_result(u.src[0], u.arg, [known[s] for s in u.src[0].src[1:]])
+        else:
+            known[u] = _of_operation(u, [known[s] if s in known else info_of(s) for s in u.src])
+    return known[out]
+
+
+def row_of(u: UOp) -> Row:
+    """Return the brands that are open in a graph."""
+    return info_of(u).row
+
+
+def is_touched(u: UOp) -> bool:
+    """Return whether a brand occurs anywhere in the graph, open or left."""
+    return info_of(u).touched
+
+
+def has_left(u: UOp) -> bool:
+    """Return whether a brand was left somewhere in the graph and is not yet closed."""
+    return info_of(u).left
+
+
+class Mark:
+    """A tag that gives a value an identity: no other value equals it."""
+
+    __slots__ = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the identity is no longer needed, so that only the value counts."""
+        return False
+
+
+class Cell(Mark):
+    """A tag that makes a value a storage: all tensors that are views of it see a write to it.
+
+    Attributes:
+        before: For a realized value, its storage before it was realized.
+    """
+
+    __slots__ = ("before",)
+
+    def __init__(self, before: UOp | None = None) -> None:
+        self.before = before
+
+
+class NoChange(Mark):
+    """A tag that marks a symbolic zero: the derivative of a value that does not change."""
+
+    __slots__ = ()
+
+
+def no_change(x: UOp) -> UOp:
+    """Return the symbolic zero derivative of `x`."""
+    return UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.const_like(0),), NoChange())
+
+
+def is_zero(u: UOp) -> bool:
+    """Return whether this is a symbolic zero, so that results computed from it have no derivative.
+
+    An ordinary zero is a number: multiplied by infinity, it is NaN.
+    """
+    while u.op in GroupOp.Movement or u.op in {Ops.CAST, Ops.INDEX, Ops.STAGE}:
+        u = u.src[0]
+    return is_marked(u) and type(u.arg) is NoChange
+
+
+def is_marked(u: UOp) -> bool:
+    """Return whether this value is tagged with an identity."""
+    return u.op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None
+
+
+def is_leaf(u: UOp) -> bool:
+    """Return whether a derivative is taken with respect to this value."""
+    return is_marked(u) and type(u.arg) not in {Cell, NoChange}
+
+
+def is_cell(u: UOp) -> bool:
+    """Return whether this is a storage, which a write created or may change."""
+    return is_marked(u) and type(u.arg) is Cell
+
+
+_PLACE = "_branded_place"
+
+
+def as_place(u: UOp) -> UOp:
+    """Mark `u` as the placeholder of an argument of a loop's body while the body is traced."""
+    u.__dict__[_PLACE] = True
+    return u
+
+
+def is_place(u: UOp) -> bool:
+    """Return whether this is the placeholder of an argument of a loop's body while the body is traced."""
+    return _PLACE in u.__dict__
+
+
+def is_differentiated(u: UOp) -> bool:
+    """Return whether this is computed from a leaf of a derivative."""
+    return info_of(u).differentiated
+
+
+def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
+    """Return the brands that were left somewhere in these graphs and are not yet closed there.
+
+    With `beside`, search also arguments that a function does not use for its result: a rule may differentiate by them.
+    """
+    if not any(has_left(u) or (beside and info_of(u).beside) for u in us):
+        return ()
+    nodes = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched if beside else has_left)
+    left = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
+    return tuple(dict.fromkeys(b for b in left if b is not None))
+
+
+def visible(row: Row) -> Row:
+    """Return the brands of a row without the scopes of loops, since the steps of a loop are not examples."""
+    return tuple(b for b in row if b.is_brand)
+
+
+def check_live(u: UOp, api_name: str | Callable[[], str]) -> None:
+    """Raise an error if a value belongs to a closed brand."""
+    if not is_touched(u) or not (dead := [b for b in info_of(u).row if not b.is_open]):
+        return
+    where = api_name if isinstance(api_name, str) else api_name()
+    for b in dead:
+        if (error := b.refusal(u, where)) is not None:
+            raise error
+    names = ", ".join(f"`{b.name}`" for b in dead)
+    raise EscapeError(
+        f"{where}: this value belongs to {names}, which {'is' if len(dead) == 1 else 'are'} closed",
+        ("value", type_text(u)),
+        *((f"{b.name}", f"opened by {b.where}") for b in dead if b.where),
+        fix=_BLOCK if all(b.where.startswith("brand ") for b in dead) else _RETURN,
+    )
+
+
+_RETURN = "return the value from the mapped function, and use what the call gives"
+_BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives"
+
+
+# ---- as text ----
+
+
+def type_text(x: Tensor | UOp, row: Row | None = None) -> str:
+    u = x.uop if isinstance(x, Tensor) else x
+    sizes = [srender(s) for s in u.shape]
+    if told:
+        sizes = [s if n is None else f"{n.__name__}:{s}" for n, s in zip(names_of(x), sizes, strict=True)]
+    per_example = f"{dtype_text(u.dtype)}[{', '.join(sizes)}]"
+    row = visible(row_of(u) if row is None else row)
+    return f"Vec[{' | '.join(map(repr, row))}, {per_example}]" if row else per_example
+
+
+SHORT = {
+    "float": "f32", "double": "f64", "half": "f16", "__bf16": "bf16", "bool": "bool",
+    "weakint": "int", "weakfloat": "float",
+    "signed char": "i8", "short": "i16", "int": "i32", "long": "i64",
+    "unsigned char": "u8", "unsigned short": "u16", "unsigned int": "u32", "unsigned long": "u64",
+}  # fmt: skip
+
+
+def dtype_text(dtype: DType) -> str:
+    return SHORT.get(dtype.name, str(dtype).removeprefix("dtypes."))

@@ -1,0 +1,1 @@
+"""The behavior of per-example tensors in the methods of tinygrad."""

@@ -1,0 +1,1 @@
+"""Translation of tinygrad's errors into the terms of the user's code."""

@@ -1,0 +1,221 @@
+"""Suggestions for code that would read a per-example value: the user's expression, rewritten for tinygrad.
+
+If the source is missing or the expression has another form, the suggestion is general, without the user's names.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+
+from tinygrad import Tensor, dtypes
+
+from branded.errors import source
+
+MOST = 90
+"""The maximum length of a suggested expression, in characters."""
+
+
+def truth(x: Tensor) -> str:
+    """Return a replacement for `if x`."""
+    around = source.running()
+    if around and isinstance(around[0], _TESTS):  # Python reports the statement as the place of a test that is a name
+        around.insert(0, around[0].test)
+    while len(around) > 1 and _asks(around[1]):
+        around.pop(0)
+    if not around or not isinstance(e := around[0], ast.expr):
+        return _TRUTH
+    return _short(_rewrite_call(e) or _rewrite_test(e, around[1:], x)) or _TRUTH
+
+
+_TRUTH = "x.where(a, b) in place of `if x`"
+_TESTS = (ast.IfExp, ast.If, ast.While, ast.Assert)
+
+
+def whole(x: Tensor) -> str:
+    """Return a replacement for a conversion to int."""
+    around = source.running()
+    calls = [e for e in around if isinstance(e, ast.Call) and isinstance(e.func, ast.Name)]
+    for call in calls:
+        if _name(call) == "range" and len(call.args) in (1, 2):
+            first, *rest = map(_not_int, call.args)
+            return _short(f"fori_loop({', '.join([first, *rest] if rest else ['0', first])}, body, start)") or _INT
+    for e in around:
+        if isinstance(e, ast.Subscript):
+            return _short(_rewrite_index(e)) or _INT
+    if calls and _name(calls[0]) == "int" and len(calls[0].args) == 1:
+        return _short(f"{source.part(calls[0].args[0])}.int()") or _INT
+    return _INT
+
+
+def _not_int(e: ast.expr) -> str:
+    """Return the text of `n` for `n` or `int(n)`."""
+    return ast.unparse(e.args[0] if isinstance(e, ast.Call) and _name(e) == "int" and len(e.args) == 1 else e)
+
+
+def method_of(name: str) -> str:
+    """Return a method call such as `x.abs()` as a replacement for `abs(x)`."""
+    e = source.expression()
+    of = source.part(e.args[0]) if isinstance(e, ast.Call) and _name(e) == name and e.args else "x"
+    return _short(f"{of}.{name}()") or f"x.{name}()"
+
+
+_INT = "index with the tensor itself, or use where"
+
+
+def real(x: Tensor) -> str:
+    """Return a replacement for a conversion to float."""
+    e = source.expression()
+    if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute) and isinstance(e.func.value, ast.Name):
+        name = {"fabs": "abs"}.get(e.func.attr, e.func.attr)
+        if e.func.value.id == "math" and e.args and callable(getattr(Tensor, name, None)):
+            rest = ", ".join(map(ast.unparse, e.args[1:]))
+            return _short(f"{source.part(e.args[0])}.{name}({rest})") or _FLOAT
+    if isinstance(e, ast.Call) and _name(e) == "float" and len(e.args) == 1:
+        return _short(f"{source.part(e.args[0])}.float()") or _FLOAT
+    if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod) and isinstance(e.left, ast.Constant):
+        return suggestion_text(x)
+    return _FLOAT
+
+
+_FLOAT = "tinygrad's methods, which take tensors, where math's do not"
+
+
+def suggestion_text(x: Tensor) -> str:
+    """Return a `debug.print` call as a replacement for a formatted number."""
+    shown = [v for e in source.running() if isinstance(e, ast.expr) for v in ast.walk(e)]
+    found = next((v for v in shown if isinstance(v, ast.FormattedValue)), None)
+    if found is None:
+        return _TEXT
+    spec = found.format_spec.values if isinstance(found.format_spec, ast.JoinedStr) else []
+    how = "".join(str(v.value) for v in spec if isinstance(v, ast.Constant))
+    return _short(f'debug.print("{{x{":" + how if how else ""}}}", x={ast.unparse(found.value)})') or _TEXT
+
+
+_TEXT = 'debug.print("{x}", x=x)'
+
+
+def suggest_stack() -> str:
+    """Return `Tensor.stack(x, Tensor(1.0))` as a replacement for `Tensor([x, 1.0])`."""
+    e = source.expression()
+    given = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
+    if not isinstance(given, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in given.elts):
+        return "Tensor.stack(a, b) of its entries"
+    parts = [f"Tensor({ast.unparse(v)})" if isinstance(v, ast.Constant) else ast.unparse(v) for v in given.elts]
+    return _short(f"Tensor.stack({', '.join(parts)})") or "Tensor.stack(a, b) of its entries"
+
+
+# ---- truth values ----
+
+_METHODS = {"max": "maximum", "min": "minimum"}
+
+
+def _name(e: ast.Call) -> str:
+    return e.func.id if isinstance(e.func, ast.Name) else ""
+
+
+def _rewrite_call(e: ast.expr) -> str | None:
+    """Rewrite `max(a, b)`, `sorted(x)` or `any(x)`, Python functions that test their arguments."""
+    if not isinstance(e, ast.Call) or not e.args or e.keywords or any(isinstance(a, ast.Starred) for a in e.args):
+        return None
+    name, (first, *rest) = _name(e), e.args
+    if name in _METHODS and rest:
+        if isinstance(first, ast.Constant):  # a number has no methods
+            first, rest = rest[0], [first, *rest[1:]]
+        return source.part(first) + "".join(f".{_METHODS[name]}({ast.unparse(a)})" for a in rest)
+    if name in ("max", "min", "any", "all"):
+        return f"{source.part(first)}.{name}()" if not isinstance(first, ast.GeneratorExp | ast.List) else None
+    if name == "sorted":
+        return f"{source.part(first)}.sort()[0]" if not isinstance(first, ast.List | ast.Tuple) else None
+    return None
+
+
+def _asks(e: ast.AST) -> bool:
+    """Return whether this is `and`, `or` or `not`, which test their operands."""
+    return isinstance(e, ast.BoolOp) or (isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not))
+
+
+def _condition(e: ast.expr) -> str | None:
+    """Return a condition as a boolean tensor expression, or None if no rewrite is needed."""
+    if isinstance(e, ast.BoolOp):
+        symbol = " & " if isinstance(e.op, ast.And) else " | "
+        return symbol.join(_part(v) for v in e.values)
+    if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
+        return f"{_part(e.operand)}.logical_not()"
+    if isinstance(e, ast.Call) and _name(e) == "bool" and len(e.args) == 1:
+        return ast.unparse(e.args[0])
+    return _rewrite_comparison(e) if isinstance(e, ast.Compare) else None
+
+
+def _part(e: ast.expr) -> str:
+    return source.part(e) if (text := _condition(e)) is None else f"({text})"
+
+
+def _rewrite_comparison(e: ast.Compare) -> str | None:
+    """Rewrite `a in b`, or `a < b < c`, which is two comparisons."""
+    (op, *more), (right, *_) = e.ops, e.comparators
+    if isinstance(op, ast.In | ast.NotIn) and not more:
+        if isinstance(right, ast.List | ast.Tuple | ast.Set):
+            found = " | ".join(f"({ast.unparse(e.left)} == {ast.unparse(x)})" for x in right.elts)
+        else:
+            found = f"({source.part(right)} == {ast.unparse(e.left)}).any()"
+        return f"({found}).logical_not()" if isinstance(op, ast.NotIn) else found
+    if not more:
+        return None
+    sides = [e.left, *e.comparators]
+    pairs = zip(sides, e.ops, sides[1:], strict=False)
+    return " & ".join(f"({ast.unparse(ast.Compare(a, [op], [b]))})" for a, op, b in pairs)
+
+
+def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
+    """Rewrite `a if e else b`, `if e:`, `while e:` or `assert e`; any other condition becomes a tensor."""
+    if isinstance(e, ast.Compare) and _is_of_displays(e):
+        return None
+    made = _condition(e)
+    outer = around[0] if around else None
+    condition = f"({made})" if made else f"({ast.unparse(e)})" if x.dtype == dtypes.bool else f"({source.part(e)} != 0)"
+    if isinstance(outer, ast.IfExp) and outer.test is e:
+        return f"{condition}.where({ast.unparse(outer.body)}, {ast.unparse(outer.orelse)})"
+    if isinstance(outer, ast.While) and outer.test is e:
+        changed = {
+            n.id for b in outer.body for n in ast.walk(b) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        named = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and n.id in changed]
+        carry = named[0] if len({*named}) == 1 else "start"
+        return f"while_loop(lambda {named[0] if carry in named else 'c'}: {made or ast.unparse(e)}, body, {carry})"
+    if isinstance(outer, ast.Assert) and outer.test is e:
+        return f"return {made or ast.unparse(e)} too, and assert it of the result"
+    if isinstance(outer, ast.If) and outer.test is e:
+        return f"{condition}.where(a, b) for the two values that `if {ast.unparse(e)}` is to choose from"
+    return made
+
+
+def _is_of_displays(e: ast.Compare) -> bool:
+    """Return whether this is a comparison like `[a] == [b]`, in which Python compares the elements in turn."""
+    sides = [e.left, *e.comparators]
+    return (
+        len(e.ops) == 1
+        and not isinstance(e.ops[0], ast.In | ast.NotIn)
+        and any(isinstance(x, _DISPLAYS) for x in sides)
+    )
+
+
+_DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
+
+
+def _rewrite_index(e: ast.Subscript) -> str:
+    """Rewrite `xs[int(i)]`, or an index into a list."""
+    at, of = copy.deepcopy(e.slice), e.value
+    if isinstance(at, ast.Call) and _name(at) == "int" and len(at.args) == 1:
+        at = ast.parse(f"{source.part(at.args[0])}.int()", mode="eval").body
+    is_list = isinstance(of, ast.List | ast.Tuple) or isinstance(source.value_of(of), list | tuple)
+    return f"{f'Tensor({ast.unparse(of)})' if is_list else source.part(of)}[{ast.unparse(at)}]"
+
+
+def _short(text: str | None) -> str | None:
+    return text if text is not None and len(text) <= MOST and text.isprintable() else None
+
+
+ADVICE: dict[str, Callable[[Tensor], str]] = {"bool": truth, "int": whole, "float": real, "format": suggestion_text}
+"""The suggestion functions, by the requested conversion."""

@@ -1,0 +1,119 @@
+"""`sort`, `topk` and `argsort` as one call of numpy on the CPU, if CPU codegen is enabled.
+
+Otherwise tinygrad's sorting network runs. Its maxima lose NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_with_nan` sorts
+infinity instead. In both cases NaN is the largest value, as in numpy.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import Context
+
+from branded import tinygrad_compat
+from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.runtime import native
+from branded.tinygrad_compat.private_api import all_int
+from branded.tinygrad_compat.tensor_methods import Method, inner_method, running, wrap
+
+
+def suits(x: Any, dim: Any) -> bool:
+    """Return whether the axis has several elements, and numpy can read the memory."""
+    return bool(room.value) and _has_axis(x, dim) and isinstance(x.device, str) and _is_of_the_host(x.device)
+
+
+def _has_axis(x: Any, dim: Any) -> bool:
+    if not (isinstance(x, Tensor) and isinstance(dim, int) and x.dtype not in dtypes.weaks):
+        return False
+    return -x.ndim <= dim < x.ndim and all_int(x.shape) and 0 not in x.shape and x.shape[dim] > 1
+
+
+@functools.cache
+def _is_of_the_host(device: str) -> bool:
+    with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]  # also while a @function is traced
+        return native.can_run(device)
+
+
+def _with_nan(network: Method) -> Method:
+    """Wrap tinygrad's `sort` to sort infinity instead of NaN, and to put NaN after all infinities."""
+
+    @functools.wraps(network)
+    def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        is_axis = isinstance(self, Tensor) and isinstance(dim, int) and -self.ndim <= dim < self.ndim
+        if not (is_axis and dtypes.is_float(self.dtype) and self.shape[dim] not in (0, 1)):
+            found: tuple[Tensor, Tensor] = network(self, dim, descending)
+            return found
+        at = dim % self.ndim
+        n = int(self.shape[at])
+        lost = self.isnan()
+        known = lost.where(math.inf, self)
+        ordered, _ = network(known, at, descending)
+        count, place = lost.sum(at, keepdim=True), Tensor.arange(n).reshape((n,) + (1,) * (self.ndim - at - 1))
+        last = (place < count) if descending else (place >= n - count)
+        return last.where(math.nan, ordered), _places((known, lost), (ordered, last), at)
+
+    return sort
+
+
+Entries = tuple[Tensor, Tensor]
+"""Values with NaN replaced by infinity, and the mask of NaN."""
+
+
+def _places(x: Entries, y: Entries, dim: int) -> Tensor:
+    """Return the indices of the sorted `y` in `x`; equal elements, including NaN, keep their order."""
+    n, rest = int(x[0].shape[dim]), (1,) * (x[0].ndim - dim - 1)
+    before = Tensor.ones(n, n, dtype=dtypes.bool).tril().reshape((n, n, *rest))
+    number = [(before & _same(t, t, dim)).sum(dim + 1) for t in (x, y)]
+    hit = _same(y, x, dim) & number[1].unsqueeze(dim + 1).eq(number[0].unsqueeze(dim))
+    at = Tensor.arange(n).reshape((n, *rest))
+    return hit.where(at, 0).sum(dim + 1).cast(dtypes.default_int)
+
+
+def _same(a: Entries, b: Entries, dim: int) -> Tensor:
+    """Compare all pairs of elements of `a` and `b`."""
+    left, right = ([t.unsqueeze(dim + k) for t in ts] for ts, k in ((a, 1), (b, 0)))
+    return left[0].eq(right[0]) & left[1].eq(right[1])
+
+
+def _sort(original: Method) -> Method:
+    inner, names = _with_nan(inner_method(original)), running()
+    named = _with_nan(original)
+
+    def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        network = named if names() is None else inner
+        if suits(self, dim):
+            from branded.callbacks import sorting
+
+            return sorting.sort(self, dim, bool(descending))
+        if _has_axis(self, dim) and dtypes.is_float(self.dtype) and isinstance(self.device, str):
+            from branded.hooks import sort_network as networks
+
+            return networks.sort(network, self, dim, bool(descending))
+        found: tuple[Tensor, Tensor] = network(self, dim, descending)
+        return found
+
+    return sort
+
+
+def _topk(original: Method) -> Method:
+    inner, names = inner_method(original), running()
+
+    def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
+        if not (type(k) is int and k > 0 and sorted_ and suits(self, dim) and k < self.shape[dim]):
+            found: tuple[Tensor, Tensor] = (original if names() is None else inner)(self, k, dim, largest, sorted_)
+            return found
+        from branded.callbacks import sorting
+
+        return sorting.sort(self, dim, bool(largest), k)
+
+    return topk
+
+
+def install() -> None:
+    """Install the methods unless the patches of tinygrad are disabled."""
+    if tinygrad_compat.installed:
+        wrap("topk", _topk)  # before `sort`, on which tinygrad's `topk` is based
+        wrap("sort", _sort)

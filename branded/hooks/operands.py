@@ -1,0 +1,240 @@
+"""Operands that are numpy arrays, or that tinygrad does not accept.
+
+tinygrad accepts tensors and numbers. For an array, a list or a tensor of another library it raises `Could not infer
+dtype of ...`. With an array on the left, numpy makes an object array of the elements of the tensor. In the body of a
+vmap, loop or derivative, a numpy array is converted to a tensor, like an argument of `vmap`. Other types raise an
+`OperandError`. Outside of these bodies, nothing changes.
+
+The hook can be removed once `Tensor([1.0]) + numpy.ones(1)` works in tinygrad itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import UOp
+
+from branded import tree
+from branded.core.tracing.state import is_tracing
+from branded.core.validation.arguments import as_int
+from branded.errors import BrandedError, OperandError
+from branded.tinygrad_compat import tensor_methods
+from branded.tinygrad_compat.lazy_numpy import np
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "power": operator.pow,
+    "matmul": operator.matmul,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift,
+    "right_shift": operator.rshift,
+}
+"""Python's operators, by the names of the equivalent numpy functions."""
+
+
+_KNOWN = (Tensor, int, float, UOp)
+
+
+def _what() -> str:
+    method = tensor_methods.running()()
+    return method.name.strip("_") if method is not None else "operand"
+
+
+def _of_list(x: list[Any]) -> str:
+    """Return a replacement for a list of tensors or numbers, for which `tree.advice` has no suggestion."""
+    if any(isinstance(e, Tensor) for e in x):
+        return "Tensor.stack(...) of its tensors"
+    text = repr(x)
+    return f"Tensor({text})" if len(text) < 40 else "Tensor(...) of it"
+
+
+def _refuse(x: Any, api_name: str) -> NoReturn:
+    raise OperandError(
+        f"{api_name}: {tree.describe(x)} is neither a tensor nor a number",
+        fix=tree.advice(x) or (_of_list(x) if isinstance(x, list) else "a tensor, a number, or an array"),
+    )
+
+
+def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    inner, running = tensor_methods.inner_method(original), tensor_methods.running()
+
+    @functools.wraps(original)
+    def ufix(self: Tensor, x: Any) -> Tensor:
+        if type(x) is int and not -(2**31) <= x < 2**32 and self.dtype in dtypes.ints and is_tracing():
+            tree.check_fits(x, self.dtype, _what())
+        if isinstance(x, _KNOWN) or not is_tracing():
+            return original(self, x) if running() is None else inner(self, x)
+        if (t := tree.as_tensor(x)) is not None:
+            return t
+        try:
+            return original(self, x)
+        except Exception as error:
+            if isinstance(error, BrandedError):
+                raise
+        _refuse(x, _what())
+
+    return ufix
+
+
+def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a wrapper for methods that access tensor attributes of their arguments."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        inner, running = tensor_methods.inner_method(original), tensor_methods.running()
+
+        @functools.wraps(original)
+        def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if (len(args) == 1 and isinstance(args[0], _KNOWN)) or not is_tracing():
+                return (original if running() is None else inner)(self, *args, **kwargs)
+            if all(isinstance(a, _KNOWN) for a in args):
+                return original(self, *args, **kwargs)
+            given = [
+                [_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args
+            ]
+            return original(self, *given, **kwargs)
+
+        return method
+
+    return make
+
+
+def _tensor(x: Any, api_name: str) -> Any:
+    if isinstance(x, _KNOWN):
+        return x
+    return t if (t := tree.as_tensor(x)) is not None else _refuse(x, api_name)
+
+
+def _argument(x: Any, api_name: str) -> Any:
+    """Convert an array argument to a tensor; other types, such as lists and dtypes, are left to the method."""
+    return _tensor(x, api_name) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
+
+
+def _wrap_indexing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `x[i]` and `x[i] = v`, because tinygrad does not accept arrays there."""
+    api_name = "index" if original.__name__ == "__getitem__" else "assign"
+
+    def index(i: Any) -> Any:
+        if isinstance(i, np.generic) and (n := as_int(i)) is not None:
+            return n
+        return tuple(map(index, i)) if type(i) is tuple else _argument(i, api_name)
+
+    inner, running = tensor_methods.inner_method(original), tensor_methods.running()
+
+    @functools.wraps(original)
+    def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
+        if not is_tracing():
+            return (original if running() is None else inner)(self, indices, *value)
+        return original(self, index(indices), *(_argument(v, api_name) for v in value))
+
+    return indexed
+
+
+def _init(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def init(self: Tensor, data: Any, device: Any = None, dtype: Any = None) -> None:
+        try:
+            original(self, data, device, dtype)
+        except Exception as error:
+            if isinstance(error, BrandedError):
+                raise
+            if is_tracing() and _has_tensors(data):
+                _refuse_list(data)
+            if (found := _of_numpy(data)) is None:
+                raise
+            original(self, found, device, dtype)
+
+    return init
+
+
+def _of_numpy(data: Any) -> np.ndarray | None:
+    """Return the array of numpy scalars that tinygrad does not accept, or None if `data` has none."""
+    if not isinstance(data, np.ndarray | np.generic | list | tuple | complex):
+        return None
+    try:
+        array = np.asarray(data)
+    except ValueError:  # nested lists of different lengths
+        return None
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+        return None if isinstance(data, np.ndarray) else array
+    if array.dtype.kind == "O" and not (isinstance(data, np.ndarray) and not _has_tensors(data)):
+        return None
+    raise OperandError(
+        f"Tensor: there is no dtype for {array.dtype}",
+        ("data", tree.describe(array)),
+        fix={
+            "c": "Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))",
+            "f": 'Tensor(x.astype("float64"))',
+        }.get(array.dtype.kind, "an array of numbers: a position for each word, a count of days for each date"),
+    )
+
+
+def _has_tensors(data: Any) -> bool:
+    if isinstance(data, np.ndarray) and data.dtype == object:  # numpy's conversion of a tensor
+        data = data.tolist()
+    return isinstance(data, Tensor) or (isinstance(data, list | tuple) and any(map(_has_tensors, data)))
+
+
+def _refuse_list(data: Any) -> NoReturn:
+    if isinstance(data, Tensor):
+        raise OperandError(f"Tensor: {tree.describe(data)} is a tensor already", fix="the value itself, or .clone()")
+    from branded.hooks.error_translation.suggestions import suggest_stack  # imported only for an error
+
+    raise OperandError(
+        f"Tensor: {tree.outline(data)} has tensors in it, which have no numbers yet",
+        fix=suggest_stack(),
+    )
+
+
+def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Compute `array + x`, which numpy delegates to the tensor."""
+    if not is_tracing():  # an object array, numpy's conversion of unknown types
+        given = [np.asarray(x, dtype=object) if isinstance(x, Tensor) else x for x in inputs]
+        return getattr(ufunc, method)(*given, **kwargs)
+    f = _OPERATORS.get(ufunc.__name__)
+    if method == "__call__" and f is not None and not kwargs:
+        return f(*(x.item() if isinstance(x, np.float64) else _tensor(x, ufunc.__name__) for x in inputs))
+    return _refuse_numpy(self, ufunc.__name__, "out" in kwargs)
+
+
+def _array_function(self: Tensor, f: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Handle `numpy.sum(x)` and similar functions."""
+    if not is_tracing():
+        return f._implementation(*args, **kwargs)
+    return _refuse_numpy(self, f.__name__, False)
+
+
+def _refuse_numpy(x: Tensor, name: str, writes: bool) -> NoReturn:
+    own = f"x.{name}(...), the method of Tensor" if hasattr(Tensor, name) else "methods of Tensor"
+    raise OperandError(
+        f"numpy.{name}: {tree.describe(x)} has no values that numpy could read"
+        + (", or write into an array" if writes else ""),
+        fix="`a = a + x` for `a += x`" if writes else own,
+    )
+
+
+def install() -> None:
+    setattr(Tensor, "ufix", _ufix(Tensor.ufix))  # noqa: B010  mypy: a method is not to be assigned
+    setattr(Tensor, "__init__", _init(Tensor.__init__))  # noqa: B010
+    for name in ("dot", "matmul", "cat", "stack"):
+        setattr(Tensor, name, _taking(name)(getattr(Tensor, name)))
+    for name in ("__getitem__", "__setitem__"):
+        setattr(Tensor, name, _wrap_indexing(getattr(Tensor, name)))
+    setattr(Tensor, "__array_ufunc__", _array_ufunc)  # noqa: B010
+    setattr(Tensor, "__array_function__", _array_function)  # noqa: B010

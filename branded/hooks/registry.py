@@ -1,0 +1,38 @@
+"""The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
+
+Most hooks act only on batched values or in traced code. `elementwise`, `host_sort`, `host_cumsum`, parts of `gradient`,
+and the caches change tinygrad for all programs.
+"""
+
+from __future__ import annotations
+
+import branded.core.batching  # noqa: F401  fills the table of rules
+from branded.compile import loop_scheduling
+from branded.hooks import (
+    elementwise,
+    functions,
+    gradient,
+    host_cumsum,
+    host_sort,
+    operands,
+    rand,
+    reads,
+    shapes,
+    writes,
+)
+from branded.hooks.error_translation import detect
+from branded.tinygrad_compat import c_compiler
+from branded.tinygrad_compat.speed import program_cache, schedule_cache
+
+HOOKS = (
+    *(elementwise, detect, operands, reads, writes, shapes, gradient, functions, rand),
+    *(host_sort, host_cumsum, program_cache, schedule_cache),
+)
+"""The modules of the hooks, in the order of installation."""
+
+
+def install() -> None:
+    c_compiler.choose()  # before the first compile
+    for hook in HOOKS:
+        hook.install()
+    loop_scheduling.install()

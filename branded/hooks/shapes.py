@@ -1,0 +1,96 @@
+"""Hooks for shapes, which are the same for all examples and cannot depend on a per-example value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from tinygrad import Tensor, dtypes
+
+from branded.core.validation.arguments import normalize_axis
+from branded.core.values import vec_type
+from branded.errors import EscapeError, ShapeError, count_noun
+from branded.graph.rows import row_of
+from branded.tinygrad_compat import tensor_methods
+from branded.tinygrad_compat.tensor_methods import Method, wrap
+
+_SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "split", "unflatten")
+
+
+def _per_example(x: Any) -> Tensor | None:
+    """Return the first per-example value in an argument that should be a shape."""
+    if isinstance(x, Tensor):
+        return x if row_of(x.uop) else None
+    parts = (x.start, x.stop, x.step) if isinstance(x, slice) else x if isinstance(x, tuple | list) else ()
+    return next((t for t in map(_per_example, parts) if t is not None), None)
+
+
+def _per_example_slice(index: Any) -> Tensor | None:
+    """Return the first per-example value in the slices of an index, which may contain tensors elsewhere."""
+    parts = index if isinstance(index, tuple | list) else (index,)
+    return _per_example([i for i in parts if isinstance(i, slice)])
+
+
+def _check_shapes(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        inner, running = tensor_methods.inner_method(original), tensor_methods.running()
+
+        def shaped(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return (original if running() is None else inner)(self, *args, **kwargs)
+            except Exception as error:
+                found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
+                if found is None or isinstance(error, EscapeError):
+                    raise
+                from branded.hooks.error_translation.messages import suggest_take  # imported only for an error
+
+                api_name = "slice" if "item" in original.__name__ else original.__name__
+                fix = suggest_take(args[0]) if api_name == "slice" else None
+                each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
+                raise ShapeError(
+                    f"{api_name}: a shape or an offset differs from {each}",
+                    ("tensor", vec_type(self)),
+                    ("shape", f"depends on {vec_type(found)}"),
+                    fix=fix or "index with a tensor, or mask with where",
+                ) from None
+
+        return shaped
+
+    return make
+
+
+def _wrap_roll(original: Method) -> Method:
+    """Support tensors as shifts, as `jax.numpy.roll` does."""
+
+    def roll(self: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+        each = shifts if isinstance(shifts, tuple | list) else (shifts,)
+        if not any(isinstance(s, Tensor) for s in each):
+            return cast(Tensor, original(self, shifts, dims))
+        if dims is None:
+            return roll(self.flatten(), shifts, 0).reshape(self.shape)
+        along = dims if isinstance(dims, tuple | list) else (dims,)
+        for s in each:
+            if isinstance(s, Tensor) and (s.shape or not dtypes.is_int(s.dtype)):
+                raise ShapeError(
+                    "roll: a shift is one int", ("shift", vec_type(s)), fix="a tensor of ints without axes"
+                )
+        if len(each) != len(along):
+            axes = count_noun(len(along), "axis", "axes")
+            raise ShapeError(f"roll: {count_noun(len(each), 'shift')} for {axes}", fix="a shift for each axis")
+        out = self
+        for s, d in zip(each, along, strict=True):
+            axis = normalize_axis(d, self, "roll: dims")
+            n = self.shape[axis]
+            at = (Tensor.arange(n) - s) % n
+            out = out[(*(slice(None),) * axis, at)] if n else out
+        return out
+
+    return roll
+
+
+def install() -> None:
+    wrap("roll", _wrap_roll)
+    for name in _SHAPED:
+        wrap(name, _check_shapes(_per_example))
+    for name in ("__getitem__", "__setitem__"):
+        wrap(name, _check_shapes(_per_example_slice))

@@ -1,0 +1,179 @@
+"""Hooks for writes: code under a brand writes to tensors of its scope, or makes a new per-example value."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, cast
+
+from tinygrad import Tensor, dtypes, nn
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.autodiff.captured_writes import note
+from branded.autodiff.tags import hide_leaves, is_own
+from branded.core.analysis import aliasing
+from branded.core.values import vec_type
+from branded.errors import WriteError
+from branded.graph.rows import check_live, is_differentiated, is_marked, row_of
+from branded.graph.scope import Region, Row, branches, open_brands, ruled_functions
+from branded.graph.uops import tensor
+from branded.hooks.reads import names
+from branded.tinygrad_compat.tensor_methods import Method, wrap
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+
+def _check_write(target: Tensor, row: Row, api_name: str) -> None:
+    """Raise if a write changes a tensor outside a brand's scope: it would happen once, not once per example."""
+    own, root = row_of(target.uop), None if api_name == "replace" else aliasing.root(target.uop)
+    for b in open_brands():
+        if b in own or _is_own(target, root, b):
+            continue
+        tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
+        if b not in row:
+            each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
+            raise WriteError(
+                f"{api_name}: this write would be done once, and not {each}",
+                tensor,
+                fix="return what is to be written, and write it outside",
+            )
+        if not b.is_brand:
+            raise WriteError(
+                f"{api_name}: a value of the body of {b.name} cannot go into a tensor from outside, "
+                f"once for each {b.turn}",
+                tensor,
+                fix="return the new value, and write it outside",
+            )
+        raise WriteError(
+            f"{api_name}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+            tensor,
+            ("value", f"varies over {names(row)}"),
+            fix="return the new value from the mapped function, or map over the tensor too",
+        )
+    for branch in branches():
+        if not _is_own(target, root, branch):
+            raise WriteError(
+                f"{api_name}: a write in a branch into a tensor from outside of it would be done "
+                "whichever branch is taken",
+                ("tensor", vec_type(target)),
+                fix="return the new value from each branch, and write it outside",
+            )
+
+
+def _check_rules(target: Tensor, api_name: str) -> None:
+    """Raise if a function with a custom rule writes to an outside tensor, as it may run again, or not at all."""
+    for function in ruled_functions():
+        if not _is_own(target, None if api_name == "replace" else aliasing.root(target.uop), function):
+            raise WriteError(
+                f"{api_name}: a function with a rule of its own writes into a tensor from outside, as would the rule",
+                ("tensor", vec_type(target)),
+                fix="return the new value, and write it outside",
+            )
+
+
+def _batch_norm(original: Method) -> Method:
+    def call(self: Any, x: Tensor) -> Tensor:
+        try:
+            return cast("Tensor", original(self, x))
+        except WriteError:
+            row = [b for b in row_of(x.uop) if b.is_open and b.is_brand]
+            raise WriteError(
+                f"BatchNorm: in training each example of {names(tuple(row))} has its own statistics, and running_mean "
+                "is one for all of them",
+                ("value", vec_type(x)),
+                fix="y, new = functional_call(model, state, x, mutable=True); return new, or its pmean over axis_name",
+            ) from None
+
+    return call
+
+
+def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
+    """Return whether the scope made this tensor and `root`, the node that a write to the tensor changes."""
+    if root is None:
+        return scope.made(target)
+    if root.op is Ops.BUFFER and root.arg.slot < scope.first_slot:
+        return False
+    if aliasing.has_storage(root) and scope.has_outside(aliasing.root, root):
+        return False
+    return root.op is Ops.BUFFER or scope.made(target)
+
+
+def _is_value(target: UOp, x: Any) -> bool:
+    """Return whether a write makes a new value because there is no memory to write to.
+
+    A value in a differentiated function counts too: its derivative reads the contents before the write.
+    """
+    root, varies = aliasing.root(target), row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))
+    differs = is_own(root) or (root.op is not Ops.BUFFER and is_differentiated(target))
+    return bool(varies) or is_marked(root) or differs
+
+
+def _writer(api_name: str) -> Callable[[Method], Method]:
+    def make(original: Method) -> Method:
+        def write(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            *_, x = *args, *kwargs.values()
+            if isinstance(x, Tensor):
+                check_live(x.uop, api_name)
+            if open_brands():
+                _check_write(self, row_of(x.uop) if isinstance(x, Tensor) else (), api_name)
+            with LOCK:
+                if api_name == "replace" or not _is_value(self.uop, x):
+                    _check_rules(self, api_name)
+                    note(self.uop)
+                    return hide_leaves(lambda: original(self, *args, **kwargs))
+                new = _assign if api_name == "assign" else _setitem
+                return hide_leaves(lambda: new(original, self, *args, **kwargs))
+
+        return write
+
+    return make
+
+
+def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
+    if isinstance(x, Tensor) and x.uop is self.uop:
+        return self
+    aliasing.check_part(self, "assign")
+    apart = tensor(aliasing.cell(self.uop))  # tinygrad checks and casts `x`, and shows what it would store
+    with aliasing.explain_write_errors("assign", self, lambda: self, x):
+        original(apart, x)
+    aliasing.write(self, apart.uop.src[1].src[1])
+    return self
+
+
+def _setitem(original: Method, self: Tensor, indices: Any, v: Any) -> None:
+    is_mask = isinstance(indices, Tensor) and indices.dtype == dtypes.bool
+    if isinstance(v, Tensor) and not is_mask and not aliasing.found_again(self, v) and v.uop is self[indices].uop:
+        return  # self[indices] += v
+    aliasing.check_part(self, "__setitem__")
+    apart = tensor(aliasing.cell(aliasing.without_detach(self.uop)))  # tinygrad returns it all with the part replaced
+    with aliasing.explain_write_errors("__setitem__", self, lambda: self[indices], v):
+        original(apart, indices, v)
+    aliasing.write(self, apart.uop)
+
+
+_IN_PLACE = {
+    "__iadd__": "+=", "__isub__": "-=", "__imul__": "*=", "__itruediv__": "/=", "__ifloordiv__": "//=",
+    "__ipow__": "**=", "__iand__": "&=", "__ior__": "|=", "__ixor__": "^=", "__ilshift__": "<<=", "__irshift__": ">>=",
+}  # fmt: skip
+
+
+def _in_place(symbol: str) -> Callable[[Method], Method]:
+    """Wrap `y += x` to raise the error of `y + x` before the write."""
+
+    def make(original: Method) -> Method:
+        def write(self: Tensor, x: Any) -> Any:
+            if not _is_value(self.uop, x):
+                return original(self, x)
+            with aliasing.explain_write_errors(symbol, self, lambda: self, x):
+                return original(self, x)
+
+        return write
+
+    return make
+
+
+def install() -> None:
+    for name in ("assign", "replace", "__setitem__"):
+        wrap(name, _writer(name))
+    for name, symbol in _IN_PLACE.items():
+        wrap(name, _in_place(symbol))
+    nn.BatchNorm.__call__ = functools.wraps(nn.BatchNorm.__call__)(_batch_norm(nn.BatchNorm.__call__))  # type: ignore[method-assign]

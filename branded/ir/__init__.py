@@ -1,0 +1,11 @@
+"""The typed program of a function: `make_expr(f)(*args)`."""
+
+from branded.ir.expr import Expr as Expr
+from branded.ir.expr import make_expr as make_expr
+from branded.ir.reader import read as read
+from branded.ir.terms import BrandName as BrandName
+from branded.ir.terms import Eqn as Eqn
+from branded.ir.terms import Literal as Literal
+from branded.ir.terms import Program as Program
+from branded.ir.terms import Type as Type
+from branded.ir.terms import Var as Var

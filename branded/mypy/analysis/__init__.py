@@ -1,0 +1,1 @@
+"""Analysis of function bodies: reads, escapes, unused batches, calls of other libraries."""

@@ -1,0 +1,232 @@
+"""Data-flow analysis: the arguments that each part of a function's result depends on.
+
+    def pair(a, b): return a, b         (a, b): the first item depends on `a`, the second on `b`
+    def last(a, b): c = b; c = a; ...   return c: depends on `a`
+    def second(*xs): return xs[1]       depends on the second item of `xs`
+
+A function is followed only if its body is straight-line: assignments, nested functions and a return. It may call tensor
+methods and functions that are straight-line too. No statement can then modify a value through another name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import ChainMap
+from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from mypy.checker import TypeChecker
+from mypy.nodes import FuncDef, TypeInfo
+from mypy.types import CallableType
+
+from branded.mypy.analysis.function_source import OF_ALL, describes_value, source_of
+from branded.mypy.analysis.recheck import is_in_file
+from branded.mypy.rows.algebra import TENSOR
+
+Place = tuple[str, int]
+"""A parameter and the index of an argument in it: 0, except for a `*xs`."""
+Flow: TypeAlias = "frozenset[Place] | tuple[Flow, ...]"
+"""The places that a value depends on, or a tuple with one flow for each of its items."""
+
+NONE: frozenset[Place] = frozenset()
+WRITES = {"assign", "replace", "append", "extend", "insert", "put", "setdefault", "update", "add_", "backward", "pop"}
+"""Methods that can modify a value which another name refers to."""
+
+
+class NotFollowed(Exception):
+    """The function uses a construct that the analysis does not follow."""
+
+
+class Local(NamedTuple):
+    """A function defined inside another function, and the names around it."""
+
+    source: ast.FunctionDef
+    names: MutableMapping[str, Flow | Local]
+
+
+Names = MutableMapping[str, "Flow | Local"]
+
+
+def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | None:
+    """Return the flow of a function's result; None if unknown. `counts` has the number of arguments by parameter."""
+    if f.info or "." not in f.fullname:
+        return None
+    try:
+        source = _followable_source(f, api)
+        spec = source.args
+        given = [frozenset({(a.arg, 0)}) for a in (*spec.posonlyargs, *spec.args) if counts.get(a.arg)]
+        rest = [frozenset({(spec.vararg.arg, i)}) for i in range(counts.get(spec.vararg.arg, 0))] if spec.vararg else []
+        named = {a.arg: frozenset({(a.arg, 0)}) for a in spec.kwonlyargs if counts.get(a.arg)}
+        if len(given) < sum(map(bool, counts.values())) - len(named) - bool(rest):
+            return None  # arguments are missing before others, or passed with `**`
+        return _Follower(api).result(source, {}, [*given, *rest], named)
+    except (NotFollowed, RecursionError):
+        return None
+
+
+def all_places(flow: Flow | Local) -> frozenset[Place]:
+    """Return all places that a value depends on."""
+    if isinstance(flow, Local):
+        raise NotFollowed
+    return flow if isinstance(flow, frozenset) else union_places(flow)
+
+
+def union_places(flows: Iterable[Flow]) -> frozenset[Place]:
+    return frozenset(place for x in flows for place in all_places(x))
+
+
+def _followable_source(f: FuncDef, api: TypeChecker) -> ast.FunctionDef:
+    source = source_of(f, api) if is_in_file(f, api) and isinstance(f.type, CallableType) else None
+    if source is None or not isinstance(f.type, CallableType) or not all(map(describes_value, f.type.arg_types)):
+        raise NotFollowed
+    return source
+
+
+class _Follower:
+    def __init__(self, api: TypeChecker) -> None:
+        self.api = api
+        self.running: list[ast.FunctionDef] = []
+        self.known: dict[Hashable, Flow] = {}
+
+    def result(self, source: ast.FunctionDef, around: Names, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
+        """Return the flow of a function's result for these arguments."""
+        if source in self.running or source.decorator_list:  # calls are inlined, so recursion does not end
+            raise NotFollowed
+        self.running.append(source)
+        flow = self._given(source, around, args, named)
+        self.running.pop()
+        return flow
+
+    def _given(self, source: ast.FunctionDef, around: Names, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
+        names: Names = ChainMap({}, around)
+        names.update(self._bound(source.args, around, list(args), dict(named)))
+        for s in source.body:
+            match s:
+                case ast.Return(value=None):
+                    break
+                case ast.Return(value=ast.expr() as e):
+                    return self.value(e, names)
+                case ast.Assign(targets=targets, value=e):
+                    flow = self.value(e, names)
+                    for t in targets:
+                        self._assign(t, flow, names)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as e):
+                    names[name] = self.value(e, names)
+                case ast.FunctionDef(name=name):
+                    names[name] = Local(s, names)
+                case ast.Pass() | ast.Expr(value=ast.Constant()):
+                    pass
+                case _:
+                    raise NotFollowed
+        return NONE
+
+    def _bound(self, spec: ast.arguments, around: Names, args: list[Flow], named: dict[str, Flow]) -> Names:
+        """Bind the parameters to their flows."""
+        own = [*spec.posonlyargs, *spec.args]
+        names: Names = {a.arg: x for a, x in zip(own, args, strict=False)}
+        if len(args) > len(own) and spec.vararg is None:
+            raise NotFollowed
+        if spec.vararg is not None:
+            names[spec.vararg.arg] = tuple(args[len(own) :])
+        defaults = [*zip(own[len(own) - len(spec.defaults) :], spec.defaults, strict=True)]
+        defaults += [(a, e) for a, e in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if e is not None]
+        for a, e in defaults:
+            if a.arg not in names and a.arg not in named:
+                names[a.arg] = self.value(e, around)
+        names.update(named)
+        if names.keys() != {a.arg for a in (*own, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else []))}:
+            raise NotFollowed  # an argument is given twice, or is missing
+        return names
+
+    def _assign(self, target: ast.expr, flow: Flow, names: Names) -> None:
+        match target:
+            case ast.Name(id=name):
+                names[name] = flow
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                each = flow if isinstance(flow, tuple) and len(flow) == len(items) else [all_places(flow)] * len(items)
+                for item, x in zip(items, each, strict=True):
+                    self._assign(item, x, names)
+            case _:
+                raise NotFollowed
+
+    def value(self, e: ast.expr, names: Names) -> Flow:
+        """Return the flow of an expression."""
+        match e:
+            case ast.Constant():
+                return NONE
+            case ast.Name(id=name):
+                found = names.get(name, NONE)
+                if isinstance(found, Local):
+                    raise NotFollowed
+                return found
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                return tuple(self.value(item, names) for item in items)
+            case ast.Subscript(value=of, slice=at):
+                whole, i = self.value(of, names), _literal_index(at)
+                if isinstance(whole, tuple) and i is not None and -len(whole) <= i < len(whole):
+                    return whole[i]
+                return all_places(whole) | self._all(
+                    ast.iter_child_nodes(at) if isinstance(at, ast.Slice) else [at], names
+                )
+            case ast.Attribute(value=of, attr=attr):
+                return NONE if attr in OF_ALL else all_places(self.value(of, names))
+            case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.IfExp():
+                return self._all(ast.iter_child_nodes(e), names)
+            case ast.Call():
+                return self._called(e, names)
+        raise NotFollowed
+
+    def _all(self, parts: Iterable[ast.AST], names: Names) -> frozenset[Place]:
+        return union_places(self.value(x, names) for x in parts if isinstance(x, ast.expr))
+
+    def _called(self, e: ast.Call, names: Names) -> Flow:
+        args = list[Flow]()
+        for a in e.args:
+            flow = self.value(a.value if isinstance(a, ast.Starred) else a, names)
+            if isinstance(a, ast.Starred) and not isinstance(flow, tuple):
+                raise NotFollowed
+            args += flow if isinstance(a, ast.Starred) and isinstance(flow, tuple) else [flow]
+        named = {k.arg: self.value(k.value, names) for k in e.keywords if k.arg is not None}
+        if len(named) < len(e.keywords):
+            raise NotFollowed
+        given = union_places((*args, *named.values()))
+        match e.func:
+            case ast.Name(id=name) if isinstance(local := names.get(name), Local):
+                return self.result(local.source, local.names, args, named)
+            case ast.Name(id=name) if name not in names:
+                node = self._global(name)
+                if isinstance(node, FuncDef):
+                    return self._of_global(node, args, named)
+                if isinstance(node, TypeInfo) and node.fullname == TENSOR:
+                    return given
+            case ast.Attribute(value=of, attr=attr) if not (attr in WRITES or attr.endswith("_")):
+                root = of
+                while not isinstance(root, ast.Name):
+                    below = getattr(root, "value", None) or getattr(root, "func", None) or getattr(root, "left", None)
+                    if not isinstance(below, ast.expr):
+                        raise NotFollowed
+                    root = below
+                node = self._global(root.id) if root.id not in names else None
+                if root.id in names or (isinstance(node, TypeInfo) and node.fullname == TENSOR):
+                    return given | all_places(self.value(of, names))
+        raise NotFollowed
+
+    def _of_global(self, f: FuncDef, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
+        """Return the flow of a call of a module-level function, memoized by its arguments."""
+        call = (f, tuple(args), frozenset(named.items()))
+        if call not in self.known:
+            self.known[call] = self.result(_followable_source(f, self.api), {}, args, named)
+        return self.known[call]
+
+    def _global(self, name: str) -> object:
+        found = self.api.tree.names.get(name)
+        return found.node if found is not None else None
+
+
+def _literal_index(e: ast.expr) -> int | None:
+    match e:
+        case ast.Constant(value=int(i)):
+            return i
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(i))):
+            return -i
+    return None

@@ -1,0 +1,308 @@
+"""Side effects of a mapped function: batched values that it stores, and operations that lose brands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from mypy.checker import TypeChecker
+from mypy.nodes import (
+    GDEF,
+    AssignmentStmt,
+    Block,
+    CallExpr,
+    ComparisonExpr,
+    Context,
+    DictExpr,
+    Expression,
+    FuncDef,
+    GlobalDecl,
+    IndexExpr,
+    IntExpr,
+    LambdaExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    Node,
+    NonlocalDecl,
+    OperatorAssignmentStmt,
+    OpExpr,
+    RefExpr,
+    SetExpr,
+    StrExpr,
+    Var,
+)
+from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
+
+from branded.mypy.analysis.reads import known_brands
+from branded.mypy.analysis.recheck import is_in_file, recheck_function
+from branded.mypy.analysis.walk import own_parts, walk
+from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
+from branded.mypy.rows.algebra import CONTAINERS, hides_brands, holds_tensors, row_of, row_variables, rows_in
+from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.widening import flat_entries
+
+PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
+"""Methods that put a value into a container."""
+
+MOST_CALLS = 3
+"""The maximum depth of calls followed to the function that stores a value."""
+
+
+def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ()) -> None:
+    """Report batched values stored by a mapped function, if it is a lambda or a function of this file.
+
+    Args:
+        f: The function passed to vmap.
+        api: The type checker.
+        shared: The positions of the unmapped arguments, which outlive the call.
+    """
+    if isinstance(f, LambdaExpr):
+        return check_body_escapes(f, api, {f.arg_names[i] for i in shared if i < len(f.arg_names)})
+    node, own = resolve_function(f, api)
+    if node is None or not is_in_file(node, api) or not isinstance(node.type, CallableType):
+        return None
+    names = {n for i, n in enumerate(node.arg_names) if i < own or i - own in shared}
+    return _recheck_escapes(node, api, names)
+
+
+def _recheck_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:
+    """Recheck a function that may store a value: mypy may not have checked its body yet, so it has no types."""
+    puts, calls = _stores_and_calls(node.body)
+    if not isinstance(node.type, CallableType):
+        return
+    if any(_is_outside(put, node, names) for put in puts) or any(_hands_over(c, node, api, names) for c in calls):
+        copy = recheck_function(node, node.type, api, then=lambda copy: check_body_escapes(copy, api, names))
+        api.msg.add_errors([e for e in copy.errors if is_brand_code(e.code)])
+
+
+@lru_cache(maxsize=1024)
+def _stores_and_calls(body: Block) -> tuple[list[Put], list[CallExpr]]:
+    """Return the stores in a body, and its calls that have arguments."""
+    parts = list(walk(body))
+    return [put for p in parts for put in _find_stores(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
+
+
+def _hands_over(
+    call: CallExpr, f: FuncDef, api: TypeChecker, names: Collection[str | None], most: int = MOST_CALLS
+) -> bool:
+    """Return whether a value that outlives the call of `f` is passed to a function that stores into it."""
+    given = [e for e in call.args if outlives(e, f, names)]
+    node, _ = resolve_function(call.callee, api) if given and most else (None, 0)
+    if node is None or not is_in_file(node, api):
+        return False
+    puts, calls = _stores_and_calls(node.body)
+    return any(_is_outside(put, node, node.arg_names) for put in puts) or any(
+        _hands_over(c, node, api, node.arg_names, most - 1) for c in calls
+    )
+
+
+def resolve_function(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, int]:
+    """Return the function that a name or a bound method refers to, and its number of bound parameters."""
+    node = f.node if isinstance(f, RefExpr) else None
+    if node is not None or not isinstance(f, MemberExpr):
+        return (node if isinstance(node, FuncDef) else None), 0
+    t = api.lookup_type_or_none(f.expr)
+    owner = get_proper_type(t) if t is not None else None
+    found = owner.type.get(f.name) if isinstance(owner, Instance) else None
+    node = found.node if found is not None else None
+    return (node, 1) if isinstance(node, FuncDef) and not node.is_static else (None, 0)
+
+
+_looking: list[FuncDef] = []
+"""The functions whose calls are being followed."""
+
+
+def check_body_escapes(
+    f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None], is_again: bool = False
+) -> None:
+    """Report batched values that a type-checked body stores.
+
+    Args:
+        f: The function. For a rechecked copy, mypy's own errors are dropped.
+        api: The type checker.
+        shared: The parameters whose arguments outlive the call.
+        is_again: Whether the annotations have no rows. A `list[Tensor]` can then hide brands as `Any` does.
+    """
+    own = {id(part) for part in own_parts(f)}
+    for part in walk(f.body):
+        for put in _find_stores(part):
+            t = _expression_type(put.value, api)
+            if t is None or not known_brands(t) or not _is_outside(put, f, shared, is_again):
+                continue
+            if _hides(put.place, api) or (is_again and _lacks(put.place, known_brands(t), api)):
+                _report_store(part, put.place, t, api)
+        if isinstance(part, CallExpr) and not is_again:
+            _check_called_function(part, f, api, shared)
+        if isinstance(part, OpExpr | ComparisonExpr) and id(part) in own:
+            _report_lost_brands(part, api)
+
+
+def _check_called_function(
+    call: CallExpr, f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None]
+) -> None:
+    """Look for stores in a called function, if one of its arguments outlives the call of `f`."""
+    given = [e for e in call.args if outlives(e, f, shared)]
+    node, own = resolve_function(call.callee, api) if given else (None, 0)
+    if node is None or node in _looking or not is_in_file(node, api) or not isinstance(node.type, CallableType):
+        return
+    if not row_variables(node.type):  # plain_functions checks functions without row variables
+        return
+    names = {n for n in call.arg_names if n is not None and call.args[call.arg_names.index(n)] in given}
+    names |= {n for e, n in zip(call.args, node.arg_names[own:], strict=False) if e in given and n is not None}
+    _looking.append(node)
+    try:
+        _recheck_escapes(node, api, names)
+    finally:
+        _looking.pop()
+
+
+def _expression_type(e: Expression, api: TypeChecker) -> ProperType | None:
+    t = api.lookup_type_or_none(e)
+    return get_proper_type(t) if t is not None else None
+
+
+# ---- stored values ----
+
+_KEPT = "escape: a value that varies is kept"
+
+
+class Put(NamedTuple):
+    """A store: `place = value`, or `place.append(value)` with a container as place."""
+
+    place: Expression
+    value: Expression
+    into: bool = False
+
+
+def _find_stores(node: Node) -> Iterator[Put]:
+    """Find the values that a node stores, and their places."""
+    match node:
+        case AssignmentStmt():
+            for lvalue in node.lvalues:
+                if isinstance(lvalue, NameExpr | MemberExpr | IndexExpr):
+                    yield Put(lvalue, node.rvalue)
+        case OperatorAssignmentStmt(op="+" | "|", rvalue=ListExpr() | DictExpr() | SetExpr() as added):
+            yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))
+        case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:
+            yield from (Put(container, e, into=True) for e in flat_entries(node.args))
+
+
+def _is_outside(put: Put, f: FuncDef | LambdaExpr, shared: Collection[str | None], is_again: bool = False) -> bool:
+    """Return whether a place outlives the call: a global, or part of an argument or of an enclosing variable.
+
+    In a function whose annotations have no rows, only the arguments in `shared` count: the caller may have created the
+    others.
+    """
+    root = root_of(put.place)
+    if isinstance(root, NameExpr) and root is put.place and not put.into:  # `x = ...` binds a local name
+        return root.kind == GDEF or root.name in _declared_names(f)
+    return outlives(root, f, shared) or (not is_again and _is_in_object(put.place, f))
+
+
+def _is_in_object(place: Expression, f: FuncDef | LambdaExpr) -> bool:
+    """Return whether a place is in an attribute of a parameter: vmap rebuilds dicts and lists, but not objects."""
+    while isinstance(place, MemberExpr | IndexExpr):
+        below = place.expr if isinstance(place, MemberExpr) else place.base
+        if isinstance(below, NameExpr):
+            return isinstance(place, MemberExpr) and below.kind != GDEF and below.name in f.arg_names
+        place = below
+    return False
+
+
+def is_object(t: Type) -> bool:
+    """Return whether vmap passes a value of this type unchanged instead of rebuilding it as a pytree."""
+    t = get_proper_type(t)
+    if isinstance(t, Instance):
+        return not (t.type.fullname in CONTAINERS or "dataclass" in t.type.metadata or row_of(t) is not None)
+    return not isinstance(t, TupleType | TypedDictType)
+
+
+def outlives(e: Expression, f: FuncDef | LambdaExpr, shared: Collection[str | None]) -> bool:
+    """Return whether the value of an expression outlives a call of `f`."""
+    root = root_of(e)
+    if not isinstance(root, NameExpr) or not isinstance(root.node, Var):
+        return False
+    if root.kind == GDEF or root.name in shared or root.name in _declared_names(f):
+        return True
+    # a variable of the enclosing function
+    return root.name not in f.arg_names and 0 < root.node.line < f.line
+
+
+def root_of(place: Expression) -> Expression:
+    """Return the root of a place: `a` for `a.b[c]`."""
+    while isinstance(place, MemberExpr | IndexExpr):
+        place = place.expr if isinstance(place, MemberExpr) else place.base
+    return place
+
+
+def _declared_names(f: FuncDef | LambdaExpr) -> set[str]:
+    """Return the names that a function declares global or nonlocal."""
+    return {n for p in walk(f.body) if isinstance(p, GlobalDecl | NonlocalDecl) for n in p.names}
+
+
+def _hides(place: Expression, api: TypeChecker) -> bool:
+    """Return whether the type of a place hides the brands of its value: it is unknown, Any or object."""
+    t = _stored_type(place, api)
+    return t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == "builtins.object")
+
+
+def _lacks(place: Expression, row: list[ProperType], api: TypeChecker) -> bool:
+    """Return whether a place is declared for tensors that lack a brand of `row`."""
+    t = _stored_type(place, api)
+    return t is not None and holds_tensors(t) and not set(row) <= set(rows_in(t))
+
+
+def _stored_type(place: Expression, api: TypeChecker) -> ProperType | None:
+    """Return the type of a place, or of the items of a container."""
+    t = _expression_type(place, api)
+    if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.set"):
+        return get_proper_type(t.args[-1]) if t.args else None
+    return t
+
+
+def _report_store(at: Context, place: Expression, t: Type, api: TypeChecker) -> None:
+    where, fix = (
+        f"{_KEPT} in `{_expression_text(place)}`, which outlives the call",
+        "return it from the mapped function",
+    )
+    fail(api, at, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
+
+
+# ---- lost brands ----
+
+
+def _report_lost_brands(e: OpExpr | ComparisonExpr, api: TypeChecker) -> None:
+    """Report an operation whose result is Any because an operand is: `x * cfg["scale"]`."""
+    operands = [e.left, e.right] if isinstance(e, OpExpr) else e.operands
+    types = [_expression_type(o, api) for o in operands]
+    result = _expression_type(e, api)
+    if (
+        not isinstance(result, AnyType)
+        or not hides_brands(result)
+        or not any(t is not None and known_brands(t) for t in types)
+    ):
+        return
+    unknown = next((o for o, t in zip(operands, types, strict=True) if isinstance(t, AnyType)), None)
+    if unknown is not None:
+        text = _expression_text(unknown)
+        api.note(f"vmap: the row is lost here, as `{text}` has the type Any; try: a type for it", e, code=ERROR)
+
+
+def _expression_text(e: Expression) -> str:
+    """Return a short Python text for an expression."""
+    match e:
+        case NameExpr():
+            return e.name
+        case MemberExpr():
+            return f"{_expression_text(e.expr)}.{e.name}"
+        case IndexExpr():
+            return f"{_expression_text(e.base)}[{_expression_text(e.index)}]"
+        case CallExpr():
+            return f"{_expression_text(e.callee)}(...)"
+        case OpExpr():
+            return f"{_expression_text(e.left)} {e.op} {_expression_text(e.right)}"
+        case StrExpr() | IntExpr():
+            return repr(e.value)
+    return "..."

@@ -1,0 +1,140 @@
+"""Batched values passed to functions of Python, math and numpy, and the tensor methods to use instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr
+from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
+
+from branded.mypy.analysis.reads import TRUTH, known_brands, reject_batched
+from branded.mypy.codes import OPERAND, READ
+from branded.mypy.rows.algebra import as_vec, row_of
+from branded.mypy.rows.brand_env import checker, trying
+
+BUILTINS = {
+    "builtins.max": "x.maximum(y); x.max() for the largest entry",
+    "builtins.min": "x.minimum(y); x.min() for the least entry",
+    "builtins.sorted": "x.sort() for its entries; x.stack(y).sort() for several",
+    "builtins.round": "x.round()",
+}
+"""Functions that read a tensor or that do not support tensors, and the methods to use instead."""
+
+COMPARED = {f"builtins.{c}.__{op}__" for c in ("tuple", "list", "dict") for op in ("eq", "ne", "lt", "le", "gt", "ge")}
+POWERS = {f"builtins.{c}.__{op}__" for c in ("int", "float") for op in ("pow", "rpow")}
+OF_ITSELF = {"numpy.shape", "numpy.ndim", "numpy.size"}
+"""Numpy functions that read only the shape."""
+
+
+def is_foreign(fullname: str) -> bool:
+    """Return whether a function reads its arguments and does not know `Vec`."""
+    return fullname.startswith(("math.", "numpy.")) or fullname in BUILTINS
+
+
+def is_ufunc(fullname: str) -> bool:
+    """Return whether this is a call of a numpy ufunc such as `numpy.sqrt`."""
+    return fullname.startswith("numpy._typing._ufunc.") and fullname.endswith(".__call__")
+
+
+def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
+    """Reject batched arguments of `max(x, y)`, `math.sqrt(x)` and `np.sqrt(x)`."""
+    sig, api = ctx.default_signature, checker(ctx)
+    if not knows_us(api) or ("key" in sig.arg_names and ctx.args[sig.arg_names.index("key")]):
+        return sig  # with a key, other values are compared
+    name = _function_name(getattr(ctx.context, "callee", None))
+    for t in _argument_types([e for given in ctx.args for e in given], api):
+        if known_brands(t) and name not in OF_ITSELF:
+            code, says = _error_text(name)
+            reject_batched(
+                api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", _suggest_method(name, t)
+            )
+            anything: Type = AnyType(TypeOfAny.from_error)
+            result = t if name in BUILTINS and row_of(t) is not None else sig.ret_type
+            return sig.copy_modified(arg_types=[anything] * len(sig.arg_types), ret_type=result)
+    return sig
+
+
+def _argument_types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type]:
+    with trying(api):
+        return [api.get_expression_type(e) for e in expressions if not isinstance(e, LambdaExpr)]
+
+
+def _function_name(callee: Expression | None) -> str:
+    """Return a function's name without numpy's private modules."""
+    name = str(getattr(callee, "fullname", "") or getattr(callee, "name", "the function"))
+    if not name.startswith("numpy."):
+        return name
+    module = "numpy.linalg" if name.startswith("numpy.linalg.") else "numpy"
+    return f"{module}.{name.rpartition('.')[2]}"
+
+
+def _error_text(name: str) -> tuple[ErrorCode, str]:
+    if name.startswith("numpy."):
+        return OPERAND, "a value that varies over {} has no values that numpy could read"
+    if name in ("builtins.max", "builtins.min", "builtins.sorted"):
+        return READ, "a value that varies over {} has no single truth value, which a comparison asks for"
+    code = OPERAND if name == "builtins.round" else READ  # the other functions need a float
+    return code, "a value that varies over {} is no single number"
+
+
+def _suggest_method(name: str, t: Type) -> str:
+    """Return the equivalent method of Tensor."""
+    if name in BUILTINS:
+        return BUILTINS[name]
+    method, p = name.rpartition(".")[2], get_proper_type(t)
+    if isinstance(p, Instance) and row_of(p) is not None and as_vec(p).type.get(method) is not None:
+        return f"x.{method}(...), the method of Tensor"
+    if name.startswith("numpy."):
+        return "return it from the mapped function, and give numpy the result"
+    return "tinygrad's methods, which take tensors"
+
+
+def reject_container_comparison(ctx: MethodContext) -> Type:
+    """Reject `(x, 1) == (y, 1)`, which needs the truth value of `x == y`."""
+    for t in (ctx.type, *(t for types in ctx.arg_types for t in types)):
+        if known_brands(t):
+            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, "(x == y).all(), for each pair of tensors")
+            break
+    return ctx.default_return_type
+
+
+# ---- numbers ----
+
+
+def power(ctx: MethodContext) -> Type:
+    """Return float for `d ** -0.5`: typeshed says Any because the result may be complex, and Any would hide brands."""
+    is_any = isinstance(get_proper_type(ctx.default_return_type), AnyType)
+    types = [ctx.type, *(t for types in ctx.arg_types for t in types)]
+    if is_any and knows_us(checker(ctx)) and all(map(_is_number, types)) and any(map(_is_float, types)):
+        return checker(ctx).named_generic_type("builtins.float", [])
+    return ctx.default_return_type
+
+
+def _is_number(t: Type) -> bool:
+    t = get_proper_type(t)
+    if isinstance(t, UnionType):
+        return all(map(_is_number, t.items))
+    return isinstance(t, Instance) and t.type.fullname in ("builtins.int", "builtins.float", "builtins.bool")
+
+
+def _is_float(t: Type) -> bool:
+    t = get_proper_type(t)
+    return isinstance(t, Instance) and t.type.fullname == "builtins.float"
+
+
+def knows_us(api: TypeChecker) -> bool:
+    """Return whether this file imports branded or tinygrad; the plugin changes nothing in other files."""
+    for i in api.tree.imports:
+        match i:
+            case Import():
+                names = [name for name, _ in i.ids]
+            case ImportFrom() | ImportAll():
+                names = [i.id]
+            case _:
+                names = []
+        if any(name.split(".")[0] in ("branded", "tinygrad") for name in names):
+            return True
+    return False

@@ -1,0 +1,163 @@
+"""Analysis of a function's source: the values that it reads, and the parameters that its result does not depend on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.nodes import FuncDef, SymbolTable
+from mypy.types import CallableType, Instance, Type, get_proper_type
+
+from branded.mypy.analysis.reads import METHODS
+from branded.mypy.analysis.recheck import is_in_file
+from branded.mypy.analysis.untyped_modules import module_of
+from branded.mypy.rows.algebra import hides_brands, is_unbatched
+from branded.mypy.rows.leaves import NUMBERS
+
+READS = {*METHODS, "realize", "float", "int", "bool", "range", "while", "if"}
+"""Names and keywords that can read a value, in a function of another file."""
+
+ALL_NAMES = {"locals", "vars", "dir", "eval", "exec", "inspect"}
+"""Names that give access to parameters without naming them."""
+
+OF_ALL = {"shape", "ndim", "dtype", "device"}
+"""Attributes that all examples share."""
+
+MOST_CALLS = 8
+"""The maximum depth of calls to follow."""
+
+Names = frozenset[str | None]
+"""Parameters of a function."""
+
+
+def may_read(f: FuncDef, api: TypeChecker) -> bool:
+    """Return whether the source of a function contains something that can read a value."""
+    words = _words(f, api)
+    return words is None or bool(words & READS)
+
+
+def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, ...] = ()) -> Names:
+    """Return the parameters that a function's result does not depend on.
+
+    The body may mention them only in attributes that all examples share, or as arguments of functions that do not use
+    them.
+
+        def first(a, b): return a                 b
+        def scaled(a, b): return 2 * first(a, b)  b
+
+    A nested function, or a method that uses its object, can depend on values that no type shows. The result is then
+    empty, except for a method whose object is in `shared`: such an object holds no batched value.
+    """
+    t, words = f.type, _words(f, api)
+    if "." not in f.fullname or not isinstance(t, CallableType) or f in around or len(around) > MOST_CALLS:
+        return frozenset()
+    own = _bound_count(f)
+    if words is None or words & ALL_NAMES or not all(map(describes_value, t.arg_types[own:])):
+        return frozenset()
+    if own and f.arg_names[0] in words and f.arg_names[0] not in shared:
+        return frozenset()
+    source = source_of(f, api)
+    depends = _depends(source, f, api, shared, (*around, f)) if source is not None else words
+    return frozenset(f.arg_names[own:]) - depends
+
+
+def _depends(
+    source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, ...]
+) -> Names:
+    """Return the names that the result may depend on."""
+    made, idle = {name for n in ast.walk(source) if n is not source for name in _bound_names(n)}, set[ast.AST]()
+    for n in ast.walk(source):
+        if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
+            idle.add(n.value)
+        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, made, api)) is not None:
+            own = _bound_count(g)
+            here = frozenset(g.arg_names[:own]) if own and f.arg_names[0] in shared else frozenset[str | None]()
+            of_g = unused_parameters(g, api, here, around)
+            for name, value in _named_arguments(n, g.arg_names[own:]):
+                is_own = g is f and isinstance(value, ast.Name) and value.id == name  # as in the enclosing call
+                if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
+                    idle.update(ast.walk(value))
+    return frozenset(n.id for n in ast.walk(source) if isinstance(n, ast.Name) and n not in idle)
+
+
+def _bound_count(f: FuncDef) -> int:
+    """Return the number of parameters that a call does not name: 1 for the object of a method, else 0."""
+    return int(bool(f.info) and not f.is_static)
+
+
+def _named_arguments(call: ast.Call, names: Sequence[str | None]) -> Iterator[tuple[str | None, ast.expr]]:
+    """Match the arguments of a call to parameter names, as far as these are known."""
+    if not any(isinstance(a, ast.Starred) for a in call.args):
+        yield from zip(names, call.args, strict=False)
+    yield from ((k.arg, k.value) for k in call.keywords if k.arg is not None)
+
+
+def _bound_names(n: ast.AST) -> Iterator[str]:
+    """Find the names that a node binds."""
+    match n:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.arg(arg=name) | ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            yield name
+        case ast.alias(name=name, asname=asname):
+            yield asname or name
+
+
+def _called_function(func: ast.expr, f: FuncDef, made: Collection[str], api: TypeChecker) -> FuncDef | None:
+    """Return the function of this file, or the method of the same object, that a call refers to."""
+    names: SymbolTable | None = None
+    match func:
+        case ast.Name(id=name) if name not in made:
+            names = api.tree.names
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if f.info and owner == f.arg_names[0]:
+            names = f.info.names
+        case _:
+            return None
+    found = names.get(name)
+    node = found.node if found is not None else None
+    return node if isinstance(node, FuncDef) and is_in_file(node, api) else None
+
+
+def describes_value(t: Type) -> bool:
+    """Return whether a parameter's type describes the value completely: tensors or a number."""
+    p = get_proper_type(t)
+    return (is_unbatched(t) and not hides_brands(t)) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
+
+
+def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
+    """Return the syntax tree of a function; None if its source is not available."""
+    module = module_of(f, api)
+    path = Path(module.path) if module is not None else Path()
+    try:
+        return _functions_in_file(path, path.stat().st_mtime_ns).get((f.line, f.name))
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:
+    """Return the names in a function, with `if` and `while`; None if its source is not available."""
+    source = source_of(f, api)
+    return _words_of(source) if source is not None else None
+
+
+@lru_cache(maxsize=512)
+def _words_of(source: ast.FunctionDef) -> frozenset[str]:
+    return frozenset(word for n in ast.walk(source) for word in _node_words(n))
+
+
+@lru_cache(maxsize=8)
+def _functions_in_file(path: Path, time: int) -> dict[tuple[int, str], ast.FunctionDef]:
+    """Return the functions of one version of a file by line and name; `time` is part of the cache key."""
+    nodes = ast.walk(ast.parse(path.read_bytes()))
+    return {(n.lineno, n.name): n for n in nodes if isinstance(n, ast.FunctionDef)}
+
+
+def _node_words(n: ast.AST) -> Iterator[str]:
+    match n:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            yield name
+        case ast.If() | ast.IfExp() | ast.While():
+            yield "if"

@@ -1,0 +1,182 @@
+"""Functions annotated with `Tensor` only: their results for batched arguments.
+
+A file that imports `Vec` declares which values are batched, and its `Tensor`s are unbatched. In a file that does not
+import `Vec`, functions are generic in brands, as lambdas are. A call with batched arguments checks the body again, with
+the types of the arguments instead of `Tensor`. This finds reads in the body.
+
+    def norm(x: Tensor) -> Tensor:          vmap(norm)(X): checked with x: Vec[x, Tensor], it returns a Vec[x, Tensor]
+        return x.square().sum().sqrt()
+
+Only bodies in the same file can be checked again. For a function of another file, the plugin parses the source; a
+function that may read a value keeps its declared types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import TRUTHY_BOOL
+from mypy.errors import ErrorInfo
+from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, LambdaExpr, MemberExpr, MypyFile, Node, ReturnStmt
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.types import AnyType, CallableType, TupleType, Type, get_proper_type
+
+from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
+from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
+from branded.mypy.analysis.external_calls import knows_us
+from branded.mypy.analysis.function_source import Names, may_read, unused_parameters
+from branded.mypy.analysis.recheck import is_in_file, recheck_function
+from branded.mypy.analysis.untyped_modules import is_untyped_function
+from branded.mypy.analysis.walk import own_parts
+from branded.mypy.codes import is_brand_code
+from branded.mypy.rows.algebra import Brand, add_brands, change, hides_brands, is_unbatched, row_variables, rows_in
+from branded.mypy.rows.brand_env import OpenBrands, checker, trying
+from branded.mypy.rows.operands import is_deep
+
+MOST = 16
+"""The maximum number of checks per function. After them, the result varies over the brands of all arguments."""
+
+
+@dataclass
+class Instances:
+    """The cache of rechecked bodies."""
+
+    scope: OpenBrands
+    known: dict[tuple[object, ...], tuple[FuncDef, Type, list[ErrorInfo]]] = field(default_factory=dict)
+    busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
+    """The functions being checked, each with the parameters whose arguments outlive the call."""
+    asked: tuple[MypyFile | None, bool] = (None, False)
+    """The current file, and whether it imports branded or tinygrad: other files have no batched values."""
+
+    def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
+        """Return the signature for a call with batched arguments; None if the function is of another kind."""
+        sig, api = ctx.default_signature, checker(ctx)
+        if isinstance(node, Decorator) and not node.decorators:  # mypy drops @staticmethod and @classmethod
+            node = node.func
+        if self.asked[0] is not api.tree:
+            self.asked = api.tree, knows_us(api)
+        if (
+            not self.asked[1]
+            or row_variables(sig)
+            or not is_untyped_function(node, api)
+            or not any(map(is_unbatched, sig.arg_types))
+        ):
+            return None
+        rows = [
+            self._rows(given, api) if is_unbatched(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)
+        ]
+        if not any(rows):
+            return None
+        types = [add_brands(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
+        shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
+        idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
+        used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
+        united = list(dict.fromkeys(b for row in used for b in row))
+        result = add_brands(sig.ret_type, united)
+        if isinstance(node, FuncDef):
+            found = self._result(node, types, result, united, shared, api)
+            if found is None:
+                return None
+            result = self._by_flow(node, ctx, found, api)
+        return sig.copy_modified(arg_types=types, ret_type=result)
+
+    def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
+        """Return the parameters whose arguments outlive the call: globals, and arguments that vmap does not map."""
+        around, names = self.busy[-1] if self.busy else (f, frozenset())
+
+        def is_shared(e: Expression) -> bool:
+            return e in self.scope.unmapped or outlives(e, around, names)
+
+        callee = getattr(ctx.context, "callee", None)
+        owner = callee.expr if isinstance(callee, MemberExpr) and resolve_function(callee, api)[1] == 1 else None
+        owner = callee if f.info and f.name == "__call__" and owner is None else owner
+        bound = isinstance(owner, Expression) and is_shared(owner)
+        own = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
+        return frozenset([*(f.arg_names[:1] if bound else []), *(n for n, es in own if any(map(is_shared, es)))])
+
+    def _by_flow(self, f: FuncDef, ctx: FunctionSigContext | MethodSigContext, result: Type, api: TypeChecker) -> Type:
+        """Remove the brands of arguments that a part of the result does not depend on."""
+        call, sig = ctx.context, ctx.default_signature
+        if not isinstance(call, CallExpr) or any(k.is_star() for k in call.arg_kinds):
+            return result
+        given = {n or "": es for n, es in zip(sig.arg_names, ctx.args, strict=False)}
+        flow = flow_of(f, {n: len(es) for n, es in given.items()}, api)
+        if flow is None:
+            return result
+        rows = {(n, i): self._rows([e], api) for n, es in given.items() for i, e in enumerate(es)}
+        return _restrict_rows(result, flow, rows)
+
+    def _rows(self, given: Sequence[Expression], api: TypeChecker) -> list[Brand]:
+        rows: list[Brand] = []
+        for e in given:
+            if not isinstance(e, LambdaExpr) and not is_deep(e):
+                with trying(api):
+                    rows += rows_in(api.get_expression_type(e))
+        return [b for b in dict.fromkeys(rows) if not isinstance(b, AnyType)]
+
+    def _result(
+        self,
+        f: FuncDef,
+        types: list[Type],
+        result: Type,
+        rows: list[Brand],
+        shared: Names,
+        api: TypeChecker,
+    ) -> Type | None:
+        """Return the result type for these argument types; None if the function may read its arguments."""
+        if not is_in_file(f, api):
+            return None if may_read(f, api) else result
+        if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
+            return result
+        key = (api.path, f.line, f.column, f.name, shared, *types)
+        kept = self.known.get(key)
+        if kept is None or kept[0] is not f:
+            if sum(k[:4] == key[:4] and v[0] is f for k, v in self.known.items()) >= MOST:
+                return result
+            self.busy.append((f, shared))
+            try:
+                kept = self.known[key] = (f, *self._look(f, types, result, rows, shared, api))
+            finally:
+                self.busy.pop()
+        _, found, errors = kept
+        api.msg.add_errors(errors)
+        return found
+
+    def _look(
+        self,
+        f: FuncDef,
+        types: list[Type],
+        result: Type,
+        rows: list[Brand],
+        shared: Names,
+        api: TypeChecker,
+    ) -> tuple[Type, list[ErrorInfo]]:
+        """Check a body with these argument types; return the result type and the brand errors."""
+        assert isinstance(f.type, CallableType)
+        own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
+        t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
+        copy = recheck_function(f, t, api, rows, lambda copy: check_body_escapes(copy, api, shared, is_again=True))
+        told = [e for e in copy.errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
+        returned = [api.lookup_type_or_none(r.expr) for r in _return_statements(copy.function) if r.expr is not None]
+        certain = [t for t in returned if t is not None and not hides_brands(t) and rows_in(t)]
+        if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:
+            return result, told
+        found = {b for t in certain for b in rows_in(t)}
+        return add_brands(f.type.ret_type, [b for b in rows if b in found]), told
+
+
+def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
+    """Restrict each part of a tree to the brands of the arguments that it depends on."""
+    p = get_proper_type(t)
+    is_tuple = isinstance(p, TupleType) and not p.partial_fallback.type.is_named_tuple
+    if isinstance(flow, tuple) and isinstance(p, TupleType) and is_tuple and len(flow) == len(p.items):
+        return p.copy_modified(items=[_restrict_rows(item, x, rows) for item, x in zip(p.items, flow, strict=True)])
+    own = [b for place in all_places(flow) for b in rows[place]]
+    return change(t, lambda row: [b for b in row if b in own])
+
+
+def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
+    """Find the return statements of a function, without those in nested functions."""
+    return (part for part in own_parts(f) if isinstance(part, ReturnStmt))

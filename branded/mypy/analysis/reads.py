@@ -1,0 +1,185 @@
+"""Operations that need a single value: reads, truth values and `len`."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import Context, FuncDef
+from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnboundType, get_proper_type
+
+from branded.mypy.codes import ERROR, OPERAND, READ
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, Brand, row_of, rows_in
+from branded.mypy.rows.brand_env import checker, fail_at_once, opened_at, show
+
+METHODS = ["numpy", "data", "tolist", "item", "linear_with_vars", "schedule_linear", "callify", "backward"]
+"""The methods listed in `branded.hooks.reads`, which a plugin does not import; a test compares the two lists."""
+READS = tuple(f"{VEC}.{name}" for name in METHODS)
+_READ = "has no single value to read", "return it from the mapped function and read the result"
+_BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"
+COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
+
+
+def reject_batched(api: TypeChecker, at: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
+    row = known_brands(t)
+    opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
+    names = " and ".join(f'"{show(b, api)}"' for b in row)
+    fail_at_once(api, at, code, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
+
+
+def known_brands(t: Type) -> list[Brand]:
+    """Return the brands of a tree, without those hidden by Any."""
+    return [b for b in rows_in(t) if not isinstance(b, AnyType)]
+
+
+# ---- reads ----
+
+
+def open_reads(ctx: ClassDefContext) -> None:
+    """Let mypy find `numpy` and similar methods on every Vec, so that the plugin can report the error.
+
+    vec.pyi declares them for the empty row only, for checkers that run without the plugin.
+    """
+    for f in ctx.cls.defs.body:
+        if isinstance(f, FuncDef) and f"{VEC}.{f.name}" in READS:
+            for signature in (f.type, f.unanalyzed_type):
+                if isinstance(signature, CallableType) and isinstance(signature.arg_types[0], UnboundType):
+                    signature.arg_types[0] = AnyType(TypeOfAny.unannotated)
+
+
+def reject_read(ctx: MethodContext) -> Type:
+    """Reject `x.numpy()` and other reads of a batched value."""
+    if known_brands(ctx.type):
+        name = getattr(getattr(ctx.context, "callee", None), "name", "read")
+        says, fix = _BACKWARD if name == "backward" else _READ
+        reject_batched(checker(ctx), ctx.context, ctx.type, READ, f"{name}: a value that varies over {{}} {says}", fix)
+    return ctx.default_return_type
+
+
+# ---- truth ----
+
+TRUTH, _WHERE = "bool: a value that varies over {} has no single truth value", "x.where(a, b) in place of `if x`"
+
+
+ASKERS = {"builtins.bool", "builtins.all", "builtins.any", "builtins.filter"}
+SEARCHES = {f"builtins.{c}.__contains__" for c in ("list", "tuple", "set", "frozenset", "dict")}
+
+
+def reject_truth(ctx: FunctionContext | MethodContext) -> Type:
+    """Reject batched values in `bool(x)`, `any([x])`, `x in [1, 2]`, and `filter(f, [x])` if `f` returns a Vec."""
+    alone = [checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
+    # in the context of builtins.any, mypy infers a list of objects; filter's function is inferred in context
+    for t in map(_tested_type, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
+        if known_brands(t):
+            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, _WHERE)
+            break
+    return ctx.default_return_type
+
+
+def _tested_type(t: Type) -> Type:
+    """Return the type whose truth value is needed: the value, a function's result, or an iterator's items."""
+    t = get_proper_type(t)
+    if isinstance(t, CallableType):
+        return t.ret_type
+    if isinstance(t, Instance) and t.args and row_of(t) is None:
+        return t.args[0]
+    return t
+
+
+def reject_tensor_data(ctx: FunctionContext) -> Type:
+    """Reject batched values in `Tensor([x, y])`."""
+    for e in ctx.args[0] if ctx.args else ():
+        t = checker(ctx).get_expression_type(e)  # without the context of Tensor's parameter, which accepts any list
+        if known_brands(t):
+            message = "Tensor: values that vary over {} are no data to make a tensor of"
+            reject_batched(checker(ctx), ctx.context, t, OPERAND, message, "x.stack(y)")
+    return ctx.default_return_type
+
+
+def reject_comparison(ctx: MethodContext) -> Type:
+    """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
+    api, at = checker(ctx), ctx.context
+    if known_brands(ctx.default_return_type) and (at.line, at.column) in _tested_comparisons(
+        api.path, _file_version(api.path)
+    ):
+        reject_batched(api, at, ctx.default_return_type, READ, TRUTH, _WHERE)
+    return ctx.default_return_type
+
+
+def _file_version(path: str) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:  # the text is not from a file
+        return 0
+
+
+@lru_cache(maxsize=8)
+def _tested_comparisons(path: str, version: int) -> set[tuple[int, int]]:
+    """Return the positions of the comparisons whose truth value a file needs."""
+    tests: list[ast.expr] = []
+    try:
+        tree = ast.parse(Path(path).read_bytes() if version else b"")
+    except SyntaxError:  # the file uses syntax that is newer than the Python running mypy
+        return set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=t) | ast.While(test=t) | ast.Assert(test=t) | ast.IfExp(test=t):
+                tests += _tested_operands(t)
+            case ast.match_case(guard=ast.expr() as t):
+                tests += _tested_operands(t)
+            case ast.comprehension(ifs=ts):
+                tests += [operand for t in ts for operand in _tested_operands(t)]
+            case ast.BoolOp(values=[*ts, _]):
+                tests += ts
+            case ast.Compare(ops=[_, _, *_]):  # `0 < a < 1` means `0 < a and a < 1`
+                tests.append(node)
+    return {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
+
+
+def _tested_operands(test: ast.expr) -> list[ast.expr]:
+    """Return the operands whose truth value a test needs: both for `n and a > 0`."""
+    return [o for value in test.values for o in _tested_operands(value)] if isinstance(test, ast.BoolOp) else [test]
+
+
+def reject_jit_input(ctx: MethodContext) -> Type:
+    """Reject batched arguments of `TinyJit(f)(x)`."""
+    for t in (t for types in ctx.arg_types for t in types):
+        if known_brands(t):
+            message = "TinyJit: a value that varies over {} is no input of a compiled program"
+            reject_batched(checker(ctx), ctx.context, t, ERROR, message, "TinyJit(vmap(f)), with vmap inside of it")
+            break
+    return ctx.default_return_type
+
+
+# ---- len ----
+
+
+NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", "float", "complex", "range")}
+
+
+def reject_number(ctx: FunctionSigContext) -> CallableType:
+    """Reject batched arguments of `float(x)`, `int(x)` and `range(x)`."""
+    sig, name = ctx.default_signature, getattr(getattr(ctx.context, "callee", None), "fullname", "")
+    if ctx.args and ctx.args[0]:
+        t = checker(ctx).get_expression_type(ctx.args[0][0])
+        if known_brands(t):
+            kind = NUMBERS.get(name, "number")
+            message = f"{kind}: a value that varies over {{}} has no single {kind}"
+            reject_batched(checker(ctx), ctx.context, t, READ, message, "tinygrad's methods, which take tensors")
+            anything: Type = AnyType(TypeOfAny.from_error)
+            return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
+    return sig
+
+
+def length_signature(ctx: FunctionSigContext) -> CallableType:
+    """Accept `len(x)`, the length of an example; vec.pyi hides `__len__` from mypy so that truthy-bool works."""
+    sig = ctx.default_signature
+    if ctx.args and ctx.args[0]:
+        t = checker(ctx).get_expression_type(ctx.args[0][0])
+        if row_of(t):
+            return sig.copy_modified(arg_types=[t])
+    return sig

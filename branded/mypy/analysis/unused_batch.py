@@ -1,0 +1,113 @@
+"""Batches that were closed over by mistake: unbatched results, and unused parameters."""
+
+from __future__ import annotations
+
+import configparser
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.nodes import Context, Expression, LambdaExpr, MemberExpr, NameExpr
+from mypy.options import Options
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
+
+from branded.mypy.analysis.walk import walk
+from branded.mypy.codes import ERROR
+from branded.mypy.rows.algebra import Brand, change, is_shared
+from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.leaves import NUMBERS
+
+SECTION, KEY = "branded", "unvaried"
+CHOICES = ("note", "error", "off")
+
+
+def unvaried_setting(options: Options) -> str:
+    """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
+    path = Path(options.config_file) if options.config_file else None
+    if path is None or not path.is_file():
+        return CHOICES[0]
+    if path.suffix == ".toml":
+        given = tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(KEY)
+    else:
+        parser = configparser.RawConfigParser()
+        parser.read(path)
+        given = parser.get(SECTION, KEY, fallback=None)
+    return given if given in CHOICES else CHOICES[0]
+
+
+def accesses_uop(f: Expression) -> bool:
+    """Return whether a lambda accesses `.uop`: its type then does not show what the result depends on."""
+    return isinstance(f, LambdaExpr) and any(isinstance(p, MemberExpr) and p.name == "uop" for p in walk(f.body))
+
+
+def report_unbatched(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: TypeChecker, how: str) -> None:
+    """Report a result that is certain to be the same for all examples."""
+    rows = _certain_rows(inside)
+    if how == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
+        return
+    name = show(brand, api)
+    message = f'vmap: nothing of the result varies over "{name}", so it is repeated for each example'
+    fix = "out_axes=None; out_axes=0 if it is to be repeated"
+    if how == "error":
+        fail(api, at, ERROR, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
+    else:
+        api.note(f"{message}; try: {fix}", at, code=ERROR)
+
+
+def report_unused_parameter(
+    f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker
+) -> bool:
+    """Report a lambda that uses a batch instead of its example: `vmap(lambda x, y: x - ys)(xs, ys)`.
+
+    Args:
+        f: The mapped function.
+        args: The arguments with their axes.
+        at: The position of the message.
+        api: The type checker.
+
+    Returns:
+        Whether a message was reported.
+    """
+    if not isinstance(f, LambdaExpr):
+        return False
+    used = [e for e in walk(f.body) if isinstance(e, NameExpr)]
+    for parameter, (given, way) in zip(f.arguments, args, strict=False):
+        batch = given.node if isinstance(given, NameExpr) else None
+        if batch is None or is_shared(way) or any(e.node is parameter.variable for e in used):
+            continue
+        if any(e.node is batch for e in used) and isinstance(given, NameExpr):
+            name, fix = parameter.variable.name, "None for it in in_axes if all examples share it"
+            note = f"vmap: the function does not use `{name}`, and uses `{given.name}`, which has those of all examples"
+            api.note(f"{note}; try: `{name}`, or {fix}", at, code=ERROR)
+            return True
+    return False
+
+
+def _certain_rows(t: Type) -> list[list[Brand]]:
+    """Return the rows of a tree's tensors; an empty list if a part can hide some."""
+    rows: list[list[Brand]] = []
+    certain = True
+
+    def look(row: list[Brand]) -> list[Brand]:
+        rows.append(row)
+        return row
+
+    def leaf(t: Type) -> Type:
+        nonlocal certain
+        p = get_proper_type(t)
+        p = p.fallback if isinstance(p, LiteralType) else p
+        certain &= isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
+        return t
+
+    for item in _flatten_tuples(t):
+        change(item, look, leaf=leaf)
+    return rows if certain else []
+
+
+def _flatten_tuples(t: Type) -> list[Type]:
+    """Return the items of nested tuples; mypy also keeps their common type."""
+    if isinstance(t, TypeAliasType) and t.is_recursive:
+        return [t]
+    t = get_proper_type(t)
+    return [i for item in t.items for i in _flatten_tuples(item)] if isinstance(t, TupleType) else [t]

@@ -1,0 +1,69 @@
+"""Traversal of a function's body in mypy's syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mypy import nodes
+from mypy.nodes import FuncDef, LambdaExpr, Node
+
+_NAMES: dict[type[Node], str] = {
+    nodes.AssertStmt: "expr",
+    nodes.AssignmentExpr: "value",
+    nodes.AssignmentStmt: "lvalues rvalue",
+    nodes.Block: "body",
+    nodes.CallExpr: "callee args",
+    nodes.ComparisonExpr: "operands",
+    nodes.ConditionalExpr: "cond if_expr else_expr",
+    nodes.DictExpr: "items",
+    nodes.DictionaryComprehension: "key value sequences condlists",
+    nodes.ExpressionStmt: "expr",
+    nodes.ForStmt: "expr body else_body",
+    nodes.FuncDef: "body",
+    nodes.GeneratorExpr: "left_expr sequences condlists",
+    nodes.IfStmt: "expr body else_body",
+    nodes.IndexExpr: "base index",
+    nodes.LambdaExpr: "body",
+    nodes.ListComprehension: "generator",
+    nodes.ListExpr: "items",
+    nodes.MatchStmt: "subject bodies",
+    nodes.MemberExpr: "expr",
+    nodes.OpExpr: "left right",
+    nodes.OperatorAssignmentStmt: "lvalue rvalue",
+    nodes.ReturnStmt: "expr",
+    nodes.SetComprehension: "generator",
+    nodes.SetExpr: "items",
+    nodes.SliceExpr: "begin_index end_index stride",
+    nodes.StarExpr: "expr",
+    nodes.TryStmt: "body handlers else_body finally_body",
+    nodes.TupleExpr: "items",
+    nodes.UnaryExpr: "expr",
+    nodes.WhileStmt: "expr body else_body",
+    nodes.WithStmt: "expr body",
+}
+"""The attributes of each kind of node that hold nodes. mypy's compiled visitors cannot be subclassed in Python."""
+_PARTS = {kind: names.split() for kind, names in _NAMES.items()}
+
+
+def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
+    """Find the nodes of a function's body that are not in a nested function."""
+    inner = [part for part in walk(f.body) if isinstance(part, FuncDef | LambdaExpr)]
+    within = {id(part) for g in inner for part in walk(g.body)}
+    return (part for part in walk(f.body) if id(part) not in within)
+
+
+def walk(node: object) -> Iterator[Node]:
+    """Iterate over a node and its descendants, in source order."""
+    found: list[Node] = []
+    _collect(node, found)
+    return iter(found)
+
+
+def _collect(node: object, found: list[Node]) -> None:
+    if isinstance(node, list | tuple):
+        for item in node:
+            _collect(item, found)
+    elif isinstance(node, Node):
+        found.append(node)
+        for name in _PARTS.get(type(node), ()):
+            _collect(getattr(node, name), found)

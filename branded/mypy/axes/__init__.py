@@ -1,0 +1,1 @@
+"""`Axes[...]` in types: the named axes that each operation takes and returns."""

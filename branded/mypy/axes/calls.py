@@ -1,0 +1,209 @@
+"""Calls of tensor methods with known axes: the signature without axes, and the result with them.
+
+mypy infers the row of a result from a signature without axes. Then the operation's rule computes the axes of the
+result. If there is no rule, or the rule is not certain, the result is a Tensor with unknown axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Context,
+    Expression,
+    IntExpr,
+    ListExpr,
+    NameExpr,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+)
+from mypy.plugin import AttributeContext, FunctionContext, MethodContext, MethodSigContext
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
+
+from branded.mypy.axes.types import axes_of, erase_axes, has_axes, with_axes
+from branded.mypy.rows.algebra import change, keep_row
+from branded.mypy.rows.brand_env import OpenBrands, checker, fail, fail_at_once, show
+
+Axes = list[Type]
+Known = Axes | None
+"""The axes of a tensor; None if they are unknown."""
+
+NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
+
+
+@dataclass
+class MethodCall:
+    """A call of a method: the tensor, and the arguments by parameter."""
+
+    what: str
+    at: Context
+    api: TypeChecker
+    scope: OpenBrands
+    self_type: Type | None
+    given: dict[str, list[tuple[Expression, Type]]]
+    starred: bool
+
+    # ---- the tensors ----
+
+    @property
+    def own(self) -> Known:
+        """The axes of the tensor whose method is called."""
+        return axes_of(self.self_type) if self.self_type is not None else None
+
+    def axes(self, name: str) -> Known:
+        """Return the axes of an argument; a number has an empty list."""
+        found = self.given.get(name, [])
+        return axes_of_operand(found[0][1]) if len(found) == 1 else None
+
+    def types(self, name: str) -> list[Type]:
+        return [t for _, t in self.given.get(name, [])]
+
+    # ---- the literals ----
+
+    def is_given(self, name: str) -> bool:
+        return bool(self.given.get(name))
+
+    def expression(self, name: str) -> Expression | None:
+        found = self.given.get(name, [])
+        return found[0][0] if len(found) == 1 else None
+
+    def number(self, name: str, default: int) -> int | None:
+        """Return an int argument that is a literal; None if it is unknown."""
+        if not self.is_given(name):
+            return default
+        return self.literal(self.expression(name))
+
+    def literal(self, e: Expression | None) -> int | None:
+        """Return the int value of an expression; None if it is unknown."""
+        match e:
+            case None:
+                return None
+            case IntExpr():
+                return e.value
+            case UnaryExpr(op="-", expr=IntExpr() as n):
+                return -n.value
+        t = get_proper_type(self.api.get_expression_type(e))
+        t = t.last_known_value if isinstance(t, Instance) and t.last_known_value else t
+        value = t.value if isinstance(t, LiteralType) else None
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def entries(self, name: str) -> list[Expression] | None:
+        """Return the entries of a shape: `f(1, 2)`, `f((1, 2))` or `f([1, 2])`; None if their number is unknown."""
+        if self.starred:
+            return None
+        given = [e for n in (name, "args") for e, _ in self.given.get(n, [])]
+        if len(given) == 1 and isinstance(given[0], TupleExpr | ListExpr):
+            given = list(given[0].items)
+        elif len(given) == 1:
+            t = get_proper_type(self.api.get_expression_type(given[0]))
+            if not (isinstance(t, Instance) and t.type.fullname in NUMBERS):
+                return None
+        return None if any(not is_single_entry(e) for e in given) else given
+
+    def flag(self, name: str) -> bool | None:
+        """Return a bool argument, False by default; None if its value is unknown."""
+        match self.expression(name):
+            case None if not self.is_given(name):
+                return False
+            case NameExpr(name="True" | "False" as which):
+                return which == "True"
+        return None
+
+    def text(self, name: str) -> str | None:
+        e = self.expression(name)
+        return e.value if isinstance(e, StrExpr) else None
+
+    # ---- errors ----
+
+    def fail(self, code: ErrorCode, message: str, *notes: str) -> None:
+        # if `x.__matmul__(y)` fails, mypy tries `y.__rmatmul__(x)`, which would be Any
+        tell = fail if isinstance(self.at, CallExpr) else fail_at_once
+        tell(self.api, self.at, code, f"{self.what}: {message}", *notes)
+
+    def show(self, t: Type) -> str:
+        return f'"{show(t, self.api)}"'
+
+    def shown(self, axis: Type) -> str:
+        return f"`{show(axis, self.api)}`"
+
+
+def is_single_entry(e: Expression) -> bool:
+    """Return whether an expression is a single entry, not a star expression."""
+    return type(e).__name__ != "StarExpr"
+
+
+def axes_of_operand(t: Type) -> Known:
+    """Return the axes of an operand: empty for a number or None, unknown for a Tensor."""
+    p = get_proper_type(t)
+    p = p.fallback if isinstance(p, LiteralType) else p
+    is_number = isinstance(p, NoneType) or (isinstance(p, Instance) and p.type.fullname in NUMBERS)
+    return [] if is_number else axes_of(t)
+
+
+Rule = Callable[[MethodCall], "Known | list[Known]"]
+"""A function from a call to the axes of its result; a list of them if the result is a tuple."""
+
+
+def without_axes(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
+    """Erase the axes from a method's signature, for hooks that infer its row."""
+    if not isinstance(ctx.type, Instance) or not has_axes(ctx.type):
+        return ctx
+    sig = ctx.default_signature
+    own = sig.copy_modified(
+        arg_types=[erase_axes(t, scope) for t in sig.arg_types], ret_type=erase_axes(sig.ret_type, scope)
+    )
+    return ctx._replace(default_signature=own)
+
+
+def method_result(ctx: MethodContext, scope: OpenBrands, what: str, rule: Rule | None) -> Type:
+    """Return the result type of a method, with the axes that its rule computes."""
+    own = isinstance(ctx.type, Instance) and has_axes(ctx.type)
+    if not own and not any(has_axes(t) for given in ctx.arg_types for t in given):
+        return ctx.default_return_type
+    found = rule(read_method_call(ctx, scope, what)) if rule is not None else None
+    return place_axes(change(erase_axes(ctx.default_return_type, scope), keep_row), found, scope)
+
+
+def attribute_type(ctx: AttributeContext, scope: OpenBrands, what: str, rule: Rule) -> Type:
+    """Return the type of the attribute `x.T`."""
+    if not has_axes(ctx.type):
+        return ctx.default_attr_type
+    assert isinstance(ctx.api, TypeChecker)
+    own = ctx.type if isinstance(ctx.type, Instance) else None
+    call = MethodCall(what, ctx.context, ctx.api, scope, own, {}, starred=False)
+    return place_axes(change(erase_axes(ctx.default_attr_type, scope), keep_row), rule(call), scope)
+
+
+def place_axes(t: Type, axes: Known | list[Known], scope: OpenBrands) -> Type:
+    """Put axes on a result type; on each item if it is a tuple."""
+    p = get_proper_type(t)
+    if axes is None:
+        return t
+    if isinstance(p, TupleType):
+        each = [a if isinstance(a, list) else None for a in axes]
+        return p.copy_modified(items=[with_axes(i, a, scope) for i, a in zip(p.items, each, strict=False)])
+    one = [a for a in axes if isinstance(a, Type)]
+    if isinstance(p, Instance) and p.type.fullname == "typing.Iterator":
+        return p.copy_modified(args=[with_axes(p.args[0], one, scope)])
+    return with_axes(p, one, scope)
+
+
+def read_method_call(ctx: MethodContext | FunctionContext, scope: OpenBrands, what: str) -> MethodCall:
+    """Return the arguments of a method call by parameter name."""
+    given: dict[str, list[tuple[Expression, Type]]] = {}
+    for name, es, ts in zip(ctx.callee_arg_names, ctx.args, ctx.arg_types, strict=False):
+        if es:  # mypy drops the names of the parameters of operators
+            given[name or ("indices" if what == "[]" else "x")] = list(zip(es, ts, strict=False))
+    own: Type | None = ctx.type if isinstance(ctx, MethodContext) and isinstance(ctx.type, Instance) else None
+    if own is None and (found := given.pop("self", None)):  # Tensor.stack(x, y)
+        own = found[0][1]
+    kinds = ctx.context.arg_kinds if isinstance(ctx.context, CallExpr) else []
+    starred = any(k in (ARG_STAR, ARG_STAR2) for k in kinds)
+    return MethodCall(what, ctx.context, checker(ctx), scope, own, given, starred)

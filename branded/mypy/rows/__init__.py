@@ -1,0 +1,1 @@
+"""Rows in types: the set of brands that a value varies over."""

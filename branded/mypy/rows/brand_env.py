@@ -1,0 +1,212 @@
+"""Fresh brands, and the environment of open brands."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.errors import ErrorWatcher
+from mypy.messages import format_type_bare
+from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
+from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    LiteralType,
+    NoneType,
+    Type,
+    TypeOfAny,
+    TypeVarId,
+    TypeVarType,
+    get_proper_type,
+)
+
+from branded.mypy.codes import NAME_TAKEN, OPTION
+from branded.mypy.rows.algebra import BRAND, Brand, row_variables, rows_in
+
+AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
+
+
+def checker(ctx: AnyContext) -> TypeChecker:
+    """Return the type checker of a hook's context."""
+    assert isinstance(ctx.api, TypeChecker)
+    return ctx.api
+
+
+def fail(api: TypeChecker, at: Context, code: ErrorCode, message: str, *notes: str) -> None:
+    """Report an error, followed by notes with the facts and the suggested fix."""
+    api.fail(message, at, code=code)
+    for note in notes:
+        api.note(f"  {note}", at, code=code)
+
+
+_trials: list[TypeChecker] = []
+times_told = [0]
+"""The number of calls of `fail_at_once`, which mypy's error watchers do not see."""
+
+
+@contextmanager
+def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
+    """Suppress errors inside the block; the watcher collects them."""
+    _trials.append(api)
+    try:
+        with api.msg.filter_errors(save_filtered_errors=True) as errors:
+            yield errors
+    finally:
+        _trials.pop()
+
+
+def fail_at_once(api: TypeChecker, at: Context, code: ErrorCode, message: str, *notes: str) -> None:
+    """Report an error even where mypy only tries an alternative, such as an operand of `0 < a`.
+
+    Such an error holds for every alternative.
+    """
+    times_told[0] += 1
+    if _trials:
+        api.binder.version += 1  # mypy must not cache the type without its error
+        return fail(api, at, code, message, *notes)
+    watchers, kept = api.errors._watchers, api.errors._watchers[:]
+    watchers.clear()
+    try:
+        fail(api, at, code, message, *notes)
+    finally:
+        watchers.extend(kept)
+
+
+def show(t: Type, api: TypeChecker) -> str:
+    return format_type_bare(t, api.options)
+
+
+def opened_at(brand: Brand) -> str | None:
+    """Return the position where a fresh brand was opened, as `app.py:12`."""
+    if isinstance(brand, TypeVarType) and brand.id.namespace.startswith(f"{_OURS}@"):
+        _, path, place = brand.id.namespace.split("@")
+        line = place.split(":")[0]
+        return f"{Path(path).name}:{line}" if line.isdigit() else None
+    return None
+
+
+_OURS = "branded"
+_NAMED = f"{_OURS}, named "
+
+
+def brand_name(brand: Brand) -> str | None:
+    """Return the string that names a fresh brand: empty if it is unknown here, None if there is no name."""
+    is_named = isinstance(brand, TypeVarType) and brand.fullname.startswith(_NAMED)
+    return brand.fullname.removeprefix(_NAMED) if is_named and isinstance(brand, TypeVarType) else None
+
+
+class OpenBrands:
+    """The brands that are open while the plugin checks a body."""
+
+    def __init__(self, lookup: Callable[[str], SymbolTableNode | None]) -> None:
+        self.open: list[Brand] = []
+        self.crossed: list[Brand] = []
+        """The brands over which examples have exchanged values, since the plugin started the check."""
+        self.unmapped: set[Expression] = set()
+        """The unmapped arguments of mapped functions, which are the same for all examples."""
+        self.unvaried = "note"
+        """The severity of messages about results that are not batched."""
+        self._lookup = lookup
+
+    def instance(self, fullname: str, *args: Type) -> Instance:
+        """Return a class with these arguments."""
+        found = self._lookup(fullname)
+        assert found is not None and isinstance(found.node, TypeInfo), fullname
+        return Instance(found.node, list(args))
+
+    @contextmanager
+    def opened(self, brand: Brand) -> Iterator[None]:
+        self.open.append(brand)
+        before = len(self.crossed)
+        try:
+            yield
+        finally:
+            self.open.pop()
+            self.crossed[before:] = [b for b in self.crossed[before:] if b != brand]
+
+    def is_all_known(self, api: TypeChecker) -> bool:
+        """Return whether the open brands are all brands that can be open here.
+
+        A function with rows may be called within other vmaps. A brand whose name is unknown may be any brand.
+        """
+        within = any(_has_rows(f) for f in _enclosing_functions(api))
+        return bool(self.open) and not within and all(brand_name(b) != "" for b in self.open)
+
+    def fresh(
+        self,
+        stem: str,
+        at: Context,
+        api: TypeChecker,
+        rows: Iterable[Brand] = (),
+        place: str | None = None,
+        named: str | None = None,
+    ) -> TypeVarType:
+        """Return a rigid type variable that no annotation can name, the same one for each visit of a position.
+
+        Its printed name differs from the open brands, the brands in `rows` and the user's type variables. A collective
+        refers to the brand by `named`.
+        """
+        where = f"{_OURS}@{api.path}@{place or f'{at.line}:{at.column}'}"
+        opened = [b.id for b in self.open if isinstance(b, TypeVarType)]
+        # vmap(vmap(f))(x) opens both brands in one call
+        here = next(i for n in itertools.count() if (i := TypeVarId(-1, namespace=where + n * "'")) not in opened)
+        taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
+        taken |= {v.name for f in _enclosing_functions(api) for v in f.variables}
+        name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)
+        bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
+        return TypeVarType(name, name if named is None else f"{_NAMED}{named}", here, [], bound, default)
+
+    def named(
+        self, axis_name: Expression | None, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand]
+    ) -> Brand:
+        """Return the brand that a vmap opens: `Users` or `"users"` from `axis_name`, or one named after a parameter."""
+        given = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
+        if (brand := class_of(given)) is not None:
+            if isinstance(brand, Instance) and brand.type.fullname == BRAND:
+                fix = "try:   class Users(Brand): ..., and its name here"
+                fail(api, at, OPTION, "axis_name: `Brand` is every brand", fix)
+            elif brand in [*self.open, *rows]:
+                self._taken(show(brand, api), at, api)
+            if isinstance(brand, Instance) and any(c.fullname == BRAND for c in brand.type.mro):
+                return brand
+            fail(api, at, OPTION, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
+        name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(given)
+        if name is not None and any(brand_name(b) == name for b in self.open):
+            self._taken(name, at, api)
+        unknown = not isinstance(given, NoneType) and name is None
+        if unknown and not isinstance(given, AnyType):
+            stem = "brand"
+        return self.fresh(name or stem, at, api, rows, named="" if unknown else name)
+
+    def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
+        fail(api, at, NAME_TAKEN, f'axis_name: brand "{name}" is open already', "try:   another name")
+
+
+def text_of(t: Type) -> str | None:
+    """Return the value of a string constant; None for other types."""
+    t = get_proper_type(t)
+    literal = t.last_known_value if isinstance(t, Instance) else t
+    return literal.value if isinstance(literal, LiteralType) and isinstance(literal.value, str) else None
+
+
+def class_of(t: Type) -> Brand | None:
+    """Return the brand for a class, given the type of its name; None for other types."""
+    t = get_proper_type(t)
+    return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
+
+
+def _has_rows(f: CallableType) -> bool:
+    return bool(row_variables(f)) or any(rows_in(t) for t in f.arg_types)
+
+
+def _enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:
+    """Find the types of the enclosing functions."""
+    for item in api.scope.stack:
+        if isinstance(item, FuncDef) and isinstance(item.type, CallableType):
+            yield item.type

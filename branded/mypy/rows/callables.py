@@ -1,0 +1,114 @@
+"""Callable types: their signatures, synthetic calls of them, and the types that transforms return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from mypy.checker import TypeChecker
+from mypy.expandtype import expand_type
+from mypy.nodes import ARG_POS, ArgKind, CallExpr, Context, Expression, LambdaExpr, TempNode
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    Overloaded,
+    Type,
+    TypeVarId,
+    UninhabitedType,
+    UnionType,
+    get_proper_type,
+)
+
+from branded.mypy.axes.types import names_axis
+from branded.mypy.codes import is_brand_code
+from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, change, keep_row, row_variables
+from branded.mypy.rows.brand_env import OpenBrands, trying
+
+
+class Arg(NamedTuple):
+    """An argument of a call."""
+
+    type: Type
+    kind: ArgKind = ARG_POS
+    name: str | None = None
+    expression: Expression | None = None
+
+
+def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context) -> CallExpr:
+    """Build the call `f(*args)`, with arguments of these types."""
+    nodes: list[Expression] = [
+        a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=at)
+        for a, t in zip(args, types, strict=True)
+    ]
+    call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
+    call.set_line(at)
+    return call
+
+
+class Transform(Protocol):
+    """A transform from a function to a function."""
+
+    at: Context
+    api: TypeChecker
+    scope: OpenBrands
+
+    def apply(self, f: Expression, args: list[Arg]) -> Type: ...
+
+
+def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] = ()) -> Type | None:
+    """Return the type of `vmap(lambda …)` that is called later; None if its parameters cannot be tensors of any row.
+
+    `numbers` are types that its parameters accept in addition.
+    """
+    api, scope, at = transform.api, transform.scope, transform.at
+    place = f"{at.line}:{at.column}"
+    rows = [scope.fresh((n or "x").upper(), at, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
+    vecs: list[Type] = [scope.instance(VEC, r, scope.instance(TENSOR)) for r in rows]
+    with trying(api) as errors:
+        result = transform.apply(f, [Arg(v) for v in vecs])
+    told = errors.filtered_errors()
+    if any(e.severity == "error" and not is_brand_code(e.code) for e in told):
+        return None
+    api.msg.add_errors(told)
+    function = api.named_generic_type("builtins.function", [])
+    kinds = [ARG_POS] * len(vecs)
+    types = [UnionType([v, *numbers]) if numbers else v for v in vecs]
+    return overload_plain(CallableType(types, kinds, list(f.arg_names), result, function, variables=rows))
+
+
+# ---- callables ----
+
+CALLED = "__branded_called"
+"""The attribute in which an instance of a generic class keeps its type as a callable, as mypy's partial does."""
+
+
+def signatures_of(f: Type, api: TypeChecker) -> list[CallableType]:
+    """Return the signatures of a callable: a function, overloaded or not, a partial, or an object with `__call__`."""
+    f = get_proper_type(f)
+    if isinstance(f, Instance):
+        kept = f.extra_attrs.attrs if f.extra_attrs else {}
+        if CALLED in kept or f.type.fullname == "functools.partial":
+            return signatures_of(kept.get(CALLED) or kept.get("__mypy_partial", UNKNOWN), api)
+        if f.type.has_readable_member("__call__"):
+            at = TempNode(f)
+            with trying(api):
+                return signatures_of(api.expr_checker.analyze_external_member_access("__call__", f, at), api)
+    if isinstance(f, Overloaded):
+        if overload_plain(f.items[-1]) == f:
+            return [f.items[-1]]
+        return list(f.items)
+    return [f] if isinstance(f, CallableType) else []
+
+
+def overload_plain(f: CallableType) -> FunctionLike:
+    """Return `f` as an overload: with plain tensors as arguments, it returns plain tensors."""
+    rows = [v for v in row_variables(f) if not names_axis(v, f)]
+    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in rows}
+    left = [v for v in f.variables if v.id not in empty]
+    at_empty = expand_type(f.copy_modified(variables=left), empty)
+    assert isinstance(at_empty, CallableType)
+    first = at_empty.copy_modified(
+        arg_types=[change(t, keep_row) for t in at_empty.arg_types], ret_type=change(at_empty.ret_type, keep_row)
+    )
+    return Overloaded([first, f]) if empty else first

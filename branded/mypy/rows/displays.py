@@ -1,0 +1,68 @@
+"""Types of list, set and dict displays: `[a, b]` has the brands of `a` and `b`, not `Vec[Brand, Tensor]`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy.checker import TypeChecker
+from mypy.nodes import DictExpr, Expression, SetExpr, TupleExpr
+from mypy.plugin import FunctionContext
+from mypy.typeops import make_simplified_union
+from mypy.types import AnyType, Instance, NoneType, TupleType, Type, get_proper_type
+
+from branded.mypy.axes.types import erase_axes, has_axes
+from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, keep_row, rows_in
+from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.injected_calls import display_entries
+
+
+def display_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
+    """Return the type of a display that has no type context."""
+    api = checker(ctx)
+    return _united_type(ctx.args[0][0], api, scope) if _has_no_context(api) else ctx.default_return_type
+
+
+def _has_no_context(api: TypeChecker) -> bool:
+    """Return whether the type context accepts any object."""
+    wanted = api.expr_checker.type_context[-1]
+    return wanted is None or isinstance(get_proper_type(wanted), AnyType) or is_a(wanted, "builtins.object")
+
+
+def _united_type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
+    """Return the type of a checked expression, in which each display has the rows of all its entries."""
+    t = get_proper_type(api.lookup_type(e))
+    if isinstance(e, TupleExpr) and isinstance(t, TupleType) and len(t.items) == len(e.items):
+        return t.copy_modified(items=[_united_type(i, api, scope) for i in e.items])
+    held = display_entries(e)
+    if not held or not isinstance(t, Instance):
+        return t
+    one = _unite_rows([_united_type(i, api, scope) for i in held], scope)
+    if one is None:
+        return t
+    if isinstance(e, DictExpr):
+        keys = t.args[0] if len(t.args) == 2 else api.named_generic_type("builtins.object", [])
+        return api.named_generic_type("builtins.dict", [keys, one])
+    return api.named_generic_type("builtins.set" if isinstance(e, SetExpr) else "builtins.list", [one])
+
+
+def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
+    """Return the common type, with the rows of all; None where mypy's join is correct or the types differ in more."""
+    found = [t for t in types if not isinstance(get_proper_type(t), NoneType)]
+    if len(set(found)) < 2 or not any(rows_in(t) or has_axes(t) for t in found):
+        return None
+    each = [erase_axes(t, scope) for t in found]
+    rows = [each_row(t) for t in each]
+    if len({len(r) for r in rows}) > 1:
+        return None
+    united = [[b for row in at_one_place for b in row] for at_one_place in zip(*rows, strict=True)]
+    wider = [_replace_rows(t, united) for t in each]
+    if any(t != wider[0] for t in wider):
+        return None
+    one = change(wider[0], keep_row)
+    return one if len(found) == len(types) else make_simplified_union([one, NoneType()])
+
+
+def _replace_rows(t: Type, rows: Sequence[list[Brand]]) -> Type:
+    """Replace the rows of a tree, in order."""
+    each = iter(rows)
+    return change(t, lambda _: next(each), end=as_vec)

@@ -1,0 +1,220 @@
+"""Calls injected into a file, which make mypy call the plugin where it has no hook.
+
+mypy has no hook for patterns, and none for displays, for which it joins the types of the entries. The injected calls
+only trigger the plugin. They are added to files with `Vec` or `Tensor` in an annotation.
+
+    match x:                <match>(x, (Tensor,), ())   checks whether x varies: then the pattern Tensor means Vec
+        case Tensor(): ...  match x: ...
+    kept = [a, b]           kept = <display>([a, b])    a list[Vec[S | S1, Tensor]], not a list[Vec[Brand, Tensor]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from mypy.nodes import (
+    ARG_POS,
+    ARG_STAR,
+    AssignmentExpr,
+    AssignmentStmt,
+    Block,
+    CallExpr,
+    ClassDef,
+    Decorator,
+    DictExpr,
+    Expression,
+    ExpressionStmt,
+    FloatExpr,
+    ForStmt,
+    FuncDef,
+    GeneratorExpr,
+    IntExpr,
+    LambdaExpr,
+    ListExpr,
+    MatchStmt,
+    MypyFile,
+    Node,
+    OverloadedFuncDef,
+    ReturnStmt,
+    SetExpr,
+    StarExpr,
+    Statement,
+    StrExpr,
+    TempNode,
+    TupleExpr,
+    TypeInfo,
+    UnaryExpr,
+)
+from mypy.patterns import AsPattern, ClassPattern, MappingPattern, OrPattern, Pattern, SequencePattern
+from mypy.plugin import AnalyzeTypeContext
+from mypy.semanal import SemanticAnalyzer
+from mypy.typeanal import TypeAnalyser
+from mypy.types import AnyType, CallableType, Instance, NoneType, Type, TypeOfAny, TypeVarId, TypeVarType
+
+from branded.mypy.analysis.walk import walk
+from branded.mypy.rows.algebra import TENSOR, UNKNOWN
+
+MATCH, DISPLAY = "<match>", "<display>"
+LAST = 1000
+"""A priority after the patches that mypy itself schedules for the end of semantic analysis."""
+
+
+class Marks:
+    """The files with injected calls."""
+
+    def __init__(self) -> None:
+        self._marked: dict[str, MypyFile] = {}
+
+    def analyze(self, ctx: AnalyzeTypeContext, info: TypeInfo) -> Type:
+        """Return the usual type for `Vec[S]` or `Tensor` in an annotation, and schedule the injection for the file."""
+        assert isinstance(ctx.api, TypeAnalyser)
+        api = ctx.api.api
+        if isinstance(api, SemanticAnalyzer) and hasattr(api, "patches"):
+            tree = api.cur_mod_node
+            if self._marked.get(tree.path) is not tree and not tree.is_stub:
+                self._marked[tree.path] = tree
+                function = api.named_type("builtins.function")
+                api.schedule_patch(LAST, lambda: inject_calls(tree, function))
+        return ctx.api.analyze_type_with_type_info(info, ctx.type.args, ctx.type, ctx.type.empty_tuple_index)
+
+
+def inject_calls(tree: MypyFile, function: Instance) -> None:
+    """Inject calls into a file after semantic analysis."""
+    for body in _statements_to_mark(tree.defs):
+        for node in walk(body):
+            if type(node) is Block:
+                _inject_before_matches(node.body, function)
+            elif type(node) in _WITH_DISPLAYS:
+                _inject_displays(node, function)
+    _inject_before_matches(tree.defs, function)
+
+
+def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:
+    """Find the statements of a file. In classes, find only the bodies of methods."""
+    for s in statements:
+        match s:
+            case ClassDef():
+                yield from (b for b in _statements_to_mark(s.defs.body) if isinstance(b, Block))
+            case Decorator():
+                yield s.func.body
+            case OverloadedFuncDef():
+                yield from _statements_to_mark(s.items)
+            case FuncDef():
+                yield s.body
+            case _:
+                yield s
+
+
+def _injected_call(name: str, f: CallableType, args: list[Expression], at: Node) -> CallExpr:
+    callee = TempNode(f.copy_modified(name=name))
+    call = CallExpr(callee, args, [ARG_POS] * len(args), [None] * len(args))
+    callee.set_line(at)
+    call.set_line(at)
+    return call
+
+
+def _is_injected(e: Node, name: str) -> bool:
+    """Return whether this is an injected call."""
+    t = e.callee.type if isinstance(e, CallExpr) and isinstance(e.callee, TempNode) else None
+    return isinstance(t, CallableType) and t.name == name
+
+
+# ---- patterns ----
+
+
+def _inject_before_matches(statements: list[Statement], function: Instance) -> None:
+    asks = CallableType([UNKNOWN], [ARG_STAR], [None], NoneType(), function)
+    for i in reversed(range(len(statements))):
+        s = statements[i]
+        if isinstance(s, MatchStmt) and not any(isinstance(e, AssignmentExpr) for e in walk(s.subject)):
+            classes = _tensor_classes(s)
+            if any(t.items for t in classes):
+                mark = ExpressionStmt(_injected_call(MATCH, asks, [s.subject, *classes], s.subject))
+                mark.set_line(s)
+                statements.insert(i, mark)
+
+
+def _tensor_classes(s: MatchStmt) -> list[TupleExpr]:
+    """Return the uses of `Tensor` in the patterns of a match: first those outside dict patterns, then those inside."""
+    found: tuple[list[ClassPattern], list[ClassPattern]] = [], []
+    for p in s.patterns:
+        _find_class_patterns(p, *found)
+    return [TupleExpr([p.class_ref for p in each if _is_tensor(p.class_ref.node)]) for each in found]
+
+
+def _is_tensor(node: Node | None) -> bool:
+    return isinstance(node, TypeInfo) and node.fullname == TENSOR
+
+
+def _find_class_patterns(p: Pattern | None, own: list[ClassPattern], entries: list[ClassPattern]) -> None:
+    below: Sequence[Pattern | None] = ()
+    match p:
+        case AsPattern():
+            below = [p.pattern]
+        case OrPattern() | SequencePattern():
+            below = p.patterns
+        case MappingPattern():
+            below, own = p.values, entries
+        case ClassPattern():
+            own.append(p)
+            below = [*p.positionals, *p.keyword_values]
+    for q in below:
+        _find_class_patterns(q, own, entries)
+
+
+def update_copy(f: FuncDef) -> None:
+    """Update the injected calls in a copy of a function to refer to the copy's own patterns."""
+    for block in walk(f.body):
+        if isinstance(block, Block):
+            for mark, s in zip(block.body, block.body[1:], strict=False):
+                if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and _is_injected(mark.expr, MATCH):
+                    assert isinstance(mark.expr, CallExpr)
+                    mark.expr.args[1:] = _tensor_classes(s)
+
+
+# ---- displays ----
+
+_WITH_DISPLAYS = {AssignmentStmt, ForStmt, GeneratorExpr, LambdaExpr}
+
+
+def _inject_displays(node: Node, function: Instance) -> None:
+    """Inject calls around the displays without a type context, for which mypy would join the types of the entries."""
+    match node:
+        case AssignmentStmt() if node.type is None and not node.is_final_def:
+            if isinstance(node.rvalue, TupleExpr) or not any(isinstance(v, TupleExpr | ListExpr) for v in node.lvalues):
+                node.rvalue = _wrap_display(node.rvalue, function)
+        case ForStmt():
+            node.expr = _wrap_display(node.expr, function)
+        case GeneratorExpr():
+            node.sequences[:] = [_wrap_display(e, function) for e in node.sequences]
+        case LambdaExpr() if isinstance(returned := node.body.body[-1], ReturnStmt) and returned.expr is not None:
+            returned.expr = _wrap_display(returned.expr, function)
+
+
+def _wrap_display(e: Expression, function: Instance) -> Expression:
+    """Wrap a display that may hold several rows in an injected call; in a tuple, wrap each item."""
+    if isinstance(e, TupleExpr):
+        e.items[:] = [_wrap_display(i, function) for i in e.items]
+    if len(display_entries(e)) < 2 or _is_literal(e):
+        return e
+    object_, default = AnyType(TypeOfAny.special_form), AnyType(TypeOfAny.from_omitted_generics)
+    v = TypeVarType("T", "T", TypeVarId(-1, namespace=DISPLAY), [], object_, default)
+    return _injected_call(DISPLAY, CallableType([v], [ARG_POS], [None], v, function, variables=[v]), [e], e)
+
+
+def _is_literal(e: Expression) -> bool:
+    """Return whether a display contains only literals."""
+    held = display_entries(e) or (e.items if isinstance(e, TupleExpr) else [])
+    return all(map(_is_literal, held)) if held else isinstance(e, IntExpr | FloatExpr | StrExpr | UnaryExpr)
+
+
+def display_entries(e: Expression) -> list[Expression]:
+    """Return the entries of a display; empty for other expressions, and for displays with stars."""
+    match e:
+        case ListExpr() | SetExpr():
+            found = list(e.items)
+        case DictExpr() if all(k is not None for k, _ in e.items):
+            found = [v for _, v in e.items]
+        case _:
+            return []
+    return [] if any(isinstance(i, StarExpr) for i in found) else found

@@ -1,0 +1,109 @@
+"""The leaves of a tree: which can be mapped over, and which can be stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from mypy.expandtype import expand_type_by_instance
+from mypy.nodes import TypeInfo
+from mypy.types import (
+    FunctionLike,
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    get_proper_type,
+)
+
+from branded.mypy.rows.algebra import ARRAY, CONTAINERS, UNKNOWN, has_rows, row_of
+
+NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
+STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
+"""Classes whose instances become tensors when a mapped function returns them."""
+
+
+def replace_leaves(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
+    """Return a function that replaces each leaf of one of these classes by `new`, for `change`."""
+
+    def leaf(t: Type) -> Type:
+        p = get_proper_type(t)
+        p = p.fallback if isinstance(p, LiteralType) else p
+        return new if isinstance(p, Instance) and p.type.fullname in kinds else t
+
+    return leaf
+
+
+def unmappable(
+    t: Type, way: Type, what: str, result: bool = False, plain: Callable[[TypeInfo], bool] = lambda info: False
+) -> Iterator[tuple[str, str]]:
+    """Find the leaves of a mapped value that have no axis to map over; yield a name and a description for each.
+
+    Args:
+        t: The type of the value.
+        way: Its axes.
+        what: The name of the value in messages.
+        result: Whether the value is a result. Then leaves that cannot be stacked are found. Numbers can be stacked, and
+            tensors in objects without a row are shared.
+        plain: A predicate for classes of tensors that need no row.
+    """
+    t, way = get_proper_type(t), get_proper_type(way)
+    if isinstance(way, NoneType):
+        return
+    fields = fields_of(t)
+    if isinstance(t, FunctionLike):
+        yield what, "a function"
+    elif isinstance(t, TupleType | TypedDictType):
+        info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
+        if info.is_named_tuple and not (result or has_rows(info)) and _any_tensor(fields) and not plain(info):
+            yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
+            return
+        for (at, field), each in zip(fields.items(), _item_axes(way, t), strict=True):
+            yield from unmappable(field, each, f"{what}{at}", result, plain)
+    elif not isinstance(t, Instance):
+        return
+    elif t.type.fullname in CONTAINERS:
+        if t.args:
+            yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain)
+    elif has_rows(t.type) or (fields and (result or (_any_tensor(fields) and plain(t.type)))):
+        for at, field in fields.items():
+            yield from unmappable(field, way, f"{what}{at}", result, plain)
+    elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
+        yield what, _describe_leaf(t.type, result)
+
+
+def _item_axes(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
+    """Return the axes of each item of a tuple or a TypedDict, as far as they are known."""
+    if isinstance(t, TypedDictType):
+        return [way.items.get(k, UNKNOWN) if isinstance(way, TypedDictType) else UNKNOWN for k in t.items]
+    is_known = isinstance(way, TupleType) and len(way.items) == len(t.items)
+    return way.items if is_known and isinstance(way, TupleType) else [UNKNOWN] * len(t.items)
+
+
+def _describe_leaf(info: TypeInfo, result: bool) -> str:
+    """Describe a leaf without an axis: `an int`; `a Model, which has no row: class Model(Generic[S])`."""
+    said = f"{'an' if info.name[0] in 'aeiouAEIOU' else 'a'} {info.name}"
+    bare = result or info.fullname.startswith(("builtins.", "typing.", "collections."))
+    return said if bare else f"{said}, which has no row: class {info.name}(Generic[S])"
+
+
+def _any_tensor(fields: dict[str, Type]) -> bool:
+    return any(row_of(f) is not None for f in fields.values())
+
+
+def fields_of(t: ProperType) -> dict[str, Type]:
+    """Return the children of a tuple, TypedDict, NamedTuple or dataclass, by their accessors: `[0]`, `.name`."""
+    match t:
+        case TupleType() if t.partial_fallback.type.is_named_tuple:
+            names = t.partial_fallback.type.metadata["namedtuple"]["fields"]
+            return {f".{n}": item for n, item in zip(names, t.items, strict=True)}
+        case TupleType():
+            return {f"[{i}]": item for i, item in enumerate(t.items)}
+        case TypedDictType():
+            return {f"[{k!r}]": item for k, item in t.items.items()}
+        case Instance() if "dataclass" in t.type.metadata:
+            found = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
+            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in found.items() if s and s.type}
+    return {}

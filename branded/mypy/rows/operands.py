@@ -1,0 +1,125 @@
+"""The rows of a call's operands, where mypy would join them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mypy.checker import TypeChecker
+from mypy.expandtype import expand_type
+from mypy.nodes import CallExpr, Expression
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.subtypes import is_same_type
+from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
+
+from branded.mypy.analysis.memoize import cache_in_body
+from branded.mypy.axes.types import names_axis
+from branded.mypy.rows.algebra import (
+    CONTAINERS,
+    TENSOR,
+    VEC,
+    Brand,
+    has_rows,
+    is_a,
+    occurs,
+    row_of,
+    row_variables,
+    rows_in,
+    union_row,
+)
+from branded.mypy.rows.brand_env import checker, trying
+from branded.mypy.rows.widening import accept_narrower, flat_entries
+
+UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
+"""Methods of Tensor that take several operands."""
+
+ARRAY = "branded.functions.arrays.array"
+
+DEEPEST = 5
+"""The maximum nesting of calls in arguments: each level doubles the work."""
+
+
+def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: bool = False) -> CallableType:
+    """Solve the row variables of a call's signature: each is the union of the rows passed for it.
+
+    For `f(a, b)` with two parameters `Vec[S]`, the result has the brands of `a` and `b`. The type context does not
+    change the row of `a + b`, so an error is about the result instead of an operand. `any_is_plain` treats operands of
+    type Any as numbers, for methods such as `x.clip(0, cfg["most"])`.
+    """
+    sig, api = ctx.default_signature, checker(ctx)
+    cache_in_body(api)
+    known: dict[TypeVarId, Type] = {}
+    for v in row_variables(sig):
+        if names_axis(v, sig):
+            continue
+        formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
+        taken = [e for _, given in formals for e in flat_entries(given)]
+        if not all(_is_whole_row(v, t) for t, _ in formals) or any(map(is_deep, taken)):
+            continue
+        if (types := _operand_types(taken, api, any_is_plain)) is None:
+            continue
+        rows = [_argument_brands(t) for t in types]
+        united = union_row(b for row in rows for b in row)
+        if sig.is_type_obj() and (not rows or any(is_same_type(union_row(row), united) for row in rows)):
+            continue  # mypy infers the row from the context too: an object may have more brands than its parts
+        known[v.id] = united
+    return (
+        accept_narrower(_substitute_variables(sig, known), ctx)
+        if known and not sig.is_type_obj()
+        else _substitute_variables(sig, known)
+    )
+
+
+def method_signature(ctx: MethodSigContext) -> CallableType:
+    """Solve the row variables of a call of a method of Vec or Tensor."""
+    return operand_signature(ctx, any_is_plain=True)
+
+
+def array_signature(ctx: FunctionSigContext) -> CallableType:
+    """Return the signature of `array([[a, 0], [b, 1]])`: the row is the union over all entries of the lists."""
+    sig, api = ctx.default_signature, checker(ctx)
+    found = [e for given in ctx.args[:1] for e in flat_entries(given)]
+    if any(map(is_deep, found)) or (types := _operand_types(found, api)) is None:
+        return sig
+    united = union_row(b for t in types for b in _argument_brands(t))
+    return _substitute_variables(sig, {v.id: united for v in row_variables(sig)})
+
+
+def _substitute_variables(sig: CallableType, known: dict[TypeVarId, Type]) -> CallableType:
+    """Substitute the known variables in a signature."""
+    if not known:
+        return sig
+    solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in known]), known)
+    assert isinstance(solved, CallableType)
+    return solved
+
+
+def _is_whole_row(v: TypeVarType, formal: Type) -> bool:
+    """Return whether `v` is the whole row of a parameter, as in `Vec[S]`, and not a part of it or in a function."""
+    if is_a(formal, VEC):
+        return get_proper_type(formal.args[0]) == v
+    rows = rows_in(formal)
+    return bool(rows) and all(b == v for b in rows)
+
+
+def _argument_brands(t: Type) -> list[Brand]:
+    """Return the brands of an argument. A star-argument may be any iterable; its brands are the brands of its items."""
+    t = get_proper_type(t)
+    if isinstance(t, Instance) and not has_rows(t.type) and t.type.fullname not in CONTAINERS and row_of(t) is None:
+        return [b for a in t.args for b in _argument_brands(a)]
+    return rows_in(t)
+
+
+def is_deep(e: Expression, left: int = DEEPEST) -> bool:
+    if isinstance(e, CallExpr):
+        return left == 0 or any(is_deep(a, left - 1) for a in e.args)
+    return False
+
+
+def _operand_types(
+    expressions: Sequence[Expression], api: TypeChecker, any_is_plain: bool = False
+) -> list[Type] | None:
+    with trying(api):
+        types = [api.get_expression_type(e) for e in expressions]
+    if any_is_plain:
+        return types
+    return None if any(isinstance(get_proper_type(t), AnyType) for t in types) else types

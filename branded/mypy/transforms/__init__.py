@@ -1,0 +1,1 @@
+"""The typing rules of `vmap`, derivatives, loops, collectives and tree functions."""

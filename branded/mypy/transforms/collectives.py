@@ -1,0 +1,162 @@
+"""Collectives: a reduction removes its brand from every row; an exchange adds its brand to every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mypy.erasetype import remove_instance_last_known_values
+from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
+from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper_type
+
+from branded.mypy.axes.mapped_axis import Mapped, literal_axis
+from branded.mypy.axes.types import erase_axes
+from branded.mypy.codes import AXIS_TYPE, NAME_UNBOUND
+from branded.mypy.rows.algebra import BRAND, TENSOR, UNKNOWN, VEC, Brand, add_brands, change, drop_brands, is_a
+from branded.mypy.rows.brand_env import brand_name, class_of, text_of
+from branded.mypy.rows.leaves import NUMBERS
+from branded.mypy.transforms.function_calls import Rule, TransformCall, unique_brands
+from branded.mypy.transforms.in_axes import tree_of
+
+COLLECTIVES_IN, EXCHANGES_IN = "branded.collectives.reductions", "branded.collectives.exchanges"
+OPENED = "branded.core.brand.Opened"
+FAILED = AnyType(TypeOfAny.from_error)
+
+
+class _Names:
+    """The axes of a collective: brands, strings, and whether all of them are known."""
+
+    def __init__(self) -> None:
+        self.brands: list[Brand] = []
+        self.texts: list[str] = []
+        self.are_known = True
+        self.wrong: Type | None = None
+
+    def add(self, t: Type) -> None:
+        t = get_proper_type(t)
+        if (text := text_of(t)) is not None:
+            self.texts.append(text)
+        elif isinstance(t, TupleType):
+            for item in t.items:
+                self.add(item)
+        elif (brand := class_of(t)) is not None and not is_a(brand, BRAND):
+            self.brands.append(brand)
+        elif isinstance(t, Instance) and t.type.fullname == OPENED and not is_a(t.args[0], BRAND):
+            self.brands.append(get_proper_type(t.args[0]))
+        elif isinstance(t, Instance) and t.type.fullname in (*NUMBERS, TENSOR, VEC):
+            self.wrong = t
+        else:
+            self.are_known = False
+
+    def within(self, row: Iterable[Brand]) -> list[Brand]:
+        """Return the brands of a row that are named.
+
+        An unknown name, such as a string parameter, matches the brands whose name is unknown.
+        """
+        return [b for b in row if b in self.brands or brand_name(b) in self.texts or self._may_be(b)]
+
+    def _may_be(self, b: Brand) -> bool:
+        return not self.are_known and brand_name(b) == ""
+
+
+def _read_names(call: TransformCall) -> _Names:
+    """Read `axis_name`; report an error for an entry that cannot name an open brand.
+
+    (Users, "i")    brands: Users, texts: "i"        a parameter `name: str`    unknown
+    """
+    names = _Names()
+    for e in call.given.get("axis_name", ()):
+        _add_name(names, e, call)
+    if names.wrong is not None:
+        fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
+        call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is no name of a brand", fix)
+    elif call.scope.is_all_known(call.api):
+        for text in names.texts:
+            if all(brand_name(b) != text for b in call.scope.open):
+                _report_unbound(call, text)
+    return names
+
+
+def _add_name(names: _Names, e: Expression, call: TransformCall) -> None:
+    """Add an entry: a string literal by its value, other expressions by their type."""
+    if isinstance(e, StrExpr):
+        names.texts.append(e.value)
+    elif isinstance(e, TupleExpr | ListExpr):
+        for item in e.items:
+            _add_name(names, item, call)
+    else:
+        names.add(call.api.get_expression_type(e))
+
+
+def _report_unbound(call: TransformCall, name: str) -> None:
+    names = [n for b in call.scope.open if (n := brand_name(b))]
+    names = [repr(n) for n in names] + [b.type.name for b in call.scope.open if isinstance(b, Instance)]
+    call.fail(
+        NAME_UNBOUND,
+        f"no brand {name!r} is open here",
+        f"open:  {', '.join(names) or 'none with a name'}",
+        f"try:   vmap(..., axis_name={name!r}) around it",
+    )
+
+
+def _open_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
+    """Return the named brands, whether the value varies over them or not."""
+    found = [*names.brands, *names.within([*row, *call.scope.open])]
+    return list(dict.fromkeys(found))
+
+
+def _reduce_type(call: TransformCall) -> Type:
+    """Return the type of `psum(x, Users)`: `x` without the brand; `all_gather` adds it as an axis."""
+    value, names = call.with_axes("x"), _read_names(call)
+    if not call.are_tensors(value, "the value", AXIS_TYPE):
+        return value
+    number = get_proper_type(value)
+    if names.wrong is not None:
+        return FAILED
+    if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
+        return remove_instance_last_known_values(value)
+    row = unique_brands(value)
+    brands = _open_brands(call, names, row)
+    call.scope.crossed += brands
+    call.has_axes = True
+    if call.what == "all_gather":
+        value = _gather_type(call, value, names)
+    return call.tensors(change(value, drop_brands(lambda b: b in brands)))
+
+
+def _gather_type(call: TransformCall, value: Type, names: _Names) -> Type:
+    """Add the axis of `all_gather(x, Users, axis=1)`; with `tiled` the axes are unknown."""
+    way = tree_of(call.expression("axis"), call.api)
+    if call.is_true("tiled") is not False or literal_axis(way) is None:
+        return erase_axes(value, call.scope)
+    one = names.brands[0] if len(names.brands) == 1 and not names.texts and names.are_known else UNKNOWN
+    return Mapped(call.at, call.api, call.scope, one).on(value, way)
+
+
+def _exchange_type(call: TransformCall) -> Type:
+    """Return the type of `ppermute(x, Users, …)`: `x` with the brand."""
+    call.has_axes = call.what == "ppermute"
+    value, names = call.with_axes("x") if call.has_axes else call.type_of("x"), _read_names(call)
+    if not call.are_tensors(value, "the value", AXIS_TYPE):
+        return value
+    if names.wrong is not None:
+        return FAILED
+    brands = _open_brands(call, names, unique_brands(value))
+    call.scope.crossed += brands
+    return add_brands(call.tensors(value), brands)
+
+
+def _index_type(call: TransformCall) -> Type:
+    """Return the type of `axis_index(Users)`."""
+    names = _read_names(call)
+    if names.wrong is not None:
+        return FAILED
+    brands = _open_brands(call, names, [])
+    known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
+    return call.vec(brands if known else [*brands, UNKNOWN])
+
+
+COLLECTIVES: dict[str, Rule] = {
+    **{f"{COLLECTIVES_IN}.{n}": _reduce_type for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
+    **{f"{EXCHANGES_IN}.{n}": _exchange_type for n in ("ppermute", "all_to_all", "psum_scatter")},
+    f"{COLLECTIVES_IN}.axis_index": _index_type,
+}

@@ -1,0 +1,329 @@
+"""Derivatives: `grad(f)(x)` has the tree of `x`, and the rows of everything that `f(x)` depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mypy.checker import TypeChecker
+from mypy.erasetype import remove_instance_last_known_values
+from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, Context, Expression, IntExpr, ListExpr, TupleExpr, UnaryExpr
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    Overloaded,
+    TupleType,
+    Type,
+    TypedDictType,
+    TypeOfAny,
+    UnionType,
+    get_proper_type,
+)
+
+from branded.mypy.axes.types import erase_axes
+from branded.mypy.codes import DERIVATIVE, ERROR
+from branded.mypy.rows.algebra import (
+    ARRAY,
+    CONTAINERS,
+    TENSOR,
+    UNKNOWN,
+    Brand,
+    add_brands,
+    change,
+    hides_brands,
+    keep_row,
+    row_of,
+)
+from branded.mypy.rows.brand_env import OpenBrands, fail, show, trying
+from branded.mypy.rows.callables import Arg, overload_plain, signatures_of
+from branded.mypy.rows.leaves import replace_leaves
+from branded.mypy.transforms import function_calls
+from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, result_type, unique_brands
+from branded.mypy.transforms.in_axes import plural, tuple_type
+
+API, JACOBIANS = "branded.autodiff.api", "branded.autodiff.jacobians"
+LATER = {
+    **{f"{API}.{n}": n for n in ("grad", "value_and_grad")},
+    **{f"{JACOBIANS}.{n}": n for n in ("jacfwd", "jacrev", "hessian")},
+}
+"""The transforms that return a function."""
+
+FLOATS = {"builtins.float", ARRAY}
+
+
+@dataclass
+class Derivative:
+    """A use of a derivative: its position and options."""
+
+    what: str
+    at: Context
+    api: TypeChecker
+    scope: OpenBrands
+    argnums: list[int] | int | None = 0
+    has_aux: bool | None = False
+
+    @classmethod
+    def of(cls, call: TransformCall) -> Derivative:
+        """Read the options of `grad(f, argnums, has_aux)`."""
+        e = call.expression("argnums")
+        return cls(call.what, call.at, call.api, call.scope, _argnums(e) if e else 0, call.is_true("has_aux"))
+
+    def fail(self, message: str, *notes: str) -> Type:
+        fail(self.api, self.at, DERIVATIVE, f"{self.what}: {message}", *notes)
+        return AnyType(TypeOfAny.from_error)
+
+    # ---- immediate calls ----
+
+    def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
+        """Return the type of `grad(f, …)(*args)`."""
+        starred = any(a.kind in (ARG_STAR, ARG_STAR2) for a in args)
+        positional = [a.type for a in args if a.kind == ARG_POS]
+        places = None if starred else self._places(len(positional))
+        if places is not None and not self._are_floats([positional[i] for i in places], places):
+            return AnyType(TypeOfAny.from_error)
+        crossed = len(self.scope.crossed)
+        leaves = [args[i]._replace(type=self._leaf(a.type)) if i in (places or ()) else a for i, a in enumerate(args)]
+        inside = result_type(f, leaves, self.at, self.api, [a.type for a in args])
+        rows = [b for a in args for b in unique_brands(a.type)] + self.scope.crossed[crossed:]
+        if hides_brands(inside) and not any(hides_brands(a.type) for a in args):
+            given = show(inside, self.api)
+            note = f'{self.what}: what the function gives has the type "{given}" here, so it is not checked'
+            self.api.note(note, self.at, code=ERROR)
+        if places is None or hides_brands(inside):
+            return UNKNOWN
+        return self.result(inside, [positional[i] for i in places], rows)
+
+    # ---- deferred calls ----
+
+    def generic(self, f: Type) -> Type:
+        """Return the type of `grad(f)`: a function with the parameters of `f` that returns the derivative."""
+        items = signatures_of(f, self.api)
+        found = []
+        for item in items:
+            with trying(self.api) as errors:
+                one = self._generic(item)
+            if one is not None and not errors.has_new_errors():
+                found += one.items
+            elif len(items) == 1:
+                self.api.msg.add_errors(errors.filtered_errors())
+                return AnyType(TypeOfAny.from_error)
+        if not items and not isinstance(get_proper_type(f), AnyType):
+            return self.fail(f'"{show(f, self.api)}" is not a function', f"try:   {self.what}(f)(x)")
+        if len(found) == 1:
+            return found[0]
+        return Overloaded(found) if found else UNKNOWN
+
+    def _generic(self, f: CallableType) -> FunctionLike | None:
+        types = [t for t, k in zip(f.arg_types, f.arg_kinds, strict=True) if k.is_positional() or k == ARG_STAR]
+        if any(k in (ARG_STAR, ARG_STAR2) for k in f.arg_kinds):
+            return f.copy_modified(ret_type=UNKNOWN)
+        places = self._places(len(types))
+        if places is None or hides_brands(f.ret_type):
+            return f.copy_modified(ret_type=UNKNOWN)
+        if not self._are_floats([types[i] for i in places], places):
+            return None
+        result = self.result(f.ret_type, [types[i] for i in places], [b for t in f.arg_types for b in unique_brands(t)])
+        return overload_plain(f.copy_modified(ret_type=result))
+
+    # ---- arguments ----
+
+    def _places(self, n: int) -> list[int] | None:
+        """Return the positions to differentiate with respect to; None if they are unknown."""
+        nums = self.argnums
+        given = [nums] if isinstance(nums, int) else nums
+        if given is None:
+            return None
+        if any(not -n <= i < n for i in given):
+            text = nums if isinstance(nums, int) else f"({', '.join(map(str, given))}{',' * (len(given) == 1)})"
+            wrong = f"argnums={text} for a call with {plural(n, 'positional argument', 'positional arguments')}"
+            self.fail(wrong, "try:   the positions of the arguments to differentiate with respect to, counted from 0")
+            return None
+        return [i % n for i in given]
+
+    def _are_floats(self, types: Sequence[Type], places: Sequence[int]) -> bool:
+        for t, i in zip(types, places, strict=True):
+            for where, what in not_floats(t, f"argument {i + 1}"):
+                self.fail(
+                    f"{where} is {what}; derivatives are with respect to floats",
+                    "try:   a float tensor or a float, or another position in argnums",
+                )
+                return False
+        return True
+
+    def _leaf(self, t: Type) -> Type:
+        """Return the type that the function receives for an argument: floats and arrays become tensors."""
+        return change(t, keep_row, UNKNOWN, replace_leaves(self.scope.instance(TENSOR), FLOATS))
+
+    # ---- results ----
+
+    def result(self, inside: Type, wrt: Sequence[Type], rows: Sequence[Brand]) -> Type:
+        """Return the derivative of a function whose result has the type `inside`."""
+        if (parts := split_aux(self, remove_instance_last_known_values(inside), self.has_aux)) is None:
+            return UNKNOWN
+        value, aux = parts
+        if not self._has_derivative(value):
+            return AnyType(TypeOfAny.from_error)
+        value = self._tensors(value)
+        over = list(dict.fromkeys([*rows, *unique_brands(value)]))
+        parts_of = [add_brands(self._leaf(t), over) for t in wrt]
+        one = parts_of[0] if isinstance(self.argnums, int) else self._tuple(parts_of)
+        match self.what:
+            case "grad":
+                return one if aux is None else self._tuple([one, aux])
+            case "value_and_grad":
+                return self._tuple([value if aux is None else self._tuple([value, aux]), one])
+        one = erase_axes(one, self.scope)  # a Jacobian also has the axes of the value
+        derived = _each_leaf(value, one)
+        if self.what == "hessian":
+            derived = _each_leaf(derived, one)
+        return derived if aux is None else self._tuple([derived, aux])
+
+    def _has_derivative(self, value: Type) -> bool:
+        """Return whether a result can be differentiated; report an error if not."""
+        if self.what not in ("grad", "value_and_grad"):
+            for where, kind in function_calls.non_tensors(value, "the result"):
+                self.fail(f"{where} is {kind}, not a tensor", "try:   return tensors; others with has_aux=True")
+                return False
+            return True
+        t = get_proper_type(value)
+        is_tree = isinstance(t, TupleType | TypedDictType | NoneType | FunctionLike)
+        is_other = isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.str", "builtins.bytes")
+        if is_tree or is_other:
+            self.fail(
+                f'the function must return one float, and it returns "{show(value, self.api)}"',
+                "try:   has_aux=True for a pair of the value and something else"
+                if isinstance(t, TupleType) and len(t.items) == 2
+                else "try:   reduce it to one number; jacrev or jacfwd for the derivative of tensors",
+            )
+        return not is_tree and not is_other
+
+    def _tensors(self, t: Type) -> Type:
+        return TransformCall(self.what, self.at, self.api, self.scope, {}).tensors(t)
+
+    def _tuple(self, items: list[Type]) -> TupleType:
+        return tuple_type(items, self.api)
+
+
+def split_aux(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type, Type | None] | None:
+    """Split a result into the value and the auxiliary output; None if that is unknown."""
+    if has_aux is None:
+        return None
+    if not has_aux:
+        return inside, None
+    pair = get_proper_type(inside)
+    if isinstance(pair, TupleType) and len(pair.items) == 2:
+        return pair.items[0], pair.items[1]
+    if not isinstance(pair, UnionType) and not (isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple"):
+        by.fail(
+            f'has_aux=True, and the function returns "{show(inside, by.api)}"',
+            "try:   return a pair: the value, and whatever else",
+        )
+    return None
+
+
+def not_floats(t: Type, what: str) -> Iterator[tuple[str, str]]:
+    """Find the leaves of an argument that cannot be differentiated; yield a name and a description for each."""
+    yield from function_calls.non_tensors(t, what)
+    for where, leaf in function_calls.tree_leaves(t, what):
+        if isinstance(leaf, Instance) and leaf.type.fullname in ("builtins.int", "builtins.bool"):
+            yield where, function_calls.with_article(leaf.type.name)
+
+
+def _argnums(e: Expression) -> list[int] | int | None:
+    match e:
+        case IntExpr():
+            return e.value
+        case UnaryExpr(op="-", expr=IntExpr() as n):
+            return -n.value
+        case TupleExpr() | ListExpr():
+            found = [_argnums(i) for i in e.items]
+            numbers = [i for i in found if isinstance(i, int)]
+            return numbers if len(numbers) == len(found) else None
+    return None
+
+
+def _each_leaf(t: Type, new: Type) -> Type:
+    """Return a tree with each tensor replaced by `new`."""
+    t = get_proper_type(t)
+    if row_of(t) is not None:
+        return new
+    match t:
+        case TupleType() if not t.partial_fallback.type.is_named_tuple:
+            return t.copy_modified(items=[_each_leaf(i, new) for i in t.items])
+        case TypedDictType():
+            return t.copy_modified(item_types=[_each_leaf(i, new) for i in t.items.values()])
+        case Instance() if t.type.fullname in CONTAINERS:
+            return t.copy_modified(args=[_each_leaf(a, new) for a in t.args])
+        case NoneType():
+            return t
+    # a class declares its fields; if the argument is one tensor, they are tensors again
+    return add_brands(t, unique_brands(new)) if row_of(new) is not None else UNKNOWN
+
+
+# ---- vjp and jvp, which also take the arguments ----
+
+
+def vjp(call: TransformCall) -> Type:
+    """Return the type of `vjp(f, *primals)`."""
+    f, primals = call.expression("f"), call.types_of("primals")
+    if f is None or primals is None:
+        return UNKNOWN
+    d = Derivative("vjp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
+    found = _value_and_rows(d, f, primals)
+    if found is None:
+        return UNKNOWN
+    value, aux, rows = found
+    # a cotangent may have more brands than the value
+    own = call.scope.fresh("CT", call.at, call.api)
+    cotangent = change(value, lambda row: [*row, own])
+    if row_of(value) is not None:
+        cotangent = UnionType([cotangent, call.api.named_generic_type("builtins.float", [])])
+    out = d._tuple([add_brands(d._leaf(t), [*rows, own]) for t in primals])
+    function = call.api.named_generic_type("builtins.function", [])
+    pullback = overload_plain(CallableType([cotangent], [ARG_POS], [None], out, function, variables=[own]))
+    return d._tuple([value, pullback] if aux is None else [value, pullback, aux])
+
+
+def jvp(call: TransformCall) -> Type:
+    """Return the type of `jvp(f, primals, tangents)`."""
+    f, given, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
+    if f is None or not isinstance(given, TupleType):
+        if row_of(given) is None:
+            return UNKNOWN
+        return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
+    primals = list(given.items)
+    d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
+    if row_of(moved) is not None:
+        return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
+    if isinstance(moved, TupleType) and join_trees(d._leaf(given), d._leaf(moved)) is None:
+        shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(given)}"
+        return call.fail(DERIVATIVE, "the tangent has another tree than the primal", *shown)
+    found = _value_and_rows(d, f, primals)
+    if found is None:
+        return UNKNOWN
+    value, aux, rows = found
+    tangent = add_brands(value, [*rows, *unique_brands(moved)])
+    return d._tuple([value, tangent] if aux is None else [value, tangent, aux])
+
+
+def _value_and_rows(d: Derivative, f: Expression, primals: list[Type]) -> tuple[Type, Type | None, list[Brand]] | None:
+    """Return the value of a function at these arguments, its auxiliary output, and the rows of its derivative."""
+    if not d._are_floats(primals, range(len(primals))):
+        return None
+    crossed = len(d.scope.crossed)
+    inside = result_type(f, [Arg(d._leaf(t)) for t in primals], d.at, d.api, primals)
+    if (
+        hides_brands(inside)
+        or (parts := split_aux(d, remove_instance_last_known_values(inside), d.has_aux)) is None
+        or not d._has_derivative(parts[0])
+    ):
+        return None
+    value = d._tensors(parts[0])
+    rows = [b for t in [*primals, value] for b in unique_brands(t)] + d.scope.crossed[crossed:]
+    return value, parts[1], list(dict.fromkeys(rows))
+
+
+AT_ONCE: dict[str, Rule] = {f"{API}.vjp": vjp, f"{API}.jvp": jvp}

@@ -1,0 +1,144 @@
+"""`in_axes` and `out_axes`, read as literals into types: ints, None, tuples, and TypedDicts for dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import DictExpr, Expression, IntExpr, ListExpr, NameExpr, StrExpr, TupleExpr, UnaryExpr
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    UnionType,
+    get_proper_type,
+)
+
+from branded.mypy.codes import AXES, AXIS_TYPE
+from branded.mypy.rows.algebra import CONTAINERS, UNKNOWN, row_of
+
+
+def tree_of(e: Expression | None, api: TypeChecker) -> Type:
+    """Return the tree of axes for an expression; unknown if neither a literal nor its type determines it."""
+    match e:
+        case None:
+            return _int_type(0, api)
+        case IntExpr():
+            return _int_type(e.value, api)
+        case UnaryExpr(op="-", expr=IntExpr() as n):
+            return _int_type(-n.value, api)
+        case NameExpr(name="None"):
+            return NoneType()
+        case TupleExpr() | ListExpr():
+            return tuple_type([tree_of(i, api) for i in e.items], api)
+        case DictExpr() if all(isinstance(k, StrExpr) for k, _ in e.items):
+            items = {k.value: tree_of(v, api) for k, v in e.items if isinstance(k, StrExpr)}
+            return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
+    return _axes_from_type(api.get_expression_type(e))
+
+
+def _int_type(value: int, api: TypeChecker) -> Instance:
+    t = api.named_generic_type("builtins.int", [])
+    return t.copy_modified(last_known_value=LiteralType(value, t))
+
+
+def tuple_type(items: list[Type], api: TypeChecker) -> TupleType:
+    return TupleType(items, api.named_generic_type("builtins.tuple", [api.named_generic_type("builtins.object", [])]))
+
+
+def _axes_from_type(t: Type) -> Type:
+    """Return the axes that the type of a non-literal expression determines."""
+    t = get_proper_type(t)
+    if isinstance(t, TupleType) and t.partial_fallback.type.is_named_tuple:
+        return UNKNOWN  # a named tuple of axes, whose declared field types are tensors
+    if isinstance(t, TupleType):
+        return t.copy_modified(items=[_axes_from_type(i) for i in t.items])
+    known = isinstance(t, NoneType | TypedDictType) or (isinstance(t, Instance) and t.type.fullname not in CONTAINERS)
+    return t if known else UNKNOWN
+
+
+def format_axes(axes: Type) -> str:
+    """Return the tree in Python syntax, with 0 for every int."""
+    axes = get_proper_type(axes)
+    match axes:
+        case NoneType():
+            return "None"
+        case TupleType():
+            return "(" + ", ".join(map(format_axes, axes.items)) + ("," if len(axes.items) == 1 else "") + ")"
+        case TypedDictType():
+            return "{" + ", ".join(f'"{k}": {format_axes(v)}' for k, v in axes.items.items()) + "}"
+        case Instance() if axes.type.fullname == "builtins.int":
+            return "0"
+    return "..."
+
+
+def axes_mismatches(axes: Type, t: Type, what: str) -> Iterator[tuple[ErrorCode, str]]:
+    """Find mismatches between `axes`, a prefix tree, and a value of type `t` called `what`.
+
+    axes  ((0, None), 0)     "(0, None) has 2 axes, but item 0 of argument 1 has 3 items"
+    t     a pair of a tuple of three tensors, and a tensor
+    """
+    axes, t = get_proper_type(axes), get_proper_type(t)
+    if isinstance(axes, Instance) and axes.type.fullname in ("builtins.bool", "builtins.str", "builtins.float"):
+        yield AXIS_TYPE, f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
+    elif row_of(axes) is not None:
+        yield AXIS_TYPE, "a tensor is no axis: the arguments go into a call of their own, vmap(f)(x)"
+    elif isinstance(axes, UnionType | AnyType) or isinstance(t, UnionType | AnyType):
+        return
+    elif isinstance(axes, TupleType):
+        yield from _tuple_mismatches(axes, t, what)
+    elif isinstance(axes, TypedDictType):
+        yield from _dict_mismatches(axes, t, what)
+
+
+def _tuple_mismatches(axes: TupleType, t: ProperType, what: str) -> Iterator[tuple[ErrorCode, str]]:
+    if not isinstance(t, TupleType):
+        if kind := _describe_other(t, "tuple"):
+            yield AXES, f"{format_axes(axes)} is a tuple of axes, but {what} is {kind}"
+    elif len(axes.items) != len(t.items):
+        yield (
+            AXES,
+            f"{format_axes(axes)} has {plural(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items",
+        )
+    else:
+        for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
+            yield from axes_mismatches(a, item, f"item {i} of {what}")
+
+
+def _dict_mismatches(axes: TypedDictType, t: ProperType, what: str) -> Iterator[tuple[ErrorCode, str]]:
+    if not isinstance(t, TypedDictType):
+        if kind := _describe_other(t, "dict"):
+            yield AXES, f"{format_axes(axes)} is a dict of axes, but {what} is {kind}"
+        return
+    for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
+        yield AXES, f"{format_axes(axes)} and {what} do not have the same keys: `{key}` is in one of them"
+    for key in [k for k in axes.items if k in t.items]:
+        yield from axes_mismatches(axes.items[key], t.items[key], f"{what}[{key!r}]")
+
+
+def _describe_other(t: ProperType, kind: str) -> str | None:
+    """Describe a value that certainly is not a tree of this kind; None for others."""
+    if row_of(t) is not None:
+        return "one tensor"
+    if isinstance(t, TypedDictType) or (isinstance(t, Instance) and t.type.fullname == "builtins.dict"):
+        return None if kind == "dict" else "a dict"
+    return "a tuple" if kind == "dict" and isinstance(t, TupleType) else None
+
+
+def plural(n: int, one: str, many: str) -> str:
+    """Format a count: `1 axis`, `2 axes`."""
+    return f"{n} {one if n == 1 else many}"
+
+
+def axes_of_arguments(axes: Type, n: int) -> list[Type] | None:
+    """Return the axes of each of `n` arguments; None if the number of entries differs."""
+    tree: ProperType = get_proper_type(axes)
+    if not isinstance(tree, TupleType):
+        return [axes] * n
+    return list(tree.items) if len(tree.items) == n else None

@@ -1,0 +1,194 @@
+"""Hooks for vmap and the derivatives: `vmap(f)`, `vmap(f)(x)`, `@vmap(in_axes=...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mypy.checker import TypeChecker
+from mypy.nodes import ARG_STAR, CallExpr, LambdaExpr, OverloadedFuncDef, RefExpr, SymbolTableNode, TempNode, Var
+from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
+from mypy.plugins.functools import partial_new_callback
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    LiteralType,
+    NoneType,
+    Overloaded,
+    TupleType,
+    Type,
+    TypeOfAny,
+    TypeVarType,
+    get_proper_type,
+)
+
+from branded.mypy.codes import ERROR
+from branded.mypy.rows.algebra import UNKNOWN, is_a
+from branded.mypy.rows.brand_env import OpenBrands, checker, fail
+from branded.mypy.rows.callables import Arg, Transform, type_of_lambda
+from branded.mypy.transforms.derivatives import LATER, Derivative
+from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name
+from branded.mypy.transforms.mapping import Vmap
+from branded.mypy.transforms.options import (
+    DECORATOR,
+    VmapOptions,
+    accept_any_options,
+    default_options,
+    has_options,
+    kept_options,
+    mapped_function,
+    options_at,
+    options_of,
+)
+
+VMAP, MAPPED = "branded.core.vmap.vmap", "branded.core.vmap._Mapped"
+
+
+def call_arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
+    """Return the arguments of a call; a star-argument of known length is expanded."""
+    args: list[Arg] = []
+    for e, kind, name in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
+        t = api.get_expression_type(e)
+        star = get_proper_type(t)
+        if kind == ARG_STAR and isinstance(star, TupleType):
+            args += [Arg(i) for i in star.items]
+        else:
+            args.append(Arg(t, kind, name, e))
+    return args
+
+
+def report_attribute(ctx: AttributeContext, name: str) -> Type:
+    """Report `vmap(f, X).tolist()`: the arguments were passed as options."""
+    message = f'vmap: what it gives is a function, which has no attribute "{name}"'
+    fix = f"try:   vmap(f)(x).{name}: the arguments go into a call of their own"
+    fail(checker(ctx), ctx.context, ERROR, message, fix)
+    return AnyType(TypeOfAny.from_error)
+
+
+class Transforms:
+    """Deferred rules: a vmap or a derivative that is called immediately waits for its arguments.
+
+        vmap(lambda x: f(x), in_axes=1)(a)     mypy checks the inner call first, where `a` is unknown
+        the inner call                         has the type MAPPED; the lambda is not checked
+        the outer call                         the rule checks the lambda, with an example of `a`
+
+    The type of a stored lambda, `g = vmap(lambda n: ...)`, contains its position. It is checked where `g` is called.
+    """
+
+    def __init__(self, scope: OpenBrands, lookup: Callable[[str], SymbolTableNode | None]) -> None:
+        self.scope, self._lookup = scope, lookup
+        self._stored: dict[str, CallExpr] = {}
+
+    def is_vmap(self, fullname: str) -> bool:
+        """Return whether this is vmap, or a variable that holds vmap."""
+        if fullname == VMAP:
+            return True
+        found = self._lookup(fullname) if "." in fullname else None
+        t = get_proper_type(found.node.type) if found is not None and isinstance(found.node, Var) else None
+        return isinstance(t, Overloaded) and has_options(t.items[0])
+
+    def signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+        """Return the signature of `vmap(f, …)` or `vmap(…)(f)`; if it is called immediately, the rule waits.
+
+        mypy calls this hook for each overload.
+        """
+        call, sig, api = ctx.context, self._plainest(ctx.default_signature), checker(ctx)
+        if not isinstance(call, CallExpr) or (f := mapped_function(call)) is None:
+            return sig
+        overrides = api.expr_checker.type_overrides
+        if api.expr_checker.is_callee:
+            result: Type = self.scope.instance(MAPPED, NoneType())
+        elif isinstance(f, LambdaExpr):
+            overrides.pop(f, None)
+            result = type_of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or self._store(call, api)
+        else:
+            return accept_any_options(sig)
+        anything = api.named_generic_type("builtins.object", [])
+        overrides[f] = anything  # the body is checked later, when the types are known
+        own = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
+        return accept_any_options(own)
+
+    def _plainest(self, sig: CallableType) -> CallableType:
+        """Return the overload that preserves the type of `f`, not the one that removes a brand for other checkers."""
+        found = self._lookup(VMAP) if sig.unpack_kwargs else None
+        t = get_proper_type(found.node.type) if found and isinstance(found.node, OverloadedFuncDef) else None
+        items = t.items if isinstance(t, Overloaded) else []
+        return next((i for i in items if isinstance(get_proper_type(i.arg_types[0]), TypeVarType)), sig)
+
+    def result(self, ctx: FunctionContext) -> Type:
+        """Return the type of `vmap(f)`, `@vmap`, or the decorator `vmap(in_axes=…)`."""
+        api, given = checker(ctx), get_proper_type(ctx.default_return_type)
+        if is_a(given, DECORATOR):
+            return self._decorator(options_of(ctx.context, api), api) if isinstance(ctx.context, CallExpr) else given
+        if is_a(given, MAPPED) or not ctx.arg_types[0] or isinstance(f := ctx.args[0][0], LambdaExpr):
+            return given
+        body = ctx.arg_types[0][0]
+        if isinstance(get_proper_type(body), Instance) and not isinstance(f, TempNode):
+            body = api.get_expression_type(f)  # a partial: the context of vmap would make its rows Any
+        options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else default_options(api)
+        return Vmap(options, ctx.context, api, self.scope).generic(body) or given
+
+    def _decorator(self, o: VmapOptions, api: TypeChecker) -> Instance:
+        """Return the type of `vmap(in_axes=…)`, which keeps the options."""
+        name: Type = api.get_expression_type(o.axis_name) if o.axis_name is not None else NoneType()
+        return self.scope.instance(DECORATOR, o.in_axes, o.out_axes, name)
+
+    def partial(self, ctx: FunctionContext) -> Type:
+        """Return the type of `partial(vmap, in_axes=…)`, which is `vmap(in_axes=…)`; mypy handles other partials."""
+        f, api, call = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx), ctx.context
+        if isinstance(f, RefExpr) and self.is_vmap(f.fullname) and isinstance(call, CallExpr):
+            return self._decorator(options_of(call, api), api)
+        return partial_new_callback(ctx)
+
+    def decorated(self, ctx: MethodContext) -> Type:
+        """Return the type of a function decorated with `@vmap(in_axes=…)`."""
+        assert isinstance(ctx.type, Instance)
+        api = checker(ctx)
+        given = get_proper_type(ctx.default_return_type)
+        if is_a(given, MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
+            return given
+        vmap = Vmap(kept_options(ctx.type, ctx.context), ctx.context, api, self.scope)
+        return vmap.generic(ctx.arg_types[0][0]) or given
+
+    def called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
+        """Return the signature of a call `vmap(f, …)(x, …)`, or of a lambda that `_store` has stored."""
+        call, api = ctx.context, checker(ctx)
+        place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
+        made = call.callee if isinstance(call, CallExpr) else None
+        if isinstance(place, LiteralType):
+            made = self._stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
+            if made is None:
+                note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
+                api.note(note, call, code=ERROR)
+        f = mapped_function(made) if isinstance(made, CallExpr) else None
+        if not isinstance(call, CallExpr) or not isinstance(made, CallExpr) or f is None:
+            return ctx.default_signature
+        api.expr_checker.type_overrides.pop(f, None)
+        what = LATER.get(made.callee.fullname) if isinstance(made.callee, RefExpr) else None
+        own: Transform
+        if what is None:
+            own = Vmap(options_at(made, api), call, api, self.scope)
+        else:
+            given = arguments_by_name(made, ("f", "argnums", "has_aux"))
+            own = Derivative.of(TransformCall(what, call, api, self.scope, given))
+        return ctx.default_signature.copy_modified(ret_type=own.apply(f, call_arguments(call, api)))
+
+    def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
+        """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""
+        place = f"{api.path}:{call.line}:{call.column}"
+        self._stored[place] = call
+        return self.scope.instance(MAPPED, LiteralType(place, api.named_generic_type("builtins.str", [])))
+
+    def derivative(self, call: TransformCall) -> Type:
+        """Return the type of `grad(f, …)`; if it is called immediately, the rule waits for its arguments."""
+        f, is_callee = call.expression("f"), call.api.expr_checker.is_callee
+        if f is None:
+            return UNKNOWN
+        if isinstance(call.at, CallExpr) and is_callee:
+            return self.scope.instance(MAPPED, NoneType())
+        derivative = Derivative.of(call)
+        if not isinstance(f, LambdaExpr) or not isinstance(call.at, CallExpr):
+            return derivative.generic(call.api.get_expression_type(f))
+        number = call.api.named_generic_type("builtins.float", [])
+        return type_of_lambda(derivative, f, [number]) or self._store(call.at, call.api)

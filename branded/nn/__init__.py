@@ -1,0 +1,1 @@
+"""Modules as functions of their state: `functional_call` and `stack_module_state`."""

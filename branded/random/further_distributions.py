@@ -1,0 +1,252 @@
+"""Poisson, Laplace and multivariate normal samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Never, cast
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike
+from typing_extensions import TypeVar
+
+from branded import tree
+from branded.control_flow.loops import while_loop
+from branded.core.brand import Brand
+from branded.core.tracing.recorded_calls import operation
+from branded.core.values import vec_type
+from branded.errors import DrawError, DrawTypeError
+from branded.functions._erf import below_one
+from branded.functions.special import lgamma
+from branded.graph.rows import check_live
+from branded.linalg import cholesky, eigh, svd
+from branded.random.distributions import normal
+from branded.random.keys import split
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
+from branded.random.uniforms import uniform
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+S2 = TypeVar("S2", bound=Brand, default=Never)
+
+
+@operation
+def laplace(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
+    """Sample Laplace values: the density is exp(-|x|) / 2.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S, f32[*shape]]`, in the given `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
+
+    Example:
+        >>> from branded import random
+        >>> round(random.laplace(random.key(0), (1000,)).abs().mean().item(), 1)
+        1.0
+
+    Source: `jax.random.laplace`.
+    """
+    check_key(key, "laplace")
+    sizes, found = as_shape(shape, "laplace"), as_dtype(dtype, "laplace", FLOATS)
+    u = uniform(key, sizes, found, -below_one(found), 1.0)
+    return u.sign() * (1 - u.abs()).log()
+
+
+# ---- Poisson ----
+
+_INTS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64, dtypes.int16, dtypes.uint16)
+
+
+@operation
+def poisson(
+    key: Vec[S], lam: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.int32
+) -> Vec[S | S1]:
+    """Sample Poisson values: the probability of k is λᵏ exp(-λ) / k!.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        lam: The mean, at least 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None uses the shape of `lam`.
+        dtype: An int dtype that can hold the samples.
+
+    Returns:
+        `Vec[S | S1, i32[*shape]]`, in the given `dtype`.  Larger values are clipped to the maximum of the dtype.
+        Elements of a tensor `lam` that are not a valid mean give -1.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `lam` is not a number, `shape` is not a shape,
+            or `dtype` is not an int dtype.
+        DrawError: `lam` is a number below 0 or not finite, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> random.poisson(random.key(42), 3.0, (6,)).tolist()
+        [6, 2, 2, 1, 5, 2]
+
+    Source: `jax.random.poisson`: D. Knuth's products of uniform samples for means below 10, and W. Hörmann's
+        transformed rejection (1993) for larger means.
+    """
+    check_key(key, "poisson")
+    own = cast(Tensor, key)
+    found = as_dtype(dtype, "poisson", _INTS)
+    given = as_float(lam, "poisson", "lam", dtypes.float32)
+    known = given if isinstance(given, float) else None
+    if known is not None and not 0 <= known < math.inf:
+        raise DrawError(f"poisson: lam = {known:g} is not a mean", fix="a finite number of 0 or more")
+    mean = Tensor(given, dtype=dtypes.float32) if isinstance(given, float) else given
+    sizes = mean.shape if shape is None else as_shape(shape, "poisson")
+    fits(sizes, "poisson", lam=mean)
+    mean = cast(Tensor, mean.expand(sizes)).detach()
+    if not math.prod(sizes):
+        return mean.cast(found)
+    small = mean < 10
+    ways = []
+    if known is None or known < 10:
+        ways.append(_knuth(own, small.where(mean, 0)).cast(found))
+    if known is None or known >= 10:
+        ways.append(
+            _clip_to_dtype(_sample_by_rejection(own, (small | mean.isfinite().logical_not()).where(1e5, mean)), found)
+        )
+    drawn = ways[0] if len(ways) == 1 else small.where(ways[0], ways[1])
+    meaningless = mean.isfinite().logical_not() | (mean < 0)
+    return mean.eq(0).where(0, meaningless.where(Tensor(-1).cast(found), drawn))
+
+
+def _knuth(key: Tensor, mean: Tensor) -> Tensor:
+    """Count the uniform samples whose product is above exp(-mean)."""
+
+    def more(state: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        return (state[2] > -mean).any()
+
+    def step(state: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        k, key, product = state
+        keys = split(key)
+        return (
+            (product > -mean).where(k + 1, k),
+            keys[0],
+            product + unit(keys[1], mean.shape, dtypes.float32).log(),
+        )
+
+    count = mean.cast(dtypes.int32) * 0
+    return while_loop(more, step, (count, key, mean * 0))[0] - 1
+
+
+def _sample_by_rejection(key: Tensor, mean: Tensor) -> Tensor:
+    b = 0.931 + 2.53 * mean.sqrt()
+    a = -0.059 + 0.02483 * b
+    inverse = 1.1239 + 1.1328 / (b - 3.4)
+    ratio = 0.9277 - 3.6224 / (b - 2)
+
+    def more(state: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        return state[1].logical_not().any()
+
+    def step(state: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        drawn, accepted, key = state
+        keys = split(key, 3)
+        u = unit(keys[1], mean.shape, dtypes.float32) - 0.5
+        v = unit(keys[2], mean.shape, dtypes.float32)
+        edge = 0.5 - u.abs()
+        k = ((2 * a / edge + b) * u + mean + 0.43).floor()
+        s = (v * inverse / (a / (edge * edge) + b)).log()
+        likely = -mean + k * mean.log() - lgamma(k + 1)
+        quick = (edge >= 0.07) & (v <= ratio)
+        out = (k < 0) | ((edge < 0.013) & (v > edge))
+        taken = quick | (out.logical_not() & (s <= likely))
+        return taken.where(k, drawn), accepted | taken, keys[0]
+
+    start = (mean * 0 - 1, mean < 0, key)
+    return while_loop(more, step, start)[0]
+
+
+def _clip_to_dtype(k: Tensor, dtype: DType) -> Tensor:
+    """Convert whole numbers of at least 0 to `dtype`, clipped to its maximum."""
+    past = 2.0 ** (dtype.bitsize - (not dtypes.is_unsigned(dtype)))
+    return (k >= past).where(Tensor(dtype.max, dtype=dtype), k.minimum(past * (1 - 2.0**-24)).cast(dtype))
+
+
+# ---- normal vectors ----
+
+
+@operation
+def multivariate_normal(
+    key: Vec[S],
+    mean: Vec[S1],
+    cov: Vec[S2],
+    shape: Sequence[int] | None = None,
+    dtype: DTypeLike = dtypes.float32,
+    method: str = "cholesky",
+) -> Vec[S | S1 | S2]:
+    """Sample normal vectors with the given mean and covariance: `mean + factor @ z` with standard normal `z`.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        mean: `Vec[S1, f32[..., n]]`.
+        cov: `Vec[S2, f32[..., n, n]]`, symmetric and positive definite; other matrices give NaN.
+        shape: The shape of one example without the last axis; None broadcasts `mean` and `cov`.
+        dtype: `float32` or `float64`.
+        method: The factorization of `cov`: `"cholesky"`, or `"eigh"` or `"svd"`, which also accept a singular matrix.
+
+    Returns:
+        `Vec[S | S1 | S2, f32[*shape, n]]`, in the given `dtype`.  It is differentiable in `mean` and `cov`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `mean` or `cov` is not a tensor, `shape` is not a shape,
+            or `dtype` is not supported.
+        DrawError: `mean` and `cov` do not fit each other or `shape`, or `method` does not exist.
+
+    Example:
+        >>> from branded import random
+        >>> from tinygrad import Tensor
+        >>> mean, cov = Tensor([1.0, 2.0]), Tensor([[2.0, 1.0], [1.0, 2.0]])
+        >>> x = random.multivariate_normal(random.key(0), mean, cov, (2000,))
+        >>> ((x - mean).T @ (x - mean) / 2000 - cov).abs().max().item() < 0.15
+        True
+
+    Source: `jax.random.multivariate_normal`.
+    """
+    api_name = "multivariate_normal"
+    check_key(key, api_name)
+    found = as_dtype(dtype, api_name, (dtypes.float32, dtypes.float64))
+    for name, x in (("mean", mean), ("cov", cov)):
+        if not isinstance(x, Tensor) or x.dtype == dtypes.bool:
+            raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a tensor of floats")
+        check_live(x.uop, api_name)
+    if method not in ("cholesky", "eigh", "svd"):
+        raise DrawError(f"{api_name}: method is {tree.describe(method)}", fix="'cholesky', 'eigh' or 'svd'")
+    if not mean.shape or cov.shape[-2:] != (mean.shape[-1],) * 2:
+        facts = (("mean", vec_type(mean)), ("cov", vec_type(cov)))
+        raise DrawError(f"{api_name}: mean and cov do not fit each other", *facts, fix="f32[n] and f32[n, n]")
+    center, spread = mean.cast(found), cov.cast(found)
+    batch = _common(api_name, center.shape[:-1], spread.shape[:-2]) if shape is None else as_shape(shape, api_name)
+    n = center.shape[-1]
+    fits((*batch, n), api_name, mean=center)
+    fits((*batch, n, n), api_name, cov=spread)
+    z = normal(key, (*batch, n), found)
+    moved: Vec[S | S2] = (_factor(spread, method) * z.unsqueeze(-2)).sum(-1)
+    return center + moved
+
+
+def _factor(cov: Vec[S], method: str) -> Vec[S]:
+    """Return a matrix whose product with its transpose is `cov`."""
+    if method == "eigh":
+        w, v = eigh(cov)
+        return v * w.sqrt().unsqueeze(-2)
+    if method == "svd":
+        u, s, _ = svd(cov)
+        return u * s.sqrt().unsqueeze(-2)
+    return cholesky(cov)
+
+
+def _common(api_name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    rank = max(len(a), len(b))
+    pairs = [*zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)]
+    if any(m != n and 1 not in (m, n) for m, n in pairs):
+        raise DrawError(f"{api_name}: the shapes do not broadcast", ("shapes", f"{a} and {b}"))
+    return tuple(n if m == 1 else m for m, n in pairs)

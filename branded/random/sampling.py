@@ -1,0 +1,160 @@
+"""The shared parts of random sampling: the bits of a key, and the checks of arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Never
+
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.dtype import DType, DTypeLike, to_dtype
+from typing_extensions import TypeVar
+
+from branded import tree
+from branded.core.brand import Brand
+from branded.core.validation.arguments import as_int
+from branded.core.values import vec_type
+from branded.errors import DrawError, DrawTypeError
+from branded.functions._validation import as_number
+from branded.graph.rows import check_live
+from branded.vec import Vec
+
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand, default=Never)
+
+
+# ---- bits ----
+
+UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
+
+
+def with_buffer(x: Vec[S]) -> Vec[S]:
+    """Return `x` with a buffer: a constant has no buffer, and a TinyJit does not accept it."""
+    return x.clone(Device.DEFAULT) if x.uop.device is None else x
+
+
+def words(key: Vec[S], at: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
+    """Return the two uint32 words of Threefry-2x32-20 for each uint64 `at`, whose lower word is the first input.
+
+    Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+    """
+    out = at.threefry((key[1].cast(dtypes.uint64) << 32) | key[0].cast(dtypes.uint64))
+    return out.cast(dtypes.uint32), (out >> 32).cast(dtypes.uint32)
+
+
+def positions(shape: tuple[int, ...]) -> Tensor:
+    """Return a counter for each element of a sample: its row-major index with the two words swapped."""
+    n = math.prod(shape)
+    if n <= dtypes.int32.max:
+        return Tensor.arange(n, dtype=dtypes.uint32).reshape(shape).cast(dtypes.uint64) << 32
+    # in tinygrad 0.14 an arange of uint64 is computed in floats
+    at = Tensor.arange(n, dtype=dtypes.int64).reshape(shape).cast(dtypes.uint64)
+    return (at << 32) | (at >> 32)
+
+
+def raw_bits(key: Vec[S], shape: tuple[int, ...], width: int) -> Vec[S]:
+    """Sample uniformly distributed unsigned ints of `width` bits."""
+    a, b = words(key, positions(shape))
+    if width == 64:
+        return (a.cast(dtypes.uint64) << 32) | b.cast(dtypes.uint64)
+    return (a ^ b).cast(UNSIGNED[width])
+
+
+def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
+    """Sample equally spaced floats in [0, 1): numbers in [1, 2) with random mantissas, minus 1."""
+    exponent, mantissa = dtypes.finfo(dtype)
+    width = dtype.bitsize if mantissa >= 8 else 8
+    one = ((1 << (exponent - 1)) - 1) << mantissa
+    bits = raw_bits(key, shape, width).cast(UNSIGNED[dtype.bitsize]) >> (width - mantissa)
+    return (bits | one).bitcast(dtype) - 1
+
+
+# ---- checks ----
+
+
+def check_key(key: object, api_name: str) -> None:
+    """Raise unless `key` is a uint32[2] tensor that varies over open brands only."""
+    if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
+        check_live(key.uop, api_name)
+        return
+    if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
+        fix = f"vmap over the keys: vmap(lambda k: {api_name}(k, ...))(keys)"
+    elif isinstance(key, Tensor):
+        fix = "a uint32[2] from key, split or fold_in"
+    else:
+        fix = f"{api_name}(random.key(0), ...)"
+    raise DrawTypeError(
+        f"{api_name}: a key is a tensor u32[2], and this is not one", ("given", tree.describe(key)), fix=fix
+    )
+
+
+def as_shape(shape: object, api_name: str) -> tuple[int, ...]:
+    """Return `shape` as a tuple of ints."""
+    if not isinstance(shape, tuple | list):
+        n = as_int(shape)
+        fix = "a tuple of ints" if n is None else f"({n},)"
+        raise DrawTypeError(f"{api_name}: {tree.describe(shape)} is not a shape", fix=fix)
+    sizes = []
+    for x in shape:
+        if (n := as_int(x)) is None:
+            raise DrawTypeError(
+                f"{api_name}: {tree.describe(x)} in a shape is not an int", fix="ints that Python knows"
+            )
+        if n < 0:
+            raise DrawError(
+                f"{api_name}: {n} in a shape is not a size", ("shape", tree.short_repr(shape)), fix="0 or more"
+            )
+        sizes.append(n)
+    if (total := math.prod(sizes)) > dtypes.int64.max:
+        raise DrawError(f"{api_name}: {total} are more than a tensor can have", fix="fewer than 2**63")
+    return tuple(sizes)
+
+
+def as_dtype(dtype: DTypeLike, api_name: str, allowed: Sequence[DType]) -> DType:
+    try:
+        found = to_dtype(dtype)
+    except (AttributeError, KeyError, TypeError):
+        found = None
+    if found is None or found not in allowed:
+        raise DrawTypeError(
+            f"{api_name}: {tree.short_repr(dtype) if found is None else dtype_name(found)} is not a dtype "
+            "that it draws",
+            fix=f"dtype=dtypes.{' or '.join(map(dtype_name, allowed))}",
+        )
+    return found
+
+
+def dtype_name(dtype: DType) -> str:
+    """Return the name of a dtype in `tinygrad.dtypes`, such as `int32`; `DType.name` is the C name."""
+    if dtype == dtypes.bfloat16 or not (dtypes.is_int(dtype) or dtypes.is_float(dtype)):
+        return str(dtype).removeprefix("dtypes.")
+    kind = "uint" if dtypes.is_unsigned(dtype) else "int" if dtypes.is_int(dtype) else "float"
+    return f"{kind}{dtype.bitsize}"
+
+
+FLOATS = (dtypes.float32, dtypes.float16, dtypes.bfloat16, dtypes.float64)
+
+
+def as_float(x: Vec[S] | float, api_name: str, name: str, dtype: DType) -> Vec[S] | float:
+    """Return a bound or probability as a Python float or as a tensor of `dtype`."""
+    if isinstance(x, Vec):
+        if x.dtype == dtypes.bool:
+            raise DrawTypeError(f"{api_name}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
+        check_live(x.uop, api_name)
+        return x.cast(dtype)
+    if (n := as_number(x)) is None:
+        raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a number, or a tensor of floats")
+    return n
+
+
+def fits(shape: tuple[int, ...], api_name: str, **parameters: object) -> None:
+    """Raise unless every parameter broadcasts to `shape`."""
+    for name, x in parameters.items():
+        own = x.shape if isinstance(x, Vec) else ()
+        if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
+            raise DrawError(
+                f"{api_name}: {name} does not broadcast to the shape of the draw",
+                (name, vec_type(x)),
+                ("shape", repr(shape)),
+                fix="a shape that ends in its axes, or vmap over it",
+            )

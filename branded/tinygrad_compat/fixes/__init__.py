@@ -1,0 +1,1 @@
+"""Fixes for tinygrad, one file per upstream bug."""

@@ -1,0 +1,1 @@
+"""Fixes for incorrect values: integers, NaN, division, conversions."""

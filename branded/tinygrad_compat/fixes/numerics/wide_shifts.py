@@ -1,0 +1,42 @@
+"""A fix for shifts by at least the number of bits of an int: only the sign remains.
+
+C leaves such a shift undefined: `Tensor([100], dtype="uint8") >> 65` was 50. tinygrad also computes 64-bit ints as
+32-bit ints if all values fit, even if they are shifted by more than 31 bits: `x.cast("int64") >> 32` of a bool
+returned the content of a register.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinygrad import dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+
+from branded.tinygrad_compat import private_api
+
+
+def _render(ctx: Any, x: UOp) -> str | None:
+    n, bits = x.src[1], x.dtype.bitsize
+    if x.shape or 0 <= n.vmin <= n.vmax < bits:
+        return None
+    a, by = (ctx[s] for s in x.src)
+    fits = f"(unsigned long)({by})<{bits}ul"
+    if x.op is Ops.SHR and x.dtype in dtypes.sints:
+        return f"({a}>>({fits}?{by}:{bits - 1}))"
+    return f"({fits}?({ctx.render_dtype(x.dtype)}){ctx.code_for_op[x.op](a, by, x.dtype)}:0)"
+
+
+def install() -> None:
+    original = UOp.overflows
+
+    def overflows(self: UOp, dtype: DType) -> bool:
+        too_far = self.op in (Ops.SHL, Ops.SHR) and self.src[1].vmax >= dtype.bitsize
+        return bool(too_far or original(self, dtype))
+
+    setattr(UOp, "overflows", overflows)  # noqa: B010  mypy: a method
+    shifted = UPat((Ops.SHL, Ops.SHR), dtype=dtypes.ints, name="x")
+    renderers: list[Any] = [x for x in vars(private_api.cstyle).values() if isinstance(x, type)]
+    for x in renderers:
+        if issubclass(x, private_api.CStyleLanguage) and "string_rewrite" in vars(x):
+            x.string_rewrite = PatternMatcher([(shifted, _render)]) + x.string_rewrite

@@ -1,0 +1,1 @@
+"""Fixes for the running process: threads, forks, interrupts, caches, writes."""

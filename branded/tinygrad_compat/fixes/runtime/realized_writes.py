@@ -1,0 +1,134 @@
+"""The current form of writes, for threads that hold an outdated form.
+
+tinygrad updates all tensors when a write is done, or when the written value gets another form. But the graph that
+another thread is building is not a tensor yet, and would write again. It is updated from here before it is computed.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+EMBEDDING = "Embed View Assign"
+
+became: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
+"""The value that a finished write left, or the current form of an unfinished write.
+
+The value `u` in `x.assign(u)` contains the earlier writes that it reads, so the write is another node once they are
+done. An unfinished write in the form that tensors hold is not a key. Accesses require the lock.
+"""
+
+
+def _is_kept() -> bool:
+    """Return whether there is, or was, another thread."""
+    return threading.active_count() > 1 or len(became) > 0
+
+
+def _due(*us: UOp) -> dict[UOp, UOp]:
+    return {u: became[u] for u in UOp.sink(*us).toposort() if u.op is Ops.AFTER and u in became}
+
+
+def _catch_up() -> None:
+    """Update all tensors to the current form of the writes, including new tensors of other threads."""
+    while len(became) and (due := _due(*(t.uop for t in _tensors()))):
+        if not _substitute(due, "writes of other threads"):
+            return  # the rest is in the body of a function, which is not rewritten
+
+
+def _tensors() -> list[Tensor]:
+    return [t for ref in list(private_api.tensor.all_tensors) if (t := ref()) is not None]
+
+
+def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
+    """Substitute as tinygrad does, record the new form of the writes, and return whether anything changed."""
+    in_scope: dict[UOp, bool] = {}
+
+    def is_in(u: UOp) -> bool:
+        return u in applied or any(in_scope.get(s, False) for s in u.src)
+
+    # tensors created after this line hold the old form of the writes
+    tensors = [(t, u) for t in _tensors() if (u := t.uop).topovisit(is_in, in_scope)]
+    old = UOp.sink(*(u for _, u in tensors))
+    new = old.substitute(applied, name=f"substitute {name}", walk=True)
+    for (t, u), v in zip(tensors, new.src, strict=True):
+        if u is not v:
+            t.uop = v
+    _note(old, new, applied, name)
+    return old is not new
+
+
+def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
+    """Record the writes of `old` in their form in `new`, the result of the substitutions in `applied`."""
+    walked, stack = set[UOp](), [(old, new)]
+    while stack:
+        u, v = stack.pop()
+        if u is v or u in walked or u in applied:
+            continue
+        walked.add(u)
+        stack.extend(zip(u.src, v.src, strict=True))
+        if u.op is Ops.AFTER:
+            became.pop(v, None)
+            if name != EMBEDDING or u not in v.backward_slice:
+                became[u] = v
+
+
+def noting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `_apply_map_to_tensors` to record the new form of the writes."""
+
+    @functools.wraps(original)
+    def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
+        if not _is_kept():
+            original(applied_map, name)
+            return
+        with LOCK:
+            _catch_up()
+            _substitute(applied_map, name)
+            if name != EMBEDDING and not private_api.realize.capturing:
+                became.update((u, new) for u, new in applied_map.items() if u.op is Ops.AFTER)
+
+    return apply_map
+
+
+def caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `linear_with_vars` to update the tensors first."""
+
+    @functools.wraps(original)
+    def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
+        with LOCK:
+            if len(became) and _due(*(t.uop for t in (self, *others))):
+                _catch_up()
+            return original(self, *others)
+
+    return linear_with_vars
+
+
+def writing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `assign` to update its target first, and to mark the write as unfinished even if an equal one is done."""
+
+    @functools.wraps(original)
+    def assign(self: Tensor, x: Any) -> Tensor:
+        with LOCK:
+            if len(became) and _due(self.uop):
+                _catch_up()
+            out: Tensor = original(self, x)
+            for u in _last(self.uop) if len(became) else ():
+                became.pop(u, None)
+            return out
+
+    return assign
+
+
+def _last(u: UOp) -> tuple[UOp, ...]:
+    """Return the last write to `u`, with the nodes that join it to the whole if it wrote a part."""
+    while u.op in GroupOp.Movement | {Ops.BITCAST, Ops.DETACH}:
+        u = u.src[0]
+    return (u, *u.src[1:]) if u.op is Ops.AFTER else ()

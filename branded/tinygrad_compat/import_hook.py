@@ -1,0 +1,47 @@
+"""A hook that patches a module of tinygrad when it is imported, which may be later or never."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+_Mend = Callable[[Any], None]
+
+
+class _Finder:
+    """A finder that delegates to Python's finders and patches each module after its last line."""
+
+    def __init__(self) -> None:
+        self.mends: dict[str, list[_Mend]] = {}
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name not in self.mends:
+            return None
+        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next((found for found in others if found is not None), None)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                for mend in self.mends[name]:
+                    mend(module)
+
+            setattr(spec.loader, "exec_module", exec_module)  # noqa: B010  mypy: a method is not assigned
+        return spec
+
+
+_finder = _Finder()
+
+
+def when_imported(name: str, mend: _Mend) -> None:
+    """Call `mend(module)` now, or as soon as the module of this name is imported."""
+    if (module := sys.modules.get(name)) is not None:
+        mend(module)
+        return
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    _finder.mends.setdefault(name, []).append(mend)

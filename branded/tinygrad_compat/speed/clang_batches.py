@@ -1,0 +1,309 @@
+"""One clang process for several kernels.
+
+tinygrad starts one per kernel, and the start takes about half of the time of a kernel. The command that the driver
+starts, `clang -cc1`, accepts several files and compiles them in turn. Here these files are pipes. Each source is
+written to the next pipe as soon as it exists. The object files are read from another pipe, in the same order. The
+process ends when all pipes are read, or when their writers are gone. The driver prints its command when it compiles the
+first source.
+
+If the output is not an object file, because of a warning or an error, tinygrad compiles the source in its usual way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import os
+import platform
+import shutil
+import struct
+import subprocess
+import threading
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat.tinygrad_lock import STARTS
+
+FILES = 16
+"""The number of files per process. Each is a pipe that is open in this process."""
+SOON = 0.02
+"""The seconds to wait for a process of another thread before a new one is started."""
+FAILURES = 3
+"""The number of processes without any output after which no more are started."""
+TABLE = "branded_clang"
+"""The table of the driver's commands in tinygrad's database."""
+_ELF, _HEADER, _PIPE = b"\x7fELF", 64, 1 << 16
+
+
+class Clang:
+    """A clang process that waits for sources."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words, self.made = words, 0
+        self.ends: list[int] = []
+        reads: list[int] = []
+        try:
+            for _ in range(FILES):
+                read, end = os.pipe()
+                reads.append(read)
+                self.ends.insert(0, end)
+            self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                [*words, *(f"/dev/fd/{read}" for read in reads)],
+                bufsize=0,  # avoids a lock that another thread may hold at a fork
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=reads,
+                process_group=0,  # keeps Ctrl-C away from it
+            )
+        except BaseException:
+            self._close()
+            raise
+        finally:
+            for read in reads:
+                os.close(read)
+
+    def compile(self, source: bytes) -> bytes | None:
+        """Return the object file, or None if there is none; the process is then finished."""
+        try:
+            try:
+                left = memoryview(source)
+                while left:
+                    left = left[os.write(self.ends[-1], left) :]
+            finally:
+                os.close(self.ends[-1])
+                self.ends.pop()  # not before the close, so that a forked child closes it too
+            return self._object()
+        except OSError:  # the process was ended, or its pipes were closed
+            return None
+
+    def _object(self) -> bytes | None:
+        code = self._more(b"", 1)
+        if code[:4] != _ELF:  # other output may be short, and nothing may follow it
+            return None
+        if len(code := self._more(code, _HEADER)) < _HEADER:
+            return None
+        (table,), (entry, entries) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<HH", code, 58)
+        size = table + entry * entries  # LLVM writes the table of sections last
+        if len(code := self._more(code, size)) != size:
+            return None
+        self.made += 1
+        return code
+
+    def _more(self, code: bytes, size: int) -> bytes:
+        """Read until `code` has this size, or until the output ends."""
+        assert self.process.stdout is not None
+        parts, there = [code], len(code)
+        while there < size and (part := os.read(self.process.stdout.fileno(), _PIPE)):
+            parts.append(part)
+            there += len(part)
+        return b"".join(parts)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._close()
+
+    def forget(self) -> None:
+        """Close the pipes in a forked child, which would keep them open."""
+        self._close()
+        self.process.returncode = 0  # it is not a child of the forked child
+
+    def _close(self) -> None:
+        for end in self.ends:
+            with contextlib.suppress(OSError):  # a program may have closed all files
+                os.close(end)
+        self.ends = []
+        if (process := getattr(self, "process", None)) is not None:
+            with contextlib.suppress(OSError):
+                process.stdout.close()
+
+
+class _Clangs:
+    """The clang processes of this process, each used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition(STARTS)
+        self.all: list[Clang] = []
+        self.free: list[Clang] = []
+        self.failures = 0
+
+    def compile(self, words: Sequence[str], source: bytes) -> bytes | None:
+        if (one := self.taken(words)) is None:
+            return None
+        code = None
+        try:
+            code = one.compile(source)
+        finally:
+            self.given_back(one, code is not None)
+        return code
+
+    def taken(self, words: Sequence[str]) -> Clang | None:
+        with STARTS:
+            if not (free := self._free(words)) and len(self.all) > len(self.free):
+                self.changed.wait(SOON)
+                free = self._free(words)
+            one = free[0] if free else self.started(words)
+            if one is not None and free:
+                self.free.remove(one)
+            return one
+
+    def _free(self, words: Sequence[str]) -> list[Clang]:
+        return [one for one in self.free if one.words == words]
+
+    def started(self, words: Sequence[str]) -> Clang | None:
+        if self.failures >= FAILURES:
+            return None
+        try:
+            one = Clang(words)
+        except OSError:  # too many processes or open files
+            self.failures += 1
+            return None
+        self.all.append(one)
+        return one
+
+    def given_back(self, one: Clang, went_well: bool) -> None:
+        with STARTS:
+            if went_well and one.ends:
+                self.free.append(one)
+            else:
+                self.failures += not one.made
+                if one in self.all:  # not at the end of this process
+                    self.all.remove(one)
+                one.end()
+            self.changed.notify()
+
+    def ready(self, words: Sequence[str]) -> None:
+        """Start a clang process, if there is none, while Python writes the source."""
+        with STARTS:
+            if not self.all and (one := self.started(words)) is not None:
+                self.free.append(one)
+
+    def end(self) -> None:
+        with STARTS:
+            for one in self.all:
+                one.end()
+            self.all, self.free = [], []
+
+    def forget(self) -> None:
+        for one in self.all:
+            one.forget()
+        self.all, self.free, self.changed = [], [], threading.Condition(STARTS)
+
+
+# ---- the command ----
+
+
+@functools.cache
+def features() -> str:
+    """Return the features of this processor, for which clang generates code."""
+    try:
+        info = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor()
+    return next((line for line in info.splitlines() if line.startswith(("flags", "Features"))), "")
+
+
+def _driver_command(compile_: Any, compiler: Any) -> list[str]:
+    """Return the command with which tinygrad calls the C compiler."""
+    said: list[str] = []
+
+    def check_output(words: Sequence[str], **_: Any) -> bytes:
+        said.extend(words)
+        return b""
+
+    stand_in = SimpleNamespace(check_output=check_output)
+    FunctionType(compile_.__code__, {**compile_.__globals__, "subprocess": stand_in})(compiler, "")
+    return [*zig_clang.command(), *said[1:]]
+
+
+def _parse_cc1_command(said: str, program: Sequence[str]) -> list[str] | None:
+    """Return the command that the driver printed, without the file, or None if this is not clang."""
+    import shlex
+
+    lines = [shlex.split(line)[1:] for line in said.splitlines() if " -cc1 " in line]
+    for found in lines:
+        if found[0] == "-cc1" and found[-1] == "-" and "-o" in found and found[found.index("-o") + 1] == "-":
+            return [*program, *(word for word in found[:-1] if word not in ("-disable-free", "-v"))]
+    return None
+
+
+def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes | None]:
+    """Return the driver's command, None after an error, and the object file, None also after a warning."""
+    out = subprocess.run([*words, "-v"], input=source, capture_output=True)
+    said = out.stderr.decode(errors="replace")
+    found = (
+        None if out.returncode else _parse_cc1_command(said, [*takewhile(lambda word: not word.startswith("-"), words)])
+    )
+    return found, out.stdout if found and out.stdout[:4] == _ELF and "warning:" not in said else None
+
+
+def _cache_key(words: Sequence[str]) -> str:
+    program = shutil.which(words[0])
+    file = program and (program, (stat := Path(program).stat()).st_size, stat.st_mtime_ns)
+    return repr((words, file, features()))
+
+
+clangs = _Clangs()
+_original: list[Any] = []
+"""The original compile function of tinygrad, for the other cases."""
+_known: dict[str, list[str] | None] = {}
+
+
+def _words(compiler: Any) -> list[str] | None:
+    """Return the cached command for a compiler, or None if it is unknown."""
+    if (key := repr(vars(compiler))) not in _known:
+        try:
+            kept = private_api.helpers.diskcache_get(TABLE, _cache_key(_driver_command(_original[0], compiler)))
+        except Warning:
+            raise  # a warning about the database, which is disabled from now on
+        except Exception:  # tinygrad's own compilation reports the error better
+            kept = _known[key] = None
+        if not isinstance(kept, list):
+            return None
+        _known[key] = kept
+    return _known[key]
+
+
+def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
+    """Compile the first source with the driver, which prints its command, and cache the command."""
+    if (key := repr(vars(compiler))) in _known:
+        return None
+    _known[key] = None  # until it is found, other threads use tinygrad's own function
+    code = None
+    with contextlib.suppress(OSError, ValueError):
+        words = _driver_command(_original[0], compiler)
+        found, code = _first(words, source)
+        if found is not None:
+            private_api.helpers.diskcache_put(TABLE, _cache_key(words), found)
+            _known[key] = found
+    return code
+
+
+def ready(compiler: Any) -> None:
+    """Start clang for a compilation that will follow, while Python writes the source."""
+    if _original and isinstance(compiler, private_api.ClangCompiler) and (words := _words(compiler)) is not None:
+        clangs.ready(words)
+
+
+def install() -> None:
+    if not hasattr(os, "register_at_fork") or not Path("/dev/fd").exists():
+        return
+    compiler = private_api.ClangCompiler
+    compile_ = compiler.compile
+    _original.append(compile_)
+
+    @functools.wraps(compile_)
+    def compile_here(self: Any, src: str) -> bytes:
+        words, source = _words(self), src.encode()
+        code = _by_the_driver(self, source) if words is None else clangs.compile(words, source)
+        return compile_(self, src) if code is None else code
+
+    compiler.compile = compile_here
+    atexit.register(clangs.end)
+    os.register_at_fork(after_in_child=lambda: clangs.forget())

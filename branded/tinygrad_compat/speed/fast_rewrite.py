@@ -1,0 +1,257 @@
+"""A faster graph rewrite: the same rules on the same operations in the same order, with less overhead.
+
+tinygrad's loop reads an option in each iteration, and calls three functions to find that an operation has no rule. It
+also applies the rules that simplify indices to the same part of a kernel repeatedly, although the result depends on the
+part alone. Here these results are cached while a kernel is compiled, or while a graph is split into kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import REWRITE_STACK_LIMIT, BottomUpGate
+
+_Waits = tuple[UOp, int, UOp]
+_Rule = Callable[[UOp], UOp | None]
+RULES = "_branded_rules"
+"""The attribute in which a matcher caches its rules, by the operation to which they apply."""
+OF_INDICES = "_branded_of_indices"
+"""The attribute in which a matcher caches whether all its rules simplify indices."""
+OPERANDS = "_branded_operands"
+"""The attribute in which a UOp caches the operations of its operands."""
+FEW = 4
+"""The number of rules up to which all are tried; more rules are looked up by the operations of the operands."""
+
+
+class _Rules(dict[frozenset[Ops], list[Any]]):
+    """The rules for an operation by its operands' operations; a rule is [pattern, function, required operations]."""
+
+    def __init__(self, all_: list[Any]) -> None:
+        super().__init__()
+        self.all = all_
+
+    def __missing__(self, operands: frozenset[Ops]) -> list[Any]:
+        found = self[operands] = [rule for rule in self.all if rule[2] <= operands]
+        return found
+
+
+def _rules(matcher: Any) -> dict[Ops, list[Any] | _Rules]:
+    found: dict[Ops, list[Any] | _Rules] | None = matcher.__dict__.get(RULES)
+    if found is None:
+        found = {op: rules if len(rules) <= FEW else _Rules(rules) for op, rules in matcher.pdict.items()}
+        matcher.__dict__[RULES] = found
+    return found
+
+
+def _rule(matcher: Any, ctx: Any) -> _Rule | None:
+    """Return the function that applies a matcher to an operation."""
+    if matcher is None:
+        return None
+    if type(matcher).rewrite is not rewrite:
+        return lambda u: matcher.rewrite(u, ctx)
+    return _bind_rules(matcher, ctx)
+
+
+def _bind_rules(matcher: Any, ctx: Any) -> _Rule:
+    for_op = _rules(matcher).get
+
+    def rule(u: UOp) -> UOp | None:
+        if (rules := for_op(u.op)) is None:
+            return None
+        known = u.__dict__
+        if (operands := known.get(OPERANDS)) is None:
+            operands = known[OPERANDS] = frozenset([x.op for x in u.src])
+        for one in rules[operands] if isinstance(rules, _Rules) else rules:
+            if one[2] <= operands:
+                out: UOp | None = one[1](u, ctx)
+                if out is not None and out is not u:
+                    return out
+        return None
+
+    return rule
+
+
+def rewrite(self: Any, uop: UOp, ctx: Any = None) -> UOp | None:
+    """Return the result of the first rule that matches an operation, or None if none matches."""
+    return _bind_rules(self, ctx)(uop)
+
+
+# ---- results cached while a kernel is compiled ----
+
+
+class _Known(dict[Any, dict[UOp, UOp]]):
+    """The results of matchers by operation, for each matcher."""
+
+
+class _Here(threading.local):
+    """The cache of this thread, if any. The reference is weak: the cache is freed with its frame, even by an error."""
+
+    known: Callable[[], _Known | None] = staticmethod(lambda: None)
+
+
+_here = _Here()
+
+
+def _known_within(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def work(*args: Any, **kwargs: Any) -> Any:
+        if _here.known() is None:
+            known = _Known()
+            _here.known = weakref.ref(known)
+        return original(*args, **kwargs)
+
+    return work
+
+
+@functools.cache
+def _rules_of_indices() -> frozenset[int]:
+    """Return the ids of the rules whose result depends only on an operation and its operands."""
+    matchers = (private_api.sym, private_api.pm_drop_and_clauses, private_api.pm_lower_weak)
+    return frozenset(id(f) for matcher in matchers for _, f in matcher.patterns)
+
+
+def _is_of_indices(matcher: Any) -> bool:
+    found: bool | None = matcher.__dict__.get(OF_INDICES)
+    if found is None:
+        found = matcher.__dict__[OF_INDICES] = all(id(f) in _rules_of_indices() for _, f in matcher.patterns)
+    return found
+
+
+def _cached_results(context: Any) -> dict[UOp, UOp] | None:
+    """Return the cached results of these rules, or None if the rules depend on more than the operation."""
+    if context.ctx is not None or context.bpm is not None or (known := _here.known()) is None:
+        return None
+    matcher = context.pm
+    if type(matcher).rewrite is not rewrite or not _is_of_indices(matcher):
+        return None
+    return known.setdefault(matcher, {})
+
+
+# ---- the rewrite of a graph ----
+
+
+class _First:
+    """The results of the rules that are applied before the operands, cached by operation."""
+
+    def __init__(self, rule: _Rule) -> None:
+        self.rule, self.known = rule, dict[UOp, UOp | None]()
+        self.now: UOp
+        """The operation to which the rules are being applied."""
+
+    def last(self, u: UOp) -> UOp:
+        """Apply the rules until none matches, and return the result."""
+        rule, known = self.rule, self.known
+        seen: set[UOp] | None = None
+        while True:
+            self.now = u
+            if u in known:
+                out = known[u]
+            else:
+                out = known[u] = rule(u)
+            if out is None:
+                return u
+            if seen is None:
+                seen = {u}
+            if out in seen:
+                raise RuntimeError("infinite loop in fixed_point_rewrite")
+            seen.add(out)
+            u = out
+
+
+def _rebuilt(u: UOp, src: tuple[UOp, ...]) -> UOp:
+    dtype = u.dtype
+    for a, b in zip(u.src, src, strict=False):
+        if a.dtype is not b.dtype:
+            dtype = private_api.ops.dtype_from_uop(u.op, src, u.arg) or dtype
+            break
+    return UOp(u.op, dtype, src, u.arg, u.tag)
+
+
+_CALLS = {Ops.FUNCTION, Ops.CALL}
+
+
+def unified_rewrite(self: Any, root: UOp) -> UOp:
+    """Apply the rules for before the operands (`bpm`) and after them (`pm`), until none matches.
+
+    The stack holds three kinds of entries. (n, 0, n) is not started. (n, 1, new) waits for the operands of `new`, the
+    result of the first rules. (n, 2, new) waits for the rewrite of `new`, the result of the last rules.
+    """
+    shared = _cached_results(self)
+    replace: dict[UOp, UOp] = {} if shared is None else shared
+    before, last = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx)
+    first = None if before is None else _First(before)
+    limit, is_closed = REWRITE_STACK_LIMIT.value, not self.enter_calls
+    stack: list[_Waits] = [(root, 0, root)]
+    begun, waiting = {root}, dict[UOp, list[_Waits]]()
+    push, pop = stack.append, stack.pop
+    while stack:
+        if len(stack) > limit:
+            raise RuntimeError("infinite loop in graph_rewrite (stack too big)")
+        n, stage, new = pop()
+        if n in replace:
+            continue
+        if stage == 0:
+            if first is not None:
+                try:
+                    new = first.last(n)
+                except BottomUpGate:
+                    stage, new = 3, first.now
+            if stage == 0:
+                if is_closed and new.op in _CALLS and private_api.has_body(new):
+                    if shared is not None:
+                        replace, shared = dict(shared), None  # only this rewrite leaves the body unchanged
+                    replace[new.src[0]] = new.src[0]
+                push(top := (n, 1, new))
+                for x in new.src[::-1]:
+                    if x not in begun and x not in replace:
+                        begun.add(x)
+                        push((x, 0, x))
+                if stack[-1] is not top:
+                    continue
+                stage, _ = 1, pop()
+        if stage == 1:
+            src, missing = [], None
+            for x in new.src:
+                if (y := replace.get(x)) is None:
+                    missing = x
+                    break
+                src.append(y)
+            if missing is not None:
+                waiting.setdefault(missing, []).append((n, 1, new))
+                continue
+            if (operands := tuple(src)) != new.src:
+                then: UOp | None = _rebuilt(new, operands)
+            else:
+                then = None if last is None else last(new)
+            if then is not None:
+                if (y := replace.get(then)) is None:
+                    push((n, 2, then))
+                    push((then, 0, then))
+                    continue
+                new = y
+        elif stage == 2:
+            if (y := replace.get(new)) is None:
+                waiting.setdefault(new, []).append((n, 2, new))
+                continue
+            new = y
+        replace[n] = new
+        if n in waiting:
+            stack += waiting.pop(n)
+    return replace[root]
+
+
+def install() -> None:
+    matcher, context = private_api.ops.PatternMatcher, private_api.ops.RewriteContext
+    setattr(rewrite, "__wrapped__", matcher.rewrite)  # noqa: B010  mypy: a function has no such attribute
+    setattr(unified_rewrite, "__wrapped__", context.unified_rewrite)  # noqa: B010
+    matcher.rewrite, context.unified_rewrite = rewrite, unified_rewrite
+    private_api.codegen.do_to_program = _known_within(private_api.codegen.do_to_program)
+    private_api.schedule.get_kernel_graph = _known_within(private_api.schedule.get_kernel_graph)
+    private_api.realize.compile_linear = _known_within(private_api.realize.compile_linear)

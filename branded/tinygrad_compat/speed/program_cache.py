@@ -1,0 +1,140 @@
+"""A disk cache for programs: the result of tinygrad's compilation, which takes longer than the C compiler.
+
+tinygrad caches the machine code of each source, but generates the source again in each process. Here the whole program
+is stored in the same database. Its key covers the graph of the kernel and everything else that its code depends on: the
+versions, the code of this package that changes kernels, the compiler and the features of the processor.
+`CACHELEVEL=0` disables it, together with tinygrad's own cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import os
+import pickle
+import platform
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from tinygrad.helpers import DEBUG
+from tinygrad.uop.ops import UOp
+
+from branded import tinygrad_compat
+from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat.speed.clang_batches import features
+
+TABLE = "branded_programs"
+CODE = "branded_code"
+FOLDERS = ("tinygrad_compat", "backends")
+TABLES = "branded_%"
+"""The tables of this module, of `schedule_cache.py` and of `clang_batches.py`."""
+MOST = 20_000
+"""The maximum number of entries in a table; the oldest are deleted."""
+_EVERY = 500
+_kept = itertools.count()
+NOT_WHOLE = (
+    pickle.UnpicklingError,
+    EOFError,
+    AttributeError,
+    ImportError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+"""The exceptions from unpickling bytes that are truncated or written by another version."""
+
+
+class Programs(dict[Any, UOp]):
+    """The finished programs of this process, backed by those on disk."""
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or self._found(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, default) if key in self else default
+
+    def __setitem__(self, key: Any, program: UOp) -> None:
+        if super().get(key) is program:
+            return  # tinygrad stores it twice, where it is made and where it is used
+        super().__setitem__(key, program)
+        if is_kept():
+            private_api.helpers.diskcache_put(TABLE, _name(key), program)
+            count()
+
+    def _found(self, key: object) -> bool:
+        if not is_kept():
+            return False
+        if (program := load_graph(TABLE, _name(key))) is None:
+            return False
+        super().__setitem__(key, program)
+        return True
+
+
+def load_graph(table: str, name: str) -> UOp | None:
+    """Return the graph on disk with this name, or None if there is none or it is damaged."""
+    try:
+        graph = private_api.helpers.diskcache_get(table, name)
+    except NOT_WHOLE:
+        return None
+    return graph if isinstance(graph, UOp) else None
+
+
+def is_kept() -> bool:
+    """Return whether there is a cache and no DEBUG output of the compilation is requested."""
+    return bool(private_api.CACHELEVEL.value) and DEBUG.value < 3
+
+
+def _name(key: object) -> str:
+    return hashlib.sha256(f"{key!r} {made_by()}".encode()).hexdigest()
+
+
+@functools.cache
+def made_by() -> str:
+    """Return everything that the code of a kernel depends on, except its graph."""
+    chosen = [*zig_clang.command(), os.environ.get("BRANDED_PATCHES", "")]
+    return repr((tinygrad_compat.version(), tinygrad_compat.installed, platform.machine(), features(), chosen, _code()))
+
+
+def _code() -> str:
+    """Return a hash of the source files that change kernels, recomputed if a file has changed."""
+    package = Path(__file__).parents[2]
+    found = [f"{at}/{name}" for part in FOLDERS for at, _, names in os.walk(package / part) for name in names]
+    sources = [path for path in found if path.endswith(".py")]
+    files = sorted((path, (stat := Path(path).stat()).st_size, stat.st_mtime_ns) for path in sources)
+    key = hashlib.sha256(repr(files).encode()).hexdigest()
+    if is_kept() and isinstance(kept := private_api.helpers.diskcache_get(CODE, key), str):
+        return kept
+    ours = hashlib.sha256()
+    for path, _, _ in files:
+        ours.update(Path(path).read_bytes())
+    digest = ours.hexdigest()
+    if is_kept():
+        private_api.helpers.diskcache_put(CODE, key, digest)
+    return digest
+
+
+def count() -> None:
+    """Count a new entry, and delete the oldest entries from time to time."""
+    if next(_kept) % _EVERY == 0 and is_kept():  # a failed write may have disabled the cache
+        _forget_the_oldest()
+
+
+def _forget_the_oldest() -> None:
+    connection = private_api.helpers.db_connection()
+    try:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE ?", (TABLES,)).fetchall()
+        for (table,) in tables:
+            connection.execute(f"DELETE FROM '{table}' WHERE rowid <= (SELECT MAX(rowid) FROM '{table}') - {MOST}")
+        connection.commit()
+    except sqlite3.Error:
+        connection.rollback()  # another process holds the database
+
+
+def install() -> None:
+    if tinygrad_compat.installed:
+        private_api.codegen.to_program_cache = private_api.realize.to_program_cache = Programs(
+            private_api.codegen.to_program_cache
+        )

@@ -1,0 +1,23 @@
+"""Options of tinygrad with a separate value in each thread."""
+
+from __future__ import annotations
+
+import threading
+
+from tinygrad.helpers import ContextVar
+
+
+class PerThread(ContextVar[int]):
+    """An option that each thread sets for itself; `at_first` is its value in a thread that has not set it."""
+
+    own: threading.local
+    at_first: int
+
+    @property
+    def value(self) -> int:
+        found: int = getattr(self.own, "value", self.at_first)
+        return found
+
+    @value.setter
+    def value(self, x: int) -> None:
+        self.own.value = x

@@ -1,0 +1,1 @@
+"""Tools for users: `profile`, `memory`, and the loading of user files."""

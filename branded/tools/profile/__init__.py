@@ -1,0 +1,147 @@
+"""`profile`: the time of a function by line and by kernel.
+
+python -m branded profile FILE.py:function
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor
+
+from branded import tree
+from branded.backends.cpu.autotune.config import How, Report, Tune
+from branded.compile.jit import Jitted
+from branded.compile.kernel_times import Timed, seconds_of
+from branded.core.validation.arguments import check_tune
+from branded.explain import example_arguments
+from branded.explain.data import is_array
+from branded.ir import make_expr
+from branded.tools.profile.lines import Line, whole_and_lines
+
+__all__ = ["Line", "Peak", "Profile", "Timed", "profile"]
+
+
+class Peak(NamedTuple):
+    """The rates that numpy reaches on this machine, in operations and bytes per second."""
+
+    flops: float
+    bytes: float
+
+
+class Profile(NamedTuple):
+    """The kernels of one call, in order, and its source lines, each measured separately."""
+
+    kernels: list[Timed]
+    lines: list[Line]
+    peak: Peak
+    tuned: Report = Report()
+    """The kernels that the autotuner tried."""
+
+    @property
+    def seconds(self) -> float:
+        """The total time of the kernels; kernels inside a loop are part of the loop's time."""
+        return sum(k.seconds for k in self.kernels if not k.depth)
+
+    def __str__(self) -> str:
+        outer = [k for k in self.kernels if not k.depth]
+        flops, size = self.peak.flops / 1e9, self.peak.bytes / 1e9
+        text = [
+            f"{_time(self.seconds)} in {len(outer)} kernels; numpy reaches {flops:.0f} GFLOPS and {size:.0f} GB/s here",
+            "",
+            f"{'kernel':<44} {'runs':>7} {'time':>10} {'share':>6} {'GFLOPS':>13} {'GB/s':>13}",
+            *map(self._kernel, self.kernels),
+            "",
+            f"{'line, by itself':<44} {'kernels':>7} {'time':>10}",
+        ]
+        file = ""
+        for line in self.lines:
+            if line.file != file:
+                text.append(file := line.file)
+            shown = f"{line.number:>6}  {line.code}"
+            count = sum(not k.depth for k in line.kernels)
+            text.append(f"{shown if len(shown) <= 44 else shown[:43] + '…':<44} {count:>7} {_time(line.seconds):>10}")
+        return "\n".join([*text, "", _NOTE, *(["", str(self.tuned)] if self.tuned else [])])
+
+    def _kernel(self, k: Timed) -> str:
+        name = "  " * k.depth + k.name
+        share = k.seconds / self.seconds if self.seconds else 0
+        rates = (_rate(k.flops, k.seconds, self.peak.flops), _rate(k.bytes, k.seconds, self.peak.bytes))
+        shown = name if len(name) <= 44 else name[:43] + "…"
+        return f"{shown:<44} {k.runs:>7} {_time(k.seconds):>10} {share:>6.0%} {rates[0]:>13} {rates[1]:>13}".rstrip()
+
+
+_NOTE = (
+    "A line by itself finds what it takes in memory, and leaves there what it gives; in the program its operations\n"
+    "are fused with those of other lines. Of the rates the share of what numpy reaches stands behind them."
+)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
+
+
+def _rate(n: float, seconds: float, peak: float) -> str:
+    return f"{n / seconds / 1e9:.1f} ({n / seconds / peak:4.0%})" if n and seconds else ""
+
+
+def profile(f: Callable[..., Any], *args: Any, tune: How | None = None) -> Profile:
+    """Measure the time of `f(*args)` by kernel and by source line.
+
+    Args:
+        f: A function of tensors or pytrees of tensors, as for `explain`.  Of a compiled function, the original function
+            is profiled.
+        *args: The arguments of `f`; without arguments, the defaults of its parameters.
+        tune: The level at which the kernels are autotuned first, as in `jit`.  A compiled `f` has its own default.
+
+    Returns:
+        The kernels of one call, including the kernels in loop steps, with their time, operations and bytes.  The source
+        lines, each measured separately.  With `tune`, the time that tuning saved.  `print` shows everything.
+
+    Raises:
+        OptionError: `tune` is not one of its levels.
+        BrandedError: `make_expr` cannot express the function.
+
+    Example:
+        >>> from branded import vmap
+        >>> from branded.tools.profile import profile
+        >>> from tinygrad import Tensor
+        >>> found = profile(vmap(lambda x: x.exp().sum()), Tensor.rand(8, 8))
+        >>> len(found.kernels), found.seconds > 0
+        (1, True)
+
+    Source: `DEBUG=2` of tinygrad, for the kernels; line_profiler, for the lines.
+    """
+    kwargs: dict[str, Any] = {}
+    check_tune(tune, "profile")
+    if isinstance(f, Jitted):
+        tune = tune or f._tune
+        f = f._f
+    if not args:
+        args, kwargs = example_arguments(f)
+    args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
+    if held := [x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor) and not x.uop.is_virtual]:
+        Tensor.realize(*held)
+    fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
+    expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
+    tried = Tune(tune, {})
+    return Profile(*whole_and_lines(expr, expr._given(args, kwargs), tried), peak(), Report(tried.found.values()))
+
+
+def _as_tensor(x: Any) -> Any:
+    t = tree.as_tensor(x) if is_array(x) else None
+    return x if t is None else t
+
+
+@functools.cache
+def peak() -> Peak:
+    """Measure numpy's matrix multiplication of 512³ and its pass through 64 MB, once: the best of twenty runs."""
+    import numpy as np
+
+    a, out = np.ones((512, 512), np.float32), np.empty((512, 512), np.float32)
+    x, y = (np.ones(1 << 23, np.float32) for _ in range(2))
+    product = min(seconds_of(lambda: np.matmul(a, a, out=out)) for _ in range(20))
+    walk = min(seconds_of(lambda: np.add(x, 1, out=y)) for _ in range(20))
+    return Peak(2 * 512**3 / product, 2 * x.nbytes / walk)

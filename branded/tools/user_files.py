@@ -1,0 +1,217 @@
+"""Loading and running user files, and reporting their errors, as Python does.
+
+The commands that run a file use it: `branded run`, `explain`, `puzzles`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tinygrad
+from tinygrad import Tensor
+from tinygrad.helpers import DEBUG
+
+from branded import tree
+from branded.errors import BrandedError
+
+OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
+"""The exit statuses of a command."""
+
+
+class UsageError(Exception):
+    """The command line is invalid; the message has one line."""
+
+
+def split_target(target: str) -> tuple[Path, str | None]:
+    """Split `FILE.py:function` into a file and the name of a function, which is None for `FILE.py` alone.
+
+    Only a `:` after `.py` splits, so folders and drives may contain one.
+
+    Raises:
+        UsageError: The file does not exist, or no valid name follows the `:`.
+
+    Example:
+        >>> from branded.tools import user_files as files
+        >>> files.split_target(files.__file__ + ":load")[1]
+        'load'
+    """
+    file, name = target, None
+    if not Path(target).is_file():
+        head, found, tail = target.rpartition(".py:")
+        if found and "/" not in tail and os.sep not in tail:
+            file, name = head + ".py", tail
+    path = Path(file)
+    if not path.exists():
+        raise UsageError(f"there is no file {file}")
+    if not path.is_file():
+        raise UsageError(f"{file or repr('')} is not a file")
+    if name is not None and not name.isidentifier():
+        raise UsageError(f"{name!r} is not the name of a function (FILE.py:function)")
+    return path, name
+
+
+def compile_file(path: Path) -> types.CodeType | None:
+    """Return the code of a file, or print the error and return None if it is not valid Python."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        return compile(source, str(path), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        if getattr(error, "filename", None) is None:
+            raise UsageError(f"{path} is not Python: {error}") from None
+        _show(error, None)
+        return None
+
+
+def load(path: Path, name: str) -> dict[str, Any] | None:
+    """Run a file as the module `name` and return its names, or print the error and return None.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    if (code := compile_file(path)) is None:
+        return None
+    module = types.ModuleType(name)
+    module.__dict__["__file__"] = str(path)
+    with surroundings(module, path, []):
+        status = execute_file(code, module, path)
+    return module.__dict__ if status == OK else None
+
+
+def execute_file(code: types.CodeType, module: types.ModuleType, path: Path) -> int:
+    """Run the code of a file as a module."""
+    return run_guarded(lambda: exec(code, module.__dict__), path)
+
+
+@contextmanager
+def surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> Iterator[None]:
+    """Set `sys.argv`, `sys.path` and `sys.modules` as Python does when it runs a file; restore them afterwards."""
+    kept = sys.argv, sys.path, sys.modules.get(module.__name__)
+    sys.argv, sys.path = [str(path), *args], [str(path.resolve().parent), *sys.path]
+    sys.modules[module.__name__] = module
+    try:
+        yield
+    finally:
+        sys.argv, sys.path, before = kept
+        if before is None:
+            del sys.modules[module.__name__]
+        else:
+            sys.modules[module.__name__] = before
+
+
+# ---- one function of a file ----
+
+
+def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
+    """Return the function of this name; raise `UsageError` if it needs arguments."""
+    if name not in module.__dict__:
+        raise UsageError(f"there is no function `{name}` in {path}")
+    f: Callable[[], Any] = module.__dict__[name]
+    if not callable(f):
+        raise UsageError(f"`{name}` in {path} is not a function, but {tree.describe(f)}")
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):  # a C function without a signature: the call shows whether it needs arguments
+        return f
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    if needed := [p.name for p in parameters if p.default is p.empty and p.kind not in optional]:
+        raise UsageError(f"`{name}` in {path} needs arguments: {', '.join(needed)}")
+    return f
+
+
+def functions_of(path: Path) -> list[str]:
+    """Return the names of a file's functions that do not begin with `_`, or an empty list if it is not Python."""
+    try:
+        body = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    return [s.name for s in body if isinstance(s, ast.FunctionDef) and not s.name.startswith("_")]
+
+
+def first_line(f: object) -> int:
+    """Return the line where a function begins, or 1 if it is unknown."""
+    return getattr(getattr(inspect.unwrap(f), "__code__", None), "co_firstlineno", 1)  # type: ignore[arg-type]
+
+
+def call_and_print(f: Callable[[], Any], path: Path) -> int:
+    """Call a function and print its result."""
+    return run_guarded(lambda: _print_result(f()), path, first_line(f))
+
+
+def _print_result(result: Any) -> None:
+    """Print a result with its tensors as nested lists."""
+    if result is not None:
+        values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
+        print(tree.rebuild(result, iter(values)))
+
+
+# ---- errors of the user's code ----
+
+_ROOTS = (str(Path(__file__).parent), tinygrad.__file__, os.__file__)
+_PACKAGES = tuple(str(Path(file).parent) + os.sep for file in _ROOTS if file)
+"""The folders of code that is not the user's: branded, tinygrad, and Python's library."""
+
+
+def run_guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
+    """Run the user's code; print an error as Python does, but a `BrandedError` only by its place and message."""
+    try:
+        action()
+    except BrandedError as error:
+        print(f"{_place(error, path, line)}\n{message(error)}", file=sys.stderr)
+        return FAILED
+    except (Exception, KeyboardInterrupt) as error:
+        _show(error, _users(error.__traceback__))
+        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+    return OK
+
+
+def message(error: BrandedError) -> str:
+    """Return the text of an error with its notes, as at the end of a traceback."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
+
+
+def _show(error: BaseException, trace: types.TracebackType | None) -> None:
+    """Print an error as Python does at the end of a program, with these frames only."""
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
+
+
+def _frames(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """Return the traceback from the user's first frame on, or else from the first frame outside this file.
+
+    It ends at the user's last line.  Frames of branded and tinygrad are left out unless DEBUG=1 is set.
+    """
+    files = [(t, t.tb_frame.f_code.co_filename) for t in _frames(trace)]
+    own = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
+    if not own:
+        return next((t for t, file in files if file != __file__), None)
+    if DEBUG.value > 0:
+        return own[0]
+    shown = [t for t in _frames(own[0]) if not t.tb_frame.f_code.co_filename.startswith(_PACKAGES[:2])]
+    found: types.TracebackType | None = None
+    for t in reversed(shown):
+        found = types.TracebackType(found, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return found
+
+
+def _place(error: BrandedError, path: Path, line: int) -> str:
+    """Return the user's innermost line in the traceback, as `app.py:12`, or else the given line."""
+    places = [(t.tb_frame.f_code.co_filename, t.tb_lineno) for t in _frames(error.__traceback__)]
+    users = [(file, at) for file, at in places if file == str(path) or not file.startswith((*_PACKAGES, "<frozen"))]
+    file, at = users[-1] if users else (path, line)
+    return f"{file}:{at}"

@@ -1,1 +1,0 @@
-"""What composes with vmap: collectives, modules, jit."""

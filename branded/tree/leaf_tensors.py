@@ -1,0 +1,75 @@
+"""Leaves that can be converted to tensors: numbers and numpy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.errors import ArgumentError
+from branded.graph.rows import SHORT
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tree.formatting import describe, package_of
+
+
+def as_tensor(x: Any) -> Tensor | None:
+    """Return a leaf as a tensor if it is a tensor, a number or an array of numbers, else None."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, bool | int | float):
+        return Tensor(x)
+    if isinstance(x, np.ndarray | np.generic) and _has_dtype(x):
+        return Tensor(np.asarray(x, dtype=x.dtype.newbyteorder("=")))
+    return None
+
+
+def number_of(x: Any) -> int | None:
+    """Return the Python int that a leaf is, or that was converted to a tensor; None for any other value."""
+    if isinstance(x, Tensor):
+        u: UOp = x.uop
+        return u.val if u.op is Ops.CONST and u.dtype == dtypes.weakint and type(u.val) is int else None
+    return x if type(x) is int else None
+
+
+def fits(n: int, dtype: DType) -> bool:
+    """Return whether an int keeps its value in a dtype; an unsigned dtype also accepts a negative int by its bits."""
+    return not dtypes.is_int(dtype) or max(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
+
+
+def check_fits(x: Any, dtype: DType, api_name: str) -> None:
+    """Raise ArgumentError if a Python number does not fit the dtype of its neighbors, or int32 by default."""
+    n = number_of(x)
+    if n is not None and not fits(n, strong_dtype(dtype)):
+        raise too_large(n, strong_dtype(dtype), api_name)
+
+
+def too_large(n: int, dtype: DType, api_name: str) -> ArgumentError:
+    """Return the error of `check_fits`."""
+    wide = next((name for d, name in _WIDE.items() if fits(n, d)), None)
+    return ArgumentError(
+        f"{api_name}: {describe(n)} does not fit into {SHORT[dtype.name]}",
+        fix="a float" if wide is None else f'Tensor({n}, dtype="{wide}")',
+    )
+
+
+_WIDE = {dtypes.int64: "int64", dtypes.uint64: "uint64"}
+
+
+def _has_dtype(x: np.ndarray | np.generic) -> bool:
+    """Return whether these are bools, ints or floats of a size that tinygrad supports."""
+    return x.dtype.kind in "biuf" and x.dtype.itemsize <= 8 and not np.ma.is_masked(x)
+
+
+def advice(x: Any) -> str | None:
+    """Return advice on how to convert a value to a tensor, or None if there is no conversion."""
+    if isinstance(x, np.ma.MaskedArray) and not _has_dtype(x):
+        return "x.filled(0), and the mask as an array of its own"
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and not _has_dtype(x):
+        return 'x.astype("float64")'
+    if package_of(x):
+        return "Tensor(numpy.asarray(x))"
+    if isinstance(x, list | tuple) and x and all(isinstance(v, Tensor) for v in x):
+        return "Tensor.stack(...) of them"
+    return None
