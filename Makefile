@@ -1,8 +1,8 @@
 # Two commands do everything on a machine with Python 3.11 or later, make and git:
 #   make demo    sets up and runs the main job on real data
 #   make test    sets up and passes the tests
-# and one more builds the documentation:
-#   make site    sets up and builds it into site/, to be opened as a file or served by any host
+# A third one builds the documentation:
+#   make site    sets up and builds it into site/; open it as a file, or serve it from any host
 
 PYTHON ?= python3
 VENV   := .venv
@@ -24,13 +24,13 @@ test: $(VENV)/dev.done
 types:
 	$(BIN)/mypy
 
-# what the processes of the tests load, compiled once for all of them, also where Python is told to write none;
-# what cannot be collected the tests tell
+# Compile the bytecode that the test processes load once for all of them, even where PYTHONDONTWRITEBYTECODE is set.
+# Errors of collection are ignored here, since the tests report them.
 bytecode:
 	$(BIN)/python -m compileall -q branded
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only >/dev/null
 
-# what one runs on each save: about a minute on two cores
+# A short run for each save: about a minute on two cores
 QUICK := imports dispatch errors writes graphs custom_rules tree_order vmap
 quick: $(VENV)/dev.done
 	$(BIN)/ruff check --quiet .

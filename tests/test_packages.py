@@ -21,18 +21,17 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_an_untried_tinygrad_says_so_in_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_tinygrad_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tinygrad_compat, "version", lambda: "0.15.1")
-    with pytest.warns(RuntimeWarning) as said:
+    with pytest.warns(RuntimeWarning) as warned:
         assert not tinygrad_compat.check_version() and tinygrad_compat.select_patches("1") == []
-    (one,) = said
+    (one,) = warned
     assert str(one.message) == (
-        "branded: tinygrad 0.15.1 is untried; the tests passed with 0.14.x, and what is mended there is left as it is "
-        "here"
+        "branded: tinygrad 0.15.1 is untested; the tests passed with 0.14.x, and its fixes are not installed"
     )
 
 
-def test_the_tinygrad_that_is_mended_is_the_one_that_is_required() -> None:
+def test_the_fixes_are_for_the_required_tinygrad() -> None:
     (needed,) = [x for x in PROJECT["project"]["dependencies"] if x.startswith("tinygrad")]
     assert (
         needed == "tinygrad>=0.14.0,<0.15" and tinygrad_compat.TINYGRAD == "0.14." and tinygrad_compat.check_version()

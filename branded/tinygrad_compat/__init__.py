@@ -106,8 +106,7 @@ def check_version() -> bool:
     """Return whether the tests cover this version of tinygrad, and warn if they do not."""
     if not (here := version()).startswith(TINYGRAD):
         warnings.warn(
-            f"branded: tinygrad {here} is untried; the tests passed with {TINYGRAD}x, and what is mended there is "
-            "left as it is here",
+            f"branded: tinygrad {here} is untested; the tests passed with {TINYGRAD}x, and its fixes are not installed",
             RuntimeWarning,
             stacklevel=2,
         )
