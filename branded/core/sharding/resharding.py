@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from tinygrad.dtype import strong_dtype
@@ -46,12 +47,6 @@ def _shards(x: UOp, devices: Devices, axis: int) -> UOp:
     number = UOp.range(len(devices), -1, AxisType.DEVICE)
     out: UOp = part_of_each(x, axis, number).contiguous().unshard(axis, number)
     return out
-
-
-def _allgather(u: UOp) -> UOp:
-    """Rewrite the copy of a sharded value to all devices: each shard is moved to the devices that lack it."""
-    x = u.src[0]
-    return x if x.axis is None else UOp(Ops.MSTACK, x.dtype, tuple(x.copy_to_device(d) for d in u.arg))
 
 
 def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
@@ -102,7 +97,7 @@ def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
     return (r, [int(s.arg) for s in found]) if all(s.op is Ops.CONST for s in found) else (None, [])
 
 
-def _move_needed_rows(u: UOp) -> UOp | None:
+def _move_rows(u: UOp) -> UOp | None:
     """Rewrite a per-device slice of a full copy to move only its rows; return None if a slice spans several shards."""
     if u.op is not Ops.SHRINK or (copy := u.src[0]).op is not Ops.COPY or copy.src[0].device != copy.arg:
         return None
@@ -143,71 +138,102 @@ def _whole_of(u: UOp) -> UOp | None:
 def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
     """Return the graphs with single-device operands copied to all devices where they are combined with sharded ones.
 
-    If the examples are on one device, values on other devices are copied to it.
+    If the examples are on one device, values on other devices are copied to it. The last two rules rewrite copies that
+    the rules before them recognize, so they have a pass of their own.
     """
-    first = devices[0] if len(devices) == 1 else None
+    align = functools.partial(_align_operands, first=devices[0] if len(devices) == 1 else None)
+    aligned = _apply(roots, _move_rows, _exchange, _copy_buffers, _run_local, align, _align_body)
+    return _apply(aligned, _allgather, _store)
 
-    def aligned(u: UOp) -> UOp | None:
-        if (rows := _move_needed_rows(u)) is not None:
-            return rows
-        if (found := copied_part(u)) is None:
-            v = u if u.op is Ops.SHRINK else _of_buffers(u)
-            w = _together(v, first)
-            return w if w is not None or v is u else v
-        return _all_to_all(*found) if found[0].device == found[1] else None
 
-    def gathered(u: UOp) -> UOp | None:
-        if u.op is not Ops.COPY or not isinstance(u.src[0].device, tuple):
-            return None
-        if isinstance(u.arg, tuple):
-            return _allgather(u) if u.src[0].device == u.arg else None
-        # tinygrad 0.14 fails on a kernel that fuses the copy with an elementwise operation on a sum over devices
-        return u.replace(src=(u.src[0].contiguous(),)) if u.src[0].op in GroupOp.Elementwise else None
+def _apply(roots: Sequence[UOp], *rules: Callable[[UOp], UOp | None]) -> list[UOp]:
+    """Return the graphs with each operation rewritten by all rules in order; a rule returns None to keep it."""
 
-    return replace_ops(replace_ops(roots, aligned), gathered)
+    def rewrite(u: UOp) -> UOp | None:
+        new = u
+        for rule in rules:
+            new = new if (v := rule(new)) is None else v
+        return None if new is u else new
+
+    return replace_ops(roots, rewrite)
+
+
+def _exchange(u: UOp) -> UOp | None:
+    """Rewrite a shard of a full copy of a sharded value as an all-to-all."""
+    found = copied_part(u)
+    return _all_to_all(*found) if found is not None and found[0].device == found[1] else None
+
+
+def _copy_buffers(u: UOp) -> UOp | None:
+    """Copy buffers instead of their views to all devices; not for a part of a copy, which `copied_part` recognizes."""
+    src = tuple(s if (v := _of_buffer(s)) is None else v for s in u.src)
+    return None if src == u.src or u.op is Ops.SHRINK else u.replace(src=src)
+
+
+def _allgather(u: UOp) -> UOp | None:
+    """Rewrite the copy of a sharded value to all devices: each shard is moved to the devices that lack it."""
+    if u.op is not Ops.COPY or not isinstance(u.arg, tuple) or (x := u.src[0]).device != u.arg:
+        return None
+    return x if x.axis is None else UOp(Ops.MSTACK, x.dtype, tuple(x.copy_to_device(d) for d in u.arg))
+
+
+def _store(u: UOp) -> UOp | None:
+    """Store a distributed value before it is copied to one device.
+
+    tinygrad 0.14 fails on a kernel that fuses the copy with an elementwise operation on a sum over devices.
+    """
+    if u.op is not Ops.COPY or isinstance(u.arg, tuple) or not isinstance(u.src[0].device, tuple):
+        return None
+    return u.replace(src=(u.src[0].contiguous(),)) if u.src[0].op in GroupOp.Elementwise else None
 
 
 _APART = {Ops.COPY, Ops.MSELECT, Ops.MSTACK, Ops.STORE, Ops.AFTER, Ops.TUPLE}
 """Operations whose operands may be on different devices or have no device."""
 
 
-def _together(u: UOp, first: str | None) -> UOp | None:
-    if len(u.src) < 2 or u.op in _APART:
+def _operands(u: UOp) -> tuple[UOp, ...]:
+    """Return the operands that must be on the same devices."""
+    return () if u.op in _APART else u.src[u.op in {Ops.FUNCTION, Ops.CALL} :]
+
+
+def _run_local(u: UOp) -> UOp | None:
+    """Run a call that cannot be distributed on one device, with its operands there."""
+    several = [d for s in _operands(u) if isinstance(d := s.device, tuple)]
+    if not several or (p := primitive_of(u)) is None or not p.is_local:
         return None
-    is_call = u.op in {Ops.FUNCTION, Ops.CALL}
-    own = u.src[is_call:]
+    home = next((d for x in params(u.src[0]) if isinstance(d := x.device, str)), several[0][0])
+    return u.replace(src=(u.src[0], *(on_one(s, home) for s in u.src[1:])))
+
+
+def _align_operands(u: UOp, first: str | None) -> UOp | None:
+    """Copy the operands on one device to the devices of the others, or to `first` if each is on one device."""
+    own = _operands(u)
     found = dict.fromkeys(d for s in own if (d := s.device) is not None)
     several = [d for d in found if isinstance(d, tuple)]
-    if several and is_call and (p := primitive_of(u)) is not None and p.is_local:
-        home = next((d for x in params(u.src[0]) if isinstance(d := x.device, str)), several[0][0])
-        return u.replace(src=(u.src[0], *(on_one(s, home) for s in own)))
     if len(several) > 1:
         raise UnsupportedError(
             "zip: the operands are on other devices",
             *((str(i), ", ".join(d)) for i, d in enumerate(several, 1)),
             fix="the same devices for both, in the same order; or .to() one of them first",
         )
-    to = several[0] if several else first
-    if len(found) < 2 or to is None:
-        if not several or u.op is not Ops.FUNCTION:
-            return None
-        was_moved = any(p.device != own[p.arg.slot].device for p in params(u.src[0]))
-        return _of_arguments(u, several[0]) if was_moved else None
-    new = u.replace(src=(*u.src[:is_call], *(s if s.device in {None, to} else copy_to_devices(s, to) for s in own)))
-    return _of_arguments(new, several[0]) if several and u.op is Ops.FUNCTION else new
+    if len(found) < 2 or (to := several[0] if several else first) is None:
+        return None
+    new = (s if s.device in {None, to} else copy_to_devices(s, to) for s in own)
+    return u.replace(src=(*u.src[: -len(own)], *new))
 
 
-def _of_arguments(call: UOp, devices: Devices) -> UOp:
-    """Return the call with its body on the devices of its arguments."""
-    here = {p: call.src[1 + p.arg.slot].param_like(p.arg.slot) for p in params(call.src[0])}
-    body = copied_to_all(replace_ops([call.src[0]], lambda _: None, at=here), devices)
-    return call.replace(src=(*body, *call.src[1:]))
-
-
-def _of_buffers(u: UOp) -> UOp:
-    """Return the operation with its copies to all devices applied to buffers instead of views."""
-    src = tuple(s if (v := _of_buffer(s)) is None else v for s in u.src)
-    return u if src == u.src else u.replace(src=src)
+def _align_body(u: UOp) -> UOp | None:
+    """Align the body of a call whose distributed arguments its parameters take from other devices."""
+    own = _operands(u)
+    devices = next((d for s in own if isinstance(d := s.device, tuple)), None)
+    if devices is None or u.op is not Ops.FUNCTION:
+        return None
+    inner = params(u.src[0])
+    if all(p.device == own[p.arg.slot].device for p in inner):
+        return None
+    here = {p: own[p.arg.slot].param_like(p.arg.slot) for p in inner}
+    body = copied_to_all(replace_ops([u.src[0]], lambda _: None, at=here), devices)
+    return u.replace(src=(*body, *own))
 
 
 def _of_buffer(u: UOp) -> UOp | None:
