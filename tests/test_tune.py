@@ -549,7 +549,7 @@ def test_the_search_of_tinygrad_elsewhere(monkeypatch: pytest.MonkeyPatch) -> No
     hows: tuple[config.How | None, ...] = (None, "fast", "best")
     for how in hows:
         with config.tuning_block(how, {}):
-            linear_program._schedule([(y, x + 1)], [y, x], True)
+            linear_program.schedule([(y, x + 1)], [y, x])
     assert found == [0, 2, 4] and config.how() is None
 
 

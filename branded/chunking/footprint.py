@@ -15,7 +15,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.runtime import host_calls
 from branded.callbacks.host import Host
-from branded.compile.linear_program import Linear, writes
+from branded.compile.linear_program import schedule, writes
 from branded.compile.loop_executor import LoopName, laid_out
 from branded.control_flow.primitive import Loop
 from branded.core.boundary import closed
@@ -80,7 +80,7 @@ def _replay_calls(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in wanted]
     given = [u for u in UOp.sink(*wanted).toposort() if u.op is Ops.BUFFER and not u.is_realized]
     params = [*(u.base for u in places), *given]
-    linear = Linear(list(zip(places, wanted, strict=True)), params, is_compiled=False)
+    linear = schedule(list(zip(places, wanted, strict=True)), params, is_compiled=False)
     return linear.unplanned.src, linear.linear.src
 
 

@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.compile import loop_executor
-from branded.compile.linear_program import Arena, Linear, address_of, buffer_of
+from branded.compile.linear_program import Arena, Linear, address_of, buffer_of, schedule
 from branded.graph.uops import on_device
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import ansistrip
@@ -47,7 +47,7 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
     if not values:
         return []
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in values]
-    linear = Linear(list(zip(places, values, strict=True)), [u.base for u in places])
+    linear = schedule(list(zip(places, values, strict=True)), [u.base for u in places])
     memory = Arena()
     slots = [Ref(1 + i) for i in range(len(places))]
     ops = linear.ops([slots] * 3, memory, loop_executor.tables)  # all three turns of a loop use the same buffers

@@ -7,8 +7,8 @@ and a table addresses them relative to one base address.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tinygrad.device import Buffer
@@ -42,71 +42,24 @@ Tables = Callable[[UOp, Sequence[Sequence[Address]], Arena], Sequence[native.Tab
 """A function that lowers a call that is not a kernel to one table per turn, or returns None if C cannot run it."""
 
 
-def _schedule(
-    results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], is_compiled: bool
-) -> tuple[UOp, list[UOp], dict[str, int]]:
-    """Return the calls in execution order, their kernels before compilation, and the values of variables.
-
-    For `to.store(x + w)` with the buffers [to, x, w] as `params`, there is one call. It runs the compiled kernel of the
-    sum on the parameters 0, 1 and 2.
-    """
-    values = once([value for _, value in results])
-    sink = UOp.sink(*(_store_into(dest, value) for (dest, _), value in zip(results, values, strict=True)))
-    with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
-        big, _ = private_api.transform_to_call(sink)
-        with config.waiting():
-            linear, vals = private_api.create_linear_with_vars(big)
-    linear = linear.substitute({p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}, walk=True)
-    if config.how() is not None:
-        linear = _tune_kernels(linear, is_compiled)
-    kernels = [call.src[0] for call in linear.src]
-    if is_compiled:
-        width = max((config.beam(u.device) for u in params), default=0)
-        linear = private_api.compile_linear(linear, beam=max(width, private_api.BEAM.value))
-    order = order_calls(linear.src, writes)
-    return linear.replace(src=tuple(linear.src[i] for i in order)), [kernels[i] for i in order], vals
-
-
-def _tune_kernels(linear: UOp, is_compiled: bool) -> UOp:
-    """Return the calls with their kernels in the fastest forms; without compilation, in the forms of the rule."""
-    from branded.backends.cpu.autotune import search  # imported on first use
-
-    return search.tune_kernels(linear) if is_compiled else search.by_rule(linear)
-
-
+@dataclass(frozen=True, eq=False)
 class Linear:
     """A scheduled tinygrad program whose buffers are parameters, in the given order."""
 
-    def __init__(
-        self,
-        results: Sequence[tuple[UOp, UOp]],
-        params: Sequence[UOp],
-        var: UOp | None = None,
-        *,
-        is_compiled: bool = True,
-    ) -> None:
-        """Schedule `results`, pairs of a destination and a value; `params` are the buffers that each run supplies.
-
-        With `is_compiled=False`, the program only reports how much memory it needs.
-        """
-        linear, self.kernels, self.vals = _schedule(results, params, is_compiled)
-        """The kernels before compilation, and the values of variables."""
-        there = {u for call in linear.src for s in call.src[1:] for u in s.toposort() if u.is_realized}
-        self.unplanned = linear
-        """The calls before memory planning, with separate buffers for all values."""
-        planned = private_api.memory_plan_rewrite(linear, there)
-        self.linear = private_api.link_linear(planned) if is_compiled else planned
-        self.var = var.expr if var is not None else None
-        programs = [call.src[0] for call in self.linear.src if call.src[0].op is Ops.PROGRAM]
-        products = [call.src[0] for call in self.linear.src if isinstance(call.src[0].arg, blas.ProductName)]
-        variables = (*(v for program in programs for v in program.arg.vars), *(v for p in products for v in p.src))
-        self.names = sorted({v.expr for v in variables})
-        self.used = [u for call in self.linear.src for u in call.src[1:] if not u.is_bound_var]
-        found = dict.fromkeys(u for u in self.used if u.buf_uop.op is Ops.BUFFER)
-        self.own = [u for u in found if not u.buf_uop.is_realized]
-        """The buffers of intermediate values."""
-        self.outside = list(dict.fromkeys(u.buf_uop for u in found if u.buf_uop.is_realized))
-        """The buffers that existed before."""
+    linear: UOp
+    """The calls in execution order; intermediate values share memory."""
+    unplanned: UOp
+    """The calls before memory planning, with separate buffers for all values."""
+    kernels: Sequence[UOp]
+    """The kernels of the calls before compilation."""
+    vals: dict[str, int]
+    """The values of bound variables."""
+    var: str | None
+    """The name of the variable that holds the step index."""
+    own: Sequence[UOp]
+    """The buffers of intermediate values."""
+    outside: Sequence[UOp]
+    """The buffers that existed before."""
 
     # ---- from Python ----
 
@@ -153,7 +106,7 @@ class Linear:
 
     def ops(self, turns: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> list[native.Op] | None:
         """Return the calls with their arguments in each turn, or None if C cannot run all of them."""
-        if any(name not in self.vals and name not in (self.var, "core_id") for name in self.names):
+        if not _variables(self.linear) <= {*self.vals, self.var, "core_id"}:
             return None  # an unbound variable
         own = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
         found: list[native.Op] = []
@@ -199,6 +152,82 @@ class Linear:
         """The alignment in bytes that the vector loads of the kernels require."""
         sources = [s.arg for c in self.linear.src for s in c.src[0].src if s.op is Ops.SOURCE]
         return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
+
+
+# ---- scheduling ----
+
+
+def schedule(
+    results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None = None, *, is_compiled: bool = True
+) -> Linear:
+    """Schedule `results`, pairs of a destination and a value; `params` are the buffers that each run supplies.
+
+    For `to.store(x + w)` with the buffers [to, x, w] as `params`, there is one call. It runs the compiled kernel of the
+    sum on the parameters 0, 1 and 2. With `is_compiled=False`, the program only reports how much memory it needs.
+    """
+    calls, vals = _create_calls(results, params)
+    if config.how() is not None:
+        calls = _tune_kernels(calls, is_compiled)
+    compiled = _compile(calls, params) if is_compiled else calls
+    order = order_calls(compiled.src, writes)
+    unplanned = compiled.replace(src=tuple(compiled.src[i] for i in order))
+    outside = [u for s in _arguments(unplanned) for u in s.toposort() if u.op is Ops.BUFFER and u.is_realized]
+    linear = private_api.memory_plan_rewrite(unplanned, set(outside))
+    if is_compiled:
+        linear = private_api.link_linear(linear)
+    own = [u for u in _arguments(linear) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
+    return Linear(
+        linear=linear,
+        unplanned=unplanned,
+        kernels=[calls.src[i].src[0] for i in order],
+        vals=vals,
+        var=var.expr if var is not None else None,
+        own=list(dict.fromkeys(own)),
+        outside=list(dict.fromkeys(outside)),
+    )
+
+
+def _create_calls(results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp]) -> tuple[UOp, dict[str, int]]:
+    """Return tinygrad's schedule over parameters instead of buffers, and the values of variables."""
+    values = once([value for _, value in results])
+    sink = UOp.sink(*(_store_into(dest, value) for (dest, _), value in zip(results, values, strict=True)))
+    with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
+        big, _ = private_api.transform_to_call(sink)
+        with config.waiting():
+            linear, vals = private_api.create_linear_with_vars(big)
+    slots = {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}
+    return linear.substitute(slots, walk=True), vals
+
+
+def _tune_kernels(linear: UOp, is_compiled: bool) -> UOp:
+    """Return the calls with their kernels in the fastest forms; without compilation, in the forms of the rule."""
+    from branded.backends.cpu.autotune import search  # imported on first use
+
+    return search.tune_kernels(linear) if is_compiled else search.by_rule(linear)
+
+
+def _compile(linear: UOp, params: Sequence[UOp]) -> UOp:
+    width = max((config.beam(u.device) for u in params), default=0)
+    out: UOp = private_api.compile_linear(linear, beam=max(width, private_api.BEAM.value))
+    return out
+
+
+def _arguments(linear: UOp) -> Iterator[UOp]:
+    return (u for call in linear.src for u in call.src[1:] if not u.is_bound_var)
+
+
+def _variables(linear: UOp) -> set[str]:
+    """Return the names of the variables that the calls use."""
+    found = set[str]()
+    for program in (call.src[0] for call in linear.src):
+        if program.op is Ops.PROGRAM:
+            found |= {v.expr for v in program.arg.vars}
+        elif isinstance(program.arg, blas.ProductName):
+            found |= {v.expr for v in program.src}
+    return found
+
+
+# ---- calls ----
 
 
 def writes(call: UOp) -> Sequence[int]:

@@ -28,7 +28,7 @@ from branded.backends.cpu.autotune import config
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Address, Ref
-from branded.compile.linear_program import Arena, Linear, address_of, buffer_of
+from branded.compile.linear_program import Arena, Linear, address_of, buffer_of, schedule
 from branded.control_flow.hoist_constants import without_numbers
 from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import Scan
@@ -158,13 +158,13 @@ class _Step:
         given = [*reads.values(), *tables]
         places = [*to, *(_slice(y, at) for y in stacks)]
         writes = list(zip(places, new[: self.results], strict=True))
-        self.graph = Linear(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var, is_compiled=is_compiled)
+        self.graph = schedule(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var, is_compiled=is_compiled)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
         self.test: Linear | None = None
         if isinstance(loop, While):
             flag = _storage(outs[n])
-            self.test = Linear([(flag, new[n])], _bases(flag, *given), None, is_compiled=is_compiled)
+            self.test = schedule([(flag, new[n])], _bases(flag, *given), None, is_compiled=is_compiled)
             self.flag = flag.base
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
