@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,15 +30,15 @@ def effect(api_name: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UO
     """
     _check(api_name, types, args)
     around = body()
-    given = _guarded_arguments(args, around)
+    guard = _branch_flag()
+    given = list(args) if guard is None else [guard, *_predicated(args, guard, around)]
     if one_by_one and (row := own_brands(given, None)):
         raise host.no_order(api_name, row)
     own = own_brands(given, around)
     if any(not b.size for b in own):
         return [UOp.const(0, t.dtype).expand(t.shape) for t in types]
     device = next((x.device for x in args if isinstance(x.device, str)), canonicalize_device(None))
-    made = Host(api_name, f, "sequential", True)
-    made.is_effect, made.is_ordered, made.is_guarded = True, one_by_one, len(given) > len(args)
+    made = Host(api_name, f, "sequential", True, is_effect=True, is_ordered=one_by_one, is_guarded=guard is not None)
     token = before(around, device)
     # one call handles all examples, so its arguments are gathered on one device
     ones = [on_one(host.expand_to_row(x, own), device) for x in closed(given, own)]
@@ -67,9 +68,11 @@ def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> N
         )
 
 
-def _guarded_arguments(args: Sequence[UOp], around: Body | None) -> list[UOp]:
-    """Return the arguments; inside branches, they follow a flag that tells whether all of these branches are taken."""
-    if not (found := flags()):
-        return list(args)
-    flag = functools.reduce(lambda a, b: a & b, found)
-    return [flag, *predicate(args, flag, done=calls_of(around.token) if around is not None else ())]
+def _branch_flag() -> UOp | None:
+    """Return a flag that is true if all branches around the call are taken, or None outside of branches."""
+    return functools.reduce(operator.and_, found) if (found := flags()) else None
+
+
+def _predicated(args: Sequence[UOp], flag: UOp, around: Body | None) -> list[UOp]:
+    """Return the arguments as computed if the flag is set; the effects before them already know their flags."""
+    return predicate(args, flag, done=calls_of(around.token) if around is not None else ())

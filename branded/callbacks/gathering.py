@@ -60,16 +60,12 @@ class Scatter(TotalHost):
 
 @functools.cache
 def _gather() -> Gather:
-    made = Gather("gather", numpy_gather, "expand_dims", False)
-    made.by_c = along("gather")
-    return made
+    return Gather("gather", numpy_gather, by_c=along("gather"))
 
 
 @functools.lru_cache(maxsize=256)
 def _scatter(n: int) -> Scatter:
-    made = Scatter("scatter", functools.partial(numpy_scatter, n=n), "expand_dims", False)
-    made.by_c = host_kernels.segments("sum")
-    return made
+    return Scatter("scatter", functools.partial(numpy_scatter, n=n), by_c=host_kernels.segments("sum"))
 
 
 # ---- NumPy implementations ----

@@ -86,8 +86,7 @@ def call(
     Raises:
         UnsupportedError: An argument is sharded, or has an unknown size.
     """
-    made = Host.of(name, f, vmap_method, copies)
-    made.by_c = in_c
+    made = Host.of(name, f, vmap_method, copies, in_c)
     return [tensor(u) for u in call_on_graphs(made, results, [x.uop for x in args])]
 
 
@@ -163,27 +162,44 @@ class Host(Primitive):
     """The instances that graphs use; equal ones are shared."""
     is_opaque = is_one = can_fail = is_local = True
 
-    def __init__(self, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> None:
-        self.name, self.f, self.method, self.copies = name, f, method, copies
+    def __init__(
+        self,
+        name: str,
+        f: Callable[..., Any],
+        method: Method | None = "expand_dims",
+        copies: bool = False,
+        by_c: host_calls.InC | None = None,
+        *,
+        space: float = 1.0,
+        is_effect: bool = False,
+        is_ordered: bool = False,
+        is_guarded: bool = False,
+    ) -> None:
+        """Describe a function of arrays; the first five arguments are those of `call`.
+
+        Args:
+            space: The extra memory that it needs, relative to its results. NumPy allocates an array, which is then
+                copied.
+            is_effect: Whether its last argument is the token of earlier effects, and its last result the token for
+                later ones.
+            is_ordered: Whether it must not be called for the examples of a brand.
+            is_guarded: Whether its first argument is a flag that enables it.
+        """
+        self.name, self.f, self.method, self.copies, self.by_c, self.space = name, f, method, copies, by_c, space
+        self.is_effect, self.is_ordered, self.is_guarded = is_effect, is_ordered, is_guarded
         self.axes: tuple[Axis, ...] = ()
-        self.is_ordered = False
-        """Whether it must not be called for the examples of a brand."""
-        self.is_guarded = False
-        """Whether its first argument is a flag that enables it."""
-        self.is_effect = False
-        """Whether its last argument is the token of earlier effects, and its last result the token for later ones."""
-        self.by_c: host_calls.InC | None = None
-        self.space = 1.0
-        """The extra memory that it needs, relative to its results: NumPy allocates an array, which is then copied."""
         self.number = next(_numbers)
 
     @classmethod
-    def of(cls, name: str, f: Callable[..., Any], method: Method | None, copies: bool) -> Host:
+    def of(
+        cls, name: str, f: Callable[..., Any], method: Method | None, copies: bool, by_c: host_calls.InC | None = None
+    ) -> Host:
+        """Return the instance for this function that graphs already use, or a new one."""
         try:
             key = (cls, name, f, method, copies)
-            return cls.made.get(key) or cls.made.setdefault(key, cls(name, f, method, copies))
+            return cls.made.get(key) or cls.made.setdefault(key, cls(name, f, method, copies, by_c))
         except TypeError:  # f is not hashable
-            return cls(name, f, method, copies)
+            return cls(name, f, method, copies, by_c)
 
     def over(self, row: Row) -> Host:
         """Return the same function with more leading axes."""

@@ -7,7 +7,7 @@ cotangent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from tinygrad import Tensor, dtypes
@@ -144,12 +144,8 @@ def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
     return out
 
 
-def _new_primitive(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
-    return kind(name, f, "expand_dims", False)
-
-
-_MAXIMA, _PLACES = _new_primitive(RunningMaxima, "cummax", maxima), _new_primitive(TotalHost, "cumargmax", places)
-_MAXIMA.by_c, _PLACES.by_c = along("cummax"), along("cumargmax")
-_TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, "expand_dims", False) for f in (tangents, cotangents))
-_TANGENTS.space = _COTANGENTS.space = 6.0  # float64 at each level of the recursion
+_MAXIMA = RunningMaxima("cummax", maxima, by_c=along("cummax"))
+_PLACES = TotalHost("cumargmax", places, by_c=along("cumargmax"))
+# the space is for float64 at each level of the recursion
+_TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, space=6.0) for f in (tangents, cotangents))
 _TANGENTS.transpose, _COTANGENTS.transpose = _COTANGENTS, _TANGENTS

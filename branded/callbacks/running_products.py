@@ -7,14 +7,14 @@ again. In reverse mode they run from the last entry to the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
+from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 
@@ -107,11 +107,5 @@ def numpy_recurrence(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
-def _new_primitive(kind: type[Host], name: str, f: Callable[..., np.ndarray]) -> Host:
-    made = kind(name, f, "expand_dims", False)
-    made.by_c = along(name)
-    return made
-
-
-_PRODUCTS = _new_primitive(RunningProducts, "cumprod", numpy_cumprod)
-_RECURRENCE = _new_primitive(Recurrence, "recurrence", numpy_recurrence)
+_PRODUCTS = RunningProducts("cumprod", numpy_cumprod, by_c=along("cumprod"))
+_RECURRENCE = Recurrence("recurrence", numpy_recurrence, by_c=along("recurrence"))

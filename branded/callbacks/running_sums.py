@@ -34,8 +34,10 @@ def _sums(x: UOp, after: int) -> UOp:
 class RunningSums(TotalHost):
     """The cumulative sums along an axis."""
 
-    after: int
-    """The number of axes after the summed one."""
+    def __init__(self, after: int) -> None:
+        """Sum along the axis with `after` axes after it."""
+        super().__init__("cumsum", functools.partial(numpy_cumsum, after=after), by_c=host_kernels.running(after))
+        self.after = after
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Sum the tangents, because the sums are linear."""
@@ -51,11 +53,7 @@ class RunningSums(TotalHost):
         return [tensor(_sums(tensor(ct).flip(axis).uop, self.after)).flip(axis).uop]
 
 
-@functools.cache
-def _summing(after: int) -> RunningSums:
-    made = RunningSums("cumsum", functools.partial(numpy_cumsum, after=after), "expand_dims", False)
-    made.after, made.by_c = after, host_kernels.running(after)
-    return made
+_summing = functools.cache(RunningSums)
 
 
 def numpy_cumsum(x: np.ndarray, after: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.callbacks.gathering import gather, scatter
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes
+from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs, sizes
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 
@@ -37,8 +37,13 @@ def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tup
 class Sorted(TotalHost):
     """The first of the sorted values along the last axis."""
 
-    first: int
-    where: Host
+    def __init__(self, descending: bool, first: int, among: int) -> None:
+        work = functools.partial(values, descending=descending, first=first)
+        super().__init__("sort", work, space=among / first)
+        keys = functools.partial(order, descending=descending, first=first)
+        # 64-bit keys, twice, in addition to their inputs
+        self.where = TotalHost("argsort", keys, space=4.0 * among / first)
+        self.first = first
 
     def places(self, x: UOp) -> UOp:
         """Return the indices of the sorted values."""
@@ -56,15 +61,8 @@ class Sorted(TotalHost):
         return [scatter(ct, self.places(x), sizes(x)[-1])]
 
 
-@functools.lru_cache(maxsize=256)
-def _sorter(descending: bool, first: int, among: int) -> Sorted:
-    """Return a shared instance, so that the same sort of the same values is one call."""
-    by = Sorted("sort", functools.partial(values, descending=descending, first=first), "expand_dims", False)
-    where = TotalHost("argsort", functools.partial(order, descending=descending, first=first), "expand_dims", False)
-    by.first, by.where = first, where
-    by.space = among / first
-    where.space = 4.0 * among / first  # 64-bit keys, twice, in addition to their inputs
-    return by
+_sorter = functools.lru_cache(maxsize=256)(Sorted)
+"""Shared instances, so that the same sort of the same values is one call."""
 
 
 # ---- NumPy implementations ----

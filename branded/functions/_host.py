@@ -48,9 +48,8 @@ def _serves(*xs: Tensor) -> bool:
 
 @functools.cache
 def _searcher(side: str) -> Host:
-    made = TotalHost("searchsorted", functools.partial(search_in_numpy, side=side), "expand_dims", False)
-    made.by_c = host_kernels.search(side)
-    return made
+    work = functools.partial(search_in_numpy, side=side)
+    return TotalHost("searchsorted", work, by_c=host_kernels.search(side))
 
 
 def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
@@ -82,9 +81,8 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 
 @functools.cache
 def _picker(descending: bool) -> Host:
-    made = TotalHost("places", functools.partial(standing_in_numpy, descending=descending), "expand_dims", False)
-    made.by_c = host_kernels.standing(descending)
-    return made
+    work = functools.partial(standing_in_numpy, descending=descending)
+    return TotalHost("places", work, by_c=host_kernels.standing(descending))
 
 
 def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
@@ -105,8 +103,10 @@ def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np
 class Segments(TotalHost):
     """A segment reduction: the entries of data with the same id are reduced together."""
 
-    form: Form
-    reduction: str
+    def __init__(self, reduction: str, form: Form, num: int) -> None:
+        work = functools.partial(reduce_segments_in_numpy, num=num, reduction=reduction)
+        super().__init__(f"segment_{reduction}", work, by_c=host_kernels.segments(reduction))
+        self.form, self.reduction = form, reduction
 
     def _by_operations(self, u: UOp) -> UOp:
         lead = len(u.src[2].shape) - 1
@@ -146,12 +146,7 @@ def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
     return is_known and ids.dtype in (dtypes.int32, dtypes.int64) and has_work
 
 
-@functools.lru_cache(maxsize=256)
-def _segments(reduction: str, form: Form, num: int) -> Segments:
-    work = functools.partial(reduce_segments_in_numpy, num=num, reduction=reduction)
-    made = Segments(f"segment_{reduction}", work, "expand_dims", False)
-    made.form, made.reduction, made.by_c = form, reduction, host_kernels.segments(reduction)
-    return made
+_segments = functools.lru_cache(maxsize=256)(Segments)
 
 
 def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
@@ -183,7 +178,9 @@ def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction
 class Fourier(TotalHost):
     """The Fourier transform along the last axis, of real parts, or of real and imaginary parts."""
 
-    sign: int
+    def __init__(self, sign: int) -> None:
+        super().__init__("fft", functools.partial(fft_in_numpy, sign=sign))
+        self.sign = sign
 
     def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Transform the tangents: the operation is linear."""
@@ -221,11 +218,7 @@ def transform(re: Tensor, im: Tensor | None, sign: int) -> tuple[Tensor, Tensor]
     return tensor(a), tensor(b)
 
 
-@functools.cache
-def _fourier(sign: int) -> Fourier:
-    made = Fourier("fft", functools.partial(fft_in_numpy, sign=sign), "expand_dims", False)
-    made.sign = sign
-    return made
+_fourier = functools.cache(Fourier)
 
 
 def fft_in_numpy(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
