@@ -12,7 +12,7 @@ from tinygrad import Tensor, dtypes
 
 from branded import tinygrad_compat
 from branded.hooks.host_sort import suits
-from branded.tinygrad_compat.tensor_methods import Method, inner_method, running, wrap
+from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 LONG = 32
 """The length from which an axis is long."""
@@ -21,47 +21,34 @@ LONG_OF_PRODUCTS = 8
 _TYPES = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
-def _cumsum(original: Method) -> Method:
-    inner, names = inner_method(original), running()
-
-    def cumsum(self: Tensor, axis: int = 0) -> Tensor:
-        if not suits(self, axis) or self.dtype not in _TYPES or self.shape[axis] < LONG:
-            found: Tensor = (original if names() is None else inner)(self, axis)
-            return found
-        from branded.callbacks import running_sums
-
-        return running_sums.cumsum(self, axis)
-
-    return cumsum
+def _sums_in_c(x: Tensor, axis: int = 0) -> bool:
+    return suits(x, axis) and x.dtype in _TYPES and bool(x.shape[axis] >= LONG)
 
 
-def _cumprod(original: Method) -> Method:
-    inner, names = inner_method(original), running()
-
-    def cumprod(self: Tensor, axis: int) -> Tensor:
-        is_long = suits(self, axis) and self.shape[axis] >= LONG_OF_PRODUCTS
-        if not is_long or not (self.dtype in _TYPES or dtypes.is_float(self.dtype)):
-            found: Tensor = (original if names() is None else inner)(self, axis)
-            return found
-        from branded.callbacks import running_products
-
-        return running_products.cumprod(self, axis)
-
-    return cumprod
+def _multiplies_in_c(x: Tensor, axis: int) -> bool:
+    is_number = x.dtype in _TYPES or dtypes.is_float(x.dtype)
+    return is_number and suits(x, axis) and bool(x.shape[axis] >= LONG_OF_PRODUCTS)
 
 
-def _cummax(original: Method) -> Method:
-    inner, names = inner_method(original), running()
+@override_if(_sums_in_c)
+def _cumsum(original: Method, self: Tensor, axis: int = 0) -> Tensor:
+    from branded.callbacks import running_sums
 
-    def cummax(self: Tensor, axis: int = 0) -> tuple[Tensor, Tensor]:
-        if not suits(self, axis):
-            found: tuple[Tensor, Tensor] = (original if names() is None else inner)(self, axis)
-            return found
-        from branded.callbacks import running_maxima
+    return running_sums.cumsum(self, axis)
 
-        return running_maxima.cummax(self, axis)
 
-    return cummax
+@override_if(_multiplies_in_c)
+def _cumprod(original: Method, self: Tensor, axis: int) -> Tensor:
+    from branded.callbacks import running_products
+
+    return running_products.cumprod(self, axis)
+
+
+@override_if(lambda self, axis=0: suits(self, axis))
+def _cummax(original: Method, self: Tensor, axis: int = 0) -> tuple[Tensor, Tensor]:
+    from branded.callbacks import running_maxima
+
+    return running_maxima.cummax(self, axis)
 
 
 def install() -> None:

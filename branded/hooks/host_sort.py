@@ -1,6 +1,6 @@
 """`sort`, `topk` and `argsort` as one call of numpy on the CPU, if CPU codegen is enabled.
 
-Otherwise tinygrad's sorting network runs. Its maxima lose NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_with_nan` sorts
+Otherwise tinygrad's sorting network runs. Its maxima lose NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_sort_nan` sorts
 infinity instead. In both cases NaN is the largest value, as in numpy.
 """
 
@@ -17,7 +17,7 @@ from branded import tinygrad_compat
 from branded.backends.cpu.renderer.loops import room
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat.private_api import all_int
-from branded.tinygrad_compat.tensor_methods import Method, inner_method, running, wrap
+from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 
 def suits(x: Any, dim: Any) -> bool:
@@ -37,25 +37,22 @@ def _is_of_the_host(device: str) -> bool:
         return native.can_run(device)
 
 
-def _with_nan(network: Method) -> Method:
-    """Wrap tinygrad's `sort` to sort infinity instead of NaN, and to put NaN after all infinities."""
+def _may_hold_nan(x: Any, dim: Any = -1, descending: bool = False) -> bool:
+    is_axis = isinstance(x, Tensor) and isinstance(dim, int) and -x.ndim <= dim < x.ndim
+    return is_axis and dtypes.is_float(x.dtype) and x.shape[dim] not in (0, 1)
 
-    @functools.wraps(network)
-    def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-        is_axis = isinstance(self, Tensor) and isinstance(dim, int) and -self.ndim <= dim < self.ndim
-        if not (is_axis and dtypes.is_float(self.dtype) and self.shape[dim] not in (0, 1)):
-            found: tuple[Tensor, Tensor] = network(self, dim, descending)
-            return found
-        at = dim % self.ndim
-        n = int(self.shape[at])
-        lost = self.isnan()
-        known = lost.where(math.inf, self)
-        ordered, _ = network(known, at, descending)
-        count, place = lost.sum(at, keepdim=True), Tensor.arange(n).reshape((n,) + (1,) * (self.ndim - at - 1))
-        last = (place < count) if descending else (place >= n - count)
-        return last.where(math.nan, ordered), _places((known, lost), (ordered, last), at)
 
-    return sort
+@override_if(_may_hold_nan)
+def _sort_nan(network: Method, self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    """Sort infinity instead of NaN with tinygrad's `sort`, and put NaN after all infinities."""
+    at = dim % self.ndim
+    n = int(self.shape[at])
+    lost = self.isnan()
+    known = lost.where(math.inf, self)
+    ordered, _ = network(known, at, descending)
+    count, place = lost.sum(at, keepdim=True), Tensor.arange(n).reshape((n,) + (1,) * (self.ndim - at - 1))
+    last = (place < count) if descending else (place >= n - count)
+    return last.where(math.nan, ordered), _places((known, lost), (ordered, last), at)
 
 
 Entries = tuple[Tensor, Tensor]
@@ -78,42 +75,37 @@ def _same(a: Entries, b: Entries, dim: int) -> Tensor:
     return left[0].eq(right[0]) & left[1].eq(right[1])
 
 
-def _sort(original: Method) -> Method:
-    inner, names = _with_nan(inner_method(original)), running()
-    named = _with_nan(original)
-
-    def sort(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
-        network = named if names() is None else inner
-        if suits(self, dim):
-            from branded.callbacks import sorting
-
-            return sorting.sort(self, dim, bool(descending))
-        if _has_axis(self, dim) and dtypes.is_float(self.dtype) and isinstance(self.device, str):
-            from branded.hooks import sort_network as networks
-
-            return networks.sort(network, self, dim, bool(descending))
-        found: tuple[Tensor, Tensor] = network(self, dim, descending)
-        return found
-
-    return sort
+def _sorts_here(x: Any, dim: Any = -1, descending: bool = False) -> bool:
+    return suits(x, dim) or (_has_axis(x, dim) and dtypes.is_float(x.dtype) and isinstance(x.device, str))
 
 
-def _topk(original: Method) -> Method:
-    inner, names = inner_method(original), running()
-
-    def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> tuple[Tensor, Tensor]:
-        if not (type(k) is int and k > 0 and sorted_ and suits(self, dim) and k < self.shape[dim]):
-            found: tuple[Tensor, Tensor] = (original if names() is None else inner)(self, k, dim, largest, sorted_)
-            return found
+@override_if(_sorts_here)
+def _sort(network: Method, self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+    if suits(self, dim):
         from branded.callbacks import sorting
 
-        return sorting.sort(self, dim, bool(largest), k)
+        return sorting.sort(self, dim, bool(descending))
+    from branded.hooks import sort_network as networks
 
-    return topk
+    return networks.sort(network, self, dim, bool(descending))
+
+
+def _selects_in_numpy(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True) -> bool:
+    return type(k) is int and k > 0 and sorted_ and suits(x, dim) and bool(k < x.shape[dim])
+
+
+@override_if(_selects_in_numpy)
+def _topk(
+    original: Method, self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted_: bool = True
+) -> tuple[Tensor, Tensor]:
+    from branded.callbacks import sorting
+
+    return sorting.sort(self, dim, bool(largest), k)
 
 
 def install() -> None:
     """Install the methods unless the patches of tinygrad are disabled."""
     if tinygrad_compat.installed:
         wrap("topk", _topk)  # before `sort`, on which tinygrad's `topk` is based
+        wrap("sort", _sort_nan)
         wrap("sort", _sort)

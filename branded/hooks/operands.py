@@ -10,7 +10,6 @@ The hook can be removed once `Tensor([1.0]) + numpy.ones(1)` works in tinygrad i
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -24,6 +23,7 @@ from branded.core.validation.arguments import as_int
 from branded.errors import BrandedError, OperandError
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -72,47 +72,36 @@ def _refuse(x: Any, api_name: str) -> NoReturn:
     )
 
 
-def _ufix(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    inner, running = tensor_methods.inner_method(original), tensor_methods.running()
-
-    @functools.wraps(original)
-    def ufix(self: Tensor, x: Any) -> Tensor:
-        if type(x) is int and not -(2**31) <= x < 2**32 and self.dtype in dtypes.ints and is_tracing():
-            tree.check_fits(x, self.dtype, _what())
-        if isinstance(x, _KNOWN) or not is_tracing():
-            return original(self, x) if running() is None else inner(self, x)
-        if (t := tree.as_tensor(x)) is not None:
-            return t
-        try:
-            return original(self, x)
-        except Exception as error:
-            if isinstance(error, BrandedError):
-                raise
-        _refuse(x, _what())
-
-    return ufix
+def _has_foreign(self: Tensor, *args: Any, **kwargs: Any) -> bool:
+    """Return whether a method that is traced gets an argument that tinygrad may not accept."""
+    return not all(isinstance(x, _KNOWN) for x in args) and is_tracing()
 
 
-def _taking(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a wrapper for methods that access tensor attributes of their arguments."""
+def _is_large(x: Any) -> bool:
+    return type(x) is int and not -(2**31) <= x < 2**32
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        inner, running = tensor_methods.inner_method(original), tensor_methods.running()
 
-        @functools.wraps(original)
-        def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if (len(args) == 1 and isinstance(args[0], _KNOWN)) or not is_tracing():
-                return (original if running() is None else inner)(self, *args, **kwargs)
-            if all(isinstance(a, _KNOWN) for a in args):
-                return original(self, *args, **kwargs)
-            given = [
-                [_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args
-            ]
-            return original(self, *given, **kwargs)
+@override_if(lambda self, x: (not isinstance(x, _KNOWN) or _is_large(x)) and is_tracing())
+def _ufix(original: Method, self: Tensor, x: Any) -> Any:
+    """Convert the other operand of an operator to a tensor."""
+    if _is_large(x) and self.dtype in dtypes.ints:
+        tree.check_fits(x, self.dtype, _what())
+    if not isinstance(x, _KNOWN) and (t := tree.as_tensor(x)) is not None:
+        return t
+    try:
+        return original(self, x)
+    except Exception as error:
+        if isinstance(x, _KNOWN) or isinstance(error, BrandedError):
+            raise
+    return _refuse(x, _what())
 
-        return method
 
-    return make
+@override_if(_has_foreign)
+def _convert_arguments(original: Method, self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Convert the arguments of methods that access tensor attributes of their arguments."""
+    name = original.__name__
+    given = [[_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args]
+    return original(self, *given, **kwargs)
 
 
 def _tensor(x: Any, api_name: str) -> Any:
@@ -126,28 +115,20 @@ def _argument(x: Any, api_name: str) -> Any:
     return _tensor(x, api_name) if isinstance(x, np.ndarray | np.generic) or tree.package_of(x) else x
 
 
-def _wrap_indexing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `x[i]` and `x[i] = v`, because tinygrad does not accept arrays there."""
-    api_name = "index" if original.__name__ == "__getitem__" else "assign"
+@override_if(lambda *_, **__: is_tracing())
+def _convert_index(original: Method, self: Tensor, indices: Any, *value: Any) -> Any:
+    """Convert the arrays in `x[i]` and `x[i] = v`, which tinygrad does not accept there."""
+    api_name = "assign" if value else "index"
 
     def index(i: Any) -> Any:
         if isinstance(i, np.generic) and (n := as_int(i)) is not None:
             return n
         return tuple(map(index, i)) if type(i) is tuple else _argument(i, api_name)
 
-    inner, running = tensor_methods.inner_method(original), tensor_methods.running()
-
-    @functools.wraps(original)
-    def indexed(self: Tensor, indices: Any, *value: Any) -> Any:
-        if not is_tracing():
-            return (original if running() is None else inner)(self, indices, *value)
-        return original(self, index(indices), *(_argument(v, api_name) for v in value))
-
-    return indexed
+    return original(self, index(indices), *(_argument(v, api_name) for v in value))
 
 
-def _init(original: Callable[..., None]) -> Callable[..., None]:
-    @functools.wraps(original)
+def _init(original: Method) -> Method:
     def init(self: Tensor, data: Any, device: Any = None, dtype: Any = None) -> None:
         try:
             original(self, data, device, dtype)
@@ -230,11 +211,11 @@ def _refuse_numpy(x: Tensor, name: str, writes: bool) -> NoReturn:
 
 
 def install() -> None:
-    setattr(Tensor, "ufix", _ufix(Tensor.ufix))  # noqa: B010  mypy: a method is not to be assigned
-    setattr(Tensor, "__init__", _init(Tensor.__init__))  # noqa: B010
+    wrap("ufix", _ufix)
+    wrap("__init__", _init)
     for name in ("dot", "matmul", "cat", "stack"):
-        setattr(Tensor, name, _taking(name)(getattr(Tensor, name)))
+        wrap(name, _convert_arguments)
     for name in ("__getitem__", "__setitem__"):
-        setattr(Tensor, name, _wrap_indexing(getattr(Tensor, name)))
-    setattr(Tensor, "__array_ufunc__", _array_ufunc)  # noqa: B010
+        wrap(name, _convert_index)
+    setattr(Tensor, "__array_ufunc__", _array_ufunc)  # noqa: B010  mypy: a method is not to be assigned
     setattr(Tensor, "__array_function__", _array_function)  # noqa: B010

@@ -36,6 +36,30 @@ def inner_method(method: F) -> F:
     )
 
 
+def override_if(applies: Callable[..., bool]) -> Callable[[Method], Callable[[Method], Method]]:
+    """Return a decorator for a function that overrides methods where `applies` is true of their arguments.
+
+    The function gets the original method before the arguments. Elsewhere, such as outside of any trace, the original
+    runs; inside another method of Tensor it runs without tinygrad's wrapper.
+    """
+
+    def decorate(ours: Method) -> Callable[[Method], Method]:
+        def make(original: Method) -> Method:
+            inner, method = inner_method(original), running()
+            applies.__qualname__ = original.__qualname__  # Python's errors for the arguments name it
+
+            def overridden(*args: Any, **kwargs: Any) -> Any:
+                if applies(*args, **kwargs):
+                    return ours(original, *args, **kwargs)
+                return (original if method() is None else inner)(*args, **kwargs)
+
+            return overridden
+
+        return make
+
+    return decorate
+
+
 def wrap(name: str, make: Callable[[Method], Method]) -> None:
     """Replace a method of Tensor by `make(method)`."""
     original = getattr(Tensor, name)
