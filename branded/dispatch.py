@@ -24,7 +24,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import UnsupportedError
 from branded.graph.primitive import Batched, Bundle, Env
-from branded.graph.rows import is_touched
+from branded.graph.rows import has_brand
 from branded.graph.scope import Row, Scope, brand_of, union
 from branded.graph.uops import expand, lead, reshape
 from branded.tinygrad_compat.private_api import keep_behind
@@ -141,7 +141,7 @@ class Pass:
                 if (b := brand_of(u)) is not None and (self.closing is None or b in self.closing):
                     env[u] = Batched(u, (b,))
                 continue
-            in_body = op is Ops.FUNCTION and is_touched(u.src[0])
+            in_body = op is Ops.FUNCTION and has_brand(u.src[0])
             if u in env or op is Ops.SINK or (env.keys().isdisjoint(u.src) and not in_body):
                 continue  # done, or unbatched: left unchanged
             operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
@@ -157,4 +157,4 @@ class Pass:
 
 def close(roots: Sequence[UOp]) -> list[Batched]:
     """Batch a graph: each value gets a leading axis for each brand that is open in it, and no RANGE remains."""
-    return Pass().run(roots, {}, is_touched)
+    return Pass().run(roots, {}, has_brand)

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import GroupOp, UOp
 
 from branded import Brand, Vec, brand, brands, dispatch, errors, lift, tree, unvec, vec_type, vmap
 from branded.dispatch import LEAVES, TABLE, resolve, rule
-from branded.graph.rows import is_touched
+from branded.graph.rows import has_brand
 
 
 def tensor(*shape: int) -> Tensor:
@@ -80,7 +80,7 @@ def test_what_comes_out_is_plain() -> None:
     """No range, no index, nothing of ours is left in a graph."""
     x, y = tensor(3, 2), tensor(4, 2)
     out = vmap(lambda a: vmap(lambda b: (a * b).sum().reshape(1).expand(3))(y))(x)
-    assert not is_touched(out.uop)
+    assert not has_brand(out.uop)
     assert not {Ops.RANGE, Ops.INDEX, Ops.STAGE} & {u.op for u in out.uop.toposort()}
 
 

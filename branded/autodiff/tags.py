@@ -129,7 +129,7 @@ def pull(
     if not all(meant):
         grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
         return grads, [*ys, *others]
-    n, left = len(ys), left_brands([*ys, *cts], beside=True)
+    n, left = len(ys), left_brands([*ys, *cts], siblings=True)
     above, crossed = _find_exchanges([*ys, *cts], targets) if left else (set(targets), [])
     if not crossed:
         new = lower([*ys, *cts, *targets, *others], open_brands())

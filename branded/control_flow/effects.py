@@ -16,7 +16,7 @@ from branded.core.tracing.step import Carry
 from branded.dispatch import Pass
 from branded.errors import UnsupportedError
 from branded.graph.primitive import primitive_of
-from branded.graph.rows import is_leaf, is_marked, is_touched, row_of, visible
+from branded.graph.rows import has_brand, is_leaf, is_marked, row_of, visible
 from branded.graph.scope import Row, union
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat import private_api
@@ -69,7 +69,7 @@ def perform_once(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
     if around is None:
         return perform(made)[:-1]
     own = own_brands(made, around)
-    *closed, token = Pass(own).run(made, {}, is_touched)
+    *closed, token = Pass(own).run(made, {}, has_brand)
     axes = tuple(range(len(token.uop.shape)))  # the calls for all examples share one token
     around.token = reduce_axes(token.uop, Ops.MAX, axes) if axes else token.uop
     return [enter_all(x.uop, x.row) for x in closed]

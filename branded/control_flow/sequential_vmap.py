@@ -22,7 +22,7 @@ from branded.core.tracing.predication import safe_body
 from branded.core.tracing.step import Input, like, param
 from branded.dispatch import full
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, at_slot, params, results, uses
-from branded.graph.rows import check_live, is_touched, is_zero, row_of
+from branded.graph.rows import check_live, has_brand, is_zero, row_of
 from branded.graph.scope import Row, union
 from branded.graph.uops import on_device, replace_ops, reshape, tensor
 from branded.tinygrad_compat.private_api import CallInfo, canonicalize_device
@@ -133,7 +133,7 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], api_name: str) -> tupl
     traced = trace("map", body, [LeafType.of(x, beside=device)._replace(row=()) for x in values], result)
     ys = [y.cast(strong_dtype(y.dtype)) for y in traced.leaves]
     step, fixed = closure_converted(ys, traced.params, device)
-    if traced.effect is not None or any(map(is_touched, step.src)):
+    if traced.effect is not None or any(map(has_brand, step.src)):
         return None
     call = UOp(Ops.FUNCTION, dtypes.void, (step, *values, *fixed), _INFO)
     return (tree.rebuild(traced.out, iter(map(tensor, results(call)))),)

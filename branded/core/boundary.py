@@ -22,7 +22,7 @@ from branded.core.tracing.recording import is_recording, record_operation
 from branded.dispatch import Pass, close
 from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
 from branded.graph.primitive import Batched
-from branded.graph.rows import Leaving, check_live, has_left, info_of, is_touched, left_brands, row_of, type_text
+from branded.graph.rows import Leaving, check_live, has_brand, has_pending, info_of, left_brands, row_of, type_text
 from branded.graph.scope import Row, Scope, brand_of
 from branded.graph.uops import expand, lead, replace_ops, tensor
 from branded.tinygrad_compat.private_api import _function, keep_axis, keep_device, keep_shape
@@ -105,15 +105,15 @@ def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
 def lower_unbatched(u: UOp) -> UOp:
     """Return an unbatched value in plain operations, even if collectives were used to compute it."""
     info = info_of(u)
-    return closed([u])[0].uop if (info.touched or info.sharded) and not info.row else u
+    return closed([u])[0].uop if (info.has_brand or info.sharded) and not info.row else u
 
 
 def drop_brand(u: UOp, brand: Scope) -> UOp:
     """Remove `brand` from the graph of a value that does not vary over it."""
     info = info_of(u)
-    if _is_last(u, brand) or (info.sharded and not info.touched):
+    if _is_last(u, brand) or (info.sharded and not info.has_brand):
         return lower_unbatched(u)
-    return Pass((brand,)).run([u], {}, is_touched)[0].uop if info.beside else u
+    return Pass((brand,)).run([u], {}, has_brand)[0].uop if info.sibling_varies else u
 
 
 def _is_last(u: UOp, brand: Scope) -> bool:
@@ -123,11 +123,11 @@ def _is_last(u: UOp, brand: Scope) -> bool:
     that occurs in the graph but not in the row: a rule may ask for the argument of one step of a loop.
     """
     info = info_of(u)
-    if not info.touched or info.row not in ((brand,), ()):
+    if not info.has_brand or info.row not in ((brand,), ()):
         return False
-    left = left_brands([u]) if info.left else ()
-    beside = (brand_of(x) for x in u.toposort(is_touched) if x.op is Ops.RANGE) if info.beside else ()
-    return not any(b is not None and b is not brand and b.is_open for b in (*left, *beside))
+    left = left_brands([u]) if info.has_pending else ()
+    siblings = (brand_of(x) for x in u.toposort(has_brand) if x.op is Ops.RANGE) if info.sibling_varies else ()
+    return not any(b is not None and b is not brand and b.is_open for b in (*left, *siblings))
 
 
 def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
@@ -152,7 +152,7 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
 
 def closed(us: Sequence[UOp], over: Row | None = None) -> list[Batched]:
     """Batch the values over all brands, or over `over`; if some are sharded, copy the others to the same devices."""
-    out = close(us) if over is None else Pass(over).run(us, {}, is_touched)
+    out = close(us) if over is None else Pass(over).run(us, {}, has_brand)
     if not any(info_of(u).sharded for u in us):
         return out
     brands = dict.fromkeys((*(b for u in us for b in row_of(u)), *left_brands(us)))
@@ -170,25 +170,25 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
 
     Brands in a value's row stay open. Reverse mode and the bodies of functions and loops need it.
     """
-    if not any(map(has_left, roots)):
+    if not any(map(has_pending, roots)):
         return _alone(roots)
 
     def closed(u: UOp) -> UOp | None:
         if u.op is not Ops.STAGE or (b := brand_of(u.src[1])) is None or b in keep:
             return None
-        return Pass((b,)).run([u.src[0]], {}, is_touched)[0].uop
+        return Pass((b,)).run([u.src[0]], {}, has_brand)[0].uop
 
-    out = _alone(replace_ops(roots, closed, has_left))
+    out = _alone(replace_ops(roots, closed, has_pending))
     return copied_to_all(out, _one_device(left_brands(roots))) if any(info_of(u).sharded for u in roots) else out
 
 
 def _alone(us: Sequence[UOp]) -> list[UOp]:
     """Return the same values without closed brands that occur in their graphs but not in their rows."""
-    if not any(info_of(u).beside for u in us):
+    if not any(info_of(u).sibling_varies for u in us):
         return list(us)
-    graph = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched, enter_calls=False)
+    graph = UOp(Ops.SINK, src=tuple(us)).toposort(has_brand, enter_calls=False)
     brands = [brand_of(u) for u in graph if u.op is Ops.RANGE]
-    done = Pass(tuple(b for b in brands if b is not None and not b.is_open)).run(us, {}, is_touched)
+    done = Pass(tuple(b for b in brands if b is not None and not b.is_open)).run(us, {}, has_brand)
     return [u if x.row else x.uop for u, x in zip(us, done, strict=True)]
 
 

@@ -37,20 +37,20 @@ class Info(NamedTuple):
     """Cached facts about a graph."""
 
     row: Row
-    left: bool
-    """Whether a brand was left below and is not yet closed."""
+    has_pending: bool
+    """Whether a brand was left below and is pending: it is not yet closed."""
     sharded: bool
     """Whether it may be sharded."""
     differentiated: bool
     """Whether it is computed from a leaf of a derivative."""
-    beside: bool
+    sibling_varies: bool
     """Whether a brand occurs in its graph but not in its row, since only another result of a function varies over it:
 
         a, b = function(lambda x, y: (x + 1, y * 2))(x, y)      `x` varies over `i`, and `y` over nothing
         b                                                       its row is (); the call that makes it has `i` in it
     """
 
-    touched: bool
+    has_brand: bool
     """Whether a brand occurs anywhere in it: in the row, left, or only in the graph."""
 
 
@@ -63,7 +63,7 @@ def info_of(u: UOp) -> Info:
 
     x = INDEX(X, RANGE i)       row (i,)
     y = x + W                   row (i,): the union of the rows of its operands
-    STAGE(y, RANGE i)           row (), and `left`: `i` is still in the graph, until a pass closes it
+    STAGE(y, RANGE i)           row (), and `has_pending`: `i` is still in the graph, until a pass closes it
     """
     known: Info | None = u.__dict__.get(_KEY)
     if known is not None:
@@ -86,11 +86,11 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
         return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
     info = _joined(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
-        return _PLAIN._replace(row=(b,), touched=True, sharded=bool(b.devices))
+        return _PLAIN._replace(row=(b,), has_brand=True, sharded=bool(b.devices))
     if u.op is Ops.STAGE and type(u.arg) is Leaving:
         # the facts about the value, without the brand that it left
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
-        return operands[0]._replace(row=row, left=True, touched=True)
+        return operands[0]._replace(row=row, has_pending=True, has_brand=True)
     if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
         return info._replace(sharded=True)
     return info._replace(differentiated=True) if u.op is Ops.CONTIGUOUS_BACKWARD and is_leaf(u) else info
@@ -114,12 +114,12 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
     A brand that its body leaves is removed.
     """
     out = call.src[0].src[i]
-    if (own := info_of(out)).left:
+    if (own := info_of(out)).has_pending:
         info = _in_body(out, arguments)
     else:
         info = _joined([own, *(arguments[slot] for slot in uses(call, i))])
-    if any(x.touched for x in (info_of(call.src[0]), *arguments)):
-        return info._replace(beside=True, touched=True)
+    if any(x.has_brand for x in (info_of(call.src[0]), *arguments)):
+        return info._replace(sibling_varies=True, has_brand=True)
     return info
 
 
@@ -141,14 +141,14 @@ def row_of(u: UOp) -> Row:
     return info_of(u).row
 
 
-def is_touched(u: UOp) -> bool:
+def has_brand(u: UOp) -> bool:
     """Return whether a brand occurs anywhere in the graph, open or left."""
-    return info_of(u).touched
+    return info_of(u).has_brand
 
 
-def has_left(u: UOp) -> bool:
+def has_pending(u: UOp) -> bool:
     """Return whether a brand was left somewhere in the graph and is not yet closed."""
-    return info_of(u).left
+    return info_of(u).has_pending
 
 
 class Mark:
@@ -230,14 +230,15 @@ def is_differentiated(u: UOp) -> bool:
     return info_of(u).differentiated
 
 
-def left_brands(us: Sequence[UOp], *, beside: bool = False) -> Row:
+def left_brands(us: Sequence[UOp], *, siblings: bool = False) -> Row:
     """Return the brands that were left somewhere in these graphs and are not yet closed there.
 
-    With `beside`, search also arguments that a function does not use for its result: a rule may differentiate by them.
+    With `siblings`, search also arguments that a function does not use for its result: a rule may differentiate by
+    them.
     """
-    if not any(has_left(u) or (beside and info_of(u).beside) for u in us):
+    if not any(has_pending(u) or (siblings and info_of(u).sibling_varies) for u in us):
         return ()
-    nodes = UOp(Ops.SINK, src=tuple(us)).toposort(is_touched if beside else has_left)
+    nodes = UOp(Ops.SINK, src=tuple(us)).toposort(has_brand if siblings else has_pending)
     left = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
     return tuple(dict.fromkeys(b for b in left if b is not None))
 
@@ -249,7 +250,7 @@ def visible(row: Row) -> Row:
 
 def check_live(u: UOp, api_name: str | Callable[[], str]) -> None:
     """Raise an error if a value belongs to a closed brand."""
-    if not is_touched(u) or not (dead := [b for b in info_of(u).row if not b.is_open]):
+    if not has_brand(u) or not (dead := [b for b in info_of(u).row if not b.is_open]):
         return
     where = api_name if isinstance(api_name, str) else api_name()
     for b in dead:

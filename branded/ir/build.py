@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.core.tracing.recording import BodyRecord, Call, Frame
 from branded.dispatch import Pass
 from branded.graph.primitive import Batched
-from branded.graph.rows import dtype_text, is_leaf, is_marked, is_touched, left_brands
+from branded.graph.rows import dtype_text, has_brand, is_leaf, is_marked, left_brands
 from branded.graph.scope import Scope
 from branded.graph.uops import replace_ops
 from branded.ir.draft import Consts, Draft, Written
@@ -143,7 +143,7 @@ def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[U
     """Return the results with left brands closed, and a function from values of the graph to batched values."""
     env: dict[UOp, Any] = {}
     own = tuple(b for b in left_brands(results) if b.number >= since)
-    outs = Pass(own).run(results, env, is_touched)
+    outs = Pass(own).run(results, env, has_brand)
 
     def became(u: UOp) -> UOp:
         x = env.get(u)

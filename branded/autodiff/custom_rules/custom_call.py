@@ -19,7 +19,7 @@ from branded.core.tracing.effect_tokens import RuleBody, given_to, only_if
 from branded.core.tracing.predication import predicate, safe_body
 from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
-from branded.graph.rows import is_touched, is_zero
+from branded.graph.rows import has_brand, is_zero
 from branded.graph.scope import Block, Row, Scope
 from branded.graph.uops import against, replace_ops
 from branded.tinygrad_compat.private_api import CallInfo
@@ -88,7 +88,7 @@ class RuledCall(Apart):
         """Batch the function; each result varies over the brands that it has in the batched body."""
         out, call = batch_body(u, run, args), copy(self)
         call.examples = self.examples.over([a.row for a in args], out.rows)
-        call.exchanges = self.exchanges or is_touched(u.src[0])
+        call.exchanges = self.exchanges or has_brand(u.src[0])
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
     def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp:

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core.boundary import enter, stack_examples
 from branded.graph.primitive import primitive_of, uses
-from branded.graph.rows import Mark, is_marked, is_touched, is_zero, row_of
+from branded.graph.rows import Mark, has_brand, is_marked, is_zero, row_of
 from branded.graph.scope import Scope, brand_of, scope_at
 from branded.graph.uops import again, behind, expand, like, permute, reshape
 
@@ -66,7 +66,7 @@ def _of_brand(u: UOp, x: UOp, b: Scope) -> _How | None:
         return [(x, b)], lambda xs: stack_examples(xs[0], scope_at(u))
     if u.op in _EACH or u.op in GroupOp.Movement or u.op in {Ops.REDUCE, Ops.STACK}:
         return [(s, b) for s in u.src], lambda xs: like(u, again(u, *xs))
-    if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and p.is_rule and not is_touched(x.src[0]):
+    if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and p.is_rule and not has_brand(x.src[0]):
         return _of_call(u, x, b)
     return None
 

@@ -10,7 +10,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.core.sharding.layout import home_of
 from branded.core.sharding.resharding import copy_to_devices, entries
 from branded.graph.primitive import Batched, BatchingRun, Bundle, primitive_of, results
-from branded.graph.rows import is_touched
+from branded.graph.rows import has_brand
 from branded.graph.scope import Row, Scope
 from branded.graph.uops import on_device, replace_ops
 
@@ -33,7 +33,7 @@ def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collectio
     p, brand = primitive_of(u), _sharded_brand(args, brands)
     assert p is not None
     home = home_of(next(iter(brands)))
-    if brand is None or is_touched(u.src[0]):  # its body exchanges values between examples
+    if brand is None or has_brand(u.src[0]):  # its body exchanges values between examples
         return p.batch(u, run, [x._replace(uop=_at(x.uop, home)) for x in args])
     n, done = brand.size // len(brand.devices), list[Bundle]()
     for i, device in enumerate(brand.devices):

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 from branded.core.sharding.layout import Devices
 from branded.errors import UnsupportedError
 from branded.graph.primitive import params, primitive_of
-from branded.graph.rows import is_differentiated, is_touched
+from branded.graph.rows import has_brand, is_differentiated
 from branded.graph.uops import is_of_a_tensor, on_device, replace_ops, tensor
 from branded.tinygrad_compat.private_api import keep_device, part_of_each
 
@@ -25,7 +25,7 @@ def everywhere(x: UOp, devices: Devices) -> UOp:
 
 def reshard(x: UOp, devices: Devices, axis: int) -> UOp:
     """Shard `x` along another axis: an all-to-all."""
-    if is_touched(x):
+    if has_brand(x):
         return _as_example(_shards(_whole(x, devices), devices, axis), x)
     return _all_to_all(x, devices, axis) if x.device == devices else _shards(_whole(x, devices), devices, axis)
 
