@@ -54,7 +54,7 @@ class Gain(NamedTuple):
     seconds: float
 
 
-def measured(p: Program, how: config.How, seconds: float) -> Gain:
+def measured(p: Program, how: config.TuneLevel, seconds: float) -> Gain:
     m: Any = LIBRARIES["here"]()
     xs = [m.array(a) for a in p.arrays()]
     by_rule, tuned = jit(p.of(m)), jit(p.of(m), tune=how)

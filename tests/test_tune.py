@@ -546,7 +546,7 @@ def test_the_search_of_tinygrad_elsewhere(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setitem(vars(private_api), "compile_linear", compiled)
     x, y = UOp.new_buffer("NULL", 4, dtypes.float32), UOp.new_buffer("NULL", 4, dtypes.float32)
-    hows: tuple[config.How | None, ...] = (None, "fast", "best")
+    hows: tuple[config.TuneLevel | None, ...] = (None, "fast", "best")
     for how in hows:
         with config.tuning_block(how, {}):
             linear_program.schedule([(y, x + 1)], [y, x])

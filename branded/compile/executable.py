@@ -20,7 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.backends.cpu.autotune import config
-from branded.backends.cpu.autotune.config import How, Tune
+from branded.backends.cpu.autotune.config import Tune, TuneLevel
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import Direct, make_executor
@@ -44,7 +44,7 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 class Executable:
     """The compiled form of a function for arguments of one type."""
 
-    def __init__(self, traced: Traced, donated: Sequence[int] = (), tune: How | None = None) -> None:
+    def __init__(self, traced: Traced, donated: Sequence[int] = (), tune: TuneLevel | None = None) -> None:
         self.params, self.donated, self.tune = traced.params, donated, Tune(tune, {})
         # as tensors, because tinygrad rewrites the graphs of tensors when it realizes values
         self.leaves = [tensor(u) for u in traced.leaves]

@@ -13,7 +13,7 @@ from tinygrad.helpers import disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.backends.cpu.autotune.config import How, Report, Tuned
+from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import explain_retrace
 from branded.compile.arguments import Static, builder, exactly, read_argument, read_each
@@ -48,21 +48,21 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     donate_argnums: int | Sequence[int] = (),
-    tune: How | None = None,
+    tune: TuneLevel | None = None,
 ) -> F: ...
 @overload
 def jit(
     *,
     static_argnums: int | Sequence[int] = (),
     donate_argnums: int | Sequence[int] = (),
-    tune: How | None = None,
+    tune: TuneLevel | None = None,
 ) -> _JitOf: ...
 def jit(
     f: Any = GIVEN_LATER,
     *,
     static_argnums: int | Sequence[int] = (),
     donate_argnums: int | Sequence[int] = (),
-    tune: How | None = None,
+    tune: TuneLevel | None = None,
 ) -> Any:
     """Compile `f`: trace it once for each type of its arguments, and replay its kernels after that.
 
@@ -126,7 +126,7 @@ class Jitted:
     """A compiled function, with one program for each type of its arguments."""
 
     def __init__(
-        self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: How | None = None
+        self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: TuneLevel | None = None
     ) -> None:
         functools.update_wrapper(self, f)
         self._f, self._static, self._donated, self._tune = f, static, donated, tune
@@ -270,7 +270,7 @@ class _Program:
         fixed: list[bool],
         key: tuple[Any, ...],
         donated: tuple[int, ...],
-        tune: How | None = None,
+        tune: TuneLevel | None = None,
     ) -> None:
         self.key, self.used = key, 0
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))

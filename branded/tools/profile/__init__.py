@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor
 
 from branded import tree
-from branded.backends.cpu.autotune.config import How, Report, Tune
+from branded.backends.cpu.autotune.config import Report, Tune, TuneLevel
 from branded.compile.jit import Jitted
 from branded.compile.kernel_times import Timed, seconds_of
 from branded.core.validation.arguments import check_tune
@@ -87,7 +87,7 @@ def _rate(n: float, seconds: float, peak: float) -> str:
     return f"{n / seconds / 1e9:.1f} ({n / seconds / peak:4.0%})" if n and seconds else ""
 
 
-def profile(f: Callable[..., Any], *args: Any, tune: How | None = None) -> Profile:
+def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) -> Profile:
     """Measure the time of `f(*args)` by kernel and by source line.
 
     Args:

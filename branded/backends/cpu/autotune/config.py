@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 
-How = Literal["fast", "best"]
+TuneLevel = Literal["fast", "best"]
 """The values of `tune`, in addition to None."""
-BEAM: dict[How, int] = {"fast": 2, "best": 4}
+BEAM: dict[TuneLevel, int] = {"fast": 2, "best": 4}
 """The beam width of tinygrad's own search on devices other than the CPU."""
 
 
@@ -59,14 +59,14 @@ class Report(tuple[Tuned, ...]):
 class Tune(NamedTuple):
     """The tuning level of a program, and its tuned kernels by their key."""
 
-    how: How | None
+    how: TuneLevel | None
     found: dict[str, Tuned]
 
 
 class Now(NamedTuple):
     """The state while a program with tuning is compiled."""
 
-    how: How
+    how: TuneLevel
     found: dict[str, Tuned]
     """The tuned kernels, by their key."""
     is_step: bool = False
@@ -82,7 +82,7 @@ class _Tuning(threading.local):
 state = _Tuning()
 
 
-def tuning_block(how: How | None, found: dict[str, Tuned]) -> Afterwards:
+def tuning_block(how: TuneLevel | None, found: dict[str, Tuned]) -> Afterwards:
     """Return a block in which kernels are tuned, unless `how` is None."""
     block = Afterwards(setattr, state, "now", state.now)
     state.now = None if how is None else Now(how, found)
@@ -111,5 +111,5 @@ def beam(device: object) -> int:
     return BEAM[state.now.how]
 
 
-def how() -> How | None:
+def how() -> TuneLevel | None:
     return None if state.now is None else state.now.how

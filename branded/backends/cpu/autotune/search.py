@@ -15,7 +15,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.autotune import bench, cache, space
 from branded.backends.cpu.autotune.cache import Choice
-from branded.backends.cpu.autotune.config import How, Now, Tuned, state
+from branded.backends.cpu.autotune.config import Now, Tuned, TuneLevel, state
 from branded.backends.cpu.gemm import blas, match
 from branded.backends.cpu.renderer.loops import room
 from branded.backends.cpu.runtime import cores, native
@@ -179,7 +179,7 @@ def _seconds(way: bench.Way, work: _Work) -> float:
     return bench.Trial({space.RULE: way}, work.used).seconds([space.RULE])[space.RULE]
 
 
-def _best(work: _Work, before: Choice, how: How) -> Choice:
+def _best(work: _Work, before: Choice, how: TuneLevel) -> Choice:
     """Return the fastest variant whose results agree with the default's."""
     kernel, ways = work.kernel, {space.RULE: _compile_calls([work.rule])[0]}
     k = space.loops_of(kernel.src[0], _renderer())

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tinygrad.uop.ops import AxisType, UOp
 
-from branded.backends.cpu.autotune.config import How
+from branded.backends.cpu.autotune.config import TuneLevel
 from branded.backends.cpu.renderer import loops
 from branded.backends.cpu.renderer.loops import LOOPS
 from branded.tinygrad_compat import private_api
@@ -23,7 +23,7 @@ RULE = "rule"
 """The name of the variant that a kernel has without tuning."""
 WIDEST = 16
 """The maximum factor by which tinygrad splits a loop in one option."""
-WRITTEN_OUT: dict[How, int] = {"fast": 1000, "best": 3000}
+WRITTEN_OUT: dict[TuneLevel, int] = {"fast": 1000, "best": 3000}
 """The limit on operations in a variant's innermost loops; a thousand of them take a tenth of a second to compile."""
 AS_LONG = 30
 """The number of operations that an `exp` or similar counts as."""
@@ -63,7 +63,7 @@ def tinygrads(k: Scheduler) -> Scheduler:
     return found
 
 
-def others(k: Scheduler, how: How) -> dict[str, Scheduler]:
+def others(k: Scheduler, how: TuneLevel) -> dict[str, Scheduler]:
     """Return the variants other than the rule's, by name; `how` is "fast" or "best".
 
     A kernel with contiguous accesses and no sum has none: memory and arithmetic alone determine its time.
@@ -82,7 +82,7 @@ def others(k: Scheduler, how: How) -> dict[str, Scheduler]:
     return found
 
 
-def _all(k: Scheduler, how: How) -> Iterator[tuple[str, Scheduler | None]]:
+def _all(k: Scheduler, how: TuneLevel) -> Iterator[tuple[str, Scheduler | None]]:
     yield "tinygrad's", tinygrads(k)
     lane = _lane(k)
     row = None if lane is None else _row(k, lane)
