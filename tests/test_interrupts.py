@@ -17,7 +17,7 @@ from tinygrad.helpers import GlobalCounters
 from tinygrad.uop.ops import KernelInfo, UOp
 
 from branded import BrandedError, brand, grad, vmap
-from branded.graph.scope import Blocks, open_brands, undone
+from branded.graph.scope import ContextStack, open_brands, undone
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
@@ -81,7 +81,7 @@ def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
         value = 1
 
     called: list[str] = []
-    scopes: Blocks[int] = Blocks("a test")
+    scopes: ContextStack[int] = ContextStack("a test")
     with brand("users", 3), scopes.during(1), Afterwards(setattr, Held, "value", 1):
         Held.value = 2
         sys.setprofile(lambda frame, event, arg: called.append(f"{event} {frame.f_code.co_qualname}"))

@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.core.analysis import aliasing
 from branded.graph.rows import is_differentiated, is_marked
-from branded.graph.scope import Block, Blocks
+from branded.graph.scope import ContextEntry, ContextStack
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import all_tensors
 from branded.tinygrad_compat.tinygrad_lock import LOCK
@@ -77,10 +77,10 @@ def _which(u: UOp) -> _Write:
     return _Write(aliasing.root(u), n, u.shape, u.src[1].op is not Ops.STORE)
 
 
-_open: Blocks[Outside] = Blocks("branded_outside")
+_open: ContextStack[Outside] = ContextStack("branded_outside")
 
 
-def record_captured_writes(outside: Outside) -> Block[Outside]:
+def record_captured_writes(outside: Outside) -> ContextEntry[Outside]:
     """Record the captured writes of a function while it runs."""
     return _open.during(outside)
 

@@ -8,11 +8,11 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph.rows import is_zero, no_change
-from branded.graph.scope import Blocks
+from branded.graph.scope import ContextStack
 from branded.graph.uops import replace_ops
 from branded.tinygrad_compat.private_api import compute_gradient
 
-_ran_again: Blocks[dict[UOp, Sequence[UOp]]] = Blocks("branded_ran_again")
+_ran_again: ContextStack[dict[UOp, Sequence[UOp]]] = ContextStack("branded_ran_again")
 """For each active pass, the loops and functions that run in another form, with the results of that form."""
 
 

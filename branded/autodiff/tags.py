@@ -23,7 +23,7 @@ from branded.core.tracing.state import is_differentiating, transforms
 from branded.dispatch import Pass, full
 from branded.graph.primitive import Batched, derives_from, primitive_of
 from branded.graph.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
-from branded.graph.scope import Block, Blocks, Row, Scope, open_brands, scope_at, undone, union
+from branded.graph.scope import ContextEntry, ContextStack, Row, Scope, open_brands, scope_at, undone, union
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import all_tensors, keep_shape
 
@@ -45,21 +45,21 @@ class Level(Mark):
 _numbers = itertools.count()
 
 
-_watched: Blocks[list[Tensor]] = Blocks("branded_watched")
-_began: Blocks[int] = Blocks("branded_began")
+_watched: ContextStack[list[Tensor]] = ContextStack("branded_watched")
+_began: ContextStack[int] = ContextStack("branded_began")
 
 
-def transforming(levels: Sequence[Level] = ()) -> Block[Sequence[Level]]:
+def transforming(levels: Sequence[Level] = ()) -> ContextEntry[Sequence[Level]]:
     """Mark a transform with respect to the leaves of these levels as active."""
     return transforms.during(levels)
 
 
-def track_leaves(leaves: list[Tensor]) -> Block[list[Tensor]]:
+def track_leaves(leaves: list[Tensor]) -> ContextEntry[list[Tensor]]:
     """Track the leaves of a call while its function runs, so that `hide_leaves` can hide them."""
     return _watched.during(leaves)
 
 
-def differentiated_from(slot: int) -> Block[int]:
+def differentiated_from(slot: int) -> ContextEntry[int]:
     """Mark buffers with this slot or a later one as allocated by the function under differentiation."""
     return _began.during(slot)
 

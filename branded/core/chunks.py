@@ -19,7 +19,7 @@ from branded.core.brand import Brand, as_size
 from branded.core.tracing.state import is_deferred
 from branded.core.validation.arguments import as_int, check_flag
 from branded.errors import OptionError
-from branded.graph.scope import Blocks
+from branded.graph.scope import ContextStack
 
 
 class Draws:
@@ -94,7 +94,7 @@ class ChunkOptions(NamedTuple):
 WHOLE = ChunkOptions()
 """The options of a batch without chunks."""
 
-lookers: Blocks[list[Brand]] = Blocks("branded_lookers_at_a_chunk")
+lookers: ContextStack[list[Brand]] = ContextStack("branded_lookers_at_a_chunk")
 """The observers of a chunk, which are notified of the brands opened in it."""
 
 

@@ -21,7 +21,7 @@ from branded.core.tracing.state import is_differentiating
 from branded.core.validation.arguments import call_checked
 from branded.core.vmap import MappedCall, Options
 from branded.errors import DerivativeError, OptionError, UnsupportedError
-from branded.graph.scope import Blocks, Row, in_call_body, open_brands
+from branded.graph.scope import ContextStack, Row, in_call_body, open_brands
 from branded.graph.uops import tensor
 
 Index = tuple[int | None, ...]
@@ -180,7 +180,7 @@ def _no_derivative(primals: Any, tangents: Any) -> NoReturn:
     )
 
 
-current: Blocks[Session] = Blocks("branded_dask_session")
+current: ContextStack[Session] = ContextStack("branded_dask_session")
 """The traces that are running in this context, innermost last."""
 
 

@@ -1,9 +1,5 @@
 """Scopes: values that hold during a `with` block, and scopes with a RANGE that is meaningless outside of the block.
 
-A `Block` is a file object of the standard library, because its `__exit__` is written in C.  An interrupt may come at
-any call of a Python function, including a Python `__exit__` and its `finally`.  It cannot come between the end of a
-`Block` and its closing.  A query for the current values looks only at blocks that are not closed.
-
 A `Scope` is a fresh tinygrad `RANGE`: the brand of a vmap, or the body of a loop, which is traced once for all steps.
 The row of a value is the scopes that are open in its graph.
 """
@@ -34,7 +30,7 @@ T = TypeVar("T")
 B = TypeVar("B", bound="Scope")
 
 
-# ---- blocks ----
+# ---- values that hold during a block ----
 
 
 def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
@@ -48,17 +44,21 @@ def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
         undo()
 
 
-class Block(io.BytesIO, Generic[T]):
+# An entry is a file object, because the `__exit__` of a file is written in C and only closes it.  An interrupt may come
+# at any call of a Python function, including a Python `__exit__` and its `finally`.  It cannot come between the end of
+# the `with` block and the closing of a file.  Nor does a frame of this package show in the traceback of an error that
+# leaves the block.  Nothing else has to happen at the exit: a stack skips the entries that are closed.
+class ContextEntry(io.BytesIO, Generic[T]):
     """A `with` block in which a value holds; it is closed like a file."""
 
-    def __init__(self, blocks: Blocks[T], value: T, *, alone: bool = False) -> None:
+    def __init__(self, stack: ContextStack[T], value: T, *, alone: bool = False) -> None:
         super().__init__()
-        self.blocks, self.value, self.alone = blocks, value, alone
+        self.stack, self.value, self.alone = stack, value, alone
         self.generator: FrameType | None = None
 
     def __enter__(self) -> T:  # type: ignore[override]
         try:
-            self.blocks.add(self)
+            self.stack.push(self)
             self.began()
             return self.value
         except BaseException:
@@ -83,21 +83,21 @@ class Block(io.BytesIO, Generic[T]):
         return self.generator is not None and self.generator.f_back is None
 
 
-class Blocks(Generic[T]):
-    """The values of the current blocks of this thread or asyncio task.
+class ContextStack(Generic[T]):
+    """The values of the current blocks of this thread or asyncio task, outermost first.
 
-    Blocks are kept by weak references, so the value of a block is freed as soon as the block is left.
+    Entries are kept by weak references, so the value of a block is freed as soon as the block is left.
     """
 
     def __init__(self, name: str) -> None:
-        self._known: contextvars.ContextVar[tuple[weakref.ref[Block[T]], ...]]
+        self._known: contextvars.ContextVar[tuple[weakref.ref[ContextEntry[T]], ...]]
         self._known = contextvars.ContextVar(name, default=())
 
-    def add(self, block: Block[T]) -> None:
+    def push(self, entry: ContextEntry[T]) -> None:
         if _METADATA.get() is not None:
             tensor_methods.forget_unless_one_runs()
         known = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
-        self._known.set((*known, weakref.ref(block)))
+        self._known.set((*known, weakref.ref(entry)))
 
     def get(self, *, waiting: bool = False) -> tuple[T, ...]:
         """Return the values that hold here, outermost first; `waiting` adds the values of suspended generators."""
@@ -107,15 +107,15 @@ class Blocks(Generic[T]):
         found: list[T] = []
         is_over = True
         for ref in known:
-            if (block := ref()) is None or block.closed:
+            if (entry := ref()) is None or entry.closed:
                 continue
             is_over = False
-            if block.waits and not waiting:
+            if entry.waits and not waiting:
                 continue
-            if block.alone:
+            if entry.alone:
                 found.clear()
             else:
-                found.append(block.value)
+                found.append(entry.value)
         if is_over:
             self._known.set(())  # so that `may_hold`, which checks only this tuple, is false
         return tuple(found)
@@ -129,21 +129,21 @@ class Blocks(Generic[T]):
         """A function with a falsy result if no value holds here; if the result is truthy, a value may hold."""
         return self._known.get
 
-    def during(self, value: T) -> Block[T]:
+    def during(self, value: T) -> ContextEntry[T]:
         """Return a `with` block in which the value holds."""
-        return Block(self, value)
+        return ContextEntry(self, value)
 
-    def without(self, value: T) -> Block[T]:
+    def without(self, value: T) -> ContextEntry[T]:
         """Return a `with` block in which no value holds."""
-        return Block(self, value, alone=True)
+        return ContextEntry(self, value, alone=True)
 
 
 # ---- scopes ----
 
-_open: Blocks[Row] = Blocks("branded_open")
-_branches: Blocks[Region] = Blocks("branded_branches")
-_ruled: Blocks[Region | None] = Blocks("branded_ruled")
-_calls: Blocks[None] = Blocks("branded_calls")
+_open: ContextStack[Row] = ContextStack("branded_open")
+_branches: ContextStack[Region] = ContextStack("branded_branches")
+_ruled: ContextStack[Region | None] = ContextStack("branded_ruled")
+_calls: ContextStack[None] = ContextStack("branded_calls")
 _numbers = itertools.count(1)
 _SCOPE = "_brand"
 _NOTHING = UOp.const(0)
@@ -305,12 +305,12 @@ def in_step() -> bool:
     return any(not s.is_brand and not s.is_program and s.turn == "step" for s in open_brands())
 
 
-def outside() -> Block[Row]:
+def outside() -> ContextEntry[Row]:
     """Return a block in which no brand is open."""
     return _open.without(())
 
 
-class _Opened(Block[Row]):
+class _Opened(ContextEntry[Row]):
     """The block of one or more scopes."""
 
     def __init__(self, brands: Iterable[Scope]) -> None:
@@ -367,17 +367,17 @@ class Branch(Region):
         return self._began
 
 
-def branch() -> Block[Region]:
+def branch() -> ContextEntry[Region]:
     """Return a block for running a branch."""
     return _branches.during(Branch())
 
 
-def rule_block() -> Block[Region | None]:
+def rule_block() -> ContextEntry[Region | None]:
     """Return a block for running a function with a custom rule, which replaces it when a derivative is taken."""
     return _ruled.during(Branch())
 
 
-def without_rule_block() -> Block[Region | None]:
+def without_rule_block() -> ContextEntry[Region | None]:
     """Return a block in which no function with a custom rule is running."""
     return _ruled.without(None)
 
@@ -395,7 +395,7 @@ def ruled_functions() -> tuple[Region, ...]:
     return tuple(f for f in _ruled.get() if f is not None)
 
 
-def call_body() -> Block[None]:
+def call_body() -> ContextEntry[None]:
     """Return a block for tracing the body of a call, in which no value is scheduled separately."""
     return _calls.during(None)
 

@@ -20,7 +20,7 @@ from branded.core.tracing.predication import predicate, safe_body
 from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
 from branded.graph.rows import has_brand, is_zero
-from branded.graph.scope import Block, Row, Scope
+from branded.graph.scope import ContextEntry, Row, Scope
 from branded.graph.uops import against, replace_ops
 from branded.tinygrad_compat.private_api import CallInfo
 
@@ -60,7 +60,7 @@ class RuledCall(Apart):
             a for i, a in enumerate(args) if i not in self.f.static
         )
 
-    def in_step(self) -> Block[Mapping[UOp, Scope]]:
+    def in_step(self) -> ContextEntry[Mapping[UOp, Scope]]:
         """Let calls in the rule use the values of the same loop steps while the rule runs."""
         return given_to({place: steps for place, (_, steps) in self.steps.items()})
 

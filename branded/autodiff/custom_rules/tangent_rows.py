@@ -17,16 +17,16 @@ from branded.core.boundary import enter
 from branded.errors import BrandedError, DerivativeError
 from branded.graph.primitive import Primitive, results
 from branded.graph.rows import row_of, visible
-from branded.graph.scope import Blocks, Row, open_brands
+from branded.graph.scope import ContextStack, Row, open_brands
 from branded.tinygrad_compat.private_api import CallInfo
 
-transposed: Blocks[Level] = Blocks("branded_transposed")
+transposed: ContextStack[Level] = ContextStack("branded_transposed")
 """The levels of active custom_jvp rules in reverse mode, whose results are transposed when the rule returns."""
 
-transposing: Blocks[None] = Blocks("branded_transposing")
+transposing: ContextStack[None] = ContextStack("branded_transposing")
 """Open while the tangent returned by a rule is transposed; it is linear in the tangents given to the rule."""
 
-asked: Blocks[Any] = Blocks("branded_asked")
+asked: ContextStack[Any] = ContextStack("branded_asked")
 """The functions whose rules run only to find the brands of their results; calls of them in the rule stay unchanged."""
 
 

@@ -11,7 +11,7 @@ from tinygrad import Context, Device, Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError, examples
-from branded.graph.scope import Blocks, Scope
+from branded.graph.scope import ContextStack, Scope
 from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat.private_api import canonicalize_device
 from branded.tree import short_repr
@@ -19,7 +19,7 @@ from branded.tree import short_repr
 Devices = tuple[str, ...]
 
 
-_where: Blocks[tuple[str, Devices]] = Blocks("branded_shards")
+_where: ContextStack[tuple[str, Devices]] = ContextStack("branded_shards")
 
 
 def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextManager[Any]:

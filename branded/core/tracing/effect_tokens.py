@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.graph.scope import Block, Blocks, Row, Scope, open_brands
+from branded.graph.scope import ContextEntry, ContextStack, Row, Scope, open_brands
 from branded.graph.uops import on_device
 
 TOKEN = dtypes.uint8
@@ -54,15 +54,15 @@ class Effect(NamedTuple):
     next: UOp
 
 
-_bodies: Blocks[Body] = Blocks("branded_effects")
-_refusals: Blocks[str] = Blocks("branded_without_effects")
-_flags: Blocks[UOp] = Blocks("branded_flags")
-_through: Blocks[None] = Blocks("branded_through_a_body")
-_looked_at: Blocks[None] = Blocks("branded_looked_at")
-_steps: Blocks[Mapping[UOp, Scope]] = Blocks("branded_places")
+_bodies: ContextStack[Body] = ContextStack("branded_effects")
+_refusals: ContextStack[str] = ContextStack("branded_without_effects")
+_flags: ContextStack[UOp] = ContextStack("branded_flags")
+_through: ContextStack[None] = ContextStack("branded_through_a_body")
+_looked_at: ContextStack[None] = ContextStack("branded_looked_at")
+_steps: ContextStack[Mapping[UOp, Scope]] = ContextStack("branded_places")
 
 
-def collect_effects(body: Body) -> Block[Body]:
+def collect_effects(body: Body) -> ContextEntry[Body]:
     """Return a block in which `body` is traced."""
     return _bodies.during(body)
 
@@ -73,7 +73,7 @@ def body() -> Body | None:
     return found[-1] if found else None
 
 
-def given_to(places: Mapping[UOp, Scope]) -> Block[Mapping[UOp, Scope]]:
+def given_to(places: Mapping[UOp, Scope]) -> ContextEntry[Mapping[UOp, Scope]]:
     """Return a block for tracing a loop's body, or for a rule in one, with the placeholders of the step's values."""
     return _steps.during(places)
 
@@ -83,7 +83,7 @@ def places() -> dict[UOp, Scope]:
     return {place: steps for given in _steps.get() for place, steps in given.items()}
 
 
-def only_if(flag: UOp) -> Block[UOp]:
+def only_if(flag: UOp) -> ContextEntry[UOp]:
     """Return a block for a branch that not all examples take: its effects are restricted to examples with this flag."""
     return _flags.during(flag)
 
@@ -104,7 +104,7 @@ def before(around: Body | None, device: str) -> UOp:
     return nothing_done(device) if around is None or is_only_looked_at() else around.before(device)
 
 
-def without_effects(why: str) -> Block[str]:
+def without_effects(why: str) -> ContextEntry[str]:
     """Return a block in which effects are rejected: a program may run any number of times."""
     return _refusals.during(why)
 
@@ -123,7 +123,7 @@ is_through_a_body = _through.any_open
 """Whether the derivative of an already traced body is being taken."""
 
 
-def only_looked_at() -> Block[None]:
+def only_looked_at() -> ContextEntry[None]:
     """Return a block for a user's rule that runs only to inspect its results: its effects are skipped."""
     return _looked_at.during(None)
 

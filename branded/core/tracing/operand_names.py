@@ -13,12 +13,12 @@ from tinygrad.uop.ops import UOp
 
 from branded.errors import source
 from branded.errors.source import Where
-from branded.graph.scope import Block, Blocks
+from branded.graph.scope import ContextEntry, ContextStack
 
-_naming: Blocks[list[Any]] = Blocks("branded_naming")
+_naming: ContextStack[list[Any]] = ContextStack("branded_naming")
 
 
-def record_operand_names() -> Block[list[Any]]:
+def record_operand_names() -> ContextEntry[list[Any]]:
     """Return a block in which operations are recorded with operand names, which inspects the frames of each call.
 
     The block yields the records that were started, so that an error can show the operations before it.

@@ -15,7 +15,7 @@ from tinygrad.uop.ops import UOp
 from branded.core.tracing.operand_names import UNSAID, Said, names_of, note_record
 from branded.core.tracing.operand_names import record_operand_names as record_operand_names
 from branded.errors.source import Where, here
-from branded.graph.scope import Block, Blocks
+from branded.graph.scope import ContextEntry, ContextStack
 
 
 class Call(NamedTuple):
@@ -70,8 +70,8 @@ class Unfinished:
         self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies, own))
 
 
-_frames: Blocks[Frame] = Blocks("branded_frames")
-_operations: Blocks[Any] = Blocks("branded_operations")
+_frames: ContextStack[Frame] = ContextStack("branded_frames")
+_operations: ContextStack[Any] = ContextStack("branded_operations")
 """The running recorded operations, by their frame or structure; a frame records only its outermost operation."""
 
 
@@ -90,7 +90,7 @@ def _frame() -> Frame | None:
     return frames[-1]
 
 
-def record_frame() -> Block[Frame]:
+def record_frame() -> ContextEntry[Frame]:
     """Record into a new frame."""
     frame = Frame()
     note_record(frame)
@@ -110,18 +110,18 @@ def record_derivative(api_name: str, f: object, results: Sequence[UOp]) -> None:
         frame.derived.append(Derived(f"{api_name} of {name}", here(), tuple(results)))
 
 
-def within() -> Block[Frame | None]:
+def within() -> ContextEntry[Frame | None]:
     """Return a block for a recorded operation: operations inside it are not recorded."""
     return _operations.during(_frame())
 
 
-def record_structure() -> Block[Unfinished | None]:
+def record_structure() -> ContextEntry[Unfinished | None]:
     """Return a block for a loop or branch, whose bodies are recorded separately; it yields None without a record."""
     f = _frame()
     return _operations.during(None if f is None else Unfinished(f, here()))
 
 
-class body(Block[Frame]):  # noqa: N801  used as a function
+class body(ContextEntry[Frame]):  # noqa: N801  used as a function
     """A block in which a body is traced and recorded in its own frame, completed when its parameters are known."""
 
     def __init__(self) -> None:
