@@ -29,7 +29,7 @@ from branded.graph.rows import check_live
 from branded.graph.scope import call_body, open_brands
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import CallInfo
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import short_repr
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,7 +66,7 @@ def checkpoint(f: F, *, policy: str = "nothing") -> F:
     check_function(f, "checkpoint", "checkpoint(f)(x)")
     if policy not in POLICIES:
         raise OptionError(
-            f"checkpoint: there is no policy {shown(policy)}", fix=" or ".join(f'policy="{p}"' for p in POLICIES)
+            f"checkpoint: there is no policy {short_repr(policy)}", fix=" or ".join(f'policy="{p}"' for p in POLICIES)
         )
     if policy == "everything":
         return f

@@ -112,7 +112,7 @@ class Flat:
         self.call = tree.rebuild(call, iter(range(len(is_array))))
         values = zip(tree.leaves(call), is_array, strict=True)
         self.constants = {i: x for i, (x, varies) in enumerate(values) if not varies}
-        self.key = (f, tree.form(call), tuple(self.constants.items()), tree.form(results))
+        self.key = (f, tree.treedef_key(call), tuple(self.constants.items()), tree.treedef_key(results))
         self.__name__ = getattr(f, "__name__", "<lambda>")
 
     def __call__(self, *arrays: Any) -> list[Any]:

@@ -103,7 +103,7 @@ def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
 def _other(x: Any, form: list[Any], leaves: list[Any]) -> None:
     """Read a leaf, or a tree of less common containers."""
     if tree.node(x) is not None:
-        form.append(Static((tree.form(x), tuple(tree.paths(x, "")), tree.orders(x))))
+        form.append(Static((tree.treedef_key(x), tuple(tree.paths(x, "")), tree.orders(x))))
     for y in tree.leaves(x):
         _leaf(y, form, leaves)
 

@@ -118,7 +118,7 @@ def _interleave(a: Tensor, b: Tensor) -> Tensor:
 
 def _check_result(out: Any, elems: Any, given: Leaves) -> Leaves:
     api_name = "associative_scan"
-    if tree.form(out) != tree.form(elems):
+    if tree.treedef_key(out) != tree.treedef_key(elems):
         raise CarryError(
             f"{api_name}: the function gives another tree than it gets",
             ("gets", tree.outline(elems)),

@@ -13,7 +13,7 @@ from branded import tree
 from branded.core.tracing.body import State, all_carried
 from branded.core.validation.arguments import as_int, call_checked
 from branded.errors import SizeError
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import short_repr
 
 Scan = Callable[[Callable[[Any, Any], Any], Any, Any, int, bool], Any]
 
@@ -24,7 +24,7 @@ def times(api_name: str, unroll: Any, steps: int, name: str = "unroll", all_of_t
     n = whole if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
     if n is None or (n < 1 and unroll is not True):
         fix = "an int of 1 or more, or True for " + ("all" if all_of_them is None else "the root of their number")
-        raise SizeError(f"{api_name}: {name}={shown(unroll)} is not a number of steps", fix=fix)
+        raise SizeError(f"{api_name}: {name}={short_repr(unroll)} is not a number of steps", fix=fix)
     return min(n, steps)
 
 
@@ -129,7 +129,7 @@ def _is_pair(out: Any) -> bool:
 
 def _types(x: Any) -> tuple[Any, ...]:
     """Return the treedef key of a tree, and the shapes of its tensors."""
-    return tree.form(x), [None if (t := tree.as_tensor(v)) is None else t.shape for v in tree.leaves(x)]
+    return tree.treedef_key(x), [None if (t := tree.as_tensor(v)) is None else t.shape for v in tree.leaves(x)]
 
 
 def _as_it_began(c: Tensor, first: Any) -> Tensor:

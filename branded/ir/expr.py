@@ -159,7 +159,7 @@ class Expr:
             return NotImplemented
         if (self.level, self._canonical()) != (other.level, other._canonical()):
             return False
-        trees = [tree.form((e._levels.arguments, e._levels.result)) for e in (self, other)]
+        trees = [tree.treedef_key((e._levels.arguments, e._levels.result)) for e in (self, other)]
         pairs = zip(self.consts, other.consts, strict=True)
         return trees[0] == trees[1] and all(a.uop is b.uop or _values(a) == _values(b) for a, b in pairs)
 
@@ -207,7 +207,7 @@ class Expr:
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
         takes = self._levels.arguments
-        if tree.form((args, kwargs)) != tree.form(takes):
+        if tree.treedef_key((args, kwargs)) != tree.treedef_key(takes):
             raise ProgramTypeError(
                 "program: these are not the arguments that it takes",
                 ("takes", _outline(*takes)),

@@ -16,7 +16,7 @@ from branded.errors import OptionError
 from branded.linalg import solve
 from branded.optim.line_search import epsilon
 from branded.optim.minimize import arguments, start
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import short_repr
 
 Vector = Callable[[Tensor], Tensor]
 
@@ -161,9 +161,9 @@ def _equation(
 
 def _limit(api_name: str, x: Tensor, tol: Any, maxiter: Any) -> float:
     if (n := as_int(maxiter)) is None or n < 0:
-        raise OptionError(f"{api_name}: maxiter={shown(maxiter)} is not a number of steps", fix="maxiter=100")
+        raise OptionError(f"{api_name}: maxiter={short_repr(maxiter)} is not a number of steps", fix="maxiter=100")
     if tol is not None and (not isinstance(tol, int | float) or not tol > 0):
-        raise OptionError(f"{api_name}: tol={shown(tol)} is not a number above 0", fix="tol=1e-4")
+        raise OptionError(f"{api_name}: tol={short_repr(tol)} is not a number above 0", fix="tol=1e-4")
     return float(tol) if tol is not None else epsilon(x) ** (2 / 3)
 
 

@@ -15,7 +15,7 @@ from branded.core.validation.arguments import as_int, call_checked, check_functi
 from branded.errors import OptionError
 from branded.optim.base import leaf
 from branded.optim.line_search import SearchResult, epsilon, line_search
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import short_repr
 
 Norm = Callable[[Tensor], Tensor]
 
@@ -106,7 +106,7 @@ def minimize(
     check_function(fun, "minimize", "minimize(fun, x0)")
     args = arguments("minimize", args)
     if not isinstance(method, str) or method.lower() not in _METHODS:
-        raise OptionError(f"minimize: there is no method {shown(method)}", fix='method="bfgs" or "l-bfgs"')
+        raise OptionError(f"minimize: there is no method {short_repr(method)}", fix='method="bfgs" or "l-bfgs"')
     o = _Options.of(options, tol)
     x, unravel = start("minimize", x0)
     direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
@@ -184,18 +184,20 @@ class _Options(NamedTuple):
         found = dict(given or {})
         if unknown := [k for k in found if k not in cls._fields]:
             raise OptionError(
-                f"minimize: there is no option {shown(unknown[0])}", fix=f"one of {', '.join(sorted(cls._fields))}"
+                f"minimize: there is no option {short_repr(unknown[0])}", fix=f"one of {', '.join(sorted(cls._fields))}"
             )
         for name in ("maxiter", "maxls", "maxcor"):
             if name in found and ((n := as_int(found[name])) is None or n < 1):
-                raise OptionError(f"minimize: {name}={shown(found[name])} is not a number of steps", fix=f"{name}=100")
+                raise OptionError(
+                    f"minimize: {name}={short_repr(found[name])} is not a number of steps", fix=f"{name}=100"
+                )
         if tol is not None:
             found.setdefault("gtol", tol)
         if not isinstance(found.get("gtol", 0.0), int | float):
-            raise OptionError(f"minimize: gtol={shown(found['gtol'])} is not a number", fix="gtol=1e-4")
+            raise OptionError(f"minimize: gtol={short_repr(found['gtol'])} is not a number", fix="gtol=1e-4")
         order = found.pop("norm", math.inf)
         if not isinstance(order, int | float) or not order > 0:
-            raise OptionError(f"minimize: norm={shown(order)} is not the order of a norm", fix="1, 2 or math.inf")
+            raise OptionError(f"minimize: norm={short_repr(order)} is not the order of a norm", fix="1, 2 or math.inf")
         if order != math.inf:
             found["norm"] = lambda g: g.abs().pow(order).sum() ** (1 / order)
         return cls(**found)

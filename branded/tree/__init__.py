@@ -37,7 +37,6 @@ from branded.tree.nodes import broadcast_prefix as broadcast_prefix
 from branded.tree.nodes import check_axes as check_axes
 from branded.tree.nodes import check_axis as check_axis
 from branded.tree.nodes import containers as containers
-from branded.tree.nodes import form as form
 from branded.tree.nodes import in_order as in_order
 from branded.tree.nodes import leaves as leaves
 from branded.tree.nodes import node as node
@@ -46,6 +45,7 @@ from branded.tree.nodes import outline as outline
 from branded.tree.nodes import paths as paths
 from branded.tree.nodes import rebuild as rebuild
 from branded.tree.nodes import register_pytree_node as register_pytree_node
+from branded.tree.nodes import treedef_key as treedef_key
 from branded.tree.paths import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, keystr, leaves_with_path
 from branded.tree.ravel import ravel
 from branded.tree.structures import Structure, structure

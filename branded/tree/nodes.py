@@ -23,8 +23,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.errors import AxesError, AxisTypeError, TreeError
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tree.formatting import describe
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import describe, short_repr
 
 C = TypeVar("C")
 Axis = int | None
@@ -144,7 +143,7 @@ def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any
             not_fields = ", ".join(f"`{name}`" for name in derived) or "none"
             raise TreeError(
                 f"tree: {cls.__name__} cannot be made with other leaves: it raises {type(error).__name__}",
-                ("error", shown(str(error))),
+                ("error", short_repr(str(error))),
                 ("derived", f"attributes that are not fields: {not_fields}"),
                 fix=f"a field for each of them; or register_pytree_node({cls.__name__}, flatten, unflatten)",
             ) from error
@@ -303,12 +302,12 @@ def rebuild(x: Any, new: Iterator[Any]) -> Any:
     return made[0]
 
 
-def form(x: Any) -> Hashable:
+def treedef_key(x: Any) -> Hashable:
     """Return a hashable key of the structure of a tree; it ignores the leaves and the order of dicts."""
-    return form_of(flat(x))
+    return key_of(flat(x))
 
 
-def form_of(parts: Flat) -> Hashable:
+def key_of(parts: Flat) -> Hashable:
     return tuple(_LEAF if n is None else (type(y), n.keys, aux_of(y)) for y, n in parts)
 
 
@@ -403,7 +402,7 @@ def broadcast_prefix(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
         if n is None:
             raise AxesError(
                 f"{option}: a {type(axes).__name__} of axes stands where {at} is a single leaf",
-                ("axes", shown(axes)),
+                ("axes", short_repr(axes)),
                 ("value", describe(x)),
                 fix="one int or None for it",
             )
@@ -414,7 +413,7 @@ def broadcast_prefix(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
         else:
             raise AxesError(
                 f"{option}: the axes do not fit {at}",
-                ("axes", f"{shown(axes)}  ({_count(axes, ax)})"),
+                ("axes", f"{short_repr(axes)}  ({_count(axes, ax)})"),
                 ("value", f"{type(x).__name__} with {_count(x, n)}"),
                 fix="an axis for each of them, or one int or None for all",
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 from branded.errors import TreeError
 from branded.tree.formatting import describe
-from branded.tree.nodes import Flat, IsLeaf, Node, flat, form_of, is_registered
+from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered, key_of
 
 
 class Structure:
@@ -26,10 +26,10 @@ class Structure:
     Source: JAX, `PyTreeDef`.
     """
 
-    __slots__ = ("_form", "_makers", "_text", "num_leaves")
+    __slots__ = ("_key", "_makers", "_text", "num_leaves")
 
     def __init__(self, parts: Flat) -> None:
-        self._form = form_of(parts)
+        self._key = key_of(parts)
         self._makers = [None if n is None else (len(n.children), n.rebuild) for _, n in parts]
         self._text = _structure_text(parts)
         self.num_leaves = sum(m is None for m in self._makers)
@@ -49,10 +49,10 @@ class Structure:
         return made[0]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Structure) and self._form == other._form
+        return isinstance(other, Structure) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._form)
+        return hash(self._key)
 
     def __repr__(self) -> str:
         return f"Structure({self._text})"

@@ -14,8 +14,7 @@ from tinygrad.uop.ops import UOp
 from branded.errors import AxisRangeError, AxisTypeError, BrandedError, CallError, OptionError, count_noun
 from branded.graph.rows import type_text
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tree.formatting import describe
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import describe, short_repr
 from branded.tree.nodes import check_axis, outline
 
 Randomness = Literal["error", "same", "different"]
@@ -84,18 +83,18 @@ def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], api_name
 def check_tune(tune: object, api_name: str = "jit") -> None:
     if tune is not None and not (isinstance(tune, str) and tune in ("fast", "best")):
         raise OptionError(
-            f"{api_name}: tune={shown(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
+            f"{api_name}: tune={short_repr(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
         )
 
 
 def check_randomness(randomness: object) -> None:
     if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
-        raise OptionError(f"randomness: {shown(randomness)} is not a choice", fix='"error", "same" or "different"')
+        raise OptionError(f"randomness: {short_repr(randomness)} is not a choice", fix='"error", "same" or "different"')
 
 
 def check_flag(x: object, option: str) -> None:
     if not isinstance(x, bool):
-        raise OptionError(f"{option}: {shown(x)} is not a choice", fix="True or False")
+        raise OptionError(f"{option}: {short_repr(x)} is not a choice", fix="True or False")
 
 
 def as_int(x: object) -> int | None:
@@ -115,7 +114,7 @@ def positions(given: Any, api_name: str, option: str = "static_argnums") -> tupl
     found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
     if None in found:
         raise OptionError(
-            f"{api_name}: {option}={shown(given)} are no positions of arguments",
+            f"{api_name}: {option}={short_repr(given)} are no positions of arguments",
             fix=f"ints, counted from 0: {option}=(1,)",
         )
     return tuple(i for i in found if i is not None)

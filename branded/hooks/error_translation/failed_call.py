@@ -13,7 +13,7 @@ from branded import errors, tree
 from branded.core.tracing.recorded_calls import DUNDERS
 from branded.errors import BrandedError, source
 from branded.graph.rows import row_of, type_text, visible
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import short_repr
 
 _NAMES = {"getitem": "index", "setitem": "assign", "truediv": "div", "__rtruediv__": "div"}
 _LABELS = {
@@ -67,8 +67,8 @@ class Refused:
     @property
     def given(self) -> str:
         """The text of the arguments that are not tensors."""
-        rest = [shown(x) for x in self.args[1:] if not isinstance(x, Tensor)]
-        rest += [f"{k}={shown(x)}" for k, x in self.kwargs.items() if not isinstance(x, Tensor)]
+        rest = [short_repr(x) for x in self.args[1:] if not isinstance(x, Tensor)]
+        rest += [f"{k}={short_repr(x)}" for k, x in self.kwargs.items() if not isinstance(x, Tensor)]
         return ", ".join(rest)
 
     def error(self, cls: type[BrandedError], api_name: str, fix: str | None) -> BrandedError:

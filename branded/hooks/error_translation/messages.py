@@ -21,7 +21,7 @@ from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallErro
 from branded.graph.rows import row_of, visible
 from branded.graph.scope import open_brands
 from branded.hooks.error_translation.failed_call import Refused, error_of
-from branded.tree.formatting import short_repr as shown
+from branded.tree.formatting import short_repr
 
 _BROADCAST = re.compile(r"cannot be broadcast to a single shape")
 _DOT = re.compile(r"cannot dot")
@@ -61,7 +61,7 @@ def translate_call(r: Refused) -> BrandedError:
 def _not_taken(r: Refused) -> str:
     """Return a message about the arguments that are not tensors, one of which has a type that tinygrad rejects."""
     given = [*r.args[1:], *r.kwargs.values()]
-    rest = [f"the {type(x).__name__} {shown(x)}" for x in given if not isinstance(x, Tensor)]
+    rest = [f"the {type(x).__name__} {short_repr(x)}" for x in given if not isinstance(x, Tensor)]
     return f"it does not take {' and '.join(rest)}" if rest else ""
 
 
