@@ -46,7 +46,7 @@ from branded import map as map_
 from branded.autodiff import forward
 from branded.compile import loop_executor as replay
 from branded.control_flow.primitive import Loop
-from branded.graph.rows import is_leaf
+from branded.graph.tags import is_leaf
 
 pytestmark = pytest.mark.by_numpy
 

@@ -14,14 +14,14 @@ from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.tangent_rows import transposed
 from branded.autodiff.forward import push
-from branded.autodiff.tags import Level, differentiated_from, leaf, strip_tags, track_leaves, transforming
+from branded.autodiff.tags import differentiated_from, strip_tags, track_leaves, transforming
 from branded.core.boundary import live_tensor, live_tensors, lower
 from branded.core.tracing import recording
 from branded.core.tracing.state import is_differentiating
 from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import DerivativeError, count_noun
-from branded.graph.rows import no_change
 from branded.graph.scope import open_brands
+from branded.graph.tags import Level, leaf, symbolic_zero
 from branded.graph.uops import tensor
 
 Argnums = int | Sequence[int]
@@ -73,7 +73,7 @@ class Differentiated:
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         values = [v for x in self.wrt for v in tree.leaves(x)]
         self.values = [_real(v, api_name, name) for v, name in zip(values, self.names, strict=True)]
-        given = [leaf(v) for v in self.values]
+        given = [tensor(leaf(v.uop)) for v in self.values]
         # separate tensors: the function may write into its own, and `realize` renames all tensors' graphs
         self._leaves = [tensor(t.uop) for t in given]
         new = iter(given)
@@ -170,4 +170,4 @@ def push_tangents(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp
         with transposed.during(level := Level()):
             ds = push(values, tangents)
         check_transposed([d for d in ds if d is not None], level)
-    return [tensor(no_change(t.uop) if d is None else d) for t, d in zip(ys, ds, strict=True)]
+    return [tensor(symbolic_zero(t.uop) if d is None else d) for t, d in zip(ys, ds, strict=True)]

@@ -16,8 +16,9 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.core.analysis import aliasing
-from branded.graph.rows import is_differentiated, is_marked
+from branded.graph.rows import is_differentiated
 from branded.graph.scope import ContextEntry, ContextStack
+from branded.graph.tags import is_tagged
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import all_tensors
 from branded.tinygrad_compat.tinygrad_lock import LOCK
@@ -42,7 +43,7 @@ class Outside:
         apart = {*map(id, own)}
         with LOCK:
             live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
-            seen = [t for t in live if is_differentiated(t.uop) and not is_marked(t.uop) and self.written([t.uop])]
+            seen = [t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.written([t.uop])]
             for t, u in zip(seen, new([t.uop for t in seen]), strict=True):
                 t.uop = u
                 self.follow([u])

@@ -21,8 +21,9 @@ from branded.core.tracing.closure_conversion import with_arguments
 from branded.core.tracing.effect_tokens import derivative_block
 from branded.errors import UnsupportedError
 from branded.graph.primitive import at_slot, params, primitive_of, results
-from branded.graph.rows import is_differentiated, is_marked, is_zero, row_of, type_text
+from branded.graph.rows import is_differentiated, row_of, type_text
 from branded.graph.scope import brand_of, scope_at
+from branded.graph.tags import is_symbolic_zero, is_tagged
 from branded.graph.uops import again, is_float, on_device, tensor
 from branded.tinygrad_compat.private_api import broadcast_to, reduce_axes
 
@@ -47,7 +48,7 @@ def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
 
     This is one pass: it visits each operation once, whatever the number of roots.
     """
-    t: dict[UOp, Any] = {u: None if is_zero(d) else d for u, d in tangents.items()}
+    t: dict[UOp, Any] = {u: None if is_symbolic_zero(d) else d for u, d in tangents.items()}
     for u in UOp(Ops.SINK, src=tuple(roots)).toposort(enter_calls=False):
         if u in t or u.op is Ops.SINK or all(t.get(s) is None for s in u.src):
             continue
@@ -96,7 +97,7 @@ _FLAT = {Ops.DETACH, Ops.BITCAST, Ops.TRUNC, *GroupOp.Comparison}
 )
 def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """Apply a linear operation to the tangent: d f(x) = f(dx). A leaf has the tangent of its value."""
-    return d if d is None or is_marked(u) else again(u, d, *u.src[1:])
+    return d if d is None or is_tagged(u) else again(u, d, *u.src[1:])
 
 
 @tangent(Ops.INDEX)

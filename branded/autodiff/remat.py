@@ -14,7 +14,7 @@ from branded import tree
 from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.forward import through_body
 from branded.autodiff.reverse import gradients
-from branded.autodiff.tags import Level, in_place_of
+from branded.autodiff.tags import in_place_of
 from branded.core.analysis import aliasing
 from branded.core.batching.function import batch_body
 from branded.core.boundary import lower
@@ -27,6 +27,7 @@ from branded.errors import OptionError
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, params, results, slots
 from branded.graph.rows import check_live
 from branded.graph.scope import call_body, open_brands
+from branded.graph.tags import Level, Placeholder, leaf
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import CallInfo
 from branded.tree.formatting import short_repr
@@ -91,7 +92,7 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
             check_live(x.uop, "checkpoint: an argument")
             u = x.uop.cast(strong_dtype(x.dtype))
             # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
-            places.append(UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), (level, len(places))))
+            places.append(leaf(u, Placeholder(level, len(places))))
             x = tensor(places[-1])
         given.append(x)
     args, kwargs = tree.rebuild((args, kwargs), iter(given))

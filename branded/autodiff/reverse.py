@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.graph.rows import is_zero, no_change
 from branded.graph.scope import ContextStack
+from branded.graph.tags import is_symbolic_zero, symbolic_zero
 from branded.graph.uops import replace_ops
 from branded.tinygrad_compat.private_api import compute_gradient
 
@@ -30,14 +30,14 @@ def gradients(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
     """Return the cotangents of `targets` given those of `ys`, and `values` in the form that shares work with them."""
-    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_zero(ct)]
+    pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_symbolic_zero(ct)]
     if not pairs:
-        return list(map(no_change, targets)), list(values)
+        return list(map(symbolic_zero, targets)), list(values)
     with _ran_again.during({}) as found:
         root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
         grads = compute_gradient(root, seed, set(targets))
     given = {t: g for t in targets if (g := grads.get(t)) is not None and g.op is not Ops.NOOP}
-    out = [given[t].cast(t.dtype) if t in given else no_change(t) for t in targets]
+    out = [given[t].cast(t.dtype) if t in given else symbolic_zero(t) for t in targets]
     both = once([*out, *values], found)
     return both[: len(out)], both[len(out) :]
 

@@ -1,9 +1,4 @@
-"""The leaves of derivative transforms, each tagged with a `Level`, and the reverse pass down to them.
-
-A leaf is a unique identity operation: CONTIGUOUS_BACKWARD with a `Level`. A derivative therefore never confuses a leaf
-with another value, however transforms nest. The outermost transform removes the leaves from its results, so the plain
-graph runs.
-"""
+"""The leaves of derivative transforms (see `graph.tags`), and the reverse pass down to them."""
 
 from __future__ import annotations
 
@@ -19,30 +14,16 @@ from branded.autodiff.reverse import gradients, once
 from branded.core.analysis.invariance import invariant_slice
 from branded.core.boundary import copied, enter, lower, stage
 from branded.core.tracing.effect_tokens import derivative_block
-from branded.core.tracing.state import is_differentiating, transforms
+from branded.core.tracing.state import is_differentiating
 from branded.dispatch import Pass, full
 from branded.graph.primitive import Batched, derives_from, primitive_of
-from branded.graph.rows import Mark, is_leaf, is_marked, is_place, is_zero, left_brands, no_change, row_of
+from branded.graph.rows import is_place, left_brands, row_of
 from branded.graph.scope import ContextEntry, ContextStack, Row, Scope, open_brands, scope_at, undone, union
-from branded.graph.uops import replace_ops, tensor
-from branded.tinygrad_compat.private_api import all_tensors, keep_shape
+from branded.graph.tags import Level, Placeholder, is_leaf, is_symbolic_zero, leaf, symbolic_zero, transforms, untag
+from branded.graph.uops import replace_ops
+from branded.tinygrad_compat.private_api import all_tensors
 
 T = TypeVar("T")
-
-
-class Level(Mark):
-    """The tag of a leaf: two leaves differ even if their values are equal."""
-
-    def __init__(self) -> None:
-        self.number = next(_numbers)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no active transform uses the leaf; only values made while that transform ran need it."""
-        return not any(self in levels for levels in transforms.get())
-
-
-_numbers = itertools.count()
 
 
 _watched: ContextStack[list[Tensor]] = ContextStack("branded_watched")
@@ -82,18 +63,12 @@ def hide_leaves(run: Callable[[], T]) -> T:
     return undone(without, lambda: all_tensors.update(refs)) if refs else run()
 
 
-def leaf(x: Tensor) -> Tensor:
-    out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.uop,), Level())
-    keep_shape(out, x.shape)
-    return tensor(out)
-
-
 def in_place_of(level: Level, values: Sequence[UOp]) -> Callable[[UOp], UOp | None]:
-    """Return a rewrite that replaces each leaf of this level by the value at its index.
+    """Return a rewrite that replaces each placeholder of this level by the value at its index.
 
     It matches by tag, so it also works on graphs from before tinygrad renamed the leaves.
     """
-    return lambda u: values[u.arg[1]] if is_marked(u) and type(u.arg) is tuple and u.arg[0] is level else None
+    return lambda u: values[u.arg.index] if type(u.arg) is Placeholder and u.arg.level is level else None
 
 
 def strip_tags(us: Sequence[UOp]) -> list[UOp]:
@@ -103,7 +78,7 @@ def strip_tags(us: Sequence[UOp]) -> list[UOp]:
     """
     if is_differentiating():
         return list(us)
-    return replace_ops(us, lambda u: u.src[0] if is_marked(u) else None)
+    return replace_ops(us, untag)
 
 
 # ---- down to them ----
@@ -124,8 +99,8 @@ def pull(
         closed      xs has a leading axis for `i`; y = sum(xs * xs) over all examples; the gradient is by xs
         entered     INDEX(the gradient, i): each example has its own entry of the gradient
     """
-    if not any(meant := [not is_zero(ct) for ct in cts]):
-        return list(map(no_change, targets)), [*ys, *others]
+    if not any(meant := [not is_symbolic_zero(ct) for ct in cts]):
+        return list(map(symbolic_zero, targets)), [*ys, *others]
     if not all(meant):
         grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
         return grads, [*ys, *others]
@@ -169,7 +144,7 @@ def _pulled_together(
         if u not in above and (is_leaf(u) or is_place(u)):
             row = union(tuple(crossed), tuple(b for b in row_of(u) if b in closing))
             env[u] = Batched(stage_all(u, row), row)
-    new_targets = [UOp(Ops.CONTIGUOUS_BACKWARD, t.dtype, (stage_all(t, crossed),), Level()) for t in targets]
+    new_targets = [leaf(stage_all(t, crossed)) for t in targets]
     env.update((t, Batched(x, tuple(crossed))) for t, x in zip(targets, new_targets, strict=True))
     inner = lambda u: u not in env  # noqa: E731
     new_ys = [full(x, crossed) for x in run.run(ys, dict(env), inner)]

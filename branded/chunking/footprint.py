@@ -19,7 +19,7 @@ from branded.compile.linear_program import schedule, writes
 from branded.compile.loop_executor import LoopName, laid_out
 from branded.control_flow.primitive import Loop
 from branded.core.boundary import closed
-from branded.graph.rows import is_marked
+from branded.graph.tags import untag
 from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api
 
@@ -53,7 +53,7 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     argument.  With `is_replayed`, the result is the memory of a call of the compiled program.
     """
     roots = [x.uop for x in closed(values)]
-    roots = replace_ops(roots, lambda u: u.src[0] if is_marked(u) else None)
+    roots = replace_ops(roots, untag)
     roots = [u for u in dict.fromkeys(roots) if u.device is not None and 0 not in u.shape]
     wanted = [u for u in roots if not u.is_virtual and not u.base.is_realized and u.base.op is not Ops.BUFFER]
     results = sum(int(u.max_numel()) * u.dtype.itemsize for u in wanted)

@@ -32,8 +32,9 @@ from branded.compile.output_pool import Handed, Known, Result, part_of, value_in
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
-from branded.graph.rows import is_marked, row_of
+from branded.graph.rows import row_of
 from branded.graph.scope import branches
+from branded.graph.tags import untag
 from branded.graph.uops import base_of, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
@@ -72,9 +73,9 @@ class Executable:
 
     @disable_gc()
     def _compile(self) -> _Compiled | _Replayed:
-        # results and the token may contain the same call, once marked and once unmarked; removing the marks makes it
+        # results and the token may contain the same call, once tagged and once untagged; removing the tags makes it
         # one call
-        values = replace_ops([y.uop for y in self.leaves], lambda u: u.src[0] if is_marked(u) else None)
+        values = replace_ops([y.uop for y in self.leaves], untag)
         leaves = list(map(tensor, values))
         if _is_plain(self.params, values):
             self.run = _Compiled(self.params, leaves, self.donated, self.tune)

@@ -15,7 +15,6 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.control_flow.effects import calls_of
-from branded.core.analysis.aliasing import cell
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
 from branded.core.tracing import recording
@@ -27,6 +26,7 @@ from branded.core.values import vec_type
 from branded.errors import CarryError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import branch, undone
+from branded.graph.tags import new_storage
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import _function, all_tensors, capturing
 from branded.vec import Vec
@@ -234,7 +234,7 @@ def _run(
         if not isinstance(x, Tensor):
             return x
         check_live(x.uop, api_name)
-        u = cell(_gate(x.uop, flag))  # a branch may write into its operands
+        u = new_storage(_gate(x.uop, flag))  # a branch may write into its operands
         inside[u] = x.uop
         return tensor(u)
 

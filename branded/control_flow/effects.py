@@ -16,8 +16,9 @@ from branded.core.tracing.step import Carry
 from branded.dispatch import Pass
 from branded.errors import UnsupportedError
 from branded.graph.primitive import primitive_of
-from branded.graph.rows import has_brand, is_leaf, is_marked, row_of, visible
+from branded.graph.rows import has_brand, row_of, visible
 from branded.graph.scope import Row, union
+from branded.graph.tags import is_leaf, untag
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import reduce_axes
@@ -95,7 +96,7 @@ def calls_of(token: UOp | None) -> set[UOp]:
 def perform(us: Sequence[UOp]) -> list[UOp]:
     """Evaluate the values now."""
     done = closed(us)
-    found = replace_ops([x.uop for x in done], lambda u: u.src[0] if is_marked(u) else None)
+    found = replace_ops([x.uop for x in done], untag)
     return [enter_all(u, x.row) for u, x in zip(_worked_out(found), done, strict=True)]
 
 

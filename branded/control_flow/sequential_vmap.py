@@ -22,8 +22,9 @@ from branded.core.tracing.predication import safe_body
 from branded.core.tracing.step import Input, like, param
 from branded.dispatch import full
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, at_slot, params, results, uses
-from branded.graph.rows import check_live, has_brand, is_zero, row_of
+from branded.graph.rows import check_live, has_brand, row_of
 from branded.graph.scope import Row, union
+from branded.graph.tags import is_symbolic_zero
 from branded.graph.uops import on_device, replace_ops, reshape, tensor
 from branded.tinygrad_compat.private_api import CallInfo, canonicalize_device
 
@@ -68,7 +69,7 @@ class InTurn(Primitive):
         cts = [at_slot(param(outs[i].shape, outs[i].dtype, device), n + k) for k, i in enumerate(given)]
         wanted = [i for i in sorted(needed) if i in own and dtypes.is_float(own[i].dtype)]
         grads, _ = gradients([outs[i] for i in given], cts, [own[i] for i in wanted])
-        found = [(i, g) for i, g in zip(wanted, grads, strict=True) if not is_zero(g)]
+        found = [(i, g) for i, g in zip(wanted, grads, strict=True) if not is_symbolic_zero(g)]
         if not found:
             return [None] * n
         body = UOp.maketuple(*(g for _, g in found))

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple, cast
 
 from tinygrad import Tensor
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import GroupOp, Ops, UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import EscapeError
 from branded.graph.known_axes import names_of, told
 from branded.graph.primitive import uses
 from branded.graph.scope import Row, brand_of, union
+from branded.graph.tags import is_leaf
 from branded.tinygrad_compat.private_api import srender
 
 
@@ -149,66 +150,6 @@ def has_brand(u: UOp) -> bool:
 def has_pending(u: UOp) -> bool:
     """Return whether a brand was left somewhere in the graph and is not yet closed."""
     return info_of(u).has_pending
-
-
-class Mark:
-    """A tag that gives a value an identity: no other value equals it."""
-
-    __slots__ = ()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the identity is no longer needed, so that only the value counts."""
-        return False
-
-
-class Cell(Mark):
-    """A tag that makes a value a storage: all tensors that are views of it see a write to it.
-
-    Attributes:
-        before: For a realized value, its storage before it was realized.
-    """
-
-    __slots__ = ("before",)
-
-    def __init__(self, before: UOp | None = None) -> None:
-        self.before = before
-
-
-class NoChange(Mark):
-    """A tag that marks a symbolic zero: the derivative of a value that does not change."""
-
-    __slots__ = ()
-
-
-def no_change(x: UOp) -> UOp:
-    """Return the symbolic zero derivative of `x`."""
-    return UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x.const_like(0),), NoChange())
-
-
-def is_zero(u: UOp) -> bool:
-    """Return whether this is a symbolic zero, so that results computed from it have no derivative.
-
-    An ordinary zero is a number: multiplied by infinity, it is NaN.
-    """
-    while u.op in GroupOp.Movement or u.op in {Ops.CAST, Ops.INDEX, Ops.STAGE}:
-        u = u.src[0]
-    return is_marked(u) and type(u.arg) is NoChange
-
-
-def is_marked(u: UOp) -> bool:
-    """Return whether this value is tagged with an identity."""
-    return u.op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None
-
-
-def is_leaf(u: UOp) -> bool:
-    """Return whether a derivative is taken with respect to this value."""
-    return is_marked(u) and type(u.arg) not in {Cell, NoChange}
-
-
-def is_cell(u: UOp) -> bool:
-    """Return whether this is a storage, which a write created or may change."""
-    return is_marked(u) and type(u.arg) is Cell
 
 
 _PLACE = "_branded_place"

@@ -12,8 +12,9 @@ from branded.core.batching.unsupported import KERNEL, KERNEL_FIX
 from branded.core.values import vec_type
 from branded.errors import UnsupportedError
 from branded.graph.primitive import params
-from branded.graph.rows import is_differentiated, is_leaf, row_of
+from branded.graph.rows import is_differentiated, row_of
 from branded.graph.scope import brand_of, open_brands
+from branded.graph.tags import is_leaf
 from branded.graph.uops import on_device
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import _TinyJit

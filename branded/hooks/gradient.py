@@ -28,8 +28,9 @@ from branded.core.tracing.effect_tokens import derivative_block
 from branded.core.values import vec_type
 from branded.errors import EscapeError, UnsupportedError
 from branded.graph.primitive import at_slot, derives_from, params, primitive_of, results
-from branded.graph.rows import check_live, is_marked, left_brands, row_of
+from branded.graph.rows import check_live, left_brands, row_of
 from branded.graph.scope import brand_of
+from branded.graph.tags import is_tagged
 from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import reduce_axes
@@ -71,7 +72,7 @@ def _check_target(t: Tensor, loss: Tensor) -> None:
 
 def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
     """Return the cotangent of a leaf or storage, an identity; tinygrad's CONTIGUOUS_BACKWARD makes it a buffer."""
-    return (ctx,) if is_marked(ret) else None
+    return (ctx,) if is_tagged(ret) else None
 
 
 def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:

@@ -14,8 +14,9 @@ from branded.autodiff.tags import hide_leaves, is_own
 from branded.core.analysis import aliasing
 from branded.core.values import vec_type
 from branded.errors import WriteError
-from branded.graph.rows import check_live, is_differentiated, is_marked, row_of
+from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Region, Row, branches, open_brands, ruled_functions
+from branded.graph.tags import is_tagged, new_storage
 from branded.graph.uops import tensor
 from branded.hooks.reads import names
 from branded.tinygrad_compat.tensor_methods import Method, wrap
@@ -104,7 +105,7 @@ def _is_value(target: UOp, x: Any) -> bool:
     """
     root, varies = aliasing.root(target), row_of(target) or (isinstance(x, Tensor) and row_of(x.uop))
     differs = is_own(root) or (root.op is not Ops.BUFFER and is_differentiated(target))
-    return bool(varies) or is_marked(root) or differs
+    return bool(varies) or is_tagged(root) or differs
 
 
 def _writer(api_name: str) -> Callable[[Method], Method]:
@@ -132,7 +133,7 @@ def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
     if isinstance(x, Tensor) and x.uop is self.uop:
         return self
     aliasing.check_part(self, "assign")
-    apart = tensor(aliasing.cell(self.uop))  # tinygrad checks and casts `x`, and shows what it would store
+    apart = tensor(new_storage(self.uop))  # tinygrad checks and casts `x`, and shows what it would store
     with aliasing.explain_write_errors("assign", self, lambda: self, x):
         original(apart, x)
     aliasing.write(self, apart.uop.src[1].src[1])
@@ -144,7 +145,7 @@ def _setitem(original: Method, self: Tensor, indices: Any, v: Any) -> None:
     if isinstance(v, Tensor) and not is_mask and not aliasing.found_again(self, v) and v.uop is self[indices].uop:
         return  # self[indices] += v
     aliasing.check_part(self, "__setitem__")
-    apart = tensor(aliasing.cell(aliasing.without_detach(self.uop)))  # tinygrad returns it all with the part replaced
+    apart = tensor(new_storage(aliasing.without_detach(self.uop)))  # tinygrad returns it all with the part replaced
     with aliasing.explain_write_errors("__setitem__", self, lambda: self[indices], v):
         original(apart, indices, v)
     aliasing.write(self, apart.uop)

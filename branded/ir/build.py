@@ -11,8 +11,9 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.core.tracing.recording import BodyRecord, Call, Frame
 from branded.dispatch import Pass
 from branded.graph.primitive import Batched
-from branded.graph.rows import dtype_text, has_brand, is_leaf, is_marked, left_brands
+from branded.graph.rows import dtype_text, has_brand, left_brands
 from branded.graph.scope import Scope
+from branded.graph.tags import is_leaf, is_tagged, untag
 from branded.graph.uops import replace_ops
 from branded.ir.draft import Consts, Draft, Written
 from branded.ir.terms import BrandName, DerivedTerm, Dtype, Var
@@ -131,10 +132,7 @@ def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
     """Return the values without leaves of derivatives from number `since` on; earlier ones are of outer derivatives."""
 
     def own(u: UOp) -> UOp | None:
-        if not is_leaf(u):
-            return u.src[0] if is_marked(u) else None
-        level = u.arg[0] if isinstance(u.arg, tuple) else u.arg  # placeholders of custom functions are numbered too
-        return u.src[0] if level.number >= since else None
+        return None if is_leaf(u) and u.arg.number < since else untag(u)
 
     return replace_ops(us, own)
 
@@ -191,7 +189,7 @@ def _remove_own_leaves(frame: Frame, results: Sequence[UOp], since: int) -> list
     frames = _frames(frame)
     recorded = [u for f in frames for c in f.calls for u in c.results]
     recorded += [u for f in frames for d in f.derived for u in d.results]
-    if not any(map(is_marked, UOp(Ops.SINK, src=(*recorded, *results)).toposort())):
+    if not any(map(is_tagged, UOp(Ops.SINK, src=(*recorded, *results)).toposort())):
         return list(results)
     every = {u for f in frames for c in f.calls for u in (*c.operands, *c.results) if isinstance(u, UOp)}
     every |= {u for b in _bodies(frame) for u in (*b.params, *b.results)}

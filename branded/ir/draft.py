@@ -18,8 +18,9 @@ from branded.core.tracing.step import like
 from branded.errors import ProgramTypeError
 from branded.graph.primitive import params as own_params
 from branded.graph.primitive import primitive_of
-from branded.graph.rows import dtype_text, is_leaf, row_of, type_text, visible
+from branded.graph.rows import dtype_text, row_of, type_text, visible
 from branded.graph.scope import Scope, brand_of
+from branded.graph.tags import is_leaf
 from branded.ir.primitives import PRIMITIVES
 from branded.ir.terms import RESERVED, Atom, BrandName, Eqn, Literal, Program, Rule, Type, Var
 from branded.tinygrad_compat.private_api import has_shape

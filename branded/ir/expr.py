@@ -11,7 +11,6 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.tags import Level
 from branded.control_flow import effects
 from branded.core.axis_names import axes_text
 from branded.core.boundary import closed, live_results
@@ -22,6 +21,7 @@ from branded.core.validation.arguments import call_checked, check_function, posi
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Scope, opened
+from branded.graph.tags import Level
 from branded.graph.uops import tensor
 from branded.ir import build
 from branded.ir.draft import type_of

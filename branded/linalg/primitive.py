@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.autodiff.tags import Level, pull, transforming
+from branded.autodiff.tags import pull, transforming
 from branded.backends.cpu.renderer.loops import room
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.step import param
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, results
-from branded.graph.rows import no_change
 from branded.graph.scope import Row, call_body, union
+from branded.graph.tags import Level, leaf, symbolic_zero
 from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat.private_api import CallInfo, broadcast_to
 
@@ -54,13 +54,10 @@ class MatrixOperation(Primitive):
         """Compute the needed cotangents of the operands, by transposing the linear map `tangents`."""
         wanted = sorted(needed)
         levels = [Level() for _ in wanted]
-        leaves = [
-            UOp(Ops.CONTIGUOUS_BACKWARD, xs[i].dtype, (no_change(xs[i].uop),), level)
-            for i, level in zip(wanted, levels, strict=True)
-        ]
+        leaves = [leaf(symbolic_zero(xs[i].uop), level) for i, level in zip(wanted, levels, strict=True)]
         given: list[Tensor | None] = [None] * len(xs)
-        for i, leaf in zip(wanted, leaves, strict=True):
-            given[i] = tensor(leaf)
+        for i, u in zip(wanted, leaves, strict=True):
+            given[i] = tensor(u)
         with transforming(levels):
             dys = self.tangents(xs, ys, given)
             pairs = [(d.uop, ct.uop) for d, ct in zip(dys, cts, strict=True) if ct is not None]

@@ -19,12 +19,12 @@ from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.core.analysis.aliasing import cell
 from branded.core.brand import Brand
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import StateError, StateTypeError, WriteError
-from branded.graph.rows import check_live, is_cell
+from branded.graph.rows import check_live
+from branded.graph.tags import is_storage, new_storage
 from branded.graph.uops import tensor
 from branded.nn.stateless import with_others
 from branded.tinygrad_compat.lazy_numpy import np
@@ -117,13 +117,13 @@ def functional_call(
     made = _created_tensors(module, own, state, wanted) if wanted else []
     given = {name: x for name, x in state.items() if not any(name == n for n, *_ in made)} if made else state
     values = _values(own, given)
-    held = {i: tensor(cell(x.uop)).is_param_(x.is_param) for i, x in values.items()}
+    held = {i: tensor(new_storage(x.uop)).is_param_(x.is_param) for i, x in values.items()}
     before = {i: x.uop.arg for i, x in held.items()}
     after: dict[str, Tensor] = {}
 
     def call() -> Any:
         for name, holder, key in made:
-            setattr(holder, key, tensor(cell(state[name].uop)))
+            setattr(holder, key, tensor(new_storage(state[name].uop)))
         out = call_checked(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
         after.update(_names(module, "functional_call") if wanted else {})
         return out
@@ -196,7 +196,7 @@ def _created_tensors(
 def _plain(x: Tensor) -> Tensor:
     """Return a tensor of a module without the storage that the module writes into."""
     u = x.uop
-    return tensor(u.src[0]).is_param_(x.is_param) if is_cell(u) else x
+    return tensor(u.src[0]).is_param_(x.is_param) if is_storage(u) else x
 
 
 def _write(x: Tensor, new: Tensor, name: str) -> None:

@@ -19,8 +19,9 @@ from branded.core.tracing.effect_tokens import RuleBody, given_to, only_if
 from branded.core.tracing.predication import predicate, safe_body
 from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
-from branded.graph.rows import has_brand, is_zero
+from branded.graph.rows import has_brand
 from branded.graph.scope import ContextEntry, Row, Scope
+from branded.graph.tags import is_symbolic_zero
 from branded.graph.uops import against, replace_ops
 from branded.tinygrad_compat.private_api import CallInfo
 
@@ -144,13 +145,13 @@ class RuledCall(Apart):
             xs = self.examples.arguments(u.src[1:])
             with self._in_branch(xs):
                 ds = [d for d in self._safe(self.forward(xs, ts), xs, ts) if d is not None]
-            self.check_rows(u, xs, {i for i, d in enumerate(ds) if not is_zero(d)}, closed)
+            self.check_rows(u, xs, {i for i, d in enumerate(ds) if not is_symbolic_zero(d)}, closed)
         given: list[UOp | None] = []
         for i, d in enumerate(ds):
             meant = self.means(u, i)
             self._check_meant(i, d, {slot: t for slot, t in enumerate(ts) if t is not None and slot not in meant})
             moved = any(tangents[slot] is not None for slot in meant)
-            given.append(d if moved and dtypes.is_float(d.dtype) and not is_zero(d) else None)
+            given.append(d if moved and dtypes.is_float(d.dtype) and not is_symbolic_zero(d) else None)
         done = self.examples.of_all(must.before_use(given), closed)
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
@@ -181,7 +182,7 @@ class RuledCall(Apart):
                     self._check_meant(i, g, {slot: ct})
         if values is not None:
             ran_again(u, self._of_all(values, closed))
-        given = [g if i in used and g is not None and not is_zero(g) else None for i, g in enumerate(grads)]
+        given = [g if i in used and g is not None and not is_symbolic_zero(g) else None for i, g in enumerate(grads)]
         return self.examples.totals([*must.before_use(given), *[None] * (len(xs) - len(given))], closed)
 
     def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:

@@ -17,7 +17,7 @@ from branded.autodiff.custom_rules.custom_vjp_call import VjpCall
 from branded.autodiff.custom_rules.rule_checks import positional, tensor_of
 from branded.autodiff.custom_rules.tangent_rows import asked
 from branded.autodiff.reachable_values import reaches
-from branded.autodiff.tags import Level, in_place_of
+from branded.autodiff.tags import in_place_of
 from branded.core.batching.function import Examples
 from branded.core.boundary import lower
 from branded.core.tracing import effect_tokens
@@ -27,8 +27,9 @@ from branded.core.tracing.step import param
 from branded.core.validation.arguments import check_function
 from branded.errors import DerivativeError
 from branded.graph.primitive import results
-from branded.graph.rows import no_change, row_of, visible
+from branded.graph.rows import row_of, visible
 from branded.graph.scope import call_body, open_brands, rule_block
+from branded.graph.tags import Level, Placeholder, leaf, symbolic_zero
 from branded.graph.uops import on_device, replace_ops, tensor
 from branded.tinygrad_compat.private_api import CallInfo
 
@@ -84,7 +85,7 @@ class _Custom(Generic[P, R]):
         for i in [i for i in range(len(given)) if i not in self.static]:
             leaves = [
                 # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
-                UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), (level, k))
+                leaf(x, Placeholder(level, k))
                 for k, x in enumerate(self._tensors(given[i], f"argument {i + 1}"), len(places))
             ]
             places += leaves
@@ -180,7 +181,7 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
                 )
             y = f(*primals)
             parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]
-            zeros = [tensor(no_change(x.uop)) for x in tree.leaves(y)]
+            zeros = [tensor(symbolic_zero(x.uop)) for x in tree.leaves(y)]
             sums = [
                 functools.reduce(lambda a, b: a + b, xs)
                 for xs in zip(zeros, *(tree.leaves(part) for part in parts), strict=True)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from tinygrad import dtypes
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.autodiff.custom_rules.custom_call import Backward, RuledCall
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.rule_checks import fitting, no_tangent
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
-from branded.autodiff.tags import Level, pull, transforming
+from branded.autodiff.tags import pull, transforming
 from branded.core.tracing.effect_tokens import only_looked_at
 from branded.core.validation.arguments import call_checked
 from branded.errors import DerivativeError
 from branded.graph.primitive import params
 from branded.graph.scope import Row
+from branded.graph.tags import Level, leaf
 from branded.graph.uops import replace_ops, tensor
 
 
@@ -30,7 +31,7 @@ class JvpCall(RuledCall):
         if not transposing.any_open():
             return super().pull(u, cotangents, needed)
         args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
-        own = {p: UOp(Ops.CONTIGUOUS_BACKWARD, p.dtype, (args[p.arg.slot],), Level()) for p in params(u.src[0])}
+        own = {p: leaf(args[p.arg.slot]) for p in params(u.src[0])}
         wanted = [p for p in own if p.arg.slot in needed and dtypes.is_float(p.dtype)]
         ys = replace_ops([u.src[0].src[i] for i in given], own.get)
         grads, _ = pull(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
@@ -62,10 +63,7 @@ class JvpCall(RuledCall):
         """Transpose the rule, which is linear in the tangents."""
         wanted = [i for i in range(self.tensors) if i in needed and dtypes.is_float(xs[i].dtype)]
         ts, levels = [no_tangent(x) for x in xs[: self.tensors]], [Level() for _ in wanted]
-        seeds = {
-            i: UOp(Ops.CONTIGUOUS_BACKWARD, ts[i].dtype, (ts[i],), level)
-            for i, level in zip(wanted, levels, strict=True)
-        }
+        seeds = {i: leaf(ts[i], level) for i, level in zip(wanted, levels, strict=True)}
         with transforming(levels):
             with transposed.during(level := Level()):
                 dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
@@ -77,11 +75,7 @@ class JvpCall(RuledCall):
         return [found.get(i) for i in range(self.tensors)], None
 
     def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
-        seeds = {
-            i: UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), Level())
-            for i, x in enumerate(xs[: self.tensors])
-            if dtypes.is_float(x.dtype)
-        }
+        seeds = {i: leaf(x) for i, x in enumerate(xs[: self.tensors]) if dtypes.is_float(x.dtype)}
         with transforming([seed.arg for seed in seeds.values()]), transposed.during(Level()), only_looked_at():
             dys = self.forward(xs, [seeds.get(i) for i in range(len(xs))])
             return [row_by(d, [*seeds.values()]) or () for d in dys]

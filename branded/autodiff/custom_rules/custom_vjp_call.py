@@ -14,15 +14,16 @@ from branded import tree
 from branded.autodiff.custom_rules.custom_call import Backward, RuledCall
 from branded.autodiff.custom_rules.rule_checks import fitting, tensor_of, with_none
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
-from branded.autodiff.tags import Level, transforming
+from branded.autodiff.tags import transforming
 from branded.core.batching.function import Examples
 from branded.core.tracing.effect_tokens import is_through_a_body, only_looked_at
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import DerivativeError
 from branded.graph.primitive import primitive_of
-from branded.graph.rows import no_change, row_of
+from branded.graph.rows import row_of
 from branded.graph.scope import Row, union
+from branded.graph.tags import Level, leaf, symbolic_zero
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.private_api import CallInfo
 
@@ -75,7 +76,7 @@ class VjpCall(RuledCall):
         static, primals = self.split(self.arguments(ts))
         values, residuals = self._forward(ts)
         ys = tree.leaves(self.out)
-        cts = [tensor(no_change(y) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
+        cts = [tensor(symbolic_zero(y) if ct is None else ct) for y, ct in zip(ys, cotangents, strict=True)]
         grads = call_checked(
             self.f.rule,
             (*static, residuals, tree.rebuild(self.out, iter(cts))),
@@ -101,7 +102,7 @@ class VjpCall(RuledCall):
         y = tree.leaves(self.out)[i]
         if not dtypes.is_float(y.dtype):
             return ()
-        ct = UOp(Ops.CONTIGUOUS_BACKWARD, y.dtype, (no_change(y).src[0] + 1,), Level())
+        ct = leaf(y.const_like(1))
         with transforming([ct.arg]), transposed.during(Level()), only_looked_at():
             grads, _ = self.backward(xs, [ct if k == i else None for k in range(len(tree.leaves(self.out)))], {*()})
             rows = [None if g is None else row_by(g, [ct]) for g in grads]

@@ -15,7 +15,7 @@ from branded.core.boundary import live_tensor
 from branded.core.validation.arguments import check_takes
 from branded.core.values import vec_type
 from branded.errors import DerivativeError, OptionError
-from branded.graph.rows import no_change
+from branded.graph.tags import symbolic_zero
 from branded.graph.uops import tensor
 
 
@@ -70,7 +70,7 @@ def with_none(x: Any, g: Any) -> list[Any] | None:
 
 def no_tangent(x: UOp) -> UOp:
     """Return the zero tangent that a rule receives for a constant; it is a float even if the value is not."""
-    out = no_change(x)
+    out = symbolic_zero(x)
     return out if dtypes.is_float(x.dtype) else out.cast(dtypes.default_float)
 
 

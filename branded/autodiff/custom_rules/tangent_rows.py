@@ -11,13 +11,13 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.autodiff.forward import push
-from branded.autodiff.tags import Level
 from branded.core.batching.function import Examples
 from branded.core.boundary import enter
 from branded.errors import BrandedError, DerivativeError
 from branded.graph.primitive import Primitive, results
 from branded.graph.rows import row_of, visible
 from branded.graph.scope import ContextStack, Row, open_brands
+from branded.graph.tags import Level
 from branded.tinygrad_compat.private_api import CallInfo
 
 transposed: ContextStack[Level] = ContextStack("branded_transposed")

@@ -18,11 +18,12 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core.boundary import Lost
 from branded.errors import WriteError
-from branded.graph.rows import Cell, dtype_text, is_cell, is_marked, is_place, type_text
+from branded.graph.rows import dtype_text, is_place, type_text
 from branded.graph.scope import brand_of
+from branded.graph.tags import is_storage, is_tagged, new_storage
 from branded.graph.uops import like, tensor
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import all_int, all_tensors, broadcast_to, keep_shape
+from branded.tinygrad_compat.private_api import all_int, all_tensors, broadcast_to
 from branded.tree import describe
 
 _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
@@ -83,7 +84,7 @@ def has_storage(u: UOp) -> bool:
         return brand_of(u.src[-1]) is not None
     if u.op is Ops.COPY:  # a copy of Python data
         return str(u.src[0].device).startswith(("PYTHON", "NPY"))
-    return is_marked(u) or is_place(u) or bool(u.has_buffer_identity(after_ok=True))  # type: ignore[no-untyped-call]
+    return is_tagged(u) or is_place(u) or bool(u.has_buffer_identity(after_ok=True))  # type: ignore[no-untyped-call]
 
 
 def root(u: UOp) -> UOp:
@@ -103,13 +104,6 @@ def _over(u: UOp, old: UOp, new: UOp) -> UOp:
     return like(u, u.replace(src=(_over(u.src[0], old, new), *u.src[1:])))
 
 
-def cell(u: UOp, arg: Cell | None = None) -> UOp:
-    """Give `u` an identity: wrap it as a value with its own storage."""
-    out = UOp(Ops.CONTIGUOUS_BACKWARD, u.dtype, (u,), arg or Cell())
-    keep_shape(out, u.shape)
-    return out
-
-
 def in_memory(u: UOp) -> UOp:
     """Mark `u` as a value that tinygrad should materialize."""
     if u.op is Ops.CONTIGUOUS or u.device is None or u.dtype in dtypes.weaks:
@@ -121,12 +115,12 @@ def materialize(t: Tensor) -> None:
     """Mark `t` to be materialized; from here on it has a storage, like a realized tensor."""
     if has_storage(storage(t.uop)) or t.uop.device is None or t.uop.dtype in dtypes.weaks:
         return
-    t.uop = cell(in_memory(t.uop), Cell(storage(t.uop)))
+    t.uop = new_storage(in_memory(t.uop), storage(t.uop))
 
 
 def inside(t: Tensor) -> Tensor:
     """Return `t`, or the content of its storage: the content may be realized without changing the storage."""
-    while is_cell(u := storage(t.uop)):
+    while is_storage(u := storage(t.uop)):
         t = tensor(u.src[0])
     return t
 
@@ -139,15 +133,15 @@ def write(target: Tensor, new: UOp) -> None:
     old = target.uop
     of = storage(old)
     if not has_storage(of):
-        target.uop = cell(in_memory(new))
+        target.uop = new_storage(in_memory(new))
         if old is not of:
             _lose(of, old, target.uop)
         return
-    changed = cell(in_memory(write_view(old, new, of)))
+    changed = new_storage(in_memory(write_view(old, new, of)))
     for t in _alive():
         if _storage_below_repeats(t.uop) is of:
             t.uop = _over(t.uop, of, changed)
-    if is_cell(of) and of.arg.before is not None:  # views from before it was realized
+    if is_storage(of) and of.arg.before is not None:  # views from before it was realized
         _lose(of.arg.before, of, changed)
 
 

@@ -11,8 +11,9 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core.boundary import enter, stack_examples
 from branded.graph.primitive import primitive_of, uses
-from branded.graph.rows import Mark, has_brand, is_marked, is_zero, row_of
+from branded.graph.rows import has_brand, row_of
 from branded.graph.scope import Scope, brand_of, scope_at
+from branded.graph.tags import is_symbolic_zero, is_tagged
 from branded.graph.uops import again, behind, expand, like, permute, reshape
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ def invariant_slice(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | Non
         invariant_slice(x, 1) is a * 2: the permutation asks for axis 0 of the product, then of the expand
         invariant_slice(x, 0) is None: `a` itself would have to be the same, and its graph does not show that
 
-    A marked value may differ at each place, unless it is one of `marks`.
+    A tagged value may differ at each place, unless it is one of `marks`.
     """
     done: dict[_Part, UOp] = {}
     todo: list[_Part] = [(x, axis)]
@@ -50,10 +51,10 @@ def _of(u: UOp, axis: int | Scope, marks: Collection[UOp]) -> _How | None:
     if not isinstance(axis, int) and axis not in row_of(u):
         return [], lambda _: u
     x = u.src[0] if u.src else u
-    if is_marked(u):
-        if is_zero(u):  # stays a zero
+    if is_tagged(u):
+        if is_symbolic_zero(u):  # stays a zero
             return [(x, axis)], lambda xs: again(u, xs[0])
-        return ([(x, axis)], lambda xs: xs[0]) if u in marks or (isinstance(u.arg, Mark) and u.arg.is_over) else None
+        return ([(x, axis)], lambda xs: xs[0]) if u in marks or u.arg.is_over else None
     return _of_axis(u, x, axis) if isinstance(axis, int) else _of_brand(u, x, axis)
 
 

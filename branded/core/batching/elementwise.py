@@ -5,7 +5,8 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.core.batching.unsupported import refuse
 from branded.dispatch import Resolution, rule
 from branded.graph.primitive import Batched
-from branded.graph.rows import info_of, is_cell
+from branded.graph.rows import info_of
+from branded.graph.tags import is_storage
 from branded.graph.uops import again, ranks, reshape
 from branded.tinygrad_compat.private_api import broadcast_to
 
@@ -23,7 +24,7 @@ SHAPELESS = {
 @rule(*GroupOp.Unary, *SHAPELESS)
 def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
     """vmap(f)(xs) = f(xs): an elementwise operation ignores axes.  All writes are done: markers are dropped."""
-    return x.uop if is_cell(u) else again(u, x.uop)
+    return x.uop if is_storage(u) else again(u, x.uop)
 
 
 @rule(*GroupOp.Broadcastable)

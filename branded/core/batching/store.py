@@ -2,10 +2,11 @@
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.core.analysis.aliasing import cell, in_memory, part, write_view
+from branded.core.analysis.aliasing import in_memory, part, write_view
 from branded.core.batching.unsupported import KERNEL, KERNEL_FIX, refuse
 from branded.dispatch import Resolution, resolve, rule
 from branded.graph.primitive import Batched
+from branded.graph.tags import new_storage
 from branded.graph.uops import again, replace_ops
 from branded.tinygrad_compat.private_api import broadcast_to
 
@@ -32,7 +33,7 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
         return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
     if (found := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    apart = cell(whole := how.fill(x))  # keeps rules that merge movements from looking into `whole`
+    apart = new_storage(whole := how.fill(x))  # keeps rules that merge movements from looking into `whole`
     view = Batched(apart, how.row)
     for v in reversed(found[0]):
         view = _apply(v, view)

@@ -9,7 +9,8 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core.tracing.step import like
 from branded.graph.primitive import at_slot, params
-from branded.graph.rows import is_differentiated, is_marked, row_of
+from branded.graph.rows import is_differentiated, row_of
+from branded.graph.tags import untag
 from branded.graph.uops import is_of_a_tensor, on_device, replace_ops
 from branded.tinygrad_compat.private_api import has_shape
 
@@ -117,12 +118,8 @@ def closure_converted(
     numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
     stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own, *found], numbered, strict=True)}
     stand_ins |= {x: x.const_like(0) for x in empty}
-
-    def over_params(u: UOp) -> UOp | None:
-        # a leaf here belongs to a derivative inside the body, which is complete
-        return u.src[0] if is_marked(u) else None
-
-    return UOp.maketuple(*replace_ops(outs, over_params, at=stand_ins)), fixed
+    # a leaf here belongs to a derivative inside the body, which is complete
+    return UOp.maketuple(*replace_ops(outs, untag, at=stand_ins)), fixed
 
 
 def with_arguments(src: tuple[UOp, ...], old: UOp) -> tuple[UOp, ...]:

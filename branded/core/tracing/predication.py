@@ -8,7 +8,8 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.core.tracing.step import like, pairs
 from branded.graph.primitive import at_slot, primitive_of
-from branded.graph.rows import is_differentiated, is_marked
+from branded.graph.rows import is_differentiated
+from branded.graph.tags import is_tagged
 from branded.graph.uops import is_float, replace_ops
 
 _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
@@ -33,7 +34,7 @@ def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: It
         return u.replace(src=(u.src[0], flag.where(u.src[1], u.src[1].const_like(1))))
 
     graph = UOp(Ops.SINK, src=tuple(outs)).toposort(is_differentiated, enter_calls=False)
-    leaves = (u for u in graph if is_marked(u))  # kept: the branch created none of them
+    leaves = (u for u in graph if is_tagged(u))  # kept: the branch created none of them
     return replace_ops(outs, divides, at={u: u for u in (*done, *leaves)})
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from branded.core.tracing import recording
-from branded.graph.scope import ContextStack, in_call_body, open_brands
+from branded.graph.scope import in_call_body, open_brands
+from branded.graph.tags import transforms
 from branded.tinygrad_compat.private_api import _function, capturing
 
-transforms: ContextStack[Sequence[Any]] = ContextStack("branded_transforms")
-"""The derivatives being taken, each as the levels of its leaves; `autodiff.tags` opens them."""
 is_differentiating = transforms.any_open
 """Whether a derivative of the running code is being taken."""
 may_be_differentiating = transforms.may_hold
