@@ -10,11 +10,11 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
+from branded.autodiff.backward import differentiated_from, strip_tags, track_leaves, transforming
 from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.tangent_rows import transposed
 from branded.autodiff.forward import push
-from branded.autodiff.tags import differentiated_from, strip_tags, track_leaves, transforming
 from branded.core.boundary import live_tensor, live_tensors, lower
 from branded.core.tracing import recording
 from branded.core.tracing.state import is_differentiating

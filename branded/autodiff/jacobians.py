@@ -20,7 +20,7 @@ from branded.autodiff.ad_call import (
     uops,
     with_tensors,
 )
-from branded.autodiff.tags import in_reverse, pull, transforming
+from branded.autodiff.backward import in_reverse, pull, transforming
 from branded.core.brand import Brand
 from branded.core.vmap import vmap
 from branded.vec import Vec

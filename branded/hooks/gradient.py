@@ -9,6 +9,7 @@ from typing import Any, cast
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
+from branded.autodiff.backward import pull, strip_tags, transforming
 from branded.autodiff.forward import (
     cosine,
     is_inexact,
@@ -19,7 +20,6 @@ from branded.autodiff.forward import (
     products_of_others,
 )
 from branded.autodiff.reverse import is_pulling
-from branded.autodiff.tags import pull, strip_tags, transforming
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
 from branded.core.sharding.resharding import reshard, starts_of_each
