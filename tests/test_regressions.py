@@ -835,3 +835,10 @@ def test_keys_of_wide_ints_that_are_small() -> None:
 def test_categories_of_nan() -> None:
     scores = Tensor([[0.0, float("inf"), float("nan")]])
     assert vmap(lambda x: random.categorical(random.key(0), x))(scores).tolist() == [2]
+
+
+def test_cond_reads_a_predicate_that_depends_on_an_update_of_a_whole_copy() -> None:
+    x = Tensor([[1.0], [-1.25]]).realize()
+    y = x.clone()
+    y[0:2] += x
+    assert cond(y[Tensor([0, 1, 0])].sum() > 0, lambda: x * y, lambda: y).tolist() == [[2.0], [3.125]]

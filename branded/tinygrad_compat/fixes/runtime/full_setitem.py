@@ -2,6 +2,9 @@
 
 `x[i] = v` writes to the view `x[i]`. If the view covers all of `x`, for example if `x` has one row, it is only a
 reshape. tinygrad treats it as a separate tensor: after `x = Tensor([5.0]).realize()`, `x[0] = 7` does not change `x`.
+
+If the view is `x` itself, `x[:] += v` has written when it assigns to `x[:]`. tinygrad then adds once more: after
+`y = x.clone(); y[:] += 1`, `y.sum().item()` is right, but `y.numpy()` is `x + 2`.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ def install() -> None:
 
     @functools.wraps(setitem)
     def setitem_whole(self: Tensor, indices: Any, v: Any) -> None:
+        if v is self and self[indices] is self:
+            return
         token = _written.set(self)
         try:
             setitem(self, indices, v)
