@@ -66,6 +66,19 @@ def test_a_number_that_is_none_of_the_dtype_is_refused() -> None:
     assert scan(lambda c, x: (x, c), 0.0, Tensor(XS, dtype="uint8"))[1].tolist() == [0, 200, 100]
 
 
+@pytest.mark.parametrize("n", [4, 5])
+@pytest.mark.parametrize("init", [0, 1.0])
+def test_a_number_becomes_a_bool_in_a_loop_of_loops_too(init: float, n: int) -> None:
+    xs = Tensor([False, False, True, False, True][:n]).realize()
+
+    def loop(xs: Tensor, **options: Any) -> Any:
+        return scan(lambda c, x: (x, c), init, xs, **options)
+
+    for transform in (lambda f: f(xs), lambda f: vmap(f)(Tensor.stack(xs, xs))):
+        out, checkpointed = transform(loop), transform(lambda xs: loop(xs, checkpoint=2))
+        assert [(x.dtype, x.tolist()) for x in out] == [(x.dtype, x.tolist()) for x in checkpointed]
+
+
 def test_the_number_of_a_step_is_a_number_of_python() -> None:
     for end in (3, Tensor([3])[0]):
         out = fori_loop(0, end, lambda i, x: x + i, Tensor(250, dtype="uint8"))

@@ -52,8 +52,8 @@ def run_scan(
     if checkpoint is not False:
         n = length_of(api_name, all_carried(xs, f"{api_name}: xs"), tree.paths(xs, "xs"), length)
         outer, inner = (functools.partial(run_scan, api_name, unroll=u) for u in (1, unroll))
-        # bools have no weak dtype, so the inner loop could not tell that this was a Python number
-        if any(isinstance(x, bool) for x in tree.leaves(init)):
+        # in the outer loop's body a Python number is a tensor, whose value the inner loop does not know
+        if any(isinstance(x, bool | int | float) for x in tree.leaves(init)):
             state = State(api_name, init)
             _trace_steps(api_name, f, state, xs, all_carried(xs, f"{api_name}: xs"))
             init = state.rebuilt(state.first())
