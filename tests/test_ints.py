@@ -6,7 +6,24 @@ import numpy as np
 import pytest
 from tinygrad import Tensor
 
-from branded import errors, fori_loop, jit, make_expr, map, scan, vmap, while_loop
+from branded import (
+    all_gather,
+    array,
+    associative_scan,
+    cond,
+    custom_jvp,
+    custom_vjp,
+    errors,
+    fori_loop,
+    jit,
+    make_expr,
+    map,
+    scan,
+    searchsorted,
+    switch,
+    vmap,
+    while_loop,
+)
 from tests.fuzz import ints
 from tests.test_errors import Golden, check, params
 
@@ -15,20 +32,31 @@ FOUR = Tensor([1, 2, 3, 4]).realize()
 WIDE = Tensor([1, 2, 3, 4], dtype="int64").realize()
 
 
+def _product(custom):
+    """`x * n` with a rule."""
+    return custom(lambda x, n: x * n)
+
+
+def _assigned(x: Tensor) -> Tensor:
+    y = x.reshape(1).contiguous()
+    y[0] = LARGE
+    return y
+
+
 def test_random_programs_of_ints_are_numpys() -> None:
     wrong = {seed: found for seed in range(40) if (found := ints.check(ints.program(seed), seed % 2 == 1))}
     assert not wrong
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
-def test_a_power_of_ints_is_exact(dtype: str) -> None:
+def test_a_product_of_ints_is_exact(dtype: str) -> None:
     a, b = np.array([3, 2, 0, 1, 255, 7], np.int64).astype(dtype), np.array([5, 70, 0, 9, 3, 11], dtype)
     x, n = Tensor(a).realize(), Tensor(b).realize()
     with np.errstate(over="ignore"):
         assert (x**n).numpy().tolist() == vmap(lambda x, n: x**n)(x, n).numpy().tolist() == (a**b).tolist()
 
 
-def test_powers_of_known_ints() -> None:
+def test_products_of_known_ints() -> None:
     assert vmap(lambda i: 10**i)(Tensor([2, 3, 4])).tolist() == [100, 1000, 10000]
     assert (Tensor([10, 3]) ** Tensor([2, 5])).tolist() == [100, 243]
     assert (12345 // 10 ** Tensor.arange(5) % 10).tolist() == [5, 4, 3, 2, 1]
@@ -79,6 +107,16 @@ def test_a_large_int_keeps_its_value_next_to_64_bits() -> None:
     unsigned = Tensor([1, 2], dtype="uint32").realize()
     assert jit(lambda x, n: x ^ n)(unsigned, 0xDEADBEEF).tolist() == [0xDEADBEEE, 0xDEADBEED]
     assert jit(lambda x, n: x + 2 * n)(Tensor([1.0]), LARGE).tolist() == [2.0**41]
+    chosen = vmap(lambda x: cond(x > 2, lambda: LARGE, lambda: 5) * 2 + 1 + x)(WIDE)
+    assert chosen.tolist() == [12, 13, 2 * LARGE + 4, 2 * LARGE + 5]
+    assert scan(lambda c, x: (LARGE, c + x), Tensor(0, dtype="int64"), WIDE)[0].item() == LARGE
+
+
+def test_a_negative_int_is_its_bits_in_an_unsigned_dtype() -> None:
+    x = Tensor([1, 2], dtype="uint8").realize()
+    assert scan(lambda c, x: (c + x, c), -1, x)[1].tolist() == [255, 0]
+    assert vmap(lambda x: cond(x > 1, lambda: -1, lambda: x))(x).tolist() == [1, 255]
+    assert vmap(lambda x: x + -(2**40))(x.cast("uint64")).tolist() == [2**64 - 2**40 + 1, 2**64 - 2**40 + 2]
 
 
 def _too_large(who: str, n: int, dtype: str = "i32", wide: str = "int64") -> str:
@@ -106,6 +144,33 @@ TOO_LARGE = {
     "vmap": _golden("add", lambda: vmap(lambda x, n: x + n, in_axes=(0, None))(FOUR, LARGE)),
     "vmap of a closure": _golden("lt", lambda: vmap(lambda x: x < LARGE)(FOUR)),
     "a result of vmap": _golden("vmap: a result", lambda: vmap(lambda x: LARGE)(FOUR)),
+    "a choice of two": _golden("vmap: a result", lambda: vmap(lambda x: (x > 1).where(LARGE, 5))(FOUR)),
+    "vmap of 32 bits without a sign": _golden("add", lambda: vmap(lambda x: x + 2**31)(FOUR), 2**31),
+    "a write": _golden("assign", lambda: vmap(_assigned)(FOUR)),
+    "all_gather": _golden("vmap: a result", lambda: vmap(lambda x: all_gather(LARGE, "i"), axis_name="i")(FOUR)),
+    "a result of jit": _golden("jit: the result", lambda: jit(lambda x: LARGE)(FOUR)),
+    "cond": _golden("cond: the result of true_fun", lambda: cond(True, lambda: LARGE, lambda: 5)),
+    "cond of a tensor": _golden("cond: the result of true_fun", lambda: cond(FOUR[0] > 0, lambda: LARGE, lambda: 5)),
+    "cond in a jit": _golden("jit: the result", lambda: jit(lambda x: cond(x[0] > 0, lambda: LARGE, lambda: 5))(FOUR)),
+    "cond next to an int32": _golden(
+        "cond: the result[0] of false_fun",
+        lambda: vmap(lambda x: cond(x > 1, lambda: (x, 1), lambda: (LARGE, 2)))(FOUR),
+    ),
+    "cond, then an int32": _golden("add", lambda: vmap(lambda x: cond(x > 1, lambda: LARGE, lambda: 5) * 2 + x)(FOUR)),
+    "switch": _golden("switch: the result of branch 1", lambda: switch(1, [lambda n: 5, lambda n: n], LARGE)),
+    "what a step returns": _golden("scan: carry", lambda: scan(lambda c, x: (LARGE, x), Tensor(0), FOUR)),
+    "what a step adds": _golden("scan: carry", lambda: scan(lambda c, x: (c + LARGE, x), 0, FOUR)),
+    "what a body returns": _golden(
+        "while_loop: carry[1]", lambda: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, LARGE), (0, 0))
+    ),
+    "associative_scan": _golden("associative_scan: elems", lambda: associative_scan(lambda a, b: a + b, [LARGE, 2])),
+    "custom_jvp": _golden("custom_jvp: argument 2 of <lambda>", lambda: _product(custom_jvp)(WIDE, LARGE)),
+    "custom_vjp": _golden(
+        "custom_vjp: argument 2 of <lambda>", lambda: vmap(_product(custom_vjp), (0, None))(WIDE, LARGE)
+    ),
+    "a result of custom_jvp": _golden("custom_jvp: the result of <lambda>", lambda: custom_jvp(lambda x: LARGE)(FOUR)),
+    "a function of arrays": _golden("searchsorted: v", lambda: searchsorted(FOUR, LARGE)),
+    "array": _golden("array", lambda: array([LARGE, 1])),
 }
 
 
@@ -118,8 +183,10 @@ def test_the_advice_for_a_large_int_works() -> None:
     n = Tensor(1099511627776, dtype="int64")
     assert jit(lambda x: x + 1)(n).item() == LARGE + 1
     assert scan(lambda c, x: (c + x, None), n, FOUR)[0].item() == LARGE + 10
+    assert cond(True, lambda: n, lambda: 5).item() == LARGE
+    assert _product(custom_jvp)(WIDE, n).tolist() == [LARGE * i for i in (1, 2, 3, 4)]
     assert vmap(lambda x, n: x + n, in_axes=(0, None))(FOUR, n).tolist() == [LARGE + i for i in range(1, 5)]
 
 
-def test_a_typed_program_has_powers_of_ints() -> None:
+def test_a_typed_program_has_products_of_ints() -> None:
     assert make_expr(lambda x, n: x**n)(FOUR, FOUR)(FOUR, FOUR).tolist() == [1, 4, 27, 256]

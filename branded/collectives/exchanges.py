@@ -10,7 +10,7 @@ from tinygrad import Tensor
 from branded.collectives.named_axes import (
     Names,
     axis_of,
-    check_fits,
+    check_axis_size,
     each,
     exchanging,
     find,
@@ -146,7 +146,7 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
     def one(t: Tensor) -> Tensor:
         split = axis_of(split_axis, t.ndim, "all_to_all", "split_axis")
         at = axis_of(concat_axis, t.ndim, "all_to_all", "concat_axis")
-        check_fits(t, split, brands, tiled, "all_to_all", "split_axis")
+        check_axis_size(t, split, brands, tiled, "all_to_all", "split_axis")
         if tiled:
             t = t.unflatten(split, (size, t.shape[split] // size))
         mine = own(move(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (source example, ...)
@@ -193,7 +193,7 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
 
     def one(t: Tensor) -> Tensor:
         at = axis_of(scatter_dimension, t.ndim, "psum_scatter", "scatter_dimension")
-        check_fits(t, at, brands, tiled, "psum_scatter", "scatter_dimension")
+        check_axis_size(t, at, brands, tiled, "psum_scatter", "scatter_dimension")
         if tiled:
             t = t.unflatten(at, (size, t.shape[at] // size))
         b = brands[0]

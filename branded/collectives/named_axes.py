@@ -210,7 +210,7 @@ def neighbours(source: dict[int, int], b: Brand) -> list[Rows] | None:
     return runs
 
 
-def check_fits(t: Tensor, axis: int, brands: Sequence[Brand], tiled: bool, api_name: str, option: str) -> None:
+def check_axis_size(t: Tensor, axis: int, brands: Sequence[Brand], tiled: bool, api_name: str, option: str) -> None:
     n, size = t.shape[axis], math.prod(b.size for b in brands)
     if n % size if tiled and size else n != size:
         raise SizeError(

@@ -55,7 +55,7 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
     api_name = "associative_scan"
     check_function(fn, api_name, f"{api_name}(fn, elems)", CarryError)
     given = live_tensors(elems, f"{api_name}: elems", CarryError, "tensors, or trees of them")
-    xs = [x.cast(strong_dtype(x.dtype)) for x in given]
+    xs = [tree.with_memory_dtype(x, f"{api_name}: elems") for x in given]
     if not xs:
         raise SizeError(f"{api_name}: there are no elements", fix="a tensor, or a tree of them")
     axes = [normalize_axis(axis, x, f"{api_name}: axis") for x in xs]
@@ -135,6 +135,7 @@ def _check_result(out: Any, elems: Any, given: Leaves) -> Leaves:
                 ("gives", vec_type(t)),
                 fix="a function that works on many elements at a time: vmap(fn); and in their dtype",
             )
+        tree.check_fits(t, x.dtype, f"{api_name}: {at}")
         found.append(t.cast(x.dtype))
     return found
 

@@ -25,7 +25,7 @@ from branded.core.validation.arguments import check_takes
 from branded.core.values import vec_type
 from branded.errors import CarryError
 from branded.graph.rows import check_live, is_differentiated, row_of
-from branded.graph.scope import branch, undone
+from branded.graph.scope import branch, open_brands, undone
 from branded.graph.tags import new_storage
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat.private_api import _function, all_tensors, capturing
@@ -136,8 +136,11 @@ def _matching_leaves(api_name: str, names: Sequence[str], outs: Sequence[Any]) -
     result: list[list[Tensor]] = []
     for at, xs in zip(tree.paths(outs[0], "the result"), zip(*all_leaves, strict=True), strict=True):
         like, chosen = _like(xs)
+        has_dtype = like.dtype not in dtypes.weaks or not open_brands()
         same = []
         for x, name in zip(xs, names, strict=True):
+            if has_dtype:
+                tree.check_fits(x, like.dtype, f"{api_name}: {at} of {name}")
             t = x if isinstance(x, Tensor) else Tensor(x)
             if (not isinstance(x, Tensor) or x.dtype in dtypes.weaks) and not loses(t.dtype, like.dtype):
                 t = t.cast(like.dtype)

@@ -271,6 +271,9 @@ def live_tensors(
 
 def live_results(out: Any, api_name: str) -> list[Tensor]:
     """Return the leaves of the result of a function that becomes a program."""
-    return live_tensors(
+    found = live_tensors(
         out, f"{api_name}: the result", ProgramTypeError, "return tensors, numbers, or trees of them", ""
     )
+    for t in found:
+        tree.check_fits(t, t.dtype, f"{api_name}: the result")
+    return found

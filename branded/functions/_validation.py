@@ -36,6 +36,8 @@ def operands(api_name: str, **given: Any) -> list[Tensor]:
     """Return several operands in one dtype, the dtype of their sum."""
     xs = [operand(x, api_name, name) for name, x in given.items()]
     dtype = least_upper_dtype(*(x.dtype for x in xs))
+    for x, name in zip(xs, given, strict=True):
+        tree.check_fits(x, dtype, f"{api_name}: {name}")
     return [x.cast(strong_dtype(dtype)) for x in xs]
 
 
@@ -52,7 +54,7 @@ def ints(x: Any, api_name: str, name: str) -> Tensor:
         return t.cast(dtypes.int32)
     if not dtypes.is_int(t.dtype):
         raise OperandError(f"{api_name}: {name} is {vec_type(t)}, and not of ints", fix=f"{name}.cast(dtypes.int32)")
-    return t.cast(strong_dtype(t.dtype))
+    return tree.with_memory_dtype(t, f"{api_name}: {name}")
 
 
 def number(x: Any, api_name: str, name: str, least: int = 0) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Never, Union
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DTypeLike, strong_dtype
+from tinygrad.dtype import DTypeLike
 from typing_extensions import TypeVar
 
 from branded import tree
@@ -56,7 +56,7 @@ def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
     found = None if dtype is None else as_dtype(dtype, "array")
     tree.leaves(object)  # raises if a list contains itself
     x = _stack_nested(object, "the array")
-    return x.cast(found or strong_dtype(x.dtype))
+    return x.cast(found) if found else tree.with_memory_dtype(x, "array")
 
 
 def _stack_nested(x: Any, where: str) -> Tensor:

@@ -77,15 +77,22 @@ def _has_foreign(self: Tensor, *args: Any, **kwargs: Any) -> bool:
     return not all(isinstance(x, _KNOWN) for x in args) and is_tracing()
 
 
-def _is_large(x: Any) -> bool:
-    return type(x) is int and not -(2**31) <= x < 2**32
+def _check_ints(x: Tensor, y: Any, api_name: str) -> None:
+    """Raise if the Python ints in one operand do not fit the int dtype of the other."""
+    for value, like in ((y, x), (x, y)):
+        if isinstance(like, Tensor) and like.dtype in dtypes.ints:
+            tree.check_fits(value, like.dtype, api_name)
 
 
-@override_if(lambda self, x: (not isinstance(x, _KNOWN) or _is_large(x)) and is_tracing())
+def _may_not_fit(self: Tensor, x: Any) -> bool:
+    return not -(2**31) <= x < 2**31 if type(x) is int else isinstance(x, Tensor) and x.dtype != self.dtype
+
+
+@override_if(lambda self, x: (not isinstance(x, _KNOWN) or _may_not_fit(self, x)) and is_tracing())
 def _ufix(original: Method, self: Tensor, x: Any) -> Any:
     """Convert the other operand of an operator to a tensor."""
-    if _is_large(x) and self.dtype in dtypes.ints:
-        tree.check_fits(x, self.dtype, _what())
+    if _may_not_fit(self, x):
+        _check_ints(self, x, _what())
     if not isinstance(x, _KNOWN) and (t := tree.as_tensor(x)) is not None:
         return t
     try:
@@ -125,6 +132,8 @@ def _convert_index(original: Method, self: Tensor, indices: Any, *value: Any) ->
             return n
         return tuple(map(index, i)) if type(i) is tuple else _argument(i, api_name)
 
+    for v in value:
+        _check_ints(self, v, api_name)
     return original(self, index(indices), *(_argument(v, api_name) for v in value))
 
 

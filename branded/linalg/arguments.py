@@ -8,6 +8,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
 
+from branded import tree
 from branded.core.boundary import live_tensor
 from branded.core.values import vec_type
 from branded.errors import MatrixError, MatrixTypeError
@@ -33,6 +34,8 @@ def numbers(api_name: str, *given: tuple[str, Any]) -> list[Tensor]:
     """Return the arguments as tensors of one dtype, without factoring: ints stay ints, float16 stays float16."""
     found = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in given]
     wanted = least_upper_dtype(*(dtypes.int32 if x.dtype == dtypes.bool else strong_dtype(x.dtype) for x in found))
+    for (name, _), x in zip(given, found, strict=True):
+        tree.check_fits(x, wanted, f"{api_name}: {name}")
     return [x.cast(wanted) for x in found]
 
 

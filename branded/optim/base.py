@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import strong_dtype
 
 from branded import tree
 from branded.errors import OptionError, StateError, StateTypeError
@@ -175,7 +174,7 @@ def leaf(api_name: str, x: Any) -> Tensor:
         raise StateTypeError(
             f"{api_name}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
         )
-    return t.cast(strong_dtype(t.dtype))
+    return tree.with_memory_dtype(t, api_name)
 
 
 def zeros(api_name: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:

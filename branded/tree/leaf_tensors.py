@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -35,14 +36,31 @@ def number_of(x: Any) -> int | None:
 
 def fits(n: int, dtype: DType) -> bool:
     """Return whether an int keeps its value in a dtype; an unsigned dtype also accepts a negative int by its bits."""
-    return not dtypes.is_int(dtype) or max(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
+    return not dtypes.is_int(dtype) or min(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
 
 
 def check_fits(x: Any, dtype: DType, api_name: str) -> None:
-    """Raise ArgumentError if a Python number does not fit the dtype of its neighbors, or int32 by default."""
-    n = number_of(x)
-    if n is not None and not fits(n, strong_dtype(dtype)):
-        raise too_large(n, strong_dtype(dtype), api_name)
+    """Raise ArgumentError if a Python int does not fit the dtype of its neighbors, or int32 by default.
+
+    `x` is an int, or a tensor, which may be computed from ints alone: `p.where(2**40, 5) + 1`.
+    """
+    ints = (x,) if type(x) is int else _ints_of(x.uop) if isinstance(x, Tensor) else ()
+    for n in ints:
+        if not fits(n, strong_dtype(dtype)):
+            raise too_large(n, strong_dtype(dtype), api_name)
+
+
+def _ints_of(u: UOp) -> Iterator[int]:
+    """Yield the Python ints from which a value is computed that has no dtype of its own."""
+    if u.dtype == dtypes.weakint:
+        graph = u.toposort(lambda v: v.dtype == dtypes.weakint, enter_calls=False)
+        yield from (v.val for v in graph if v.op is Ops.CONST and type(v.val) is int)
+
+
+def with_memory_dtype(x: Tensor, api_name: str) -> Tensor:
+    """Return a tensor with the dtype that it has in memory; raise if a Python int in it does not fit."""
+    check_fits(x, x.dtype, api_name)
+    return x.cast(strong_dtype(x.dtype))
 
 
 def too_large(n: int, dtype: DType, api_name: str) -> ArgumentError:

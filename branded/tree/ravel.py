@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType, strong_dtype
+from tinygrad.dtype import DType
 
 from branded.errors import TreeError
 from branded.graph.rows import type_text
 from branded.tree.api import flatten
 from branded.tree.formatting import describe
-from branded.tree.leaf_tensors import advice, as_tensor
+from branded.tree.leaf_tensors import advice, as_tensor, with_memory_dtype
 from branded.tree.nodes import paths
 
 
@@ -69,7 +69,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
 def _tensor(x: Any, where: str) -> Tensor:
     if (t := as_tensor(x)) is None:
         raise TreeError(f"tree.ravel: {where} is {describe(x)}, not a tensor", fix=advice(x) or "tensors and numbers")
-    return t.cast(strong_dtype(t.dtype))
+    return with_memory_dtype(t, f"tree.ravel: {where}")
 
 
 def _upper(a: DType, b: DType) -> DType:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
@@ -20,8 +19,7 @@ from branded.graph.uops import tensor
 
 
 def tensor_of(x: Any, where: str) -> Tensor:
-    t = live_tensor(x, where, DerivativeError, "nondiff_argnums for other values")
-    return t.cast(strong_dtype(t.dtype))
+    return tree.with_memory_dtype(live_tensor(x, where, DerivativeError, "nondiff_argnums for other values"), where)
 
 
 def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> tuple[Any, ...]:

@@ -207,9 +207,10 @@ class State:
 
     def carries(self, traced: Traced) -> list[Carry]:
         """Return the loop's carries; the initial values are expanded to all brands of the later ones."""
-        for x, dtype, at in zip(self.given, self.dtypes, self.where, strict=True):
-            tree.check_fits(x, dtype, f"{self.api_name}: {at}")
         k = len(self.given)
+        for x, y, dtype, at in zip(self.given, traced.leaves[:k], self.dtypes, self.where, strict=True):
+            for t in (x, tensor(y)):
+                tree.check_fits(t, dtype, f"{self.api_name}: {at}")
         inits = [
             copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
             for x, row in zip(self.first(), self.rows, strict=True)
