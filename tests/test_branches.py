@@ -12,7 +12,7 @@ from tinygrad import Tensor
 
 from branded import cond, fori_loop, grad, jit, jvp, map, scan, switch, vmap, while_loop
 from branded.control_flow.primitive import Loop
-from branded.errors import AxesError
+from branded.errors import AxesError, OutOfMemoryError
 from branded.graph.primitive import primitive_of
 from tests.fuzz import branches
 
@@ -64,6 +64,33 @@ def test_a_loop_of_a_branch_not_taken_has_no_steps(f: Callable[[Any], Any], give
     assert jit(f)(xs[1]).item() == right[1]
     assert while_loop(lambda c: c[0] < 1, lambda c: (c[0] + 1, f(c[1])), (Tensor(0), xs[1]))[1].item() == right[1]
     assert jit(vmap(f))(xs).tolist() == right
+
+
+def test_reverse_mode_of_a_loop_of_a_branch_not_taken_needs_no_memory() -> None:
+    """The loop's carries of all steps would be 80 TB, and so would the cotangents of its outputs."""
+
+    def last(x: Any) -> Any:
+        return cond(x.sum() > 1e9, lambda: fori_loop(0, END, lambda i, c: c * x, x).sum(), lambda: 2 * x.sum())
+
+    def each(x: Any) -> Any:
+        ys = lambda: scan(lambda c, _: (c * x, c), x, None, length=END)[1]  # noqa: E731
+        return cond(x.sum() > 1e9, lambda: ys().sum(), lambda: 3 * x.sum())
+
+    x = Tensor.ones(1, 10_000).realize()
+    assert [vmap(grad(f))(x)[0, 5].item() for f in (last, each)] == [2, 3]
+    with pytest.raises(OutOfMemoryError, match="jit: there is no memory left"):
+        jit(grad(last))(x[0])
+
+
+def test_a_sum_over_the_steps_has_one_cotangent_for_all_of_them() -> None:
+    def total(x: Any) -> Any:
+        ys, zs = scan(lambda c, v: (c * v, (c * x, v * v)), x, Tensor([1.0, 2.0, 3.0]))[1]
+        return ys.sum() * 2 + (zs * x).mean()
+
+    xs = Tensor([2.0, -1.0]).realize()
+    right = [4 * x * (1 + 1 + 2) + 14 / 3 for x in (2.0, -1.0)]
+    assert vmap(grad(total))(xs).tolist() == pytest.approx(right)
+    assert vmap(grad(grad(total)))(xs).tolist() == [16, 16]
 
 
 def test_an_example_of_a_batched_while_loop_that_is_done_runs_no_inner_loop() -> None:

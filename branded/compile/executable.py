@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tinygrad import Tensor, TinyJit, dtypes
-from tinygrad.device import Buffer
 from tinygrad.dtype import strong_dtype
 from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, Context, GlobalCounters, disable_gc
 from tinygrad.uop.ops import Ops, UOp
@@ -27,7 +26,7 @@ from branded.backends.cpu.runtime.python_executor import Direct, make_executor
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
 from branded.compile.donation import donate, may_be_one, take_memory
-from branded.compile.linear_program import Arena, schedule
+from branded.compile.linear_program import Arena, allocate_working_memory, schedule
 from branded.compile.output_pool import Handed, Known, Result, part_of, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
@@ -169,7 +168,7 @@ class _Compiled:
             ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
-        self.scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
+        self.scratch = allocate_working_memory(memory.most, "CPU", "jit")
         """The memory for intermediate values."""
         self.memory = self.scratch.get_buf("CPU").va_addr
         self.plan = make_executor(ops, self.memory)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
@@ -36,6 +37,14 @@ class Arena:
         self.used += -(-size // 256) * 256
         self.most = max(self.most, self.used)
         return Ref(0, at)
+
+
+def allocate_working_memory(size: int, device: str, api_name: str) -> Buffer:
+    """Allocate the memory for the intermediate values of a program; raise if there is not enough."""
+    try:
+        return Buffer(device, max(size, 1), dtypes.uint8, preallocate=True)
+    except (MemoryError, OSError) as error:  # tinygrad's CPU device gets its memory from `mmap`
+        raise native.full(api_name) from error
 
 
 Tables = Callable[[UOp, Sequence[Sequence[Address]], Arena], Sequence[native.Table] | None]

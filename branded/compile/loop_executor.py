@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from tinygrad import dtypes
 from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.helpers import disable_gc
@@ -28,7 +27,14 @@ from branded.backends.cpu.autotune import config
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Address, Ref
-from branded.compile.linear_program import Arena, Linear, address_of, buffer_of, schedule
+from branded.compile.linear_program import (
+    Arena,
+    Linear,
+    address_of,
+    allocate_working_memory,
+    buffer_of,
+    schedule,
+)
 from branded.control_flow.hoist_constants import without_numbers
 from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import Scan
@@ -338,7 +344,7 @@ def _replay(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
             buffer_of(to).copy_from(buffer_of(x))
         return
     if not (ctx.jit and step.is_symbolic) and (planned := step.plan(loop)) is not None:
-        memory = Buffer(loop.device, max(planned.memory, 1), dtypes.uint8, preallocate=True)
+        memory = allocate_working_memory(planned.memory, loop.device, loop.api_name)
         uops = (*outs, *args[: planned.takes], *compiled.tables)
         planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)], _extent(loop)[0])
         return

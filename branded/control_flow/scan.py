@@ -23,6 +23,7 @@ from branded.control_flow.primitive import (
     results_of,
     with_tangents,
 )
+from branded.core.analysis.invariance import invariant_slice
 from branded.core.sharding.resharding import laid_out_as
 from branded.core.tracing.step import (
     Args,
@@ -108,7 +109,7 @@ class Scan(Loop):
         A constant of the loop has the sum of its cotangents over all steps, which is an additional carry.
         """
         step, args, n, m = self.opened(u), self.cut(u.src[1:]), self.carries, self.inputs
-        known, wanted = dict(pairs(step.params.fixed, args.fixed)), self._wanted(u, needed)
+        wanted = self._wanted(u, needed)
         cts = {i: ct for i, ct in enumerate(cotangents[n:]) if ct is not None and is_float(step.outs[i])}
         ct_next = [like(step.params.carries[i]) for i in wanted.carries]
         ct_ys = [param((y := step.outs[i]).shape, y.dtype, y.device or self.device) for i in cts]
@@ -116,6 +117,9 @@ class Scan(Loop):
         targets = [x[i] for x, places in pairs(step.params, wanted) for i in places]
         found, _ = gradients(roots, [*ct_next, *ct_ys], targets)
         grads = split_arguments(found, len(wanted.carries), len(wanted.inputs))
+
+        # a cotangent that is the same for each step, such as that of a sum over the steps, needs no memory for each
+        same = {p: x for p, ct in pairs(ct_ys, cts.values()) if (x := invariant_slice(ct, 0)) is not None}
 
         before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in found)]
         again = self._step_in_reverse(step, wanted)
@@ -130,12 +134,12 @@ class Scan(Loop):
             [
                 *map(Input, before, residuals),
                 *map(Input, step.params.inputs, args.inputs),
-                *map(Input, ct_ys, cts.values()),
+                *(Input(p, ct) for p, ct in pairs(ct_ys, cts.values()) if p not in same),
             ],
             grads.inputs,
             self.length,
             not self.reverse,
-            known,
+            dict(pairs(step.params.fixed, args.fixed)) | same,
             *args.gate,
         )
         places = [*wanted.carries, *(n + m + i for i in wanted.fixed), *(n + i for i in wanted.inputs)]
