@@ -22,6 +22,7 @@ from branded import (
     hessian,
     jacfwd,
     jacrev,
+    jit,
     jvp,
     pmax,
     pmean,
@@ -99,6 +100,21 @@ def test_a_result_varies_over_what_it_uses(own: Callable[[F], F]) -> None:
     with brand("b", 3) as b:
         assert b.unvec(f(W, b.vec(X))[1]).tolist() == [9, 9, 9]
         assert f(W, b.vec(X))[1].item() == 9
+
+
+def test_a_result_is_shared_if_nothing_in_it_is_differentiated() -> None:
+    """The rule's tangent differs from example to example, but no derivative here asks for it."""
+    f = custom_jvp(lambda x, w: w * 1)
+    f.defjvp(lambda primals, tangents: (primals[1], primals[0].cos() * tangents[0]))
+
+    def program(w: Tensor, y: Tensor) -> Tensor:
+        shared = vmap(lambda x: f(x, w), out_axes=None)(X)
+        return (shared * y).sum()
+
+    assert grad(program, argnums=1)(W, Y).tolist() == jit(grad(program, argnums=1))(W, Y).tolist() == [3, 3]
+    assert vmap(lambda y: jvp(lambda y: program(W, y), (y,), (y,))[1])(Y).tolist() == [3, 6]
+    with pytest.raises(errors.AxesError, match="cannot leave with None"):
+        grad(program)(W, Y)
 
 
 @RULES

@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any
 
 from tinygrad import dtypes
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.autodiff.forward import push
@@ -15,7 +15,7 @@ from branded.core.batching.function import Examples
 from branded.core.boundary import enter
 from branded.errors import BrandedError, DerivativeError
 from branded.graph.primitive import Primitive, results
-from branded.graph.rows import row_of, visible
+from branded.graph.rows import is_differentiated, row_of, visible
 from branded.graph.scope import ContextStack, Row, open_brands
 from branded.graph.tags import Level
 from branded.tinygrad_compat.private_api import CallInfo
@@ -50,7 +50,7 @@ class Apart(Primitive):
         """Return the call `u` with each result extended to all brands over which its derivative varies."""
         here = visible(open_brands())
         lacks = [dtypes.is_float(y.dtype) and not {*here} <= {*row_of(y)} for y in results(u)]
-        if not any(lacks):
+        if not any(lacks) or not any(map(_may_have_tangent, u.src[1:])):
             return u
         with asked.during(self.f):
             rows = self.rows_of_rule(u, u.src[1:])
@@ -85,6 +85,16 @@ class Apart(Primitive):
                     ("derivative", "differs from example to example"),
                     fix="let the function use for this result what its rule uses, as in `y + 0 * x`",
                 )
+
+
+def _may_have_tangent(x: UOp) -> bool:
+    """Return whether this is computed from a leaf of a derivative, or from a value of a body traced before a derivative.
+
+    A loop's step, and a body over parameters, are traced once; their derivative comes later.
+    """
+    if is_differentiated(x) or any(not b.is_brand and b.turn == "step" for b in row_of(x)):
+        return True
+    return any(u.op is Ops.PARAM for u in x.toposort(enter_calls=False))
 
 
 def row_by(d: UOp, seeds: Sequence[UOp]) -> Row | None:
