@@ -109,6 +109,7 @@ def test_a_large_int_keeps_its_value_next_to_64_bits() -> None:
     assert jit(lambda x, n: x + 2 * n)(Tensor([1.0]), LARGE).tolist() == [2.0**41]
     chosen = vmap(lambda x: cond(x > 2, lambda: LARGE, lambda: 5) * 2 + 1 + x)(WIDE)
     assert chosen.tolist() == [12, 13, 2 * LARGE + 4, 2 * LARGE + 5]
+    assert vmap(lambda x: array([x, LARGE], dtype="int64"))(FOUR[:1]).tolist() == [[1, LARGE]]
     assert scan(lambda c, x: (LARGE, c + x), Tensor(0, dtype="int64"), WIDE)[0].item() == LARGE
 
 
@@ -171,6 +172,7 @@ TOO_LARGE = {
     "a result of custom_jvp": _golden("custom_jvp: the result of <lambda>", lambda: custom_jvp(lambda x: LARGE)(FOUR)),
     "a function of arrays": _golden("searchsorted: v", lambda: searchsorted(FOUR, LARGE)),
     "array": _golden("array", lambda: array([LARGE, 1])),
+    "array next to an int32": _golden("array: entry [0][1]", lambda: vmap(lambda x: array([[x, LARGE]]))(FOUR)),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Never, Union
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DTypeLike
+from tinygrad.dtype import DType, DTypeLike, strong_dtype
 from typing_extensions import TypeVar
 
 from branded import tree
@@ -55,16 +55,18 @@ def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
     """
     found = None if dtype is None else as_dtype(dtype, "array")
     tree.leaves(object)  # raises if a list contains itself
-    x = _stack_nested(object, "the array")
-    return x.cast(found) if found else tree.with_memory_dtype(x, "array")
+    x = _stack_nested(object, "the array", found)
+    tree.check_fits(x, found or x.dtype, "array")
+    return x.cast(found or strong_dtype(x.dtype))
 
 
-def _stack_nested(x: Any, where: str) -> Tensor:
+def _stack_nested(x: Any, where: str, dtype: DType | None) -> Tensor:
     if not isinstance(x, list | tuple):
         return operand(x, "array", where)
     if not x:
         return Tensor([], dtype=dtypes.default_float)
-    parts = [_stack_nested(v, f"{where}[{i}]" if where != "the array" else f"entry [{i}]") for i, v in enumerate(x)]
+    names = [f"{where}[{i}]" if where != "the array" else f"entry [{i}]" for i in range(len(x))]
+    parts = [_stack_nested(v, name, dtype) for v, name in zip(x, names, strict=True)]
     odd = next((i for i, p in enumerate(parts) if p.shape != parts[0].shape), None)
     if odd is not None:
         inside = "" if where == "the array" else f" of {where}"
@@ -74,7 +76,9 @@ def _stack_nested(x: Any, where: str) -> Tensor:
             (f"[{odd}]", vec_type(parts[odd])),
             fix="lists of equal lengths, and tensors of one shape in them",
         )
-    to = least_upper_dtype(*(p.dtype for p in parts))
+    to = dtype or least_upper_dtype(*(p.dtype for p in parts))
+    for p, name in zip(parts, names, strict=True) if to not in dtypes.weaks else ():
+        tree.check_fits(p, to, f"array: {name}")
     return Tensor.stack(*(p.cast(to) for p in parts))
 
 

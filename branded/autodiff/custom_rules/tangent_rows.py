@@ -88,9 +88,9 @@ class Apart(Primitive):
 
 
 def _may_have_tangent(x: UOp) -> bool:
-    """Return whether this is computed from a leaf of a derivative, or from a value of a body traced before a derivative.
+    """Return whether this is computed from a leaf of a derivative, or from an argument of a body.
 
-    A loop's step, and a body over parameters, are traced once; their derivative comes later.
+    The body of a loop or of a function is traced once, and differentiated later.
     """
     if is_differentiated(x) or any(not b.is_brand and b.turn == "step" for b in row_of(x)):
         return True
