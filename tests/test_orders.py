@@ -14,6 +14,7 @@ from branded import cond, functions, grad, hessian, jit, jvp, scan, vmap
 from branded.backends.cpu.runtime import native
 from branded.callbacks import gathering, running_maxima, running_products
 from branded.callbacks.host import Host, ShapeDtype, call_on_graphs
+from branded.graph.primitive import primitive_of
 from branded.graph.uops import tensor
 from branded.tinygrad_compat import private_api
 from tests.by_numpy import read
@@ -68,6 +69,16 @@ def test_a_running_maximum_stays_at_nan() -> None:
         for sign, y in ((1, Tensor(x).cummax(0)), (-1, (-Tensor(x)).cummin(0))):
             np.testing.assert_array_equal(sign * y[0].numpy(), values)
             assert y[1].tolist() == at
+
+
+def test_a_short_running_maximum_of_ints_is_part_of_the_kernel() -> None:
+    def is_call(x: Tensor) -> bool:
+        return any(isinstance(primitive_of(u), Host) for u in vmap(lambda x: x.cummax(0)[0])(x).uop.toposort())
+
+    x = Tensor([[3, 1, 3, 4], [-2, -2, -5, -1]])
+    assert not is_call(x) and is_call(x.float()) and is_call(x.repeat(1, 8))
+    values, at = vmap(lambda x: x.cummax(0))(x)
+    assert values.tolist() == [[3, 3, 3, 4], [-2, -2, -2, -1]] and at.tolist() == [[0, 0, 0, 3], [0, 0, 0, 3]]
 
 
 CALLS: dict[str, tuple[Host, Callable[..., Any], list[Any]]] = {

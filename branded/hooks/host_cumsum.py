@@ -1,9 +1,9 @@
 """`cumsum` and `cumprod` of long axes, and `cummax` and `cummin`, in C on the CPU if CPU codegen is enabled.
 
 tinygrad sums all preceding elements for each element, in two steps for a long axis: a row of a thousand elements takes
-130,000 additions and three kernels. A short axis is left to tinygrad, because its sums fuse with the surrounding
-kernel. The derivative of tinygrad's products takes n³ steps for a row of n. Its maxima skip NaN, so even the shortest
-axis uses C: NaN is propagated, as in numpy.
+130,000 additions and three kernels. A short axis is left to tinygrad, because its sums and its maxima of ints fuse with
+the surrounding kernel. The derivative of tinygrad's products takes n³ steps for a row of n. Its maxima of floats skip
+NaN, so even the shortest axis uses C: NaN is propagated, as in numpy.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ def _multiplies_in_c(x: Tensor, axis: int) -> bool:
     return is_number and suits(x, axis) and bool(x.shape[axis] >= LONG_OF_PRODUCTS)
 
 
+def _maximizes_in_c(x: Tensor, axis: int = 0) -> bool:
+    return suits(x, axis) and (dtypes.is_float(x.dtype) or bool(x.shape[axis] >= LONG))
+
+
 @override_if(_sums_in_c)
 def _cumsum(original: Method, self: Tensor, axis: int = 0) -> Tensor:
     from branded.callbacks import running_sums
@@ -44,7 +48,7 @@ def _cumprod(original: Method, self: Tensor, axis: int) -> Tensor:
     return running_products.cumprod(self, axis)
 
 
-@override_if(lambda self, axis=0: suits(self, axis))
+@override_if(_maximizes_in_c)
 def _cummax(original: Method, self: Tensor, axis: int = 0) -> tuple[Tensor, Tensor]:
     from branded.callbacks import running_maxima
 
