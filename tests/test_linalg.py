@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
 
-from branded import errors, grad, jit, jvp, linalg, make_expr, scan, vjp, vmap
+from branded import errors, grad, jacfwd, jit, jvp, linalg, make_expr, scan, vjp, vmap
 from branded.backends import cpu
 from branded.callbacks.host import Host
 from branded.linalg import lapack, primitive
@@ -351,6 +351,22 @@ def test_derivatives_of_pinv_and_lstsq_make_no_square_of_the_longer_side(shape: 
             assert (
                 max(math.prod(s) for u in y.uop.toposort() if (s := private_api.known_shape(u)) is not None) <= 16 * 500
             )
+
+
+@pytest.mark.parametrize("outer", [grad, jacfwd])
+@pytest.mark.parametrize("inner", [grad, jacfwd])
+def test_second_derivatives_of_lstsq_at_a_constant_deficient_rank(outer: Any, inner: Any) -> None:
+    """For a = u vᵀ, the solution is v (u · b) / (|u|² |v|²)."""
+    u, du, v, b = some(4), some(4), some(3), some(4)
+
+    def f(t: Tensor) -> Tensor:
+        return linalg.lstsq((Tensor(u) + t * Tensor(du)).unsqueeze(1) * Tensor(v), Tensor(b)).x.sum()
+
+    top, square = np.poly1d([du @ b, u @ b]), np.poly1d([du @ du, 2 * u @ du, u @ u])
+    first = top.deriv() * square - top * square.deriv()
+    wanted = (first.deriv() * square - 2 * first * square.deriv())(0) / square(0) ** 3
+    got = read(outer(inner(f))(Tensor(0.0, dtype="float64"))).item()
+    np.testing.assert_allclose(got, wanted * v.sum() / (v @ v), rtol=1e-9)
 
 
 def test_lstsq_takes_what_rcond_says() -> None:
