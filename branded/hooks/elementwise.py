@@ -3,7 +3,8 @@
 `erf`, `asin`, `acos` and `atan` are 7-digit fits in |x|, multiplied by the sign of x, for float64 too. Their derivative
 at 0 is 0, and the second derivative near 0 is wrong in the fourth digit. `asinh`, `acosh` and `atanh` overflow or
 cancel: `asinh(-1e4)` is -inf. `elu` and `relu6` are differences of two ramps: `relu6(1e10)` is 0, and the derivative of
-`elu` at 0 is 0. `logaddexp` and `logsumexp` subtract an infinity from itself.
+`elu` at 0 is 0. `logaddexp` and `logsumexp` subtract an infinity from itself. The derivatives of `sigmoid` and `tanh`
+multiply the zero that is left of them by an exponential that may be infinite.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def _logcumsumexp(self: Tensor, axis: int = 0) -> Tensor:
     m, n = _finite(x.cummax(-1)[0].detach()), x.shape[-1]
     is_before = Tensor.ones(n, n, buffer=False, dtype=dtypes.bool).tril()
     sums = is_before.where(x.unsqueeze(-2) - m.unsqueeze(-1), -math.inf).exp().sum(-1)
-    return (sums.log() + m).transpose(-1, axis)
+    is_empty = sums.eq(0)  # all entries so far are -inf: the last of them, with its slope, and not that of log 0
+    return is_empty.where(x, is_empty.where(1, sums).log() + m).transpose(-1, axis)
 
 
 # ---- installation ----
