@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, Variable
+from tinygrad.uop.ops import Ops
 
-from branded import checkpoint, grad, hessian, jacfwd, jacrev, jvp, logaddexp, scan, vmap
+from branded import checkpoint, grad, hessian, jacfwd, jacrev, jvp, logaddexp, make_expr, scan, vmap
 from tests.by_numpy import read
 from tests.fuzz import unary
 
 inf, nan = math.inf, math.nan
-OURS = "erf asin acos atan asinh acosh atanh sinh cosh relu6 hardsigmoid elu celu softplus mish lgamma erfinv"
+OURS = (
+    "erf asin acos atan asinh acosh atanh sinh cosh sigmoid tanh gelu exact_gelu relu6 hardsigmoid elu celu softplus "
+    "mish lgamma erfinv"
+)
 """Those that differ from tinygrad's."""
 
 
@@ -109,6 +113,44 @@ def test_slopes_of_sums_of_exponentials() -> None:
     assert read(vmap(grad(Tensor.softplus))(Tensor([-inf, 0.0, inf]))).tolist() == [0.0, 0.5, 1.0]
     assert read(grad(lambda x: x.logaddexp(2.0))(Tensor(2.0))).item() == 0.5
     assert read(Tensor([-20.0]).softplus()).item() == pytest.approx(2.0611537e-9)
+
+
+@pytest.mark.parametrize("jacobian", [jacfwd, jacrev])
+def test_a_running_sum_of_exponentials_may_begin_with_minus_infinity(jacobian: Any) -> None:
+    got = read(jacobian(Tensor.logcumsumexp)(Tensor([-inf, 1.0, 2.0], dtype="float64")))
+    second = 1 / (1 + math.e)
+    np.testing.assert_allclose(got, [[1, 0, 0], [0, 1, 0], [0, second, 1 - second]], rtol=1e-12)
+    curved = read(jacobian(jacobian(lambda x: x.logcumsumexp().sum()))(Tensor([-inf, 1.0, 2.0], dtype="float64")))
+    slope = second * (1 - second)
+    np.testing.assert_allclose(curved, [[0, 0, 0], [0, slope, -slope], [0, -slope, slope]], atol=1e-12)
+
+
+# ---- sigmoids ----
+
+
+@pytest.mark.parametrize("outer", [jacfwd, jacrev])
+@pytest.mark.parametrize("inner", [jacfwd, jacrev])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_second_derivatives_are_0_where_a_function_is_flat(outer: Any, inner: Any, dtype: str) -> None:
+    with Context(DEV="CPU"):
+        for f in (Tensor.gelu, lambda x: x.gelu("none"), Tensor.tanh, Tensor.mish):
+            far = 1e10 if f is Tensor.gelu else 1e20  # its cube is finite
+            x = Tensor([-far, -1e4, -88.0, -20.0, 88.0, 1e4, far], dtype=dtype)
+            np.testing.assert_allclose(vmap(outer(inner(f)))(x).numpy(), np.zeros(7), atol=1e-7)
+
+
+def test_the_slope_of_a_sigmoid_takes_no_exponential_of_its_own() -> None:
+    for f in (Tensor.sigmoid, Tensor.tanh):
+        program = str(make_expr(vmap(grad(f)))(Tensor([1.0, 2.0])))
+        assert "exp2" not in program.lower() and f.__name__ in program
+
+
+def test_equal_maxima_of_an_elementwise_function_share_its_derivative() -> None:
+    slope = grad(lambda x: x.erf().max())(Tensor([0.5, 0.5, 0.25]))
+    assert any(u.op is Ops.CONTIGUOUS for u in slope.uop.toposort())  # two kernels may round the values in two ways
+    np.testing.assert_allclose(
+        read(slope), np.array([0.5, 0.5, 0]) * 2 / math.sqrt(math.pi) * math.exp(-0.25), rtol=1e-6
+    )
 
 
 # ---- powers ----

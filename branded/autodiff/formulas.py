@@ -36,6 +36,48 @@ _ATAN = {
     ),
 }
 """The fit of (atan x - x) / x³ in x², up to the first of `_TURNS`. Source: S. Moshier, Cephes."""
+_ASINH = {
+    4: ((2.0122003309e-2, -4.2699340972e-2, 7.4847586088e-2, -1.6666288134e-1), (1.0,)),
+    8: (
+        (
+            *(-4.33231683752342103572e-3, -5.91750212056387121207e-1, -4.37390226194356683570),
+            *(-9.09030533308377316566, -5.56682227230859640450),
+        ),
+        (
+            *(1.0, 1.28757002067426453537e1, 4.86042483805291788324e1),
+            *(6.95722521337257608734e1, 3.34009336338516356383e1),
+        ),
+    ),
+}
+"""The fit of (asinh x - x) / x³ in x², up to 1/4. Source: S. Moshier, Cephes."""
+_ATANH = {
+    4: ((1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1, 3.33337300303e-1), (1.0,)),
+    8: (
+        (
+            *(-8.54074331929669305196e-1, 1.20426861384072379242e1, -4.61252884198732692637e1),
+            *(6.54566728676544377376e1, -3.09092539379866942570e1),
+        ),
+        (
+            *(1.0, -1.95638849376911654834e1, 1.08938092147140262656e2),
+            *(-2.49839401325893582852e2, 2.52006675691344555838e2, -9.27277618139600130017e1),
+        ),
+    ),
+}
+"""The fit of (atanh x - x) / x³ in x², up to 1/4. Source: S. Moshier, Cephes."""
+_ACOSH = {
+    4: ((1.7596881071e-3, -7.5272886713e-3, 2.6454905019e-2, -1.1784741703e-1, 1.4142135263), (1.0,)),
+    8: (
+        (
+            *(1.18801130533544501356e2, 3.94726656571334401102e3, 3.43989375926195455866e4),
+            *(1.08102874834699867335e5, 1.10855947270161294369e5),
+        ),
+        (
+            *(1.0, 1.86145380837903397292e2, 4.15352677227719831579e3),
+            *(2.97683430363289370382e4, 8.29725251988426222434e4, 7.83869920495893927727e4),
+        ),
+    ),
+}
+"""The fit of acosh x / √(x - 1) in x - 1, up to 1/2. Source: S. Moshier, Cephes."""
 _TURNS = {4: math.tan(math.pi / 8), 8: 0.66}
 _HUGE = 2.0**28
 """From here on, 1 is negligible compared with the square."""
@@ -63,12 +105,19 @@ _ERFC64_Q = (
 )
 
 
-def _cubic(x: Tensor, fit: Mapping[int, tuple[Sequence[float], Sequence[float]]]) -> Tensor:
+_Fit = Mapping[int, tuple[Sequence[float], Sequence[float]]]
+
+
+def _rational(z: Tensor, fit: _Fit) -> Tensor:
+    top, bottom = fit[z.dtype.itemsize]
+    value = polyN(z, list(top))
+    return value if len(bottom) == 1 else value / polyN(z, list(bottom))
+
+
+def _cubic(x: Tensor, fit: _Fit) -> Tensor:
     """Compute x + x³ R(x²), which keeps the sign of x even for zero."""
-    top, bottom = fit[x.dtype.itemsize]
     z = x * x
-    r = polyN(z, list(top))
-    return x + x * z * (r if len(bottom) == 1 else r / polyN(z, list(bottom)))
+    return x + x * z * _rational(z, fit)
 
 
 def _odd(x: Tensor, size: Tensor) -> Tensor:
@@ -115,44 +164,40 @@ def erf(x: Tensor) -> Tensor:
 
 def log1p(w: Tensor) -> Tensor:
     """Compute log(1 + w) for w from 0 to 1, accurate for small w."""
-    return 2 * _artanh(w / (w + 2))
-
-
-def _artanh(s: Tensor) -> Tensor:
-    """Sum the series, for |s| up to 1/3."""
+    s = w / (w + 2)
     terms = 18 if s.dtype.itemsize == 8 else 9
-    return s * polyN(s * s, [1 / (2 * k + 1) for k in range(terms)][::-1])
+    return 2 * s * polyN(s * s, [1 / (2 * k + 1) for k in range(terms)][::-1])
 
 
-def _log1p(w: Tensor, is_huge: Tensor, x: Tensor) -> Tensor:
-    """Compute log(1 + w) for w >= 0, and log 2x for huge x, where w is at least 1."""
-    is_small = w < 1
-    far = is_huge.where(x, 1 + w).log() + is_huge.where(math.log(2), 0)
-    return is_small.where(log1p(is_small.where(w, 0)), far)
+def _log_of_sum(x: Tensor, root: Tensor) -> Tensor:
+    """Compute log(x + root) without overflow, where the root is x if x is huge, and its square may overflow."""
+    return (0.5 * x + 0.5 * (x > _HUGE).where(x, root)).log() + math.log(2)
 
 
 def asinh(x: Tensor) -> Tensor:
-    size, is_huge = x.abs(), x.abs() > _HUGE
-    near = is_huge.where(1, size)
-    square = near * near
-    return _odd(x, _log1p(near + square / (1 + (1 + square).sqrt()), is_huge, size))
+    size = x.maximum(-x)
+    is_small = size < 0.5
+    far = _log_of_sum(size, (1 + size * size).sqrt())
+    return is_small.where(_cubic(is_small.where(x, 0), _ASINH), _odd(x, far))
 
 
 def acosh(x: Tensor) -> Tensor:
-    is_huge = x > _HUGE
-    above = is_huge.where(1, x - 1)
-    return (x < 1).where(math.nan, _log1p(above + (above * (above + 2)).sqrt(), is_huge, x))
+    above = x - 1
+    is_small = above < 0.5
+    near = is_small.where(above, 0)
+    return is_small.where(near.sqrt() * _rational(near, _ACOSH), _log_of_sum(x, (above * (x + 1)).sqrt()))
 
 
 def atanh(x: Tensor) -> Tensor:
-    is_small = x.abs() < 1 / 3
-    return is_small.where(_artanh(is_small.where(x, 0)), ((1 + x) / (1 - x)).log() / 2)
+    is_small = x * x < 0.25
+    return is_small.where(_cubic(is_small.where(x, 0), _ATANH), ((1 + x) / (1 - x)).log() / 2)
 
 
 def sinh(x: Tensor) -> Tensor:
     is_small = x.abs() < 1
     near = is_small.where(x, 0)
-    series = near * polyN(near * near, [1 / math.factorial(2 * k + 1) for k in range(9)][::-1])
+    terms = 9 if x.dtype.itemsize == 8 else 6
+    series = near * polyN(near * near, [1 / math.factorial(2 * k + 1) for k in range(terms)][::-1])
     half = _half_exp(x.abs())
     return is_small.where(series, _odd(x, half - 0.25 / half))
 
@@ -165,6 +210,14 @@ def cosh(x: Tensor) -> Tensor:
 def _half_exp(x: Tensor) -> Tensor:
     """Compute eˣ / 2 without overflow when only eˣ is infinite."""
     return (x - math.log(2)).exp()
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    return (1 + (x * (-1 / math.log(2))).exp2()).reciprocal()
+
+
+def tanh(x: Tensor) -> Tensor:
+    return 2 * sigmoid(2 * x) - 1
 
 
 def logaddexp(x: Tensor, y: Tensor) -> Tensor:

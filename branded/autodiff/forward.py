@@ -14,6 +14,7 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.autodiff.elementwise import Elementwise
 from branded.core import boundary
 from branded.core.analysis.aliasing import apply_views, part, write_view
 from branded.core.boundary import copied, stage
@@ -276,7 +277,9 @@ _ROUNDED = {Ops.ADD, Ops.MUL, Ops.RECIPROCAL, Ops.SIN, Ops.EXP2, Ops.LOG2, Ops.S
 
 def is_inexact(x: UOp) -> bool:
     """Return whether several rounded operations compute `x`, so that kernels may fuse and round them differently."""
-    inside = x.toposort(lambda u: u.op in GroupOp.Elementwise or u.op in GroupOp.Movement)
+    inside = x.toposort(lambda u: u.op in GroupOp.Elementwise or u.op in GroupOp.Movement or u.op is Ops.GETTUPLE)
+    if any(u.op is Ops.GETTUPLE and isinstance(primitive_of(u.src[0]), Elementwise) for u in inside):
+        return True
     return sum(u.op in _ROUNDED and dtypes.is_float(u.dtype) for u in inside) > 1
 
 

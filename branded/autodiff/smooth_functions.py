@@ -16,10 +16,16 @@ def _logaddexp_slopes(y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return share, 1 - share
 
 
+def _erf_slope(x: Tensor) -> Tensor:
+    """Return 2/√π exp(-x²); its derivative, -2x times it, is 0 where x² is infinite."""
+    square = x * x
+    return (-(square > 900).where(900, square)).exp() * (2 / math.sqrt(math.pi))
+
+
 UNARY = {
     f.name: f
     for f in (
-        Elementwise("erf", formulas.erf, lambda y, x: [(-x * x).exp() * (2 / math.sqrt(math.pi))]),
+        Elementwise("erf", formulas.erf, lambda y, x: [_erf_slope(x)]),
         Elementwise("asin", formulas.asin, lambda y, x: [(1 - x * x).rsqrt()]),
         Elementwise("acos", formulas.acos, lambda y, x: [-(1 - x * x).rsqrt()]),
         Elementwise("atan", formulas.atan, lambda y, x: [1 / (1 + x * x)]),
@@ -28,6 +34,8 @@ UNARY = {
         Elementwise("atanh", formulas.atanh, lambda y, x: [1 / ((1 - x) * (1 + x))]),
         Elementwise("sinh", formulas.sinh, lambda y, x: [x.cosh()]),
         Elementwise("cosh", formulas.cosh, lambda y, x: [x.sinh()]),
+        Elementwise("sigmoid", formulas.sigmoid, lambda y, x: [y * (1 - y)]),
+        Elementwise("tanh", formulas.tanh, lambda y, x: [1 - y * y]),
     )
 }
 LOGADDEXP = Elementwise("logaddexp", formulas.logaddexp, _logaddexp_slopes)
