@@ -153,6 +153,11 @@ def test_equal_maxima_of_an_elementwise_function_share_its_derivative() -> None:
     )
 
 
+def test_the_slope_at_a_bound_or_a_corner_is_that_of_tinygrad() -> None:
+    assert read(vmap(grad(lambda x: x.clip(-1, 1)))(Tensor([-1.0, 0.0, 1.0, 2.0]))).tolist() == [1, 1, 1, 0]
+    assert read(vmap(grad(Tensor.abs))(Tensor([-1.0, 0.0, 1.0]))).tolist() == [-1, 0, 1]
+
+
 # ---- powers ----
 
 
