@@ -152,6 +152,13 @@ def test_what_is_no_buffer_is_worked_out_once_before() -> None:
     close(got, np.exp(A) @ B)
 
 
+def test_a_number_within_an_operand_is_part_of_the_product() -> None:
+    x, y, b = array(96, 96), array(96, 96), array(96, 96)
+    products, kernels, got = done((lambda x, y, b: (0.5 * x * (1 + y)) @ b)(*here(x, y, b)))
+    assert len(products) == 1 and len(kernels) == 1
+    close(got, (0.5 * x * (1 + y)) @ b)
+
+
 def test_a_convolution_is_a_product_of_windows() -> None:
     x, w = array(4, 8, 20, 20), array(16, 8, 3, 3)
     f = lambda x, w: x.conv2d(w, padding=1)  # noqa: E731

@@ -225,10 +225,10 @@ def plan(
     """
     sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
     every = sums | frozenset(red.ranges)
-    if len(factors) < 2 or any(u.dtype != red.dtype for u in factors) or not all(map(is_plain, every)):
-        return None
     alpha = by * math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
     factors = [u for u in factors if u.op is not Ops.CONST]
+    if any(u.dtype != red.dtype for u in factors) or not all(map(is_plain, every)):
+        return None
     if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
         return None
     best: ProductPlan | None = None
