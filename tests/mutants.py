@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EQUAL = ROOT / "tests" / "mutants_equal.toml"
 BUILD = ROOT / "build" / "mutants"
 VERDICTS = BUILD / "verdicts.json"
-SHOWN = ("branded/learn/demo", "branded/learn/explorer/examples", "branded/tinygrad_compat/speed/patterns.py")
+SHOWN = ("branded/learn/demo", "branded/learn/explorer/examples")
 """Programs that are there to be looked at: no test asks of their numbers to be these."""
 SLOW = (
     "brandbugs cc checkers command conformance course demo docs edit examples gallery golden interrupts jaxfuzz killed"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import marshal
+import os
+import pickle
+import sqlite3
+import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +19,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop import upat
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat, upat_interpret
 
+from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import pattern_compiler
 from tests.met import met
 
@@ -112,40 +119,105 @@ def test_what_cannot_be_written_down_is_interpreted() -> None:
     fails(UPat(Ops.MUL, src=(p, p)))
 
 
-def _functions() -> dict[str, str]:
-    text = pattern_compiler.FILE.read_text("utf-8")
-    return dict(re.findall(r"^def (m\w+)\(uop, ctx\):\n(.*?)(?:\n\n|\n\Z)", text, re.M | re.S))
+# ---- functions that another process compiled ----
+
+PROGRAM = """
+import branded
+from branded.tinygrad_compat.speed import pattern_compiler
+from tinygrad import Context, Tensor
+
+with Context(PARALLEL=0):
+    print(branded.vmap(lambda a: (a.exp() / {by}).sum())(Tensor([[0.0, 0.0], [0.0, 0.0]])).tolist())
+print(len(pattern_compiler._new))
+"""
 
 
-OF_OTHER_DEVICES = {"tinygrad.renderer.ptx", "tinygrad.runtime.support.usb"}
-"""Modules that are there when tinygrad has looked for a device, which it does where `DEV` names none."""
+def _begin(cache: Path, by: float = 2, **env: str) -> subprocess.Popen[str]:
+    variables = {**os.environ, "CACHEDB": str(cache), "DEV": "CPU", **env}
+    command = [sys.executable, "-c", PROGRAM.format(by=by)]
+    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_the_file_has_the_functions_of_tinygrads_patterns() -> None:
-    """`python -m tests.patterns` writes it anew."""
-    found = _functions()
-    assert len(found) > 400 and all(pattern_compiler.name(body) == name for name, body in found.items())
-    for p, f in {rule: None for m in _of_tinygrad() for rule in m.patterns}:
-        if not f.__module__.startswith("tinygrad") or f.__module__ in OF_OTHER_DEVICES:
-            continue
-        try:
-            body, _ = pattern_compiler.match_body(p, "ctx" in f.__code__.co_varnames[: f.__code__.co_argcount])
-        except pattern_compiler._TooLong:
-            continue
-        assert pattern_compiler.name(body) in found, p
+def _end(process: subprocess.Popen[str]) -> tuple[str, int]:
+    """The numbers, and how many functions were compiled."""
+    out, err = process.communicate()
+    assert process.returncode == 0 and not err, err
+    numbers, compiled = out.splitlines()
+    return numbers, int(compiled)
 
 
-def test_the_functions_of_the_file_are_those_of_their_texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    name, body = max(_functions().items(), key=lambda item: len(item[1]))
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    kept = getattr(pattern_compiler.load_code, "__wrapped__")  # noqa: B009
-    assert kept() == {}  # to compile all of them in each process takes longer than those that it needs
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    there = kept()
-    assert len(there) > 400 and list(tmp_path.rglob("patterns*.pyc"))
-    monkeypatch.setattr(pattern_compiler, "load_code", dict)
-    by_text = getattr(pattern_compiler._compile_body, "__wrapped__")(body)  # noqa: B009
-    assert there[name].co_code == by_text.co_code
-    monkeypatch.setattr(pattern_compiler, "FILE", tmp_path / "patterns.py")
-    assert kept() == {}
+def _row(cache: Path) -> tuple[str, bytes]:
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        (table,) = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'branded_patterns%'").fetchone()
+        ((kept,),) = connection.execute(f"SELECT val FROM '{table}'").fetchall()
+    return table, pickle.loads(kept)
+
+
+def test_another_process_compiles_none_again(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.db"
+    together = [_end(process) for process in [_begin(cache, by) for by in (2, 2, 4)]]
+    assert [numbers for numbers, _ in together] == ["[1.0, 1.0]", "[1.0, 1.0]", "[0.5, 0.5]"]
+    assert all(compiled > 100 for _, compiled in together)
+    assert _end(_begin(cache, 8)) == ("[0.25, 0.25]", 0)
+    table, kept = _row(cache)
+    functions = marshal.loads(kept)
+    assert len(functions) > 100
+    for body, code in functions.items():
+        assert code == getattr(pattern_compiler._compile_body, "__wrapped__")(body)  # noqa: B009
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        connection.execute(f"UPDATE '{table}' SET val = ?", (pickle.dumps(kept[:1000]),))
+    assert _end(_begin(cache, 16))[1] > 100, "what is damaged is compiled again"
+    assert _end(_begin(cache, 32)) == ("[0.0625, 0.0625]", 0)
+    assert _end(_begin(cache, 32, CACHELEVEL="0"))[1] > 100
+
+
+@pytest.fixture
+def database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, bytes]:
+    """What stands for the database."""
+    kept: dict[str, bytes] = {}
+    helpers = private_api.helpers
+    (tmp_path / "cache.db").touch()
+    monkeypatch.setattr(helpers, "CACHEDB", str(tmp_path / "cache.db"))
+    monkeypatch.setattr(helpers, "diskcache_get", lambda table, key: kept.get(key))
+    monkeypatch.setattr(helpers, "diskcache_put", lambda table, key, value: kept.update({key: value}))
+    monkeypatch.setattr(pattern_compiler, "_new", {})
+    return kept
+
+
+BODIES = [f"  return {i}" for i in range(5)]
+CODES = {body: compile(pattern_compiler.function(body), "", "exec") for body in BODIES}
+
+
+def test_the_oldest_functions_are_dropped(database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_compiler, "KEPT", 3)
+    for bodies, kept in ((BODIES[:2], BODIES[:2]), (BODIES[2:4], BODIES[1:4]), ([], BODIES[1:4])):
+        monkeypatch.setattr(pattern_compiler, "_new", {body: CODES[body] for body in bodies})
+        pattern_compiler.keep_new()
+        assert list(pattern_compiler.load_kept()) == kept
+    assert len(database) == 1
+
+
+def test_no_database_is_made_for_functions(database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_compiler, "_new", CODES)
+    Path(private_api.CACHEDB).unlink()
+    pattern_compiler.keep_new()
+    assert not database and pattern_compiler.load_kept() == {}
+
+
+def test_a_database_that_cannot_be_written_is_left_alone(
+    database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    def put(table: str, key: str, value: bytes) -> None:
+        warnings.warn("read-only", RuntimeWarning, stacklevel=2)
+        raise sqlite3.OperationalError("read-only")
+
+    monkeypatch.setattr(pattern_compiler, "_new", CODES)
+    monkeypatch.setattr(private_api.helpers, "diskcache_put", put)
+    pattern_compiler.keep_new()
+    assert not recwarn
+
+
+@pytest.mark.parametrize("kept", [b"", b"none", marshal.dumps([1]), 3])
+def test_what_is_no_table_of_functions_is_left_alone(database: dict[str, Any], kept: object) -> None:
+    database[pattern_compiler._KEY] = kept
+    assert pattern_compiler.load_kept() == {}

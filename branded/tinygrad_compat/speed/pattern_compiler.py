@@ -4,20 +4,21 @@ tinygrad generates a matching function for each pattern at its first use. It bui
 rewrites it with patterns, which takes five times as long as compiling the function. In each process, that is a fifth of
 the first call of a program. Here the conditions are written directly, in the same order.
 
-`patterns.py` has the functions for tinygrad's own patterns, found by their source text. Python compiles it when the
-package is installed or first used. `python -m tests.patterns` generates it.
+Python's own compilation of a function costs 0.15 ms. So the functions that a process compiles are cached at its exit,
+in tinygrad's database of compiled kernels, for the next process. They are stored by their source text, so an entry
+cannot be out of date.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
-import hashlib
-import importlib.machinery
 import importlib.util
 import itertools
-import os
-import sys
-from collections.abc import Callable, Mapping, Sequence
+import marshal
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -28,9 +29,13 @@ MOST = 32
 """The maximum number of alternatives of a pattern that are written out."""
 _CALL = "(found := own({})) is not None"
 
-FILE = Path(__file__).with_name("patterns.py")
-"""The functions of tinygrad's own patterns."""
-_HEAD = "def {}(uop, ctx):"
+TABLE = "branded_patterns"
+"""The table of the compiled functions in tinygrad's database; each installation and version of Python has one row."""
+FILE = f"{__file__}:patterns"
+"""The file name of the functions, by which `branded.errors.source` tells them from user code."""
+_KEY = f"{FILE} {importlib.util.MAGIC_NUMBER.hex()}"
+KEPT = 2048
+"""The maximum number of functions in memory, and of those in the database."""
 
 
 class _TooLong(Exception):
@@ -136,37 +141,49 @@ def match_body(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
     return "\n".join([*lines, "  return None"]), all_.values
 
 
-def name(text: str) -> str:
-    """Return the name of the function with this body."""
-    return f"m{hashlib.blake2b(text.encode(), digest_size=10).hexdigest()}"
+def function(body: str) -> str:
+    return f"def compiled_match(uop, ctx):\n{body}"
 
 
-def function(text: str, named: str = "compiled_match") -> str:
-    return f"{_HEAD.format(named)}\n{text}"
+_new: dict[str, CodeType] = {}
+"""The functions that this process has compiled, by their bodies."""
 
 
-@functools.cache
-def load_code() -> Mapping[str, CodeType]:
-    """Return the compiled functions of `FILE`, or none if Python cannot cache them: compiling takes too long."""
-    cached = importlib.util.cache_from_source(str(FILE))
-    if not Path(cached).exists() and (sys.dont_write_bytecode or not os.access(FILE.parent, os.W_OK)):
+def load_kept() -> dict[str, CodeType]:
+    """Return the functions in the database by their bodies, or none if the database does not exist or is damaged."""
+    if not Path(private_api.CACHEDB).is_file():
         return {}
     try:
-        module = importlib.machinery.SourceFileLoader(FILE.stem, str(FILE)).get_code(FILE.stem)
-    except (ImportError, OSError, SyntaxError):
+        kept = marshal.loads(private_api.helpers.diskcache_get(TABLE, _KEY) or b"")
+    except Warning:
+        raise  # a warning about the database, which is disabled from now on
+    except Exception:
         return {}
-    return {code.co_name: code for code in module.co_consts if isinstance(code, CodeType)} if module else {}
+    return kept if isinstance(kept, dict) else {}
 
 
-@functools.lru_cache(maxsize=2048)  # many patterns differ only in the function that they call
-def _compile_body(text: str) -> CodeType:
-    if (found := load_code().get(name(text))) is not None:
+_kept = functools.cache(load_kept)
+
+
+def keep_new() -> None:
+    """Add the new functions to the database, if it exists, and drop the oldest; ignore a database that is read-only."""
+    if not _new or not Path(private_api.CACHEDB).is_file():
+        return
+    with contextlib.suppress(Exception), warnings.catch_warnings(action="ignore"):
+        functions = {**load_kept(), **_new}  # another process may have added others
+        newest = dict(itertools.islice(functions.items(), max(len(functions) - KEPT, 0), None))
+        private_api.helpers.diskcache_put(TABLE, _KEY, marshal.dumps(newest))
+
+
+@functools.lru_cache(maxsize=KEPT)  # many patterns differ only in the function that they call
+def _compile_body(body: str) -> CodeType:
+    if (found := _kept().get(body)) is not None:
         return found
     space: dict[str, Any] = {}
-    exec(
-        compile(function(text), str(FILE), "exec"), space
-    )  # the file name lets `branded.errors.source` tell it from user code
+    exec(compile(function(body), FILE, "exec"), space)
     code: CodeType = space["compiled_match"].__code__
+    if len(_new) < KEPT:
+        _new[body] = code
     return code
 
 
@@ -184,3 +201,4 @@ def install() -> None:
         return FunctionType(_compile_body(text), space)
 
     private_api.upat.upat_compile = upat_compile
+    atexit.register(keep_new)
