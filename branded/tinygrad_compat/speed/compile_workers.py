@@ -175,10 +175,6 @@ def install() -> None:
 
     needed = (*tinygrad_compat.faster, *(name for name in tinygrad_compat.installed if name in COMPILING))
     begin_with(*map(tinygrad_compat.module_of, needed))
-    if not all(
-        hasattr(private_api.worker, name) for name in ("_WorkerProcess", "get_worker_pool", "worker_pool", "PARALLEL")
-    ):
-        return
     private_api.worker._WorkerProcess._Popen = staticmethod(_record_start(private_api.worker._WorkerProcess._Popen))
     private_api.worker.getenv = _setting(private_api.worker.getenv)
     old = private_api.worker.get_worker_pool

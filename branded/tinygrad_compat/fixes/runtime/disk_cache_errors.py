@@ -47,8 +47,6 @@ _INSTEAD: dict[str, Callable[..., Any]] = {
 
 
 def install() -> None:
-    if not all(hasattr(private_api.helpers, name) for name in (*_INSTEAD, "CACHELEVEL", "CACHEDB")):
-        return
     old = {name: getattr(private_api.helpers, name) for name in _INSTEAD}
     new = {name: _or_without(f, _INSTEAD[name]) for name, f in old.items()}
     for module in [m for name, m in list(sys.modules.items()) if name.startswith("tinygrad") and m is not None]:

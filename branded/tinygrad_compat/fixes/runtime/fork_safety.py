@@ -38,11 +38,10 @@ def install() -> None:
             _connections[key] = own()
         return _connections[key]
 
-    if "_db_connection" in opened.__code__.co_names:
-        private_api.helpers.db_connection = db_connection
+    private_api.helpers.db_connection = db_connection
     when_imported(private_api.CPU, _own_memory)
 
 
 def _own_memory(tg_cpu: Any) -> None:
-    if "MAP_SHARED" in getattr(tg_cpu.CPUAllocator, private_api.ALLOCATE).__code__.co_names and sys.platform != "win32":
+    if sys.platform != "win32":
         tg_cpu.mmap = _Private()

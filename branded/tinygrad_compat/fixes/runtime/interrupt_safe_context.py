@@ -51,10 +51,7 @@ def _off(_: Any) -> Afterwards:
 
 
 def install() -> None:
-    if hasattr(private_api.helpers, "disable_gc"):
-        private_api.helpers.disable_gc._recreate_cm = _off
-    if not (hasattr(private_api.device, "ALLOW_DEVICE_USAGE") and hasattr(private_api.codegen, "do_to_program")):
-        return
+    private_api.helpers.disable_gc._recreate_cm = _off
     private_api.codegen.do_to_program = _allowed_again(private_api.codegen.do_to_program)
     function = private_api.function._function
     function.__call__ = _allowed_again(function.__call__)

@@ -116,8 +116,7 @@ def install() -> None:
         (private_api.realize, "ExecContext", _exec_context),
         (Tensor, "realize", _realize),
     )
-    if all(hasattr(holder, name) for holder, name, _ in hooks):
-        for holder, name, wrapped in hooks:
-            setattr(holder, name, wrapped(getattr(holder, name)))
-        # roll back before another thread continues
-        setattr(Tensor, "realize", serial(getattr(Tensor, "realize")))  # noqa: B009, B010  mypy: a method
+    for holder, name, wrapped in hooks:
+        setattr(holder, name, wrapped(getattr(holder, name)))
+    # roll back before another thread continues
+    setattr(Tensor, "realize", serial(getattr(Tensor, "realize")))  # noqa: B009, B010  mypy: a method

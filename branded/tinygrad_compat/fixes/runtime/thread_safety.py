@@ -177,8 +177,6 @@ def _opened_once(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    if not isinstance(private_api.realize.capturing, list):
-        return
     for module in (private_api.realize, private_api.jit, private_api.schedule):
         module.capturing = capturing
     private_api.tensor._METADATA = _Method()
