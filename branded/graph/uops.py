@@ -10,6 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.tinygrad_compat.fixes.runtime.full_setitem import base_of as base_of
 from branded.tinygrad_compat.private_api import (
     all_tensors,
     canonicalize_device,
@@ -143,13 +144,6 @@ def lead(x: UOp, order: tuple[int, ...]) -> UOp:
 def nbytes(u: UOp) -> int:
     """Return the size of a value in bytes."""
     return int(u.max_numel()) * u.dtype.itemsize
-
-
-def base_of(u: UOp) -> UOp:
-    """Return the value below reshapes."""
-    while u.op is Ops.RESHAPE:
-        u = u.src[0]
-    return u
 
 
 # ---- rewriting ----

@@ -21,7 +21,8 @@ from branded.tinygrad_compat import private_api
 _written: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("branded_written", default=None)
 
 
-def _without_reshape(u: UOp) -> UOp:
+def base_of(u: UOp) -> UOp:
+    """Return the value below reshapes."""
     while u.op is Ops.RESHAPE:
         u = u.src[0]
     return u
@@ -36,8 +37,8 @@ def install() -> None:
         target = _written.get()
         if target is None or target is self:
             return assign(self, x)
-        storage = _without_reshape(self.uop)
-        if storage.op is not Ops.BUFFER or storage is not _without_reshape(target.uop):
+        storage = base_of(self.uop)
+        if storage.op is not Ops.BUFFER or storage is not base_of(target.uop):
             return assign(self, x)
         value: Any = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
         return assign(target, private_api.broadcast_to(value, self.shape).reshape(target.shape))
