@@ -6,9 +6,8 @@ depend on the order of the terms.  So a kernel that `suits` gets no tinygrad opt
 Everything else is computed as written: NaN, infinities and signed zeros keep their meaning, and kernels without sums
 are bitwise unchanged.
 
-tinygrad's compile processes install this module too, so it imports only modules that they have: `private_api` and one
-option.  The choice is part of the kernel's source, which is tinygrad's cache key.  The option is part of the key of
-each program.
+tinygrad's compile processes install this module too, so it imports only modules of `tinygrad_compat` that they have.
+The choice is part of the kernel's source, tinygrad's cache key.  The option is part of the key of each program.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
 from branded.tinygrad_compat.private_api import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
 from branded.tinygrad_compat.thread_local_options import PerThread
 
@@ -75,19 +75,6 @@ looks = _Looks()
 # ---- which kernels ----
 
 
-def step(index: UOp, r: UOp) -> int | None:
-    """Return the index's increment per step of the loop, or None if it is not constant."""
-    found = 0
-    for term in index.get_idx().split_uop(Ops.ADD):
-        if term is r:
-            found += 1
-        elif term.op is Ops.MUL and term.src[0] is r and term.src[1].op is Ops.CONST:
-            found += term.src[1].val
-        elif r in term.backward_slice:
-            return None
-    return found
-
-
 def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
     """Return whether a loop of at least `least` steps accesses memory contiguously or at a fixed place."""
     return r.vmax + 1 >= least and all(step(i, r) in (0, 1) for i in indices)
@@ -95,16 +82,13 @@ def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
 
 def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
     """Return whether the innermost loop of a reduction reads contiguously and is long enough to vectorize."""
-    least = LONG if _is_dear(reduce) else LONG_MAX if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
+    is_dear = any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
+    least = LONG if is_dear else LONG_MAX if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
     return in_order(_indices(reduce), inner, least)
 
 
 def _indices(reduce: UOp) -> list[UOp]:
     return [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
-
-
-def _is_dear(reduce: UOp) -> bool:
-    return any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
 
 
 def _works(reduce: UOp) -> bool:

@@ -93,19 +93,28 @@ def _is_plain(r: UOp) -> bool:
     return r.arg[-1] is AxisType.WEAK and r.src[0].op is Ops.CONST
 
 
+def step(index: UOp, loop: UOp) -> int | None:
+    """Return the index's increment per step of the loop, or None if it is not constant."""
+    found = 0
+    for term in index.get_idx().split_uop(Ops.ADD):
+        if term is loop:
+            found += 1
+        elif term.op is Ops.MUL and term.src[0] is loop and term.src[1].op is Ops.CONST:
+            found += term.src[1].val
+        elif loop in term.backward_slice:
+            return None
+    return found
+
+
 def _step(read: UOp, loop: UOp) -> int | None:
     """Return the stride of a loop in the memory that is read, or None if it is not constant."""
     whole, stride = 0, 1
     for size, index in zip(reversed(read.src[0].shape), reversed(read.src[1:]), strict=True):
         if not isinstance(size, int):
             return None
-        for term in index.get_idx().split_uop(Ops.ADD):
-            if term is loop:
-                whole += stride
-            elif term.op is Ops.MUL and term.src[0] is loop and term.src[1].op is Ops.CONST:
-                whole += stride * term.src[1].val
-            elif loop in term.backward_slice:
-                return None
+        if (by := step(index, loop)) is None:
+            return None
+        whole += stride * by
         stride *= size
     return abs(whole)
 
