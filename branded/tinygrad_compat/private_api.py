@@ -304,6 +304,13 @@ def has_body(call: Any) -> bool:
     return bool(call.op is ops.Ops.FUNCTION or call.src[0].op in ops.UOp._OPAQUE_CALL_BODIES)
 
 
+def render_first(rules: Any) -> None:
+    """Let all renderers of C try these rules before their own."""
+    for x in vars(_module(MODULES["cstyle"])).values():
+        if isinstance(x, type) and "string_rewrite" in vars(x):
+            setattr(x, "string_rewrite", rules + getattr(x, "string_rewrite"))  # noqa: B009, B010
+
+
 def memories(buffer: Any) -> dict[str, Any]:
     """Return the memory of a buffer by device: the buffer's own table, which lists it while it is allocated."""
     found: dict[str, Any] = buffer._bufs

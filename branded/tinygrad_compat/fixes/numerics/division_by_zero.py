@@ -39,7 +39,4 @@ _UNSIGNED = {
 
 def install() -> None:
     divides = UPat((Ops.CDIV, Ops.CMOD), dtype=dtypes.ints, name="x")
-    renderers: list[Any] = [x for x in vars(private_api.cstyle).values() if isinstance(x, type)]
-    for x in renderers:
-        if issubclass(x, private_api.CStyleLanguage) and "string_rewrite" in vars(x):
-            x.string_rewrite = PatternMatcher([(divides, _render)]) + x.string_rewrite
+    private_api.render_first(PatternMatcher([(divides, _render)]))

@@ -53,7 +53,4 @@ def install() -> None:
     goes_round = UPat((Ops.ADD, Ops.SUB, Ops.MUL, Ops.SHL, Ops.NEG), dtype=_SMALL, name="x")
     least = UPat.cvar("c").cast(dtypes.int64)  # its digits without the sign do not fit an int of C
     mine = PatternMatcher([(goes_round, _render), (stays_signed, _render_signed), (least, _least)])
-    renderers: list[Any] = [x for x in vars(private_api.cstyle).values() if isinstance(x, type)]
-    for x in renderers:
-        if issubclass(x, private_api.CStyleLanguage) and "string_rewrite" in vars(x):
-            x.string_rewrite = mine + x.string_rewrite
+    private_api.render_first(mine)

@@ -36,7 +36,4 @@ def install() -> None:
 
     setattr(UOp, "overflows", overflows)  # noqa: B010  mypy: a method
     shifted = UPat((Ops.SHL, Ops.SHR), dtype=dtypes.ints, name="x")
-    renderers: list[Any] = [x for x in vars(private_api.cstyle).values() if isinstance(x, type)]
-    for x in renderers:
-        if issubclass(x, private_api.CStyleLanguage) and "string_rewrite" in vars(x):
-            x.string_rewrite = PatternMatcher([(shifted, _render)]) + x.string_rewrite
+    private_api.render_first(PatternMatcher([(shifted, _render)]))
