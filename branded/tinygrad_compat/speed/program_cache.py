@@ -67,18 +67,21 @@ class Programs(dict[Any, UOp]):
     def _found(self, key: object) -> bool:
         if not is_kept():
             return False
-        if (program := load_graph(TABLE, _name(key))) is None:
-            return False
-        super().__setitem__(key, program)
-        return True
+        if (program := load_graph(TABLE, _name(key))) is not None:
+            super().__setitem__(key, program)
+        return program is not None
+
+
+def load(table: str, name: str) -> Any:
+    """Return the entry on disk with this name, or None if there is none or it is damaged."""
+    try:
+        return private_api.helpers.diskcache_get(table, name)
+    except NOT_WHOLE:
+        return None
 
 
 def load_graph(table: str, name: str) -> UOp | None:
-    """Return the graph on disk with this name, or None if there is none or it is damaged."""
-    try:
-        graph = private_api.helpers.diskcache_get(table, name)
-    except NOT_WHOLE:
-        return None
+    graph = load(table, name)
     return graph if isinstance(graph, UOp) else None
 
 

@@ -61,11 +61,6 @@ def _name(graph: UOp) -> str | None:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _load_schedule(name: str) -> UOp | None:
-    linear = program_cache.load_graph(TABLE, name)
-    return linear if linear is not None and linear.op is Ops.LINEAR else None
-
-
 def _keep(name: str, linear: UOp) -> None:
     us = linear.toposort()
     if all(u.arg is None or is_plain(u.arg) for u in us):
@@ -87,7 +82,7 @@ def install() -> None:
     def get_kernel_graph(sink: UOp) -> UOp:
         if (name := _name(sink)) is None:
             return kernels(sink)
-        if (linear := _load_schedule(name)) is not None:
+        if (linear := program_cache.load_graph(TABLE, name)) is not None and linear.op is Ops.LINEAR:
             return linear
         names[made := kernels(sink)] = name
         return made

@@ -51,7 +51,7 @@ def key(kernel: UOp, renderer: Any, how: str) -> str:
 
 def find(name: str) -> Choice | None:
     if (found := _known.get(name)) is None and program_cache.is_kept():
-        found = _parse_choice(_on_disk(name))
+        found = _parse_choice(program_cache.load(TABLE, name))
         if found is not None:
             _remember(name, found)
     return found
@@ -68,13 +68,6 @@ def _remember(name: str, choice: Choice) -> None:
     _known[name] = choice
     while len(_known) > MOST:
         del _known[next(iter(_known))]
-
-
-def _on_disk(name: str) -> Any:
-    try:
-        return private_api.helpers.diskcache_get(TABLE, name)
-    except program_cache.NOT_WHOLE:
-        return None
 
 
 def _serialize_choice(choice: Choice) -> tuple[Any, ...]:
