@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import struct
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from tinygrad import Device, dtypes
+from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Address
-from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import TinyELF
 
 LOOPS = 3
 """The maximum number of axes around a product of two matrices."""
@@ -66,10 +65,7 @@ class Product(NamedTuple):
 
     @property
     def multiplications(self) -> int:
-        found = self.m * self.n * self.k
-        for loop in self.loops:
-            found *= loop.size
-        return found
+        return self.m * self.n * self.k * math.prod(loop.size for loop in self.loops)
 
     def numbers(self) -> list[int]:
         """Return the C function's arguments after the addresses and the variable."""
@@ -307,12 +303,8 @@ static void *work(void *p) {{
 
 
 @functools.cache
-def _glue() -> tuple[Any, Any]:
-    device: Any = Device["CPU"]
-    lib = device.renderer.compiler.compile_cached(_SOURCE)
-    program = private_api.CPUProgram(device, TinyELF(lib, "branded_product", device.renderer.target, ()))
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread that starts late may run it when Python ends
-    return ctypes.CFUNCTYPE(None, ctypes.c_uint64)(program.addr), program
+def _glue() -> tuple[Any, int]:
+    return native.compile_function(_SOURCE, "branded_product")
 
 
 def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Hosted:
@@ -325,7 +317,7 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known
     form, *numbers = p.numbers()
     found = [[0, 1, *first, *given, *by, form + shared, *numbers, system] for given in args]
     step_at = _TAKES.index("i") if step in variables else -1
-    return native.Hosted(_glue()[1].addr, found, name.short, is_c=True, step=step_at)
+    return native.Hosted(_glue()[1], found, name.short, is_c=True, step=step_at)
 
 
 def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:

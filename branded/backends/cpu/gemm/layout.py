@@ -43,7 +43,7 @@ def merge_axes(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
     """Merge axes of one role that are contiguous to each other in all arrays."""
     out = list(axes)
     while True:
-        pair = next((p for p in itertools.permutations(out, 2) if _is_behind(*p)), None)
+        pair = next((p for p in itertools.permutations(out, 2) if _are_contiguous(*p)), None)
         if pair is None:
             return out
         outer, inner = pair
@@ -51,7 +51,7 @@ def merge_axes(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
         out[out.index(inner)] = inner._replace(size=outer.size * inner.size)
 
 
-def _is_behind(outer: OuterAxis, inner: OuterAxis) -> bool:
+def _are_contiguous(outer: OuterAxis, inner: OuterAxis) -> bool:
     return all(o == inner.size * i for o, i in zip(outer[1:], inner[1:], strict=True))
 
 
@@ -69,18 +69,9 @@ def product(
             continue
         # summed axes go innermost, so the result stays in the cache
         loops = tuple(sorted(loops, key=lambda x: -x.out))
-        made = _one(m, n, k, loops, dtype, a, b, out, alpha)
-        turned = _one(
-            _swap_operands(n),
-            _swap_operands(m),
-            _swap_operands(k),
-            tuple(map(_swap_operands, loops)),
-            dtype,
-            b,
-            a,
-            out,
-            alpha,
-        )
+        made = _one((m, n, k), loops, dtype, a, b, out, alpha)
+        sides, swapped = (tuple(map(_swap_operands, axes)) for axes in ((n, m, k), loops))
+        turned = _one(sides, swapped, dtype, b, a, out, alpha)
         for candidate, is_turned in ((made, False), (turned, True)):
             if candidate is not None and (best is None or _inside(candidate) > _inside(best[0])):
                 best = candidate, is_turned
@@ -96,9 +87,7 @@ def _inside(p: Product) -> int:
 
 
 def _one(
-    m: OuterAxis,
-    n: OuterAxis,
-    k: OuterAxis,
+    sides: Sequence[OuterAxis],
     loops: tuple[OuterAxis, ...],
     dtype: DType,
     a: Beginning,
@@ -106,6 +95,7 @@ def _one(
     out: Beginning,
     alpha: float,
 ) -> Product | None:
+    m, n, k = sides
     first = _leading(m.size, k.size, m.a, k.a)
     if first is None:
         return None

@@ -134,12 +134,9 @@ class _Maker:
         for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
             if len(self.new) < self.room:
                 self._one(red, NEW + 3 * i)
-        if not self.parts and not self.always:
-            self._apart()
-        if not self.parts and not self.always:
-            self._before()
-        if not self.parts and not self.always:
-            self._columns()
+        for compute_first in (self._apart, self._before, self._columns):
+            if not self.parts and not self.always:
+                compute_first()
         if not self.parts:
             return None
         if self.new.get(self.value) is not self.to:
@@ -165,11 +162,9 @@ class _Maker:
         out = found.out
         for x in (out, found.a, found.b):
             if x.slot >= NEW and x.slot not in self.sizes:
-                self.sizes[x.slot] = elements(x.of)
-                self.buffers.append((x.slot, self.sizes[x.slot], red.dtype))
+                self._add_buffer(x, red.dtype)
         for operand, x in found.before:
-            outermost = sorted(x.of, key=x.of.__getitem__, reverse=True)
-            self.parts.append(_storing_kernel(self._at(x, red.dtype), operand.value, outermost))
+            self._store(x, operand.value, red.dtype)
         self.parts.append(Replacement(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
         self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
@@ -181,19 +176,15 @@ class _Maker:
         if len(reds) != 1 or not _may_be(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
             return
         if (x := apart(red, self.value, self.to, NEW)) is not None:
-            self.sizes[NEW] = elements(self.over)
-            self.buffers.append((NEW, self.sizes[NEW], red.dtype))
-            self.new[red] = self._at(x, red.dtype)
-            self.parts.append(_storing_kernel(self.new[red], red, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+            self._add_buffer(x, red.dtype)
+            self.new[red] = self._store(x, red, red.dtype)
 
     def _before(self) -> None:
         """Precompute slow values that each turn of a loop would recompute."""
         for i, u in enumerate(recomputed_values(self.value, self.over, self.limit)[: self.room]):
             x = laid_out(NEW + i, u.ranges)
-            self.sizes[x.slot] = elements(u.ranges)
-            self.buffers.append((x.slot, self.sizes[x.slot], u.dtype))
-            self.new[u] = self._at(x, u.dtype)
-            self.parts.append(_storing_kernel(self.new[u], u, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+            self._add_buffer(x, u.dtype)
+            self.new[u] = self._store(x, u, u.dtype)
 
     def _columns(self) -> None:
         """Compute a column sum in groups of rows."""
@@ -203,8 +194,7 @@ class _Maker:
         now = reds[0]
         while (found := some_rows(now, self.over)) is not None:
             x = cost.in_rows(NEW + len(self.parts), found.loops)
-            self.sizes[x.slot] = elements(found.loops)
-            self.buffers.append((x.slot, self.sizes[x.slot], now.dtype))
+            self._add_buffer(x, now.dtype)
             at = self._at(x, now.dtype)
             self.parts.append(_storing_kernel(at, found.value, found.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
@@ -225,6 +215,16 @@ class _Maker:
         return any(
             u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
         )
+
+    def _add_buffer(self, x: Access, dtype: DType) -> None:
+        self.sizes[x.slot] = elements(x.of)
+        self.buffers.append((x.slot, self.sizes[x.slot], dtype))
+
+    def _store(self, x: Access, value: UOp, dtype: DType) -> UOp:
+        """Compute a value into a new array first, and return it as read from there."""
+        at = self._at(x, dtype)
+        self.parts.append(_storing_kernel(at, value, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+        return at
 
     def _at(self, x: Access, dtype: DType) -> UOp:
         index = UOp.const(x.place.offset)
@@ -298,10 +298,6 @@ def _for_products(original: Callable[..., Any], ours: Callable[..., Any]) -> Cal
     return either
 
 
-def _estimates(name: blas.ProductName) -> Estimates:
-    return Estimates(ops=2 * name.product.multiplications)
-
-
 def install() -> None:
     """Install the replacement of kernels, unless tinygrad is unpatched."""
     if not tinygrad_compat.installed:
@@ -313,6 +309,8 @@ def install() -> None:
     mine = UPat(Ops.CALL, src=(UPat(Ops.CUSTOM_FUNCTION, name="ast"),), allow_any_len=True, name="call")
     private_api.realize.pm_exec = PatternMatcher([(mine, _run)]) + private_api.realize.pm_exec
     for module in (private_api.realize, private_api.jit):
-        module.estimate_uop = _for_products(module.estimate_uop, _estimates)
+        module.estimate_uop = _for_products(
+            module.estimate_uop, lambda name: Estimates(ops=2 * name.product.multiplications)
+        )
         module.get_call_outs_ins = _for_products(module.get_call_outs_ins, lambda name: ((0,), (1, 2)))
     private_api.realize.get_call_name = _for_products(private_api.realize.get_call_name, lambda name: name.short)

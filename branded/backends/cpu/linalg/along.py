@@ -11,14 +11,9 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.linalg import batches
+from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
-_TYPES: dict[DType, str] = {
-    dtypes.float32: "float",
-    dtypes.float64: "double",
-    dtypes.int32: "int",
-    dtypes.int64: "long long",
-}
 _GO = """
 static void go(struct job *j) {
   i64 n = j->n, m = j->m, i;
@@ -43,7 +38,7 @@ _BODIES = {
 
 def source(name: str, dtype: DType) -> str:
     """Return the C function for entries of one dtype."""
-    own = _TYPES[dtype]
+    own = batches.TYPES[dtype]
     text = _GO.replace("BODY", _BODIES[name]).replace("OUT", "int" if name == "cumargmax" else own)
     text = text.replace("const B *b = (B *)", "const {0} *b = ({0} *)".format("int" if name == "gather" else own))
     text = text.replace("WIDE", own if dtypes.is_float(dtype) else f"unsigned {own}").replace("TYPE", own)
@@ -52,7 +47,7 @@ def source(name: str, dtype: DType) -> str:
 
 @functools.cache
 def _glue(name: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compile_function(source(name, dtype), "branded_along")
+    return native.compile_function(source(name, dtype), "branded_along")
 
 
 @functools.cache
@@ -61,7 +56,7 @@ def along(name: str) -> InC:
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, y = args[0], results[0]
-        if x.dtype not in _TYPES or not all(z.nbytes for z in (*args, y)):
+        if x.dtype not in batches.TYPES or not all(z.nbytes for z in (*args, y)):
             return None
         if (steps := batches.steps(y.shape[:-1], args, (1,) * len(args))) is None:
             return None

@@ -5,20 +5,26 @@ The threads of `cores` share a slow batch; each part is a contiguous range along
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import math
 import operator
 from collections.abc import Sequence
 from typing import Any
 
-from tinygrad import Device
+from tinygrad import dtypes
+from tinygrad.dtype import DType
 
 from branded.backends.cpu.runtime import cores, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.private_api import TinyELF
 
+TYPES: dict[DType, str] = {
+    dtypes.float32: "float",
+    dtypes.float64: "double",
+    dtypes.int32: "int",
+    dtypes.int64: "long long",
+}
+"""The names in C of the dtypes that searches, reductions and running sums take."""
 LOOPS = 4
 """The maximum number of batch axes after merging."""
 TAKES = (
@@ -104,15 +110,6 @@ def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], exam
         return BY_ONE
     each = [x.nbytes // examples for x in results]
     return [native.replay_address(), cores.address(), min(2 * threads, size), *each, *[0] * (3 - len(each))]
-
-
-def compile_function(source: str, name: str) -> tuple[Any, int]:
-    """Compile a C function and return it for Python and as an address."""
-    device: Any = Device["CPU"]
-    lib = device.renderer.compiler.compile_cached(source)
-    program = private_api.CPUProgram(device, TinyELF(lib, name, device.renderer.target, ()))
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread may run it when Python ends
-    return ctypes.CFUNCTYPE(None, ctypes.c_uint64)(program.addr), int(program.addr)
 
 
 def words(numbers: Sequence[int], results: int, at: Sequence[Any]) -> list[Any]:

@@ -16,14 +16,8 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.linalg import batches
+from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
-
-_TYPES: dict[DType, str] = {
-    dtypes.float32: "float",
-    dtypes.float64: "double",
-    dtypes.int32: "int",
-    dtypes.int64: "long long",
-}
 
 _SIDE_BY_SIDE = 16
 _SEARCH = f"""
@@ -187,7 +181,7 @@ def _first(name: str, dtype: DType) -> str:
 
 def source(operation: str, dtype: DType) -> str:
     """Return the C function for a search or a reduction of one dtype."""
-    name, is_float = _TYPES[dtype], dtypes.is_float(dtype)
+    name, is_float = batches.TYPES[dtype], dtypes.is_float(dtype)
     wide = name if is_float else f"unsigned {name}"
     step = _STEPS.get(operation, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
     if operation == "standing":
@@ -205,7 +199,7 @@ def source(operation: str, dtype: DType) -> str:
 
 @functools.cache
 def _glue(operation: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compile_function(source(operation, dtype), "branded_count")
+    return native.compile_function(source(operation, dtype), "branded_count")
 
 
 def _host_function(
@@ -238,9 +232,7 @@ def search(side: str) -> InC:
         lead = len(own.shape) - 1
         if own.dtype != wanted.dtype or own.dtype not in (dtypes.int32, dtypes.int64) or not own.nbytes * wanted.nbytes:
             return None
-        many = wanted.nbytes // wanted.dtype.itemsize
-        for n in wanted.shape[:lead]:
-            many //= n
+        many = math.prod(wanted.shape[lead:])
         steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
         return _host_function("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
 
@@ -254,11 +246,11 @@ def segments(reduction: str) -> InC:
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         x, ids = args
         lead = len(ids.shape) - 1
-        if x.dtype not in _TYPES or ids.dtype not in (dtypes.int32, dtypes.int64) or not results[0].nbytes * x.nbytes:
+        if x.dtype not in batches.TYPES or ids.dtype not in (dtypes.int32, dtypes.int64):
             return None
-        rest = 1
-        for n in x.shape[lead + 1 :]:
-            rest *= n
+        if not results[0].nbytes * x.nbytes:
+            return None
+        rest = math.prod(x.shape[lead + 1 :])
         steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
         is_long = int(ids.dtype == dtypes.int64)
         return _host_function(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
@@ -286,7 +278,7 @@ def running(after: int) -> InC:
 
     def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
         (x,), (y,) = args, results
-        if x.dtype not in _TYPES or not x.nbytes or x.shape != y.shape:
+        if x.dtype not in batches.TYPES or not x.nbytes or x.shape != y.shape:
             return None
         at = len(x.shape) - 1 - after
         rest, many = math.prod(x.shape[at + 1 :]), math.prod(x.shape[:at])

@@ -19,6 +19,7 @@ from tinygrad.dtype import DType
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.linalg import batches, lapack_source
 from branded.backends.cpu.linalg.lapack_source import KINDS, ROUTINES, SYSTEM
+from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 SMALL = 1 << 26
@@ -77,4 +78,4 @@ def _table(dtype: DType) -> Any:
 
 @functools.cache
 def _glue(kind: str, dtype: DType) -> tuple[Any, int]:
-    return batches.compile_function(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")
+    return native.compile_function(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")

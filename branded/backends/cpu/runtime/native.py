@@ -179,19 +179,24 @@ u64 branded_replay(u64 *call) {{
 """
 
 
-@functools.cache
-def _replay() -> tuple[Any, Any]:
+def compile_function(source: str, name: str, result: Any = None) -> tuple[Any, int]:
+    """Compile a C function of the address of its arguments, and return it for Python and as an address."""
     device: Any = Device["CPU"]
-    lib = device.renderer.compiler.compile_cached(_SOURCE)
+    lib = device.renderer.compiler.compile_cached(source)
     # loading the program imports the renderers of all CPUs, so the import of this package does not do it
-    program = private_api.CPUProgram(device, TinyELF(lib, "branded_replay", device.renderer.target, ()))
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # threads sleep in it when Python ends
-    return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint64)(program.addr), program
+    program = private_api.CPUProgram(device, TinyELF(lib, name, device.renderer.target, ()))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(program))  # a thread may run it, or sleep in it, when Python ends
+    return ctypes.CFUNCTYPE(result, ctypes.c_uint64)(program.addr), int(program.addr)
+
+
+@functools.cache
+def _replay() -> tuple[Any, int]:
+    return compile_function(_SOURCE, "branded_replay", ctypes.c_uint64)
 
 
 def replay_address() -> int:
     """Return the address of the C function that interprets a table or runs the parts of a kernel."""
-    return int(_replay()[1].addr)
+    return _replay()[1]
 
 
 def is_loaded() -> bool:
