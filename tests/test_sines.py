@@ -96,5 +96,14 @@ def test_what_is_called() -> None:
 
 
 def test_pi() -> None:
-    assert sines.pi(48) / 2**48 == math.pi
-    assert sines.pi(100) == sines.pi(200) >> 100
+    """By Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+
+    def arctan(n: int) -> int:
+        term = total = (1 << sines.BITS + 32) // n
+        for i in range(3, 2 * sines.BITS, 2):
+            term //= -n * n
+            total += term // i
+        return total
+
+    assert (16 * arctan(5) - 4 * arctan(239)) >> 32 == sines.PI
+    assert math.pi == sines.PI / 2**sines.BITS

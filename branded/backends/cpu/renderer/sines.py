@@ -36,20 +36,10 @@ SINE = (-0.1666665461, 0.008332160526, -0.0001951525056)
 COSINE = (0.04166664568, -0.001388731593, 2.443311972e-05)
 """The coefficients of (cos r - 1 + r^2 / 2) / r^4."""
 
+BITS, PI = 320, 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6C89452821E638D01377
+"""The number of bits after the point of pi, and pi with these bits."""
+
 # ---- the function ----
-
-
-def pi(bits: int) -> int:
-    """Return pi 2^bits by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
-
-    def arctan(n: int) -> int:
-        term = total = (1 << bits + 32) // n
-        for i in range(3, 2 * bits, 2):
-            term //= -n * n
-            total += term // i
-        return total
-
-    return (16 * arctan(5) - 4 * arctan(239)) >> 32
 
 
 def parts(x: int, bits: int) -> tuple[float, float, float]:
@@ -69,11 +59,9 @@ def _polynomial(coefficients: tuple[float, ...]) -> str:
 @functools.cache
 def function() -> str:
     """Return the C function: the sine of x, or its cosine for `turn` 1."""
-    bits = 320
-    whole = pi(bits)
-    table = [parts((1 << bits + e) % (2 * whole) if e else 1 << bits, bits) for e in range(LARGEST + 1)]
+    table = [parts((1 << BITS + e) % (2 * PI) if e else 1 << BITS, BITS) for e in range(LARGEST + 1)]
     first, rest = (", ".join(map(float.hex, column)) for column in zip(*((a, b + c) for a, b, c in table), strict=True))
-    one, other, last = map(float.hex, parts(whole, bits + 1))
+    one, other, last = map(float.hex, parts(PI, BITS + 1))
     n = LARGEST + 1
     return f"""static const double sine_first[{n}] = {{{first}}}, sine_rest[{n}] = {{{rest}}};
 static inline __attribute__((always_inline)) float sine(float x, int turn) {{
