@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
+from collections import UserList
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,23 +26,8 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK, serial
 # ---- thread-local state ----
 
 
-class _Capturing(threading.local):
+class _Capturing(threading.local, UserList[Any]):
     """The TinyJits that capture what this thread runs."""
-
-    def __init__(self) -> None:
-        self.jits: list[Any] = []
-
-    def __len__(self) -> int:
-        return len(self.jits)
-
-    def __getitem__(self, i: int) -> Any:
-        return self.jits[i]
-
-    def append(self, jit: Any) -> None:
-        self.jits.append(jit)
-
-    def clear(self) -> None:
-        self.jits.clear()
 
 
 class _Method:
