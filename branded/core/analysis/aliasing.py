@@ -22,8 +22,9 @@ from branded.graph.rows import dtype_text, is_place, type_text
 from branded.graph.scope import brand_of
 from branded.graph.tags import is_storage, is_tagged, new_storage
 from branded.graph.uops import like, tensor
+from branded.tinygrad_compat.fixes.runtime.realized_writes import living_tensors
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import all_int, all_tensors, broadcast_to
+from branded.tinygrad_compat.private_api import all_int, broadcast_to
 from branded.tree import describe
 
 _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
@@ -138,15 +139,11 @@ def write(target: Tensor, new: UOp) -> None:
             _lose(of, old, target.uop)
         return
     changed = new_storage(in_memory(write_view(old, new, of)))
-    for t in _alive():
+    for t in living_tensors():
         if _storage_below_repeats(t.uop) is of:
             t.uop = _over(t.uop, of, changed)
     if is_storage(of) and of.arg.before is not None:  # views from before it was realized
         _lose(of.arg.before, of, changed)
-
-
-def _alive() -> list[Tensor]:
-    return [t for ref in list(all_tensors) if (t := ref()) is not None]
 
 
 def _storage_below_repeats(u: UOp) -> UOp:
@@ -235,7 +232,7 @@ def _lose(of: UOp, view: UOp, written: UOp) -> None:
     A value without a device is a constant that unrelated tensors may equal, so the same view of it is not marked.
     """
     b = Lost(view, written)
-    for t in _alive():
+    for t in living_tensors():
         if storage(t.uop) is of and (of.device is not None or t.uop is not view):
             t.uop = b.lose(t.uop)
 

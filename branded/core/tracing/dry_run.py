@@ -10,20 +10,16 @@ from tinygrad import Tensor
 from branded.core.tracing.effect_tokens import only_looked_at
 from branded.graph.scope import undone
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.private_api import all_tensors
-from branded.tinygrad_compat.tinygrad_lock import LOCK
+from branded.tinygrad_compat.fixes.runtime.realized_writes import living_tensors
+from branded.tinygrad_compat.tinygrad_lock import serial
 
 T = TypeVar("T")
 
 
+@serial
 def looked_at(run: Callable[[], T]) -> T:
     """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
-    with LOCK:
-        return _taken_back(run)
-
-
-def _taken_back(run: Callable[[], T]) -> T:
-    before = [(t, t.uop) for ref in list(all_tensors) if (t := ref()) is not None]
+    before = [(t, t.uop) for t in living_tensors()]
     tables = [Tensor.__dict__[name] for name in (private_api.COUNTERS, private_api.SEEDS)]
     known = [dict(table) for table in tables]
 

@@ -39,12 +39,12 @@ def _due(*us: UOp) -> dict[UOp, UOp]:
 
 def _catch_up() -> None:
     """Update all tensors to the current form of the writes, including new tensors of other threads."""
-    while len(became) and (due := _due(*(t.uop for t in _tensors()))):
+    while len(became) and (due := _due(*(t.uop for t in living_tensors()))):
         if not _substitute(due, "writes of other threads"):
             return  # the rest is in the body of a function, which is not rewritten
 
 
-def _tensors() -> list[Tensor]:
+def living_tensors() -> list[Tensor]:
     return [t for ref in list(private_api.tensor.all_tensors) if (t := ref()) is not None]
 
 
@@ -56,7 +56,7 @@ def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
         return u in applied or any(in_scope.get(s, False) for s in u.src)
 
     # tensors created after this line hold the old form of the writes
-    tensors = [(t, u) for t in _tensors() if (u := t.uop).topovisit(is_in, in_scope)]
+    tensors = [(t, u) for t in living_tensors() if (u := t.uop).topovisit(is_in, in_scope)]
     old = UOp.sink(*(u for _, u in tensors))
     new = old.substitute(applied, name=f"substitute {name}", walk=True)
     for (t, u), v in zip(tensors, new.src, strict=True):

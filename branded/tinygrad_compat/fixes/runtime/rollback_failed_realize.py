@@ -82,7 +82,7 @@ def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
         if (run := _run.get()) is not None:
             run.became = dict(realized_writes.became)
-            run.before = [(t, t.uop) for ref in list(private_api.all_tensors) if (t := ref()) is not None]
+            run.before = [(t, t.uop) for t in realized_writes.living_tensors()]
         original(applied_map, name)
 
     return apply_map
