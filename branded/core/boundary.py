@@ -192,21 +192,25 @@ def _alone(us: Sequence[UOp]) -> list[UOp]:
     return [u if x.row else x.uop for u, x in zip(us, done, strict=True)]
 
 
-class Lost(Scope):
+class _Closed(Scope):
+    """A brand that is never open: its values cannot be used."""
+
+    is_brand = True
+
+    @property
+    def is_open(self) -> bool:
+        return False
+
+
+class Lost(_Closed):
     """The brand of an invalid value.
 
     Its view `view` was overwritten with `written`, but the value itself has no memory that could show the write.
     """
 
-    is_brand = True
-
     def __init__(self, view: UOp, written: UOp) -> None:
         super().__init__(1, "lost")
         self.view, self.written = view, written
-
-    @property
-    def is_open(self) -> bool:
-        return False
 
     def refusal(self, u: UOp, where: str) -> BrandedError:
         return WriteError(
@@ -223,17 +227,11 @@ class Lost(Scope):
         return u.src[0].src[0]
 
 
-class Donated(Scope):
+class Donated(_Closed):
     """The brand of a tensor that was donated to a call of a compiled function."""
-
-    is_brand = True
 
     def __init__(self) -> None:
         super().__init__(1, "donated")
-
-    @property
-    def is_open(self) -> bool:
-        return False
 
     def refusal(self, u: UOp, where: str) -> BrandedError:
         return EscapeError(
