@@ -270,7 +270,7 @@ def ways(**calls: Sequence[int]) -> dict[str, trials.Way]:
             return UOp(Ops.CUSTOM_FUNCTION, arg="product").call()
         return kernel.replace(arg=replace(kernel.arg, global_size=(parts, 1, 1))).call()
 
-    return {name.replace("_", " "): trials.Way(tuple(map(one, parts))) for name, parts in calls.items()}
+    return {name.replace("_", " "): tuple(map(one, parts)) for name, parts in calls.items()}
 
 
 def called(f: Any) -> Any:

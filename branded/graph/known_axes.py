@@ -28,11 +28,7 @@ told: dict[int, tuple[weakref.ref[Tensor], tuple[Axis, ...]]] = {}
 def tell(x: Tensor, axes: tuple[Axis, ...]) -> None:
     """Remember the axes of a tensor, as long as the tensor is alive."""
     key = id(x)
-    told[key] = weakref.ref(x, lambda _: _forget(key)), axes
-
-
-def _forget(key: int) -> None:
-    told.pop(key, None)
+    told[key] = weakref.ref(x, lambda _: told.pop(key, None)), axes
 
 
 def names_of(x: Tensor | UOp) -> Names:

@@ -4,7 +4,7 @@ import functools
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.dispatch import Carries, Resolution, rule
+from branded.dispatch import Resolution, rule
 from branded.errors import ShapeError
 from branded.graph.primitive import Batched
 from branded.graph.rows import type_text
@@ -55,11 +55,7 @@ def unshard(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     return u.replace(src=(x.uop, *u.src[1:]), arg=tuple(a + len(how.row) for a in u.arg))
 
 
-def _in_arguments(carries: Carries) -> bool:
-    return any(carries[1:])
-
-
-@rule(*GroupOp.Movement, Ops.UNSHARD, when=_in_arguments)
+@rule(*GroupOp.Movement, Ops.UNSHARD, when=lambda carries: any(carries[1:]))
 def data_dependent(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """Raise an error for a shape or offset that differs between examples: the results would not stack."""
     raise ShapeError(

@@ -138,10 +138,6 @@ def all_carried(x: Any, where: str) -> list[Tensor]:
     return found
 
 
-def _same_tree(a: Any, b: Any) -> bool:
-    return tree.paths(a, "") == tree.paths(b, "") and tree.containers(a) == tree.containers(b)
-
-
 def loses(number: DType, dtype: DType) -> bool:
     """Return whether converting a Python number or its results to this dtype loses something, such as 1.5 as an int."""
     if dtypes.is_float(number):
@@ -157,13 +153,10 @@ def carry_dtype(number: Any, dtype: DType) -> DType:
     0.0 and int32: int32, because 0.0 is an int
     0.5 and int32: float32
     """
-    if loses(weak := _dtype_of(number), dtype) and (isinstance(number, Tensor) or number != _as(number, dtype)):
+    weak = number.dtype if isinstance(number, Tensor) else Tensor(number).dtype
+    if loses(weak, dtype) and (isinstance(number, Tensor) or number != _as(number, dtype)):
         return strong_dtype(weak)
     return strong_dtype(dtype)
-
-
-def _dtype_of(number: Any) -> DType:
-    return number.dtype if isinstance(number, Tensor) else Tensor(number).dtype
 
 
 def _as(number: float, dtype: DType) -> float:
@@ -227,10 +220,11 @@ class State:
 
     def checked(self, new: Any) -> list[Tensor]:
         """Return the leaves of a step's new carry; raise if its tree differs from the old carry's."""
-        if not _same_tree(new, self.tree):
+        old = self.tree
+        if tree.paths(new, "") != tree.paths(old, "") or tree.containers(new) != tree.containers(old):
             raise CarryError(
                 f"{self.api_name}: the carry has another tree after a step than before it",
-                ("before", tree.outline(self.tree)),
+                ("before", tree.outline(old)),
                 ("after", tree.outline(new)),
                 fix="return the carry in the form in which it came",
             )

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.device import Buffer
@@ -36,10 +36,8 @@ LARGEST = 1 << 30
 """The maximum total bytes of the buffers of a benchmarked call."""
 
 
-class Way(NamedTuple):
-    """Calls of compiled kernels and products that do the same work in sequence."""
-
-    calls: tuple[UOp, ...]
+Way = tuple[UOp, ...]
+"""Calls of compiled kernels and products that do the same work in sequence."""
 
 
 # ---- which calls can be tried ----
@@ -211,7 +209,7 @@ def _code(compiler: Any, source: str) -> bytes | None:
 def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:
     """Return the C calls of a candidate; the parts of a kernel run serially, to ignore the load on other cores."""
     found: list[native.Op] = []
-    for call in way.calls:
+    for call in way:
         args = [memory.address(u) for u in private_api.get_call_arg_uops(call)]
         program = call.src[0]
         if program.op is not Ops.PROGRAM:
@@ -249,7 +247,7 @@ class Trial:
     ) -> None:
         """Compile the plans; `used` has the used buffer sizes, `outs` the results to compare, `terms` their terms."""
         self.outs, self.terms = list(outs), terms
-        self.memory = Scratch((call for way in ways.values() for call in way.calls), used)
+        self.memory = Scratch((call for way in ways.values() for call in way), used)
         self.memory.fill(0, False)
         self.held: list[Any] = []
         self.plans = {name: native.Plan(native.Table(_ops(way, self.memory, self.held))) for name, way in ways.items()}

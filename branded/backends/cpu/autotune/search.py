@@ -149,7 +149,8 @@ def _try(works: Sequence[_Work], now: Now) -> None:
     known = {name: found for name in distinct if (found := cache.find(name)) is not None}
     new = [w for name, w in distinct.items() if name not in known]
     for w, way in zip(new, _compile_calls([w.rule for w in new]), strict=True):
-        known[w.name] = cache.by_rule(_display_name(way), _seconds(way, w))
+        seconds = bench.Trial({space.RULE: way}, w.used).seconds([space.RULE])
+        known[w.name] = cache.by_rule(_display_name(way), seconds[space.RULE])
         cache.keep(w.name, known[w.name])
     whole = sum(known[w.name].at_first for w in works)
     least = max(LEAST_IN_A_STEP if now.is_step else LEAST, SHARE * whole)
@@ -168,15 +169,11 @@ def _compile_calls(ways: Sequence[Sequence[UOp]]) -> list[bench.Way]:
     if not ways:
         return []
     made = iter(private_api.compile_linear(UOp(Ops.LINEAR, src=tuple(c for calls in ways for c in calls))).src)
-    return [bench.Way(tuple(next(made) for _ in calls)) for calls in ways]
+    return [tuple(next(made) for _ in calls) for calls in ways]
 
 
 def _display_name(way: bench.Way) -> str:
-    return " + ".join(str(private_api.ansistrip(private_api.realize.get_call_name(c, []))) for c in way.calls)
-
-
-def _seconds(way: bench.Way, work: _Work) -> float:
-    return bench.Trial({space.RULE: way}, work.used).seconds([space.RULE])[space.RULE]
+    return " + ".join(str(private_api.ansistrip(private_api.realize.get_call_name(c, []))) for c in way)
 
 
 def _best(work: _Work, before: Choice, how: TuneLevel) -> Choice:
@@ -189,7 +186,7 @@ def _best(work: _Work, before: Choice, how: TuneLevel) -> Choice:
     programs = dict(zip(found, bench.compile_candidates(list(found.values()), _renderer()), strict=True))
     for name, program in programs.items():
         if program is not None:
-            ways[name] = bench.Way((kernel.replace(src=(program, *kernel.src[1:])),))
+            ways[name] = (kernel.replace(src=(program, *kernel.src[1:])),)
     calls = _of_rule(work.call, always=True) if found and work.is_kernel and work.is_whole else ()
     if any(isinstance(c.src[0].arg, blas.ProductName) for c in calls):
         ways[BY_BLAS] = _compile_calls([calls])[0]
@@ -210,10 +207,10 @@ def _fastest(seconds: Mapping[str, float], ways: Mapping[str, bench.Way]) -> str
 
     def by_clock(name: str) -> float:
         """Estimate a kernel's wall-clock time if its parts run in parallel."""
-        parts = min(int(ways[name].calls[0].src[0].arg.global_size[0]), cores.count())
+        parts = min(int(ways[name][0].src[0].arg.global_size[0]), cores.count())
         return seconds[name] / parts if seconds[name] * 1e9 >= cores.LARGE else seconds[name]
 
-    kernels = [name for name in seconds if len(calls := ways[name].calls) == 1 and calls[0].src[0].op is Ops.PROGRAM]
+    kernels = [name for name in seconds if len(calls := ways[name]) == 1 and calls[0].src[0].op is Ops.PROGRAM]
     best = min(kernels, key=by_clock, default=space.RULE)
     if space.RULE in kernels and by_clock(best) > by_clock(space.RULE) * (1 - MARGIN):
         best = space.RULE

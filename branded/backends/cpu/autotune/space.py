@@ -57,12 +57,6 @@ def rule(k: Scheduler) -> Scheduler:
     return found
 
 
-def tinygrads(k: Scheduler) -> Scheduler:
-    """Return the variant that tinygrad chooses."""
-    found: Scheduler = private_api.heuristic.hand_coded_optimizations.__wrapped__(k)
-    return found
-
-
 def others(k: Scheduler, how: TuneLevel) -> dict[str, Scheduler]:
     """Return the variants other than the rule's, by name; `how` is "fast" or "best".
 
@@ -83,7 +77,7 @@ def others(k: Scheduler, how: TuneLevel) -> dict[str, Scheduler]:
 
 
 def _all(k: Scheduler, how: TuneLevel) -> Iterator[tuple[str, Scheduler | None]]:
-    yield "tinygrad's", tinygrads(k)
+    yield "tinygrad's", private_api.heuristic.hand_coded_optimizations.__wrapped__(k)
     lane = _lane(k)
     row = None if lane is None else _row(k, lane)
     if loops.is_gated(k):  # clang does not vectorize it
