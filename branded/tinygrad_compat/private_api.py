@@ -224,8 +224,6 @@ MEMORY_OF = "_buffer"
 """The method of Tensor that returns its memory, after realizing it."""
 NAMES_KERNELS = "_wrapper"
 """The name of the wrapper around each method of Tensor, which names kernels after the method."""
-ALLOCATE = "_alloc"
-"""The method of the CPU allocator that requests memory from the system."""
 SELECT_DEVICE = "_select_device"
 """The attribute of `Device` that selects the default device."""
 

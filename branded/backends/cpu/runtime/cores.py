@@ -166,12 +166,6 @@ def address() -> int:
     return ctypes.addressof(pool) if pool is not None else 0
 
 
-def helpers() -> int:
-    """Return the number of threads that were started."""
-    pool = _pool()
-    return int(pool.helpers) if pool is not None else 0
-
-
 def work(program: UOp, is_loops: bool) -> int:
     """Estimate the nanoseconds that a divided kernel takes; return 0 without an estimate or for an undivided kernel.
 
