@@ -63,12 +63,9 @@ def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
         x = shard_examples(x, b, axis)
     out = enter(x.uop, b, axis)
     if is_recording():
-        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **(_devices(x, axis) or placed(b))}, (out,))
+        of = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else placed(b)
+        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **of}, (out,))
     return tensor(out)
-
-
-def _devices(x: Tensor, axis: int) -> dict[str, tuple[str, ...]]:
-    return {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else {}
 
 
 def placed(b: Scope) -> dict[str, tuple[str, ...]]:

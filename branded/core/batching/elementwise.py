@@ -33,8 +33,9 @@ def broadcastable(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     if sum(x.uop.op is not Ops.CONST for x in xs) == 1:
         return again(u, *[x.uop for x in xs])  # constants broadcast to any shape
     of = ranks(u)
-    if u.op is Ops.WHERE and _is_gate(xs[1].uop, xs[2].uop):
-        # tinygrad 0.14 replaces such a `where` by the value itself, so the value needs the shape of the flag too
+    if u.op is Ops.WHERE and xs[2].uop.op is Ops.DETACH and xs[2].uop.src[0] is xs[1].uop:
+        # both branches are the same value and only one passes derivatives: tinygrad 0.14 replaces such a `where` by the
+        # value itself, so the value needs the shape of the flag too
         full = tuple(b.size for b in how.row)
         flag, *values = [_align_sharded(how, x, rank, max(of)) for x, rank in zip(xs, of, strict=True)]
         shape = (*full, *u.shape)
@@ -49,11 +50,6 @@ def _align_sharded(how: Resolution, x: Batched, per_example: int, rank: int) -> 
     if x.row or not how.row or not info_of(x.uop).sharded:
         return how.align(x, per_example, rank)
     return reshape(x.uop, (1,) * (len(how.row) + rank - per_example) + x.uop.shape)
-
-
-def _is_gate(x: UOp, y: UOp) -> bool:
-    """Return whether both branches are the same value and only one passes derivatives."""
-    return y.op is Ops.DETACH and y.src[0] is x
 
 
 @rule(Ops.BITCAST)

@@ -45,12 +45,6 @@ def _dtype(original: Callable[..., DType | None]) -> Callable[..., DType | None]
                 return found
         return first
 
-    def first(src: tuple[UOp, ...], arg: Any) -> DType | None:
-        return src[0].dtype
-
-    def compared(src: tuple[UOp, ...], arg: Any) -> DType | None:
-        return dtypes.bool
-
     def cast(src: tuple[UOp, ...], arg: Any) -> DType | None:
         return arg if isinstance(arg, DType) else original(Ops.CAST, src, arg)
 
@@ -58,8 +52,8 @@ def _dtype(original: Callable[..., DType | None]) -> Callable[..., DType | None]
         return joined(src[1:], arg) if src[0].dtype is dtypes.bool else original(Ops.WHERE, src, arg)
 
     ways: dict[Ops, _Dtype] = dict.fromkeys(_JOINED, joined)
-    ways |= dict.fromkeys(_OF_FIRST, first) | dict.fromkeys(_COMPARISONS, compared)
-    ways |= {Ops.CAST: cast, Ops.WHERE: chosen}
+    ways |= dict.fromkeys(_OF_FIRST, lambda src, arg: src[0].dtype)
+    ways |= dict.fromkeys(_COMPARISONS, lambda src, arg: dtypes.bool) | {Ops.CAST: cast, Ops.WHERE: chosen}
 
     @functools.wraps(original)
     def dtype_from_uop(op: Ops, src: tuple[UOp, ...], arg: Any) -> DType | None:
@@ -74,12 +68,6 @@ def _shape(original: _Shape, name: str) -> _Shape:
     def joined(u: UOp) -> Any:
         first, *others = [x.__dict__[name] for x in u.src]
         return first if others.count(first) == len(others) else None
-
-    def first(u: UOp) -> Any:
-        return u.src[0].__dict__[name] if u.src else None
-
-    def of_one(u: UOp) -> Any:
-        return u.src[0].__dict__[name] if len(u.src) == 1 else None
 
     def reshaped(u: UOp) -> Any:
         old, new = u.src[0].__dict__[name], _sizes(u.src[1])
@@ -116,7 +104,8 @@ def _shape(original: _Shape, name: str) -> _Shape:
         return (*(size for shape in found for size in shape), *old[len(found) :])
 
     ways: dict[Ops, _Shape] = dict.fromkeys(GroupOp.Broadcastable, joined)
-    ways |= dict.fromkeys(_SAME | {Ops.STORE, Ops.END}, first) | dict.fromkeys(_OF_ONE, of_one)
+    ways |= dict.fromkeys(_SAME | {Ops.STORE, Ops.END}, lambda u: u.src[0].__dict__[name] if u.src else None)
+    ways |= dict.fromkeys(_OF_ONE, lambda u: u.src[0].__dict__[name] if len(u.src) == 1 else None)
     ways |= {Ops.RESHAPE: reshaped, Ops.EXPAND: expanded, Ops.PERMUTE: permuted, Ops.SHRINK: shrunk, Ops.PAD: padded}
     ways |= {Ops.REDUCE: reduced, Ops.INDEX: indexed, Ops.CONST: lambda u: ()}
 

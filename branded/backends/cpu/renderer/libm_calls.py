@@ -55,13 +55,11 @@ def install(op: Ops, source: Callable[[], str], call: Callable[[UOp, Callable[[U
     private_api.codegen.get_transcendental_patterns = get_transcendental_patterns
     clang.code_for_op = {**clang.code_for_op, op: lambda x, dtype: x}  # tinygrad checks that the key exists
     clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), written)]) + clang.string_rewrite
-    clang.render = _with_functions(clang.render, op, source)
+    plain: Callable[..., str] = clang.render
 
-
-def _with_functions(original: Callable[..., str], op: Ops, source: Callable[[], str]) -> Callable[..., str]:
-    @functools.wraps(original)
+    @functools.wraps(plain)
     def render(self: Any, uops: list[UOp]) -> str:
-        text = original(self, uops)
+        text = plain(self, uops)
         return f"{source()}\n{text}" if any(u.op is op and _is_ours(self, u) for u in uops) else text
 
-    return render
+    clang.render = render

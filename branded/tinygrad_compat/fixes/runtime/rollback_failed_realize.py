@@ -34,7 +34,8 @@ class _Run:
         """The buffers that its kernels use and that were computed before."""
 
     def take_back(self, error: BaseException) -> None:
-        if self.has_begun and any(self._may_write_again(u) for _, u in self.before):
+        stores = (u for _, before in self.before for u in before.toposort() if u.op is Ops.STORE)
+        if self.has_begun and any(_storage(u.src[0]) in self.there for u in stores):
             if NOTE not in getattr(error, "__notes__", ()):
                 error.add_note(NOTE)
             return
@@ -43,9 +44,6 @@ class _Run:
         if self.became is not None:
             realized_writes.became.clear()
             realized_writes.became.update(self.became)
-
-    def _may_write_again(self, u: UOp) -> bool:
-        return any(w.op is Ops.STORE and _storage(w.src[0]) in self.there for w in u.toposort())
 
 
 def _storage(u: UOp) -> UOp:
