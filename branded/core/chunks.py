@@ -50,8 +50,6 @@ class Draws:
 
 
 class ChunkOptions(NamedTuple):
-    """The chunking options of a vmap."""
-
     size: int | Literal["auto"] | None = None
     limit: int | None = None
     progress: bool = False
@@ -115,7 +113,6 @@ def as_limit(limit: Any) -> int:
 
 
 def directory(save: Any) -> Path:
-    """Return the directory for `save`."""
     if isinstance(save, str | os.PathLike) and isinstance(path := os.fspath(save), str) and path:
         return Path(path)
     raise OptionError(f"save: {tree.short_repr(save)} is no directory", fix='a path: save="run"')

@@ -232,8 +232,6 @@ chunk_runner: Callable[..., Any] | None = None
 
 
 class MappedCall:
-    """One call of a mapped function."""
-
     def __init__(self, f: Callable[..., Any], options: Options, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.f, self.options, self.args, self.kwargs = f, options, args, kwargs
         self.devices = options.devices

@@ -198,7 +198,6 @@ def slots(body: UOp) -> set[int]:
 
 
 def at_slot(param: UOp, slot: int) -> UOp:
-    """Return the parameter with another slot."""
     return param.replace(arg=dataclasses.replace(param.arg, slot=slot))
 
 

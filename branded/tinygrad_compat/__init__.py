@@ -115,7 +115,6 @@ def check_version() -> bool:
 
 
 def module_of(name: str) -> str:
-    """Return the name of the module of a patch."""
     return f"branded.{PATCHES.get(name) or FASTER[name]}"
 
 

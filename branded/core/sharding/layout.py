@@ -127,5 +127,4 @@ def shard_examples(x: Tensor, b: Scope, axis: int) -> Tensor:
 
 
 def to_first_device(x: Tensor) -> Tensor:
-    """Return `x` on the first of its devices."""
     return x.to(x.device[0]) if isinstance(x.device, tuple) else x

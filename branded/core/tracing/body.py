@@ -191,7 +191,6 @@ class State:
         self.rows = [visible(row_of(x.uop)) for x in self.given]
 
     def first(self) -> list[Tensor]:
-        """Return the carry of the first step."""
         return [x.cast(d) for x, d in zip(self.given, self.dtypes, strict=True)]
 
     def types(self, beside: Any = None) -> list[LeafType]:

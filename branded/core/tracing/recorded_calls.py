@@ -100,7 +100,6 @@ def operation(f: F) -> F:
 
 
 def arguments_by_name(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by name."""
     return dict(signature(f).bind(*args, **kwargs).arguments)
 
 

@@ -24,7 +24,6 @@ Randomness = Literal["error", "same", "different"]
 
 
 def check_function(f: object, api_name: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
-    """Raise if `f` is not callable."""
     if not callable(f):
         raise error(f"{api_name}: {describe(f)} is not a function", fix=fix)
 

@@ -233,7 +233,6 @@ def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:
 
 
 def written_buffers(call: UOp) -> list[UOp]:
-    """Return the buffers that a kernel writes to."""
     stored = [u.src[0].src[0].buf_uop for u in call.src[0].toposort() if u.op is Ops.STORE]
     slots = sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})
     return [private_api.get_call_arg_uops(call)[i] for i in slots]

@@ -321,7 +321,6 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known
 
 
 def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:
-    """Run a product now."""
     (args,) = kernel(call, [addresses], None, known).args
     words = array("Q", cast("Sequence[int]", args))
     _glue()[0](words.buffer_info()[0])

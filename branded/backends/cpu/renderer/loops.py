@@ -118,7 +118,6 @@ def suits(k: Scheduler) -> bool:
 
 
 def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
-    """Return the innermost loop of a reduction."""
     return max((r for r in reduce.src[1:] if r in k.rngs), key=k.rngs.index, default=None)
 
 

@@ -91,7 +91,6 @@ def _frame() -> Frame | None:
 
 
 def record_frame() -> ContextEntry[Frame]:
-    """Record into a new frame."""
     frame = Frame()
     note_record(frame)
     return _frames.during(frame)
