@@ -103,9 +103,7 @@ def arguments_by_name(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return dict(signature(f).bind(*args, **kwargs).arguments)
 
 
-@functools.cache
-def signature(f: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(f)
+signature = functools.cache(inspect.signature)
 
 
 def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

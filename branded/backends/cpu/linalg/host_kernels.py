@@ -187,13 +187,12 @@ def source(operation: str, dtype: DType) -> str:
     if operation == "standing":
         text = (_KEY_OF_FLOATS if is_float else "") + _STANDING
         text = text.replace("KEY(", "key_of_float(" if is_float else "key(").replace("FEW", str(_FEW))
-        return batches.BEFORE + text.replace("TYPE", name) + batches.entry("branded_count", "go(&j);")
-    if operation == "running":
-        text = _RUNNING.replace("WIDE", "double" if is_float else wide).replace("TYPE", name)
-        return batches.BEFORE + text + batches.entry("branded_count", "go(&j);")
-    text = (
-        _SEARCH if operation == "search" else _SEGMENTS.replace("STEP", step).replace("FIRST", _first(operation, dtype))
-    )
+    elif operation == "running":
+        text = _RUNNING.replace("WIDE", "double") if is_float else _RUNNING
+    elif operation == "search":
+        text = _SEARCH
+    else:
+        text = _SEGMENTS.replace("STEP", step).replace("FIRST", _first(operation, dtype))
     return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
 

@@ -29,12 +29,7 @@ def _render(ctx: Any, x: UOp) -> str | None:
     return f"({b}==-1?{opposite}:{b}?{plain}:0)"
 
 
-_UNSIGNED = {
-    dtypes.int8: dtypes.uint8,
-    dtypes.int16: dtypes.uint16,
-    dtypes.int32: dtypes.uint32,
-    dtypes.int64: dtypes.uint64,
-}
+_UNSIGNED = dict(zip(dtypes.sints, dtypes.uints, strict=True))
 
 
 def install() -> None:
