@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
+import pytest
+
 from tests import walk
+from tests.walk import Size
 
 
 def path(name: str) -> str:
@@ -21,3 +25,16 @@ def test_the_way_on_the_page_is_the_one_that_is_taken() -> None:
 def test_the_way_does_not_grow() -> None:
     """It is read, so each change of file costs a reader: a new one needs to be worth it."""
     assert len(walk.said().splitlines()) - 1 <= 20
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("grad", Size(files=6, changes=5, callables=1)),
+    ],
+)
+def test_a_path_reads_from_top_to_bottom(name: str, most: Size) -> None:
+    """With one change less than files, each file is entered once."""
+    out = path(name)
+    size = Size(*map(int, re.findall(r"=(\d+)", out.rpartition("\n")[2])))
+    assert all(n <= limit for n, limit in zip(size, most, strict=True)), out

@@ -9,8 +9,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.autodiff.forward import zero
-from branded.autodiff.reverse import gradients, ran_again
-from branded.autodiff.tags import in_reverse
+from branded.autodiff.reverse import gradients, in_reverse, ran_again
 from branded.control_flow.primitive import (
     Loop,
     Parts,

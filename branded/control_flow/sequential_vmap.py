@@ -13,8 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.autodiff.forward import through_body
-from branded.autodiff.reverse import gradients
-from branded.autodiff.tags import in_reverse
+from branded.autodiff.reverse import gradients, in_reverse
 from branded.control_flow.scan import scan
 from branded.core.tracing.body import LeafType, all_carried, trace
 from branded.core.tracing.closure_conversion import closure_converted, with_arguments

@@ -18,8 +18,9 @@ from branded.autodiff.forward import (
     power_by_exponent,
     products_of_others,
 )
-from branded.autodiff.reverse import is_pulling
-from branded.autodiff.tags import pull, strip_tags, transforming
+from branded.autodiff.results import strip_tags
+from branded.autodiff.reverse import is_pulling, pull
+from branded.autodiff.tags import transforming
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
 from branded.core.sharding.resharding import reshard, starts_of_each

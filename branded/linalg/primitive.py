@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.autodiff.tags import Level, pull, transforming
+from branded.autodiff.reverse import pull
+from branded.autodiff.tags import Level, transforming
 from branded.backends.cpu.renderer.loops import room
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.step import param
