@@ -31,6 +31,7 @@ def test_the_way_does_not_grow() -> None:
     ("name", "most"),
     [
         ("grad", Size(files=6, changes=5, callables=1)),
+        ("jit", Size(files=4, changes=3, callables=0)),
     ],
 )
 def test_a_path_reads_from_top_to_bottom(name: str, most: Size) -> None:
