@@ -290,11 +290,12 @@ class _Program:
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
         leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
 
-        def body(given: list[Tensor]) -> Any:
+        def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
             values = iter(given)
             new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
             whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
-            return _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+            out = _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+            return out, live_results(out, "jit")
 
         variables = [x for x in leaves if isinstance(x, Tensor)]
         # a number goes to the device of the first tensor
@@ -304,7 +305,7 @@ class _Program:
             types = [
                 t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
             ]
-        traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
+        traced = trace("jit", body, types)
         _check_numbers(
             {p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced
         )
