@@ -92,7 +92,9 @@ class Differentiated:
                 f"{api_name}: has_aux=True, and the function returned {tree.describe(self.value)}",
                 fix="return a pair: the value, and whatever else",
             )
-        self.value, self.aux = self.value if has_aux else (self.value, None)
+        self.aux: Any = None
+        if has_aux:
+            self.value, self.aux = self.value
         fix = "return tensors; others with has_aux=True"
         self.results = live_tensors(self.value, f"{api_name}: the result", DerivativeError, fix)
         """The tensors in `value`."""

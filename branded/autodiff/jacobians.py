@@ -101,7 +101,9 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
         if not call.values or not ys:
             return _result(call, [() for _ in ys], aux, has_aux)
         with transforming(call.levels):
-            columns = vmap(lambda basis: push_tangents(ys, leaves, tree.uops(basis)), out_axes=-1)(_basis(call.values))
+            columns = vmap(lambda basis: push_tangents(ys, leaves, [d.uop for d in basis]), out_axes=-1)(
+                _basis(call.values)
+            )
         record_derivative("Jacobian", f, tuple(tree.uops(columns)))
         return _result(call, [_split_jacobian(j, call.values, -1) for j in columns], aux, has_aux)
 
@@ -144,7 +146,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             return _result(call, [() for _ in ys], aux, has_aux)
         with transforming(call.levels):
             us = tree.uops(ys)
-            by_argument = vmap(lambda basis: tensors(pull(us, tree.uops(basis), leaves)[0]))(_basis(ys))
+            by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], leaves)[0]))(_basis(ys))
             aux = tree.with_uops(aux, in_reverse(tree.uops(aux), leaves))
         record_derivative("Jacobian", f, tuple(tree.uops(by_argument)))
         return _result(call, zip(*(_split_jacobian(j, ys, 0) for j in by_argument), strict=True), aux, has_aux)
