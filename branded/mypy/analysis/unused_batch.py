@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import configparser
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from mypy.checker import TypeChecker
@@ -17,8 +17,9 @@ from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import Brand, change, is_shared
 from branded.mypy.rows.brand_env import fail, show
-from branded.mypy.rows.callables import Arg, callables_of
+from branded.mypy.rows.callables import callables_of
 from branded.mypy.rows.leaves import NUMBERS
+from branded.mypy.transforms.example_call import ExampleCall
 
 SECTION, KEY = "branded", "unvaried"
 CHOICES = ("note", "error", "off")
@@ -38,29 +39,13 @@ def unvaried_setting(options: Options) -> str:
     return given if given in CHOICES else CHOICES[0]
 
 
-def report_unused_batch(
-    f: Expression,
-    args: Sequence[Arg],
-    ways: Sequence[Type],
-    inside: Type,
-    lifted: Sequence[Type],
-    mapped: Mapped,
-) -> None:
-    """Report a batch that `f` does not use, if the type of its result shows that.
-
-    Args:
-        f: The mapped function.
-        args: Its arguments, with all examples.
-        ways: Their axes.
-        inside: The type of its result for one example.
-        lifted: The types of its arguments for one example.
-        mapped: The mapped axis.
-    """
-    at, api = mapped.at, mapped.api
-    if _takes_anything(f, api) or _accesses_uop(f):
+def report_unused_batch(example: ExampleCall, inside: Type) -> None:
+    """Report a batch that a mapped function does not use, if the type `inside` of its result shows that."""
+    f, args, ways, lifted, mapped = example
+    if _takes_anything(f, mapped.api) or _accesses_uop(f):
         return
     given = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
-    if not _report_unused_parameter(f, given, at, api):
+    if not _report_unused_parameter(f, given, mapped.at, mapped.api):
         _report_unbatched(inside, lifted, mapped)
 
 
@@ -94,16 +79,9 @@ def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> Non
 def _report_unused_parameter(
     f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker
 ) -> bool:
-    """Report a lambda that uses a batch instead of its example: `vmap(lambda x, y: x - ys)(xs, ys)`.
+    """Report a lambda that uses a batch instead of its example, and return whether it does.
 
-    Args:
-        f: The mapped function.
-        args: The arguments with their axes.
-        at: The position of the message.
-        api: The type checker.
-
-    Returns:
-        Whether a message was reported.
+    Example: `vmap(lambda x, y: x - ys)(xs, ys)`.
     """
     if not isinstance(f, LambdaExpr):
         return False

@@ -41,7 +41,7 @@ from branded.mypy.rows.brand_env import OpenBrands, class_of, fail, show, times_
 from branded.mypy.rows.callables import Arg, overload_plain, parameter_names, signatures_of
 from branded.mypy.rows.leaves import with_brand
 from branded.mypy.transforms import in_axes as axes
-from branded.mypy.transforms.example_call import type_of_example
+from branded.mypy.transforms.example_call import ExampleCall
 from branded.mypy.transforms.options import VmapOptions
 from branded.mypy.transforms.out_axes import stacked_result, without_brand
 
@@ -72,14 +72,15 @@ class Vmap:
         self.mapped = mapped = Mapped(at, api, scope, brand)
         each = enumerate(zip(args, ways, strict=True), 1)
         lifted = [with_brand(mapped.off(a.type, way, a.label(i)), way, brand, scope) for i, (a, way) in each]
+        example = ExampleCall(f, args, ways, lifted, mapped)
         if not can_map:
             with scope.opened(brand), trying(api):
-                return without_brand(type_of_example(f, lifted, args, ways, mapped), brand, o.out_axes, mapped)
+                return without_brand(example.result(), brand, o.out_axes, mapped)
         # the call of the function, and the values that it stores
         outer = [v for names_of in api.partial_types for v in names_of.map]
         told = times_told[0]
         with scope.opened(brand), api.msg.filter_errors(filter_errors=False) as errors:
-            inside = type_of_example(f, lifted, args, ways, mapped)
+            inside = example.result()
             both = enumerate(zip(args, ways, strict=True))
             objects = [i for i, (a, way) in both if is_shared(way) and escape_analysis.is_object(a.type)]
             escape_analysis.check_escapes(f, api, objects)
@@ -90,7 +91,7 @@ class Vmap:
                 api.note(note, at, code=ERROR)
             return UNKNOWN
         if not (o.is_repeat or errors.has_new_errors() or told < times_told[0]):
-            unused_batch.report_unused_batch(f, args, ways, inside, lifted, mapped)
+            unused_batch.report_unused_batch(example, inside)
         # the result of all examples
         return stacked_result(inside, o.out_axes, mapped)
 
