@@ -292,7 +292,7 @@ def test_the_oldest_mypy_says_the_same(project: Path) -> None:
 
 def test_results_of_another_version_of_the_plugin_are_not_taken(lean: Path) -> None:
     """The cache of an edited plugin is not used, also for modules that the first run after the edit did not look at."""
-    project, rule = lean.parent, lean / "branded" / "mypy" / "transforms" / "mapping.py"
+    project, rule = lean.parent, lean / "branded" / "mypy" / "transforms" / "in_axes.py"
     mypy, env = (sys.executable, "-m", "mypy"), {"PYTHONPATH": str(lean)}
     assert "in_axes: 2 axes for 1" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
     rule.write_text(rule.read_text().replace("in_axes: {given}", "new: {given}"))

@@ -11,22 +11,17 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.ad_call import (
-    Argnums,
-    Differentiated,
-    check_differentiable,
-    outputs,
-    push_tangents,
-    tensors,
-    uops,
-    with_tensors,
-)
-from branded.autodiff.backward import in_reverse, pull, transforming
+from branded.autodiff.ad_call import Argnums, Differentiated, push_tangents
+from branded.autodiff.leaves import transforming
+from branded.autodiff.results import without_leaves
+from branded.autodiff.reverse import in_reverse, pull
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
+from branded.core.tracing.recording import record_derivative
+from branded.core.validation.arguments import check_function
 from branded.core.values import vec_type
 from branded.errors import DerivativeError
-from branded.graph.uops import tensor
+from branded.graph.uops import tensor, tensors
 from branded.vec import Vec
 
 A = TypeVar("A")
@@ -85,25 +80,24 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 
 
 def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_name: str) -> Callable[..., Any]:
-    check_differentiable(f, api_name)
+    check_function(f, api_name, f"{api_name}(f)(x)", DerivativeError)
 
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        call = Differentiated(f, argnums, args, kwargs, api_name)
-        value, aux = call.split(has_aux)
-        ys = outputs(value, api_name)
+        call = Differentiated(f, argnums, args, kwargs, has_aux, api_name)
+        value, ys, aux = call.value, call.results, call.aux
         if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
             raise DerivativeError(
                 f"{api_name}: the function must return one float, and it returned {tree.outline(value)}",
                 fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
             )
-        y = ys[0]
+        y, leaves = ys[0].uop, tree.uops(call.leaves)
         with transforming(call.levels):
-            grads, (value, *others) = pull([y.uop], [y.uop.const_like(1)], call.leaves, uops(aux))
-            aux = with_tensors(aux, in_reverse(others, call.leaves))
-        call.gave("gradient", grads)
-        y, out = tensor(value), call.like_arguments(tensors(grads))
-        return call.results(((y, aux) if has_aux else y, out))
+            grads, (y, *others) = pull([y], [y.const_like(1)], leaves, tree.uops(aux))
+            aux = tree.with_uops(aux, in_reverse(others, leaves))
+        record_derivative("gradient", f, tuple(grads))
+        out = tree.rebuild(call.wrt, iter(tensors(grads)))
+        return without_leaves(((tensor(y), aux) if has_aux else tensor(y), out), call.outside)
 
     return differentiated
 
@@ -200,10 +194,9 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
 
     Source: `jax.vjp`.
     """
-    check_differentiable(f, "vjp")
-    call = Differentiated(f, tuple(range(len(primals))), primals, {}, "vjp")
-    y, aux = call.split(has_aux)
-    ys = outputs(y, "vjp")
+    check_function(f, "vjp", "vjp(f)(x)", DerivativeError)
+    call = Differentiated(f, tuple(range(len(primals))), primals, {}, has_aux, "vjp")
+    y, ys = call.value, call.results
 
     def pullback(*cotangents: Any) -> Any:
         if len(cotangents) != 1:
@@ -213,15 +206,15 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
         (ct,) = cotangents
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
         with transforming(call.levels):
-            grads, _ = pull([t.uop for t in ys], cts, call.leaves)
-        call.gave("gradient", grads)
-        return call.results(call.like_arguments(tensors(grads)))
+            grads, _ = pull(tree.uops(ys), cts, tree.uops(call.leaves))
+        record_derivative("gradient", f, tuple(grads))
+        return without_leaves(tree.rebuild(call.wrt, iter(tensors(grads))), call.outside)
 
     with transforming(call.levels):
-        values = in_reverse([*(t.uop for t in ys), *uops(aux)], call.leaves)
-    out = call.results(tree.rebuild(y, iter(tensors(values[: len(ys)]))))
-    aux = with_tensors(aux, values[len(ys) :])
-    return (out, pullback, call.results(aux)) if has_aux else (out, pullback)
+        values = in_reverse(tree.uops((ys, call.aux)), tree.uops(call.leaves))
+    out = without_leaves(tree.rebuild(y, iter(tensors(values[: len(ys)]))), call.outside)
+    aux = without_leaves(tree.with_uops(call.aux, values[len(ys) :]), call.outside)
+    return (out, pullback, aux) if has_aux else (out, pullback)
 
 
 def _like(given: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: str, of: str) -> list[UOp]:
@@ -291,17 +284,15 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
 
     Source: `jax.jvp`; JAX's autodidax, for forward mode as one interpreter.
     """
-    check_differentiable(f, "jvp")
+    check_function(f, "jvp", "jvp(f)(x)", DerivativeError)
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
         raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
-    call = Differentiated(f, tuple(range(len(primals))), tuple(primals), {}, "jvp")
+    call = Differentiated(f, tuple(range(len(primals))), tuple(primals), {}, has_aux, "jvp")
     dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
-    y, aux = call.split(has_aux)
-    ys = outputs(y, "jvp")
     with transforming(call.levels):
-        dys = push_tangents(ys, call.leaves, dxs)
-    call.gave("tangent", (d.uop for d in dys))
-    out = call.results((y, tree.rebuild(y, iter(dys)), aux))
+        dys = push_tangents(call.results, tree.uops(call.leaves), dxs)
+    record_derivative("tangent", f, tuple(d.uop for d in dys))
+    out = without_leaves((call.value, tree.rebuild(call.value, iter(dys)), call.aux), call.outside)
     return out if has_aux else out[:2]
 
 

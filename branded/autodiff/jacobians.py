@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 
 from branded import tree
-from branded.autodiff.ad_call import (
-    Argnums,
-    Differentiated,
-    check_differentiable,
-    outputs,
-    push_tangents,
-    tensors,
-    uops,
-    with_tensors,
-)
-from branded.autodiff.backward import in_reverse, pull, transforming
+from branded.autodiff.ad_call import Argnums, Differentiated, push_tangents
+from branded.autodiff.leaves import transforming
+from branded.autodiff.results import without_leaves
+from branded.autodiff.reverse import in_reverse, pull
 from branded.core.brand import Brand
+from branded.core.tracing.recording import record_derivative
+from branded.core.validation.arguments import check_function
 from branded.core.vmap import vmap
+from branded.errors import DerivativeError
+from branded.graph.uops import tensors
 from branded.vec import Vec
 
 R = TypeVar("R")
@@ -53,6 +50,13 @@ def _split_jacobian(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
             out.append(j[..., at : at + n].reshape((*j.shape[:-1], *t.shape)))
         at += n
     return out
+
+
+def _result(call: Differentiated, rows: Iterable[Sequence[Tensor]], aux: Any, has_aux: bool) -> Any:
+    """Return the Jacobian: for each result, the derivatives in the tree of the arguments."""
+    entries = iter([tree.rebuild(call.wrt, iter(row)) for row in rows])
+    out = without_leaves((tree.rebuild(call.value, entries), aux), call.outside)
+    return out if has_aux else out[0]
 
 
 @overload
@@ -88,23 +92,20 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
     Source: `jax.jacfwd`.
     """
-    check_differentiable(f, "jacfwd")
+    check_function(f, "jacfwd", "jacfwd(f)(x)", DerivativeError)
 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Differentiated(f, argnums, args, kwargs, "jacfwd")
-        y, aux = call.split(has_aux)
-        ys = outputs(y, "jacfwd")
+        call = Differentiated(f, argnums, args, kwargs, has_aux, "jacfwd")
+        ys, leaves, aux = call.results, tree.uops(call.leaves), call.aux
         if not call.values or not ys:
-            return call.without_entries(y, aux, has_aux)
+            return _result(call, [() for _ in ys], aux, has_aux)
         with transforming(call.levels):
-            columns = vmap(lambda basis: push_tangents(ys, call.leaves, [d.uop for d in basis]), out_axes=-1)(
+            columns = vmap(lambda basis: push_tangents(ys, leaves, [d.uop for d in basis]), out_axes=-1)(
                 _basis(call.values)
             )
-        call.gave("Jacobian", uops(columns))
-        rows = [call.like_arguments(_split_jacobian(j, call.values, -1)) for j in columns]
-        out = call.results((tree.rebuild(y, iter(rows)), aux))
-        return out if has_aux else out[0]
+        record_derivative("Jacobian", f, tuple(tree.uops(columns)))
+        return _result(call, [_split_jacobian(j, call.values, -1) for j in columns], aux, has_aux)
 
     return jacobian
 
@@ -135,23 +136,20 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 
     Source: `jax.jacrev`.
     """
-    check_differentiable(f, "jacrev")
+    check_function(f, "jacrev", "jacrev(f)(x)", DerivativeError)
 
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Differentiated(f, argnums, args, kwargs, "jacrev")
-        y, aux = call.split(has_aux)
-        ys = outputs(y, "jacrev")
+        call = Differentiated(f, argnums, args, kwargs, has_aux, "jacrev")
+        ys, leaves, aux = call.results, tree.uops(call.leaves), call.aux
         if not call.values or not ys:
-            return call.without_entries(y, aux, has_aux)
+            return _result(call, [() for _ in ys], aux, has_aux)
         with transforming(call.levels):
-            us = [t.uop for t in ys]
-            by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], call.leaves)[0]))(_basis(ys))
-            aux = with_tensors(aux, in_reverse(uops(aux), call.leaves))
-        call.gave("Jacobian", uops(by_argument))
-        rows = zip(*(_split_jacobian(j, ys, 0) for j in by_argument), strict=True)
-        out = call.results((tree.rebuild(y, iter([call.like_arguments(r) for r in rows])), aux))
-        return out if has_aux else out[0]
+            us = tree.uops(ys)
+            by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], leaves)[0]))(_basis(ys))
+            aux = tree.with_uops(aux, in_reverse(tree.uops(aux), leaves))
+        record_derivative("Jacobian", f, tuple(tree.uops(by_argument)))
+        return _result(call, zip(*(_split_jacobian(j, ys, 0) for j in by_argument), strict=True), aux, has_aux)
 
     return jacobian
 

@@ -11,9 +11,9 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
-from branded.autodiff.backward import in_place_of
 from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.forward import through_body
+from branded.autodiff.leaves import in_place_of
 from branded.autodiff.reverse import gradients
 from branded.core.analysis import aliasing
 from branded.core.batching.function import batch_body

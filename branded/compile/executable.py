@@ -25,20 +25,22 @@ from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import Direct, make_executor
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
-from branded.compile.donation import donate, may_be_one, take_memory
+from branded.compile.donation import may_be_one, take_memory
 from branded.compile.linear_program import Arena, allocate_working_memory, schedule
 from branded.compile.output_pool import Handed, Known, Result, part_of, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
 from branded.graph.rows import row_of
-from branded.graph.scope import branches
+from branded.graph.scope import branches, may_be_in_branch
 from branded.graph.tags import untag
 from branded.graph.uops import base_of, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, all_tensors, canonicalize_device
-from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+Bound = tuple[list[Any], Sequence[object]]
+"""The memory of the arguments, and the values that keep it alive."""
 
 
 class Executable:
@@ -51,18 +53,13 @@ class Executable:
         self.outside = _outside(self.leaves, self.params)
         self.run: _Compiled | _Replayed | None = None
 
-    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
-        """Run the program on these arguments; `donors` are the donated tensors among them."""
-        with LOCK:
-            for ref, u in self.outside:
-                if (t := ref()) is not None and t.uop is not u:
-                    self._written()
-                    break
-            out = (self.run or self._compile()).call(leaves, donors)
-            if donors:
-                for t in donors.values():
-                    donate(t)
-            return out
+    def ready(self) -> _Compiled | _Replayed:
+        """Return the program after compiling it, if it is new, and realizing the tensors that it captures."""
+        for ref, u in self.outside:
+            if (t := ref()) is not None and t.uop is not u:
+                self._written()
+                break
+        return self.run or self._compile()
 
     def _written(self) -> None:
         """Realize the pending writes into tensors that the function captures."""
@@ -105,7 +102,10 @@ def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weak
 
 
 class _Compiled:
-    """A program for one device; it writes its results to new buffers, which it returns."""
+    """A program for one device; it writes its results to new buffers, which it returns.
+
+    A call takes a few microseconds, so `bind` and `run` avoid extra lists and function calls.
+    """
 
     def __init__(self, params: Sequence[UOp], values: Sequence[Tensor], donated: Sequence[int], tune: Tune) -> None:
         self.tune = tune
@@ -144,12 +144,10 @@ class _Compiled:
                     break
         return found
 
-    def _places(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None) -> list[Handed]:
-        """Return the buffers for the results."""
+    def _outputs(self, leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[Handed]:
+        """Return the buffers for the results; some of them may be the memory of donated arguments."""
         if branches():  # a result that is computed in a branch needs a new buffer
             return [r.make() for r in self.results]
-        if not donors or not self.reused:
-            return [r.take() for r in self.results]
         given = [id(x.buffer) for x in leaves if type(x) is Known]
         found = dict[int, Handed]()
         for j, i in self.reused.items():
@@ -175,40 +173,51 @@ class _Compiled:
         self.fixed = [k for u in self.linear.outside if (k := value_in_memory(u)) is not None]
         self.kernels = len(ops)
 
-    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
-        held: list[UOp] = []
-        uops: list[UOp] = []
+    def bind(self, leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> Bound:
+        """Return the memory of the arguments `leaves`; `donors` are the donated tensors among them, by index."""
         for k in self.fixed:
             if not k.is_there:  # its buffer was freed
                 self._lay_out()
                 break
-        if (plan := self.plan) is None or DEBUG.value >= 2:
-            ins = [x.buffer(leaf, held) for x, leaf in zip(self.inputs, leaves, strict=True)]
-            made = self._places(leaves, donors)
-            if made:
-                self._by_tinygrad([h.base for h in made], ins)
-            uops += [h.uop for h in made]
+        inputs: list[Any] = []
+        alive: list[UOp] = []
+        if self.plan is None or DEBUG.value >= 2:
+            inputs += [x.buffer(leaf, alive) for x, leaf in zip(self.inputs, leaves, strict=True)]
         else:
-            # a call takes a few microseconds: avoid extra lists and function calls
-            ats: list[int] = []
             for leaf in leaves:
-                ats.append(leaf[5] if type(leaf) is Known else self._address(len(ats), leaf, held, not donors))
+                if type(leaf) is Known:
+                    inputs.append(leaf[5])
+                else:
+                    inputs.append(self.inputs[len(inputs)].address(leaf, alive, not donors))
+        return inputs, alive
+
+    def run(self, inputs: list[Any], leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[Tensor]:
+        """Run the kernels on this memory, and return their results."""
+        # only now: computing an argument may have called this program
+        outputs: list[Handed] = []
+        if donors or may_be_in_branch():
+            outputs = self._outputs(leaves, donors)
+        else:
+            for r in self.results:
+                outputs.append(r.take())
+        uops: list[UOp] = []
+        if (plan := self.plan) is None or DEBUG.value >= 2:
+            if outputs:
+                self._by_tinygrad([h.base for h in outputs], inputs)
+            uops += [h.uop for h in outputs]
+        else:
             addresses = [self.memory]
-            # only now: computing an argument may have called this program
-            for h in self._places(leaves, donors):
+            for h in outputs:
                 addresses.append(h.address)
                 uops.append(h.uop)
-            addresses += ats
+            addresses += inputs
             plan.run(addresses)
             GlobalCounters.kernel_count += self.kernels
-        outs = tensors(uops)
+        out = tensors(uops)
         if self.empty:
             for i, u in self.empty.items():
-                outs.insert(i, tensor(u))
-        return outs
-
-    def _address(self, i: int, leaf: Any, held: list[UOp], is_read_alone: bool) -> int:
-        return self.inputs[i].address(leaf, held, is_read_alone)
+                out.insert(i, tensor(u))
+        return out
 
     def _by_tinygrad(self, outs: list[UOp], ins: list[UOp]) -> None:
         if self.graphed is None:
@@ -342,19 +351,21 @@ class _Replayed:
         self.params = params
         self.leaves = [tensor(u) for u in replace_ops([y.uop for y in leaves], empty.get)]
         # not a bound method: a reference cycle would delay the release of the memory
-        self.run = functools.partial(_run, [p for p in params if p not in empty], self.leaves)
-        self.replayed = TinyJit(self.run)
+        self.once = functools.partial(_run, [p for p in params if p not in empty], self.leaves)
+        self.replayed = TinyJit(self.once)
         used = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
         self.outside = {u for u in used if u.op is Ops.BUFFER}
 
-    def call(self, leaves: Sequence[Any], donors: Mapping[int, Tensor] | None = None) -> list[Tensor]:
-        inputs = self._buffers(leaves)
+    def bind(self, leaves: Sequence[Any], _: Mapping[int, Tensor]) -> Bound:
+        return self._buffers(leaves), ()
+
+    def run(self, inputs: list[Tensor], *_: object) -> list[Tensor]:
         has_elements = any(0 not in y.shape for y in self.leaves)
         with config.tuning_block(*self.tune):
             width = config.beam(inputs[0].device if inputs else None)
         with Context(BEAM=max(width, private_api.BEAM.value)):  # type: ignore[no-untyped-call]
             # TinyJit returns the same buffers at each replay
-            outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.run(*inputs)
+            outs = [y.clone() for y in self.replayed(*inputs)] if has_elements else self.once(*inputs)
         if outs:
             Tensor.realize(*outs)
         return outs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import types
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
@@ -17,6 +17,7 @@ from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import explain_retrace
 from branded.compile.arguments import Static, builder, exactly, read_argument, read_each
+from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
 from branded.core.tracing import recording
@@ -28,6 +29,7 @@ from branded.errors import OptionError
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
 from branded.tinygrad_compat.private_api import _function, canonicalize_device, capturing
+from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +38,7 @@ GIVEN_LATER: Any = object()
 PROGRAMS = 128
 """The maximum number of programs that a compiled function keeps, least recently used first out."""
 _uses = itertools.count()
+_NO_DONORS: Mapping[int, Tensor] = {}
 
 
 class _JitOf(Protocol):
@@ -149,6 +152,7 @@ class Jitted:
         return self if obj is None else types.MethodType(self, obj)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # inside another transform, call the function itself
         if may_be_recording() or may_be_in_brand() or may_be_in_call_body() or may_be_differentiating():
             if recording.is_recording():
                 return _record_equation(self._f, args, kwargs)
@@ -156,9 +160,10 @@ class Jitted:
                 return _call_function(self._f, args, kwargs)
         if _function.depth or capturing:
             return _call_function(self._f, args, kwargs)
+        # read the arguments: `form` is their description without values, `leaves` are the values
         form: list[Any] = [len(args), kernels.room.value]
         leaves: list[Any] = []
-        donors: dict[int, Tensor] | None = None
+        donors: Mapping[int, Tensor] = _NO_DONORS
         if self._static or self._donated:
             donors = self._read_some(args, kwargs, form, leaves)
         else:
@@ -166,14 +171,23 @@ class Jitted:
             if kwargs:
                 form.append(tuple(kwargs))
                 read_each(kwargs.values(), form, leaves)
+        # look up the program for this form, or trace the function
         key, last = tuple(form), self._last
         try:
             program = last if last is not None and last.key == key else self._programs.get(key)
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
         if program is not last or program is None:
-            program = self._used(program or self._traced(key, args, kwargs, donors or ()))
-        return program.build(iter(program.run.call(leaves, donors)))
+            program = self._used(program or self._traced(key, args, kwargs, donors))
+        # bind the buffers, run the kernels, and wrap the results
+        with LOCK:
+            executable = program.run.ready()
+            inputs, _alive = executable.bind(leaves, donors)
+            results = executable.run(inputs, leaves, donors)
+            if donors:
+                for t in donors.values():
+                    donate(t)
+        return program.build(iter(results))
 
     def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
         """Trace the function for these arguments without caching it, and return the parameters and the results."""
@@ -276,11 +290,12 @@ class _Program:
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
         leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
 
-        def body(given: list[Tensor]) -> Any:
+        def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
             values = iter(given)
             new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
             whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
-            return _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+            out = _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
+            return out, live_results(out, "jit")
 
         variables = [x for x in leaves if isinstance(x, Tensor)]
         # a number goes to the device of the first tensor
@@ -290,7 +305,7 @@ class _Program:
             types = [
                 t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
             ]
-        traced = trace("jit", body, types, lambda out: (out, live_results(out, "jit")))
+        traced = trace("jit", body, types)
         _check_numbers(
             {p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced
         )

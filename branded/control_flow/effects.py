@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.control_flow.primitive import Loop
+from branded.control_flow.scan import ScanLoop
+from branded.control_flow.while_loop import WhileLoop
 from branded.core.boundary import closed, enter_all
 from branded.core.tracing.body import Traced
 from branded.core.tracing.effect_tokens import Body, before, body, is_only_looked_at
@@ -25,16 +27,13 @@ from branded.tinygrad_compat.private_api import reduce_axes
 from branded.tinygrad_compat.tinygrad_lock import serial
 
 
-def with_effect(api_name: str, traced: Traced, run: Callable[[list[Carry]], list[UOp]]) -> list[UOp]:
-    """Return the results of a loop with its effects performed.
-
-    `run` builds the loop with additional carries, whose last values follow its results.
-    """
+def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> list[UOp]:
+    """Build a loop, and return its results with its effects performed."""
     if traced.effect is None:
-        return run([])
+        return loop.build()
     around, (param, new) = body(), traced.effect
     first = before(around, param.device)
-    made = run([Carry(param, first, new)])
+    made = loop.build([Carry(param, first, new)])
     if reach_a_leaf(made):
         # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
         if param in UOp.sink(*traced.leaves).toposort():
@@ -42,7 +41,7 @@ def with_effect(api_name: str, traced: Traced, run: Callable[[list[Carry]], list
                 f"{api_name}: a derivative would run the loop again, and a callback in it is to run once",
                 fix="pure_callback; or the values of io_callback before the loop, as its xs",
             )
-        outs = run([])
+        outs = loop.build()
         perform_once(around, made[-1:])
         return outs
     return perform_once(around, made)

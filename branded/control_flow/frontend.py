@@ -8,19 +8,18 @@ from typing import Any
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
-from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.control_flow.effects import with_effect
 from branded.control_flow.progress_scan import by_parts
-from branded.control_flow.scan import scan as scan_steps
+from branded.control_flow.scan import ScanLoop
 from branded.control_flow.unroll import checkpoint_scan, unroll_scan
-from branded.control_flow.while_loop import while_loop as while_steps
+from branded.control_flow.while_loop import WhileLoop
 from branded.core.tracing import recording
 from branded.core.tracing.body import State, Traced, all_carried
-from branded.core.tracing.effect_tokens import gate, without_effects
+from branded.core.tracing.effect_tokens import without_effects
 from branded.core.tracing.state import is_deferred
-from branded.core.tracing.step import Carry, Input
+from branded.core.tracing.step import Input
 from branded.core.validation.arguments import as_int, call_checked
 from branded.core.values import vec_type
 from branded.errors import CarryError, SizeError
@@ -70,12 +69,10 @@ def _trace_steps(
 ) -> Traced:
     """Trace one step until the types of the carry agree."""
 
-    def body(given: list[Tensor]) -> Any:
+    def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
         k = len(state.given)
         carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
-        return call_checked(f, (carry, x), {}, api_name, "a function of the carry and of one entry of xs")
-
-    def result(pair: Any) -> tuple[Any, list[Tensor]]:
+        pair = call_checked(f, (carry, x), {}, api_name, "a function of the carry and of one entry of xs")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise CarryError(
                 f"{api_name}: the body returned {tree.outline(pair)}",
@@ -86,7 +83,7 @@ def _trace_steps(
             tree.check_fits(y, y.dtype, f"{api_name}: the output")
         return pair[1], [*state.checked(pair[0]), *outputs]
 
-    return state.traced(body, result, entries)
+    return state.traced(body, entries)
 
 
 def _in_steps(
@@ -110,18 +107,11 @@ def _in_steps(
 
     traced, k = _trace_steps(api_name, f, state, xs, entries), len(state.given)
     inputs = [Input(p, x.uop) for p, x in zip(traced.params[k:], whole, strict=True)]
-
-    def run(carries: list[Carry], inputs: list[Input], count: int) -> list[UOp]:
-        def all_of_it(more: list[Carry]) -> list[UOp]:
-            finals, ys = scan_steps([*carries, *more], inputs, traced.leaves[k:], count, reverse, gate=gate())
-            return [*finals[:k], *ys, *finals[k:]]
-
-        return with_effect(api_name, traced, all_of_it)
-
+    loop = ScanLoop(state.carries(traced), inputs, traced.leaves[k:], n, reverse)
     if is_shown and n:
-        done = by_parts(api_name, run, state.carries(traced), inputs, n, reverse)
+        done = by_parts(api_name, traced, loop)
     else:
-        done = [tensor(x) for x in run(state.carries(traced), inputs, n)]
+        done = [tensor(x) for x in with_effect(api_name, traced, loop)]
     return state.last(done[:k]), tree.rebuild(traced.out, iter(done[k:]))
 
 
@@ -180,8 +170,12 @@ def run_while(api_name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[
     check_functions(api_name, cond_fun=cond_fun, body_fun=body_fun)
     state = State(api_name, init)
 
-    def result(pair: tuple[Any, Any]) -> tuple[Any, list[Tensor]]:
-        new, go = pair
+    def body(given: list[Tensor]) -> tuple[None, list[Tensor]]:
+        # the condition runs first, as the body may write into its argument
+        fix = "functions of the carry alone"
+        with without_effects(f"{api_name}: the condition"):
+            go = call_checked(cond_fun, (state.rebuilt(given),), {}, api_name, fix)
+        new = call_checked(body_fun, (state.rebuilt(given),), {}, api_name, fix)
         if isinstance(go, bool | np.bool_):
             go = Tensor(bool(go))
         if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
@@ -190,17 +184,6 @@ def run_while(api_name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[
             )
         return None, [*state.checked(new), go]
 
-    def body(given: list[Tensor]) -> Any:
-        # the condition runs first, as the body may write into its argument
-        fix = "functions of the carry alone"
-        with without_effects(f"{api_name}: the condition"):
-            go = call_checked(cond_fun, (state.rebuilt(given),), {}, api_name, fix)
-        return call_checked(body_fun, (state.rebuilt(given),), {}, api_name, fix), go
-
-    traced = state.traced(body, result, goes_on=True)
-
-    def run(more: list[Carry]) -> list[UOp]:
-        return while_steps([*state.carries(traced), *more], traced.leaves[-1], gate=gate())
-
-    finals = with_effect(api_name, traced, run)
+    traced = state.traced(body, goes_on=True)
+    finals = with_effect(api_name, traced, WhileLoop(state.carries(traced), traced.leaves[-1]))
     return state.last([tensor(x) for x in finals])

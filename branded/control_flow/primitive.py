@@ -23,7 +23,7 @@ from branded.autodiff.forward import push, zero
 from branded.core.boundary import enter_all, stage
 from branded.core.sharding.layout import home_of_values
 from branded.core.sharding.per_shard import call_on
-from branded.core.sharding.resharding import Layout, layout_of, on_one, shared_by_all
+from branded.core.sharding.resharding import laid_out_as, layout_of, on_one, shared_by_all
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.predication import predicate
 from branded.core.tracing.step import Args, Carry, Input, Step, like, pairs, param, split_arguments, wider
@@ -62,10 +62,22 @@ class Loop(Primitive):
     counts: frozenset[int]
     """The slots of the inputs that hold the step index, which no kernel has to read."""
 
-    def __init__(self, step: UOp, carries: int, inputs: int, gated: bool = False) -> None:
+    length: int | None
+    """The number of steps; None if a result of the step decides whether another one follows."""
+
+    def __init__(
+        self,
+        step: UOp,
+        carries: int,
+        inputs: int,
+        counts: Iterable[int],
+        length: int | None,
+        reverse: bool,
+        gated: bool,
+    ) -> None:
         """Create a loop. If `gated`, it has one more argument: a flag that disables all steps if it is false."""
         self.step, self.carries, self.inputs, self.gated = step, carries, inputs, gated
-        self.counts: frozenset[int] = frozenset()
+        self.counts, self.length, self.reverse = frozenset(counts), length, reverse
         self.compiled: Any = None
         self.device = next(p.device for p in self.params() if p.device is not None)
         self._uses: dict[int, set[int]] = {}
@@ -81,6 +93,18 @@ class Loop(Primitive):
     def form(self) -> str:
         """The key of the compiled code around the step, for any number of steps."""
         return f"{self.api_name}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
+
+    def whole_results(self) -> list[UOp]:
+        """Return the results in terms of the arguments, by their shapes: tinygrad gets the first step as the body."""
+        n, whole = self.carries, dict[UOp, UOp]()
+        if self.length is None:
+            return list(self.step.src[:n])
+        for p in self.params():
+            if self.is_input(i := p.arg.slot):
+                q = UOp.param(i, p.dtype, (self.length, *p.shape), p.device)
+                whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
+        first = replace_ops(self.step.src, whole.get)
+        return [*first[:n], *(y.expand((self.length, *y.shape)) for y in first[n:])]
 
     def is_input(self, slot: int) -> bool:
         return self.carries <= slot < self.carries + self.inputs
@@ -245,25 +269,34 @@ def is_count(x: UOp) -> bool:
     return x.op is Ops.ADD and x.device is None and x.dtype == dtypes.int32 and x is step_numbers(x.shape[0])
 
 
-class Parts(NamedTuple):
-    """A loop under construction: its step over numbered parameters, and its arguments."""
+def call_loop(
+    kind: type[Loop],
+    carries: Sequence[Carry],
+    inputs: Sequence[Input],
+    outs: Sequence[UOp],
+    gate: UOp | None = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> list[UOp]:
+    """Call a loop with this step, and return its last carries and its stacked `outs`.
 
-    step: UOp
-    carries: list[Carry]
-    inputs: list[Input]
-    args: tuple[UOp, ...]
-    places: list[Layout | None]
-    """The device layouts that the results must have; the loop itself runs on one device."""
-
-
-def assemble_loop(
-    carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], gate: UOp | None = None
-) -> Parts:
-    """Build the step over numbered parameters; `outs` are its outputs in addition to the carries."""
+    The loop runs on one device; its results have the device layouts of the initial carries and of `outs`.
+    """
     places = [*(layout_of(c.init) for c in carries), *(layout_of(x, 1) for x in outs)]
+    step, args = _assemble_step(carries, inputs, outs, gate)
+    counts = [len(carries) + i for i, x in enumerate(inputs) if is_count(x.whole)]
+    loop = _known_loop(kind(step, len(carries), len(inputs), counts, length, reverse, gate is not None))
+    call = UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*loop.whole_results()), *args), info(loop.api_name, loop))
+    return list(map(laid_out_as, _results_of(loop, call), places))
+
+
+def _assemble_step(
+    carries: Sequence[Carry], inputs: Sequence[Input], outs: Sequence[UOp], gate: UOp | None
+) -> tuple[UOp, list[UOp]]:
+    """Build the step over numbered parameters, and return it with the arguments of the loop."""
     device = home_of_values([c.param for c in carries] + [x.param for x in inputs])
-    carries = [c._replace(init=on_device(on_one(c.init, device), device)) for c in carries]
-    inputs = [x if is_count(x.whole) else x._replace(whole=on_device(on_one(x.whole, device), device)) for x in inputs]
+    inits = [on_device(on_one(c.init, device), device) for c in carries]
+    wholes = [x.whole if is_count(x.whole) else on_device(on_one(x.whole, device), device) for x in inputs]
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
     given = [*(c.param for c in carries), *(x.param for x in inputs)]
     own = [p if p.device in {None, device} else param(p.shape, p.dtype, device) for p in given]
@@ -275,19 +308,17 @@ def assemble_loop(
             "loop: its body runs on one device, and a value in it is on several",
             fix="vmap(..., devices=...) around the loop, or gather it with .to() first",
         )
-    carries = [c._replace(param=p) for c, p in zip(carries, own, strict=False)]
-    inputs = [x._replace(param=p) for x, p in pairs(inputs, own[len(carries) :])]
-    args = (*(c.init for c in carries), *(x.whole for x in inputs), *fixed)
-    if gate is not None:
-        args += (on_device(on_one(gate, device), device),)
-    return Parts(step, carries, inputs, args, places)
+    flags = [] if gate is None else [on_device(on_one(gate, device), device)]
+    return step, [*inits, *wholes, *fixed, *flags]
 
 
-def known_loop(name: str, loop: Any) -> Any:
-    """Return the existing loop with this name and the same rules, or register `loop`.
+def _known_loop(loop: Loop) -> Loop:
+    """Return the existing loop with the same computation and rules, or register `loop`.
 
     The name identifies the computation. A loop that will still be batched is not registered.
     """
+    numbers = loop.carries, loop.inputs, loop.length, "down" if loop.reverse else "up", *sorted(loop.counts)
+    name = ".".join(map(str, ("branded", loop.api_name, loop.step.key.hex(), *numbers)))
     loop.name = name = name + ".gated" * loop.gated
     if left_brands(loop.step.src):
         return loop
@@ -295,11 +326,7 @@ def known_loop(name: str, loop: Any) -> Any:
     return Loop.made.setdefault(name + "".join(f".{id(p)}" for p in inside), loop)
 
 
-def call_of(loop: Loop, body: Sequence[UOp], args: tuple[UOp, ...]) -> UOp:
-    return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(loop.api_name, loop))
-
-
-def results_of(loop: Loop, call: UOp) -> list[UOp]:
+def _results_of(loop: Loop, call: UOp) -> list[UOp]:
     """Return the results of a loop; if examples exchange values in its step, run one loop over all examples."""
     exchanged = left_brands(loop.step.src)
     if not (crossed := [b for b in open_brands() if b in exchanged]):

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
+from branded.control_flow.effects import with_effect
+from branded.control_flow.scan import ScanLoop
 from branded.core.progress import bar
-from branded.core.tracing.step import Carry, Input
+from branded.core.tracing.body import Traced
 from branded.graph.uops import concatenate_chunks, tensor
 
 PARTS = 100
 """The maximum number of segments; the bar is updated after each. Segments of one size are compiled once."""
 
-Run = Callable[[list[Carry], list[Input], int], list[UOp]]
-"""Run a number of steps from these carries, and return the last carries and the stacked outputs."""
 
-
-def by_parts(
-    api_name: str, run: Run, carries: Sequence[Carry], inputs: Sequence[Input], n: int, reverse: bool
-) -> list[Tensor]:
-    """Run `n` >= 1 steps and return the last carries and the stacked outputs."""
-    size, k = -(-n // PARTS), len(carries)
+def by_parts(api_name: str, traced: Traced, loop: ScanLoop) -> list[Tensor]:
+    """Run a loop of one or more steps, and return the last carries and the stacked outputs."""
+    n, k = loop.length, len(loop.carries)
+    size = -(-n // PARTS)
     starts, parts = range(0, n, size), list[list[Tensor]]()
-    values = [c.init for c in carries]
+    values = [c.init for c in loop.carries]
     with bar(n, api_name, "steps") as made:
-        for start in reversed(starts) if reverse else starts:
+        for start in reversed(starts) if loop.reverse else starts:
             stop = min(start + size, n)
-            own = [c._replace(init=x) for c, x in zip(carries, values, strict=True)]
-            given = [x._replace(whole=_steps(x.whole, start, stop)) for x in inputs]
-            done = [tensor(x).contiguous() for x in run(own, given, stop - start)]
+            own = [c._replace(init=x) for c, x in zip(loop.carries, values, strict=True)]
+            given = [x._replace(whole=_steps(x.whole, start, stop)) for x in loop.inputs]
+            part = loop._replace(carries=own, inputs=given, length=stop - start)
+            done = [tensor(x).contiguous() for x in with_effect(api_name, traced, part)]
             Tensor.realize(*done)
             values = [t.uop for t in done[:k]]
             parts.append(done[k:])
             made(stop - start)
-    if reverse:
+    if loop.reverse:
         parts.reverse()
     return [*map(tensor, values), *(concatenate_chunks(list(ys), 0) for ys in zip(*parts, strict=True))]
 

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.autodiff.backward import in_reverse
 from branded.autodiff.forward import zero
-from branded.autodiff.reverse import gradients, ran_again
-from branded.control_flow.primitive import (
-    Loop,
-    Parts,
-    assemble_loop,
-    call_of,
-    is_count,
-    known_loop,
-    moved_carries,
-    or_zero,
-    results_of,
-    with_tangents,
-)
+from branded.autodiff.reverse import gradients, in_reverse, ran_again
+from branded.control_flow.primitive import Loop, call_loop, moved_carries, or_zero, with_tangents
 from branded.core.analysis.invariance import invariant_slice
-from branded.core.sharding.resharding import laid_out_as
+from branded.core.tracing.effect_tokens import gate as open_gate
 from branded.core.tracing.step import (
     Args,
     Carry,
@@ -48,18 +36,7 @@ class Scan(Loop):
 
     api_name = "scan"
 
-    def __init__(
-        self,
-        step: UOp,
-        carries: int,
-        inputs: int,
-        length: int,
-        reverse: bool,
-        counts: Iterable[int] = (),
-        gated: bool = False,
-    ) -> None:
-        super().__init__(step, carries, inputs, gated)
-        self.length, self.reverse, self.counts = length, reverse, frozenset(counts)
+    length: int
 
     def with_step(self, step: Step, args: Args[UOp]) -> list[UOp]:
         return self._run(step, args, [])[0]
@@ -212,6 +189,22 @@ def _to_transpose(step: Step) -> set[int]:
     return left
 
 
+class ScanLoop(NamedTuple):
+    """A scan that is traced, and not yet in a graph."""
+
+    carries: list[Carry]
+    inputs: list[Input]
+    outs: list[UOp]
+    length: int
+    reverse: bool
+
+    def build(self, more: Sequence[Carry] = ()) -> list[UOp]:
+        """Return the last carries, the stacked outputs, and the last values of additional carries."""
+        k = len(self.carries)
+        finals, ys = scan([*self.carries, *more], self.inputs, self.outs, self.length, self.reverse, gate=open_gate())
+        return [*finals[:k], *ys, *finals[k:]]
+
+
 def scan(
     carries: Sequence[Carry],
     inputs: Sequence[Input],
@@ -237,30 +230,13 @@ def scan(
     kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
     done = list[UOp]()
     if moving or kept:
-        done = _scan_call(assemble_loop(moving, some, [ys[i] for i in kept], gate), length, reverse, gate is not None)
+        done = call_loop(Scan, moving, some, [ys[i] for i in kept], gate, length, reverse)
     last = {c.param: x for c, x in pairs(moving, done[: len(moving)])}
     stacked = dict(zip(kept, done[len(moving) :], strict=True))
     return (
         [last.get(c.param, c.init) for c in carries],
         [stacked[i] if i in stacked else y.expand((length, *y.shape)) for i, y in enumerate(ys)],
     )
-
-
-def _scan_call(parts: Parts, length: int, reverse: bool, gated: bool) -> list[UOp]:
-    n, m = len(parts.carries), len(parts.inputs)
-    counts = [n + i for i, x in enumerate(parts.inputs) if is_count(x.whole)]
-    of = ".".join(map(str, (n, m, length, "down" if reverse else "up", *counts)))
-    name = f"branded.scan.{parts.step.key.hex()}.{of}"
-    loop = known_loop(name, Scan(parts.step, n, m, length, reverse, counts, gated))
-    # tinygrad gets the first step as the body, with the shapes of the whole loop
-    whole = {}
-    for p in loop.params():
-        if n <= (i := p.arg.slot) < n + m:
-            q = UOp.param(i, p.dtype, (length, *p.shape), p.device)
-            whole[p] = q.shrink(((0, 1), *((0, s) for s in p.shape))).reshape(p.shape)
-    first = replace_ops(loop.step.src, whole.get)
-    body = [*first[:n], *(y.expand((length, *y.shape)) for y in first[n:])]
-    return list(map(laid_out_as, results_of(loop, call_of(loop, body, parts.args)), parts.places))
 
 
 def _zeros(shape: tuple[Any, ...], like: UOp) -> UOp:

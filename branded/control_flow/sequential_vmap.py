@@ -12,9 +12,8 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.autodiff.backward import in_reverse
 from branded.autodiff.forward import through_body
-from branded.autodiff.reverse import gradients
+from branded.autodiff.reverse import gradients, in_reverse
 from branded.control_flow.scan import scan
 from branded.core.tracing.body import LeafType, all_carried, trace
 from branded.core.tracing.closure_conversion import closure_converted, with_arguments
@@ -123,15 +122,13 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], api_name: str) -> tupl
         return None
     device = next((x.device for x in values if x.device is not None), None)
 
-    def body(given: list[Tensor]) -> Any:
+    def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
         new = iter(given)
-        return f(*tree.rebuild(args, iter([next(new) if v else x for x, v in zip(leaves, varies, strict=True)])))
-
-    def result(out: Any) -> tuple[Any, list[Tensor]]:
+        out = f(*tree.rebuild(args, iter([next(new) if v else x for x, v in zip(leaves, varies, strict=True)])))
         return out, all_carried(out, f"{api_name}: the result")
 
     # in the body the values are unbatched, like the entries of a mapped tensor
-    traced = trace("map", body, [LeafType.of(x, beside=device)._replace(row=()) for x in values], result)
+    traced = trace("map", body, [LeafType.of(x, beside=device)._replace(row=()) for x in values])
     ys = [y.cast(strong_dtype(y.dtype)) for y in traced.leaves]
     step, fixed = closure_converted(ys, traced.params, device)
     if traced.effect is not None or any(map(has_brand, step.src)):

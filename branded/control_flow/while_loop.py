@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.control_flow.primitive import (
-    Loop,
-    assemble_loop,
-    call_of,
-    known_loop,
-    moved_carries,
-    results_of,
-    with_tangents,
-)
-from branded.core.sharding.resharding import laid_out_as
+from branded.control_flow.primitive import Loop, call_loop, moved_carries, with_tangents
+from branded.core.tracing.effect_tokens import gate as open_gate
 from branded.core.tracing.predication import predicate
 from branded.core.tracing.step import Args, Carry, Step, pairs, steady_carries, without_size_zero
 from branded.dispatch import full
@@ -86,6 +78,17 @@ class While(Loop):
         )
 
 
+class WhileLoop(NamedTuple):
+    """A while loop that is traced, and not yet in a graph."""
+
+    carries: list[Carry]
+    go: UOp
+
+    def build(self, more: Sequence[Carry] = ()) -> list[UOp]:
+        """Return the last carries, and the last values of additional ones."""
+        return while_loop([*self.carries, *more], self.go, gate=open_gate())
+
+
 def while_loop(
     carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
 ) -> list[UOp]:
@@ -95,10 +98,7 @@ def while_loop(
     moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
     if not moving:
         return [c.init for c in carries]
-    parts = assemble_loop(moving, [], [results[-1].cast(dtypes.bool)], gate)
-    n = len(moving)
-    loop = known_loop(f"branded.while.{parts.step.key.hex()}.{n}", While(parts.step, n, 0, gate is not None))
-    finals = map(laid_out_as, results_of(loop, call_of(loop, loop.step.src[:n], parts.args)), parts.places)
+    finals = call_loop(While, moving, [], [results[-1].cast(dtypes.bool)], gate)
     last = dict(zip((c.param for c in moving), finals, strict=True))
     return [last.get(c.param, c.init) for c in carries]
 

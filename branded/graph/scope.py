@@ -382,7 +382,7 @@ def without_rule_block() -> ContextEntry[Region | None]:
     return _ruled.without(None)
 
 
-may_be_in_brand, may_be_in_call_body = _open.may_hold, _calls.may_hold
+may_be_in_brand, may_be_in_call_body, may_be_in_branch = _open.may_hold, _calls.may_hold, _branches.may_hold
 
 
 def branches() -> tuple[Region, ...]:

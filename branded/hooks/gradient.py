@@ -9,7 +9,6 @@ from typing import Any, cast
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
-from branded.autodiff.backward import pull, strip_tags, transforming
 from branded.autodiff.forward import (
     cosine,
     is_inexact,
@@ -19,7 +18,9 @@ from branded.autodiff.forward import (
     power_by_exponent,
     products_of_others,
 )
-from branded.autodiff.reverse import is_pulling
+from branded.autodiff.leaves import transforming
+from branded.autodiff.results import strip_tags
+from branded.autodiff.reverse import is_pulling, pull
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
 from branded.core.sharding.resharding import reshard, starts_of_each

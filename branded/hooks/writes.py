@@ -9,8 +9,8 @@ from typing import Any, cast
 from tinygrad import Tensor, dtypes, nn
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.autodiff.backward import hide_leaves, is_own
 from branded.autodiff.captured_writes import note
+from branded.autodiff.leaves import hide_leaves, is_own
 from branded.core.analysis import aliasing
 from branded.core.values import vec_type
 from branded.errors import WriteError

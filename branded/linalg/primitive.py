@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.autodiff.backward import pull, transforming
+from branded.autodiff.leaves import transforming
+from branded.autodiff.reverse import pull
 from branded.backends.cpu.renderer.loops import room
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.step import param

@@ -24,9 +24,11 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 `transforms`: the rules of vmap and the other transforms.
 
 - `vmap`            when the rule has its arguments: `vmap(f)(x)`, `vmap(f)`, `@vmap(in_axes=1)`
-- `mapping`         the typing rule
+- `mapping`         the typing rule, which names its steps: `in_axes`, `example_call`, `out_axes`
 - `options`         the options of a vmap
-- `in_axes`         `in_axes` and `out_axes`, read as literals
+- `in_axes`         `in_axes` and `out_axes`, read as literals, and compared with the arguments
+- `example_call`    the call of the function with the arguments of one example
+- `out_axes`        the result of all examples
 - `function_calls`  calls of the functions passed to transforms, and trees that must agree
 - `derivatives`, `control_flow`, `collectives`, `custom_rules`, `trees`  the rules of the other transforms
 

@@ -30,7 +30,9 @@ from branded.tree.leaf_tensors import check_fits as check_fits
 from branded.tree.leaf_tensors import fits as fits
 from branded.tree.leaf_tensors import number_of as number_of
 from branded.tree.leaf_tensors import too_large as too_large
+from branded.tree.leaf_tensors import uops as uops
 from branded.tree.leaf_tensors import with_memory_dtype as with_memory_dtype
+from branded.tree.leaf_tensors import with_uops as with_uops
 from branded.tree.nodes import Axis as Axis
 from branded.tree.nodes import Node as Node
 from branded.tree.nodes import argument_paths as argument_paths

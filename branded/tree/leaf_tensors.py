@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -11,8 +11,10 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import ArgumentError
 from branded.graph.rows import SHORT
+from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tree.formatting import describe, package_of
+from branded.tree.nodes import leaves, rebuild
 
 
 def as_tensor(x: Any) -> Tensor | None:
@@ -24,6 +26,17 @@ def as_tensor(x: Any) -> Tensor | None:
     if isinstance(x, np.ndarray | np.generic) and _has_dtype(x):
         return Tensor(np.asarray(x, dtype=x.dtype.newbyteorder("=")))
     return None
+
+
+def uops(x: Any) -> list[UOp]:
+    """Return the UOps of the tensors in any tree."""
+    return [v.uop for v in leaves(x) if isinstance(v, Tensor)]
+
+
+def with_uops(x: Any, us: Sequence[UOp]) -> Any:
+    """Return the same tree with new tensors of these UOps for its tensors."""
+    new = iter(us)
+    return rebuild(x, (tensor(next(new)) if isinstance(v, Tensor) else v for v in leaves(x))) if us else x
 
 
 def number_of(x: Any) -> int | None:

@@ -11,12 +11,12 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.autodiff.backward import in_place_of
 from branded.autodiff.custom_rules.custom_call import RuledCall
 from branded.autodiff.custom_rules.custom_jvp_call import JvpCall
 from branded.autodiff.custom_rules.custom_vjp_call import VjpCall
 from branded.autodiff.custom_rules.rule_checks import positional, tensor_of
 from branded.autodiff.custom_rules.tangent_rows import asked
+from branded.autodiff.leaves import in_place_of
 from branded.autodiff.reachable_values import reaches
 from branded.core.batching.function import Examples
 from branded.core.boundary import lower

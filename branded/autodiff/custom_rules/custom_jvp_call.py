@@ -8,11 +8,12 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.backward import pull, transforming
 from branded.autodiff.custom_rules.custom_call import Backward, RuledCall
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.rule_checks import fitting, no_tangent
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
+from branded.autodiff.leaves import transforming
+from branded.autodiff.reverse import pull
 from branded.core.tracing.effect_tokens import only_looked_at
 from branded.core.validation.arguments import call_checked
 from branded.errors import DerivativeError

@@ -11,10 +11,10 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.autodiff.backward import transforming
 from branded.autodiff.custom_rules.custom_call import Backward, RuledCall
 from branded.autodiff.custom_rules.rule_checks import fitting, tensor_of, with_none
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
+from branded.autodiff.leaves import transforming
 from branded.core.batching.function import Examples
 from branded.core.tracing.effect_tokens import is_through_a_body, only_looked_at
 from branded.core.validation.arguments import call_checked

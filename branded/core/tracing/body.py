@@ -90,16 +90,18 @@ class Traced(NamedTuple):
     """The effects of the body in addition to its results."""
 
 
-def trace(
-    api_name: str, f: Callable[..., Any], types: Sequence[LeafType], result: Callable[[Any], tuple[Any, list[Tensor]]]
-) -> Traced:
+TracedBody = Callable[[list[Tensor]], tuple[Any, list[Tensor]]]
+"""A body over the leaves of its arguments; it returns its result, and the leaves of its result."""
+
+
+def trace(api_name: str, f: TracedBody, types: Sequence[LeafType]) -> Traced:
     steps = Steps(api_name)
     is_loop = steps.turn == "step"
     must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
     with recording.body() as done, collect_effects(must), opened(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
         with given_to(dict.fromkeys(places, steps) if is_loop else {}):
-            out, values = result(f([tensor(p) for p in places]))
+            out, values = f([tensor(p) for p in places])
         for x in values:
             check_live(x.uop, api_name)
         done(places, [x.uop for x in values])
@@ -229,13 +231,7 @@ class State:
             )
         return all_carried(new, f"{self.api_name}: the carry")
 
-    def traced(
-        self,
-        body: Callable[[list[Tensor]], Any],
-        result: Callable[[Any], tuple[Any, list[Tensor]]],
-        whole: Sequence[Tensor] = (),
-        goes_on: bool = False,
-    ) -> Traced:
+    def traced(self, body: TracedBody, whole: Sequence[Tensor] = (), goes_on: bool = False) -> Traced:
         """Trace the body until the carry's types no longer change; `Loop.for_all` finds its brands in the same way.
 
         Each step gets an entry of `whole`.  With `goes_on`, the last result decides whether another step follows, so
@@ -244,7 +240,7 @@ class State:
         device = next((d for x in (*self.given, *whole) if isinstance(d := x.uop.device, str)), None)
         inputs = [LeafType.of(x.uop, 1, device)._replace(is_of_a_loop=True) for x in whole]
         while True:
-            traced = trace(self.api_name, body, [*self.types(device), *inputs], result)
+            traced = trace(self.api_name, body, [*self.types(device), *inputs])
             rows = _rows(traced, [*self.rows, *(t.row for t in inputs)])
             every = rows[-1] if goes_on else ()
             k = len(self.given)

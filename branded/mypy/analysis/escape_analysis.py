@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -39,7 +39,16 @@ from branded.mypy.analysis.reads import known_brands
 from branded.mypy.analysis.recheck import is_in_file, recheck_function
 from branded.mypy.analysis.walk import own_parts, walk
 from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
-from branded.mypy.rows.algebra import CONTAINERS, hides_brands, holds_tensors, row_of, row_variables, rows_in
+from branded.mypy.rows.algebra import (
+    CONTAINERS,
+    Brand,
+    hides_brands,
+    holds_tensors,
+    occurs,
+    row_of,
+    row_variables,
+    rows_in,
+)
 from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.rows.widening import flat_entries
 
@@ -65,6 +74,20 @@ def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ())
         return None
     names = {n for i, n in enumerate(node.arg_names) if i < own or i - own in shared}
     return _recheck_escapes(node, api, names)
+
+
+def report_kept(outer: Sequence[Var], brand: Brand, at: Context, api: TypeChecker) -> None:
+    """Report outer variables whose inferred type has the brand: `kept = []`, then `kept.append(x)` in the call."""
+    for v in outer:
+        if v.type is not None and occurs(brand, v.type):
+            fail(
+                api,
+                at,
+                ESCAPE,
+                f'escape: brand "{show(brand, api)}" of this vmap is kept in `{v.name}`, which outlives it',
+                f'value: "{show(v.type, api)}"',
+                "try:   return it from the mapped function",
+            )
 
 
 def _recheck_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:

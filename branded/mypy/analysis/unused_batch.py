@@ -8,15 +8,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Context, Expression, LambdaExpr, MemberExpr, NameExpr
+from mypy.nodes import CallExpr, Context, Expression, LambdaExpr, MemberExpr, NameExpr
 from mypy.options import Options
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
 
 from branded.mypy.analysis.walk import walk
+from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import Brand, change, is_shared
 from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.callables import callables_of
 from branded.mypy.rows.leaves import NUMBERS
+from branded.mypy.transforms.example_call import ExampleCall
 
 SECTION, KEY = "branded", "unvaried"
 CHOICES = ("note", "error", "off")
@@ -36,13 +39,31 @@ def unvaried_setting(options: Options) -> str:
     return given if given in CHOICES else CHOICES[0]
 
 
-def accesses_uop(f: Expression) -> bool:
+def report_unused_batch(example: ExampleCall, inside: Type) -> None:
+    """Report a batch that a mapped function does not use, if the type `inside` of its result shows that."""
+    f, args, ways, lifted, mapped = example
+    if _takes_anything(f, mapped.api) or _accesses_uop(f):
+        return
+    given = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
+    if not _report_unused_parameter(f, given, mapped.at, mapped.api):
+        _report_unbatched(inside, lifted, mapped)
+
+
+def _takes_anything(f: Expression, api: TypeChecker) -> bool:
+    """Return whether `f` is a `Callable[..., T]`: its type does not show what the result depends on."""
+    if isinstance(f, LambdaExpr | CallExpr):
+        return False
+    return any(t.is_ellipsis_args for t in callables_of(f, api))
+
+
+def _accesses_uop(f: Expression) -> bool:
     """Return whether a lambda accesses `.uop`: its type then does not show what the result depends on."""
     return isinstance(f, LambdaExpr) and any(isinstance(p, MemberExpr) and p.name == "uop" for p in walk(f.body))
 
 
-def report_unbatched(inside: Type, args: Iterable[Type], brand: Brand, at: Context, api: TypeChecker, how: str) -> None:
+def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> None:
     """Report a result that is certain to be the same for all examples."""
+    at, api, brand, how = mapped.at, mapped.api, mapped.brand, mapped.scope.unvaried
     rows = _certain_rows(inside)
     if how == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
         return
@@ -55,19 +76,12 @@ def report_unbatched(inside: Type, args: Iterable[Type], brand: Brand, at: Conte
         api.note(f"{message}; try: {fix}", at, code=ERROR)
 
 
-def report_unused_parameter(
+def _report_unused_parameter(
     f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker
 ) -> bool:
-    """Report a lambda that uses a batch instead of its example: `vmap(lambda x, y: x - ys)(xs, ys)`.
+    """Report a lambda that uses a batch instead of its example, and return whether it does.
 
-    Args:
-        f: The mapped function.
-        args: The arguments with their axes.
-        at: The position of the message.
-        api: The type checker.
-
-    Returns:
-        Whether a message was reported.
+    Example: `vmap(lambda x, y: x - ys)(xs, ys)`.
     """
     if not isinstance(f, LambdaExpr):
         return False

@@ -95,9 +95,10 @@ class Mapped:
 
     def on(self, t: Type, way: Type) -> Type:
         """Insert the mapped axis into a result."""
-        return change_axes(t, way, self._on, self.scope)
+        return change_axes(t, way, self.insert, self.scope)
 
-    def _on(self, t: Instance, n: int | None) -> Known:
+    def insert(self, t: Instance, n: int | None) -> Known:
+        """Return the axes of a tensor in a result, with the mapped axis at position `n`."""
         axes = axes_of(t)
         if axes is None or n is None or not -len(axes) - 1 <= n <= len(axes):
             return None

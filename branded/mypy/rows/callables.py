@@ -34,6 +34,10 @@ class Arg(NamedTuple):
     name: str | None = None
     expression: Expression | None = None
 
+    def label(self, i: int) -> str:
+        """Return the name of the argument in messages, where it is the i-th one."""
+        return f"argument `{self.name}`" if self.name else f"argument {i}"
+
 
 def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context) -> CallExpr:
     """Build the call `f(*args)`, with arguments of these types."""
@@ -99,6 +103,22 @@ def signatures_of(f: Type, api: TypeChecker) -> list[CallableType]:
             return [f.items[-1]]
         return list(f.items)
     return [f] if isinstance(f, CallableType) else []
+
+
+def callables_of(f: Expression, api: TypeChecker) -> list[CallableType]:
+    """Return the signatures of a mapped function."""
+    with trying(api):
+        return signatures_of(api.get_expression_type(f), api)
+
+
+def parameter_names(f: Expression, api: TypeChecker) -> Sequence[str | None]:
+    """Return the names of the parameters of a mapped function."""
+    if isinstance(f, LambdaExpr):
+        return f.arg_names
+    if isinstance(f, CallExpr) and f.args:  # vmap(f, ...) or partial(f, ...)
+        return parameter_names(f.args[0], api)
+    callables = callables_of(f, api)
+    return callables[0].arg_names if callables else []
 
 
 def overload_plain(f: CallableType) -> FunctionLike:

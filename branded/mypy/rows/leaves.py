@@ -18,7 +18,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.rows.algebra import ARRAY, CONTAINERS, UNKNOWN, has_rows, row_of
+from branded.mypy.rows.algebra import ARRAY, CONTAINERS, TENSOR, UNKNOWN, VEC, Brand, change, has_rows, row_of
+from branded.mypy.rows.brand_env import OpenBrands
 
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
 STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
@@ -34,6 +35,12 @@ def replace_leaves(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
         return new if isinstance(p, Instance) and p.type.fullname in kinds else t
 
     return leaf
+
+
+def with_brand(t: Type, way: Type, brand: Brand, scope: OpenBrands) -> Type:
+    """Add a brand to the rows of a type where `way` maps it; an array becomes a tensor."""
+    vec = scope.instance(VEC, brand, scope.instance(TENSOR))
+    return change(t, lambda row: [*row, brand], way, replace_leaves(vec, {ARRAY}))
 
 
 def unmappable(

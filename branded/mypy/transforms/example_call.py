@@ -1,0 +1,102 @@
+"""The call of a mapped function with the arguments of one example."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
+from mypy.errors import ErrorInfo
+from mypy.nodes import CallExpr, Expression, LambdaExpr
+from mypy.types import Type
+
+from branded.mypy.analysis import escape_analysis
+from branded.mypy.analysis.memoize import type_of_call
+from branded.mypy.axes.mapped_axis import Mapped
+from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
+from branded.mypy.rows.algebra import UNKNOWN, is_shared
+from branded.mypy.rows.brand_env import fail, show, trying
+from branded.mypy.rows.callables import Arg, callables_of, synthetic_call
+from branded.mypy.rows.leaves import with_brand
+
+
+class ExampleCall(NamedTuple):
+    """The call `f(x', y')` of a mapped function with the arguments of one example."""
+
+    f: Expression
+    args: list[Arg]
+    """The arguments with all examples."""
+    ways: list[Type]
+    """The axes of the arguments."""
+    lifted: list[Type]
+    """The types of the arguments of one example."""
+    mapped: Mapped
+
+    def result(self) -> Type:
+        """Return the type of the result; report an error if the function does not accept the arguments."""
+        f, args, ways, lifted, mapped = self
+        api = mapped.api
+        call = synthetic_call(f, lifted, args, mapped.at)
+        if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
+            return type_of_call(call, api)
+        with trying(api) as errors, self._keeping(call):
+            inside = api.get_expression_type(call)
+        if errors.has_new_errors() and any(map(is_shared, ways)):
+            # to mypy a dict of tensors is not a dict of Vecs, but vmap rebuilds the containers
+            wider = [
+                with_brand(t, UNKNOWN, mapped.brand, mapped.scope) if is_shared(w) else t
+                for t, w in zip(lifted, ways, strict=True)
+            ]
+            other = synthetic_call(f, wider, args, mapped.at)
+            with trying(api) as more, self._keeping(other):
+                again = api.get_expression_type(other)
+            if not more.has_new_errors():
+                return again
+        for error in errors.filtered_errors():
+            if is_brand_code(error.code):  # from a vmap within f
+                api.msg.add_errors([error])
+            elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
+                self._explain(error)
+        return inside
+
+    @contextmanager
+    def _keeping(self, call: CallExpr) -> Iterator[None]:
+        """Mark the unmapped objects during the call of `f`: they outlive it."""
+        kept = {
+            e
+            for e, a, way in zip(call.args, self.args, self.ways, strict=True)
+            if is_shared(way) and escape_analysis.is_object(a.type)
+        }
+        self.mapped.scope.unmapped |= kept
+        try:
+            yield
+        finally:
+            self.mapped.scope.unmapped -= kept
+
+    def _explain(self, error: ErrorInfo) -> None:
+        """Report an error from calling `f` with one example: usually `f` is not generic in the brand."""
+        f, args, ways, lifted, mapped = self
+        at, api, message = mapped.at, mapped.api, error.message
+        wrong = re.match(r'Argument (\d+)(?: to "?(.*?)"?)? has incompatible type .*; expected "(.*)"$', message)
+        where = int(wrong[1]) - 1 if wrong else len(args)
+        if wrong is None or not where < len(args) or is_shared(ways[where]):
+            code = CALL if error.code in (CALL_ARG, CALL_OVERLOAD) else ERROR if callables_of(f, api) else AXIS_TYPE
+            fail(api, at, code, f"vmap: {message[0].lower()}{message[1:]}")
+            return
+        given, inside = show(args[where].type, api), show(lifted[where], api)
+        name = (wrong[2] or "the function").replace('"', "")
+        fix = "a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it"
+        if "Axes[" in wrong[3] and "Axes[" in inside:
+            fix = "another axis in in_axes, or the argument with its axes in another order"
+        elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
+            fix = "a row variable of the function's own, axis_name= for a named brand, or a Protocol for a parameter"
+        fail(
+            api,
+            at,
+            ERROR,
+            f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
+            f'given: "{given}", which is "{inside}" for one example',
+            f"try:   {fix}",
+        )

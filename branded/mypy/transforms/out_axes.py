@@ -1,0 +1,52 @@
+"""The result of a mapped function: the brand is removed, and the mapped axis is inserted."""
+
+from __future__ import annotations
+
+from mypy.types import AnyType, Type, TypeOfAny
+
+from branded.mypy.axes.mapped_axis import Mapped, change_axes
+from branded.mypy.codes import AXES, AXIS_TYPE, ESCAPE
+from branded.mypy.rows.algebra import TENSOR, Brand, change, drop_brands, occurs
+from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.leaves import STACKED, replace_leaves, unmappable
+from branded.mypy.transforms.in_axes import axes_mismatches
+
+
+def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
+    """Remove the brand from the result; report an error if it cannot be removed."""
+    at, api, brand = mapped.at, mapped.api, mapped.brand
+    for code, wrong in axes_mismatches(out_axes, inside, "the result"):
+        fail(api, at, code, f"out_axes: {wrong}")
+    outside = without_brand(inside, brand, out_axes, mapped)
+    if not occurs(brand, outside):
+        for where, why in unmappable(inside, out_axes, "the result", result=True):
+            wrong = f"out_axes: {where} is {why}, which cannot be stacked"
+            fail(api, at, AXIS_TYPE, wrong, "try:   None for it in out_axes")
+        return outside
+    name, bare = show(brand, api), change(inside, drop_brands(lambda b: b == brand))
+    if not occurs(brand, bare):
+        fail(
+            api,
+            at,
+            AXES,
+            f'out_axes: None for a result that varies over "{name}"',
+            f'value: "{show(inside, api)}"',
+            "try:   an int, or a reduction over the examples outside of vmap",
+        )
+        return bare
+    fail(
+        api,
+        at,
+        ESCAPE,
+        f'escape: brand "{name}" of this vmap is still in the result after it',
+        f'value: "{show(inside, api)}"',
+        "try:   return tensors, or tuples, lists, dicts and dataclasses of them",
+    )
+    return AnyType(TypeOfAny.from_error)
+
+
+def without_brand(inside: Type, brand: Brand | None, out_axes: Type, mapped: Mapped) -> Type:
+    """Return a result without the brand; numbers and arrays are stacked to tensors."""
+    stacked = replace_leaves(mapped.scope.instance(TENSOR), STACKED)
+    with_axis = change_axes(inside, out_axes, mapped.insert, mapped.scope)
+    return change(with_axis, drop_brands(lambda b: b == brand), out_axes, stacked)
