@@ -19,7 +19,7 @@ from typing import (
     overload,
 )
 
-from tinygrad import Tensor
+from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.core.boundary import drop_brand, entered, exit_brand
@@ -421,7 +421,8 @@ class MappedCall:
                     ("call", self.options.where),
                     fix=tree.advice(y) or "return tensors, or out_axes=None for it",
                 )
-            tree.check_fits(t, t.dtype, "vmap: a result")
+            if t.dtype == dtypes.weakint:
+                tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(with_strong_dtype(t) if is_chosen else t)
             at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
         left = map(tensor, exit_brand([t.uop for t in tensors], b, at, self.size))
