@@ -473,6 +473,7 @@ FORMS = {
     "ops.shape_to_shape_arg": "arg",
     "rangeify.earliest_rewrites": "PatternMatcher",
     "rangeify.multi_pm": "PatternMatcher",
+    "rangeify.pm_copy_to_store": "PatternMatcher",
     "rangeify.pm_reduce_simplify": "PatternMatcher",
     "rangeify.pm_remove_bufferize": "PatternMatcher",
     "rangeify.run_rangeify": "tsink debug",

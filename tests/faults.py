@@ -74,6 +74,11 @@ def copies_of_one_entry() -> None:
     x.sum().reshape(1).expand(2).exp().to(("CPU:0", "CPU:1")).schedule_linear()
 
 
+def copies_of_shards() -> None:
+    x = Tensor([[1.0, 2.0], [3.0, 5.0]], device="CPU").shard(("CPU:0", "CPU:1"), 0)
+    assert (x.sum(1).to("CPU:0") + x.to("CPU:0").sum(0)).tolist() == [7.0, 15.0]
+
+
 def empty() -> None:
     total = function(lambda x, y: x.sum() + y, precompile=True)
     assert total(Tensor.empty(0), Tensor([1.0]).realize()).tolist() == [1.0]
@@ -296,6 +301,7 @@ MENDED: tuple[Callable[[], None], ...] = (
         views,
         copies,
         copies_of_all,
+        copies_of_shards,
         empty,
         whole,
         workers,

@@ -318,6 +318,27 @@ def test_second_derivatives_through_rows_that_devices_exchange() -> None:
     assert grad(lambda xs: (inner(xs) * c).sum())(x).tolist() == [[20, 40], [60, 100]]
 
 
+@pytest.mark.parametrize("name", ["psum_scatter", "all_to_all", "all_gather", "ppermute"])
+def test_second_derivatives_of_collectives_of_one_example_on_each_device(name: str) -> None:
+    exchange: Callable[[Tensor], Tensor] = {
+        "psum_scatter": lambda x: psum_scatter(x, "i"),
+        "all_to_all": lambda x: all_to_all(x, "i", 0, 0),
+        "all_gather": lambda x: all_gather(x, "i"),
+        "ppermute": lambda x: ppermute(x, "i", [(0, 1), (1, 0)]),
+    }[name]
+    xs = Tensor([[1.0, 2.0], [3.0, 5.0]])
+
+    def loss(x: Tensor) -> Tensor:
+        return x.sum() * (exchange(x) * exchange(x).sin()).sum()
+
+    def run(v: Any) -> Any:
+        outside = lambda xs: v(loss, axis_name="i")(xs).sum()  # noqa: E731
+        twice = grad(lambda x: (grad(loss)(x) * x).sum())
+        return v(twice, axis_name="i")(xs), grad(lambda xs: (grad(outside)(xs) * xs).sum())(xs), hessian(outside)(xs)
+
+    _same(TWO, run)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers_are_those_of_one_device(name: str) -> None:
     _same(TWO, PROGRAMS[name])

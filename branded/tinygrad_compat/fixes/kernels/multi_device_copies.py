@@ -10,11 +10,20 @@ repeated value, which is the whole buffer. Here the buffer is copied.
 `x.sum().reshape(1).expand(2).exp().to(("CPU:0", "CPU:1"))` raises it too: on the device that holds the value, the copy
 is the value itself. tinygrad stores one element and a repeated view, which no kernel reads. Here the value is stored
 in full.
+
+With `x = Tensor([[1.0, 2.0], [3.0, 5.0]]).shard(("CPU:0", "CPU:1"), 0)`, `x.sum(1).to("CPU:0") + x.to("CPU:0").sum(0)`
+raises it too. The sum reads the shards through the value on several devices, and the copy reads each shard alone. A
+shard is a reshaped buffer, and tinygrad replaces the reshape by the element that the copy reads. Here the value on
+several devices has views of its own.
+
+Second derivatives of collectives raise "unbound Variable '_device_num'". Each device takes its rows by its number, and
+tinygrad also uses the number to read the rows of one device. Only kernels on all devices have it. Here the rows are
+those of the device that is read.
 """
 
 from __future__ import annotations
 
-from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.tinygrad_compat import private_api
 
@@ -52,12 +61,43 @@ def _original(s: UOp) -> UOp:
     return x if x.has_buffer_identity(after_ok=True) else x.contiguous()  # type: ignore[no-untyped-call]
 
 
+def _of_own_views(parts: UOp) -> UOp | None:
+    """Read the parts on each device through views that nothing else reads."""
+    src = tuple(map(_own_view, parts.src))
+    return None if src == parts.src else parts.replace(src=src)
+
+
+_OWN = "branded_own_view"
+
+
+def _own_view(x: UOp) -> UOp:
+    base = x
+    while base.op is Ops.RESHAPE:
+        base = base.src[0]
+    return x if base is x else x.replace(src=(base, x.src[1]), tag=_OWN)
+
+
+def _own_part(select: UOp, view: UOp) -> UOp | None:
+    """Select the part of one device before the view, whose offsets may depend on the device."""
+    numbers = {r for s in view.src[1:] for r in s.ranges if r.arg[-1] is AxisType.DEVICE}
+    if not numbers:
+        return None
+    own = {r: r.const_like(select.arg) for r in numbers}
+    return view.replace(src=(view.src[0].mselect(select.arg), *(s.substitute(own) for s in view.src[1:])))
+
+
 def install() -> None:
     views = UPat(Ops.COPY, src=(UPat(GroupOp.Movement, name="view"),), name="copy")
     stacks = UPat(Ops.MSTACK, name="stack", custom_early_reject={Ops.COPY})
     private_api.rangeify.earliest_rewrites = (
         PatternMatcher([(views, _of_all), (stacks, _whole)]) + private_api.rangeify.earliest_rewrites
     )
+    parts = UPat({Ops.MSTACK, Ops.MSELECT}, name="parts", custom_early_reject={Ops.RESHAPE})
+    private_api.rangeify.pm_copy_to_store = (
+        PatternMatcher([(parts, _of_own_views)]) + private_api.rangeify.pm_copy_to_store
+    )
+    selects = UPat(Ops.MSELECT, src=(UPat(GroupOp.Movement, name="view"),), name="select")
+    private_api.rangeify.multi_pm = PatternMatcher([(selects, _own_part)]) + private_api.rangeify.multi_pm
     readers = UPat(GroupOp.All - {Ops.SHRINK}, name="u", custom_early_reject={Ops.COPY})
     private_api.tensor.pm_early_transform_tensor_graph = (
         PatternMatcher([(readers, _reader)]) + private_api.tensor.pm_early_transform_tensor_graph
