@@ -434,6 +434,7 @@ FORMS = {
     "codegen.pm_simplify_add_image": "PatternMatcher",
     "codegen.pm_number_params": "PatternMatcher",
     "codegen.pm_reduce_unparented": "PatternMatcher",
+    "codegen.symbolic_simple": "PatternMatcher",
     "codegen.to_program_cache": "dict",
     "codegen.to_program_config": "tuple",
     "codegen.to_program_context": "tuple",

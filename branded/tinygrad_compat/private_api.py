@@ -135,6 +135,7 @@ REPLACED = {
     "codegen.pm_number_params": "numbers variables after all buffers",
     "codegen.pm_reduce_unparented": "keeps the bool dtype of a product of bools",
     "codegen.pm_simplify_add_image": "rounds values that become float16, on devices without images",
+    "codegen.symbolic_simple": "keeps the index of a load that is never done a vector",
     "codegen.to_program_cache": "includes the programs on disk",
     "codegen.to_program_config": "adds the state of the CPU backend to the key of a program",
     "codegen.to_program_context": "sends the state of the CPU backend to the processes that compile",
