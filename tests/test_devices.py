@@ -339,6 +339,23 @@ def test_second_derivatives_of_collectives_of_one_example_on_each_device(name: s
     _same(TWO, run)
 
 
+@pytest.mark.parametrize("is_inner", [True, False])
+def test_an_exchange_over_two_axes_with_one_on_devices(is_inner: bool) -> None:
+    xs = Tensor((np.arange(16).reshape(2, 2, 4) % 7 * 0.3 - 0.8).astype("float32")).realize()
+
+    def loss(x: Tensor) -> Tensor:
+        y = all_to_all(x, ("j", "i"), 0, 0)
+        return x.sum() * (y * y.sin()).sum() + all_to_all(x.cat(x), ("i", "j"), 0, 0, tiled=True)[:3].sum()
+
+    def run(v: Any) -> Any:
+        inner, outer = (v, vmap) if is_inner else (vmap, v)
+        over_both = lambda f: outer(inner(f, axis_name="j"), axis_name="i")  # noqa: E731
+        outside = lambda xs: over_both(loss)(xs).sum()  # noqa: E731
+        return over_both(loss)(xs), over_both(grad(loss))(xs), grad(outside)(xs)
+
+    _same(TWO, run)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers_are_those_of_one_device(name: str) -> None:
     _same(TWO, PROGRAMS[name])

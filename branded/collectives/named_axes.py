@@ -94,8 +94,6 @@ def own(x: Tensor, brands: Sequence[Scope]) -> Tensor:
     """Select each example's entry from a value of all examples, as returned by `of_all`."""
     if len(brands) > 1:
         x = x.reshape(*(b.size for b in brands), *x.shape[1:])
-        for b in brands:  # avoids a reshape of sharded values in reverse mode
-            x = tensor(everywhere(x.uop, b.devices)) if is_spread(b) else x
     return tensor(enter_all(x.uop, brands))
 
 

@@ -23,7 +23,7 @@ from branded.autodiff.results import strip_tags
 from branded.autodiff.reverse import is_pulling, pull
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
-from branded.core.sharding.resharding import reshard, starts_of_each
+from branded.core.sharding.resharding import everywhere, reshard, starts_of_each, whole_if_moved
 from branded.core.tracing.closure_conversion import with_arguments
 from branded.core.tracing.effect_tokens import derivative_block
 from branded.core.values import vec_type
@@ -122,6 +122,11 @@ def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
     return every.src[0] if every.op is Ops.UNSHARD else private_api.part_of_each(every, axis, ret.src[1]), None
 
 
+def _reshape_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None]:
+    """Return the cotangent in the shape of the operand."""
+    return whole_if_moved(ctx.reshape(ret.src[0].shape)), None
+
+
 def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
     """Return the cotangent of a shard of a replicated value: all shards, at their original positions."""
     devices, whole = ret.device, ret.src[0].shape
@@ -161,12 +166,13 @@ def _is_own_of_each(x: UOp) -> bool:
 def _stack_gradient(ctx: UOp, ret: UOp) -> tuple[UOp | None, ...]:
     """Return the cotangents of the values on each device: the part on the same device, in memory.
 
-    Copies of one value to all devices share a cotangent, which the value receives once.
+    Copies of one value to all devices share a cotangent, which the value receives once.  It may be sharded.
     """
-    whole = ctx.contiguous()
-    if len({s.src[0] if s.op is Ops.COPY else s for s in ret.src}) == 1:
-        return (whole.mselect(0), *(None for _ in ret.src[1:]))
-    return tuple(whole.mselect(i) for i in range(len(ret.src)))
+    same = len({s.src[0] if s.op is Ops.COPY else s for s in ret.src}) == 1
+    if ctx.device is None:  # a number
+        return tuple(None if same and i else ctx for i in range(len(ret.src)))
+    whole = (ctx if ctx.axis is None else everywhere(ctx, ret.device)).contiguous()
+    return tuple(None if same and i else whole.mselect(i) for i in range(len(ret.src)))
 
 
 def _deepwalk(root: UOp, targets: set[UOp]) -> tuple[list[UOp], dict[UOp, bool]]:
@@ -248,6 +254,7 @@ def install() -> None:
                 (UPat(Ops.POW, name="ret"), lambda ctx, ret: (ctx * power_by_base(ret), ctx * power_by_exponent(ret))),
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
+                (UPat(Ops.RESHAPE, name="ret"), _reshape_gradient),
                 (UPat(Ops.UNSHARD, name="ret"), _unshard_gradient),
                 (UPat(Ops.SHRINK, name="ret"), _part_gradient),
                 (UPat(Ops.MSELECT, name="ret"), _select_gradient),

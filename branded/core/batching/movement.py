@@ -4,6 +4,7 @@ import functools
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.core.sharding.resharding import whole_if_moved
 from branded.dispatch import Resolution, rule
 from branded.errors import ShapeError
 from branded.graph.primitive import Batched
@@ -19,7 +20,9 @@ def _consts(sizes: tuple[int, ...]) -> tuple[UOp, ...]:
 @rule(Ops.RESHAPE)
 def reshape_(u: UOp, how: Resolution, x: Batched, *_: Batched) -> UOp:
     """vmap(reshape)(xs) = reshape with the brand axes kept in front."""
-    return x.uop if u.shape == u.src[0].shape else again(u, x.uop, behind(_consts(how.sizes), u.src[1]))
+    if u.shape == u.src[0].shape:
+        return x.uop
+    return whole_if_moved(again(u, x.uop, behind(_consts(how.sizes), u.src[1])))
 
 
 @rule(Ops.EXPAND)

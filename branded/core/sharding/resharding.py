@@ -13,7 +13,7 @@ from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 from branded.core.sharding.layout import Devices
 from branded.errors import UnsupportedError
 from branded.graph.primitive import params, primitive_of
-from branded.graph.rows import has_brand, is_differentiated
+from branded.graph.rows import has_brand, info_of, is_differentiated
 from branded.graph.uops import is_of_a_tensor, on_device, replace_ops, tensor
 from branded.tinygrad_compat.private_api import keep_device, part_of_each
 
@@ -28,6 +28,17 @@ def reshard(x: UOp, devices: Devices, axis: int) -> UOp:
     if has_brand(x):
         return _as_example(_shards(_whole(x, devices), devices, axis), x)
     return _all_to_all(x, devices, axis) if x.device == devices else _shards(_whole(x, devices), devices, axis)
+
+
+def whole_if_moved(reshaped: UOp) -> UOp:
+    """Return the reshape, of all elements on each device if tinygrad could not keep them in their shards."""
+    if reshaped.op is not Ops.RESHAPE or not info_of(x := reshaped.src[0]).sharded or not isinstance(x.device, tuple):
+        return reshaped
+    try:
+        _ = reshaped.axis
+    except RuntimeError:
+        return reshaped.replace(src=(everywhere(x, x.device), *reshaped.src[1:]))
+    return reshaped
 
 
 def _whole(x: UOp, devices: Devices) -> UOp:

@@ -49,16 +49,25 @@ def _of_all(copy: UOp, view: UOp) -> UOp | None:
     return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None
 
 
-def _whole(stack: UOp) -> UOp | None:
-    """Store the original in full on the device that holds it, in a value on several devices."""
-    src = tuple(map(_original, stack.src))
-    return None if src == stack.src else stack.replace(src=src)
+def _in_full(parts: UOp) -> UOp | None:
+    """Store the parts of a value on several devices in full."""
+    src = tuple(map(_stored, parts.src))
+    return None if src == parts.src else parts.replace(src=src)
 
 
-def _original(s: UOp) -> UOp:
-    if s.op is not Ops.COPY or (x := s.src[0]).device != s.device:
-        return s
-    return x if x.has_buffer_identity(after_ok=True) else x.contiguous()  # type: ignore[no-untyped-call]
+_COMPUTED = {*GroupOp.Elementwise, *GroupOp.Movement, Ops.STACK, Ops.REDUCE}
+
+
+def _stored(s: UOp) -> UOp:
+    if s.op is Ops.COPY and (x := s.src[0]).device == s.device:
+        return x if x.has_buffer_identity(after_ok=True) else x.contiguous()  # type: ignore[no-untyped-call]
+    return s.contiguous() if s.device is not None and _unreshaped(s).op in _COMPUTED else s
+
+
+def _unreshaped(x: UOp) -> UOp:
+    while x.op is Ops.RESHAPE:
+        x = x.src[0]
+    return x
 
 
 def _of_own_views(parts: UOp) -> UOp | None:
@@ -71,9 +80,7 @@ _OWN = "branded_own_view"
 
 
 def _own_view(x: UOp) -> UOp:
-    base = x
-    while base.op is Ops.RESHAPE:
-        base = base.src[0]
+    base = _unreshaped(x)
     return x if base is x else x.replace(src=(base, x.src[1]), tag=_OWN)
 
 
@@ -88,11 +95,10 @@ def _own_part(select: UOp, view: UOp) -> UOp | None:
 
 def install() -> None:
     views = UPat(Ops.COPY, src=(UPat(GroupOp.Movement, name="view"),), name="copy")
-    stacks = UPat(Ops.MSTACK, name="stack", custom_early_reject={Ops.COPY})
+    parts = UPat({Ops.MSTACK, Ops.MSELECT}, name="parts")
     private_api.rangeify.earliest_rewrites = (
-        PatternMatcher([(views, _of_all), (stacks, _whole)]) + private_api.rangeify.earliest_rewrites
+        PatternMatcher([(views, _of_all), (parts, _in_full)]) + private_api.rangeify.earliest_rewrites
     )
-    parts = UPat({Ops.MSTACK, Ops.MSELECT}, name="parts", custom_early_reject={Ops.RESHAPE})
     private_api.rangeify.pm_copy_to_store = (
         PatternMatcher([(parts, _of_own_views)]) + private_api.rangeify.pm_copy_to_store
     )
