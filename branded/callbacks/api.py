@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Never, overload
+from typing import Any, overload
 
 from tinygrad import Tensor
-from typing_extensions import TypeVar
 
 from branded import tree
 from branded.callbacks import host
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat, HasShapeDtype, Results
 from branded.core.boundary import live_tensors
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.validation.arguments import check_function
 from branded.errors import CallbackTypeError, OptionError
 from branded.graph.rows import row_of, visible
 from branded.graph.uops import tensor
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand, default=Never)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 Tree = Mapping[Any, Any] | Sequence[Any] | None
 """A tree of arguments or results, whose brands are not inferred."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, Protocol, Self, cast, overload
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
+from typing_extensions import TypeVar
 
 from branded.core.boundary import enter, entered, exit_brand
 from branded.core.sharding.layout import devices_of, evenly
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
     from branded.vec import Vec
 
 B = TypeVar("B", bound="Brand")
-S = TypeVar("S", bound="Brand")
+S = TypeVar("S", bound="Brand", default=Never)
+"""The row of an argument; a number has none, so its row is empty. Functions of several arguments use S1, S2 and S3."""
+S1 = TypeVar("S1", bound="Brand", default=Never)
+S2 = TypeVar("S2", bound="Brand", default=Never)
+S3 = TypeVar("S3", bound="Brand", default=Never)
 T = TypeVar("T")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.helpers import polyN
 
-from branded.core.brand import Brand
+from branded.core.brand import S
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
 
 _ERFINV32 = (
     *(2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087),

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, strong_dtype, to_dtype
 
 from branded import tree
 from branded.core.boundary import live_tensor
-from branded.core.brand import Brand
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, AxesError, BrandedError, OperandError
 from branded.tinygrad_compat.private_api import least_upper_dtype, least_upper_float
-
-S = TypeVar("S", bound=Brand)
 
 Axes = int | Sequence[int] | None
 """One axis, several, or all."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Never, Union
+from typing import Any, Union
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, strong_dtype
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
@@ -18,10 +17,6 @@ from branded.errors import ArgumentError, OperandError
 from branded.functions._validation import as_dtype, fit, ints, one_of, operand, operands
 from branded.tinygrad_compat.private_api import least_upper_dtype
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 Nested = Union["Vec[S]", float, "Sequence[Nested[S]]"]
 """A tensor, a number, or a list of these to any depth."""

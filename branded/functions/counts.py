@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Never
+from typing import Any
 
 from tinygrad import Tensor, dtypes
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
@@ -19,10 +18,6 @@ from branded.functions._order import keys
 from branded.functions._validation import floats, ints, number, operand
 from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) -> Tensor:

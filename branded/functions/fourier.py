@@ -10,12 +10,12 @@ import functools
 import itertools
 import math
 from array import array
-from typing import Any, TypeVar
+from typing import Any
 
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import normalize_axis
 from branded.core.values import vec_type
@@ -23,8 +23,6 @@ from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
 from branded.functions._validation import floats, number, one_of
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
 
 Pair = tuple[Tensor, Tensor]
 _NORMS = ("backward", "ortho", "forward")

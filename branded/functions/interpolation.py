@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from tinygrad import Tensor, dtypes
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S3
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions._order import keys, ranks
 from branded.functions._validation import as_number, floats, operand
 from branded.vec import Vec
-
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
-S3 = TypeVar("S3", bound=Brand, default=Never)
 
 
 @operation

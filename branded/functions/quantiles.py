@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from tinygrad import Tensor, dtypes
-from typing_extensions import TypeVar
 
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError
 from branded.functions._order import standing
 from branded.functions._validation import Axes, as_number, axes_of, floats, merge_axes, one_of, reinsert_axes
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Never, overload
+from typing import Any, Literal, overload
 
 from tinygrad import Tensor, dtypes
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
@@ -17,10 +16,6 @@ from branded.functions import _host
 from branded.functions._order import at_rank, keys, standing
 from branded.functions._validation import fit, ints, number, one_of, operand, operands
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 @operation

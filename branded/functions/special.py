@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Never, cast
+from typing import cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import polyN
-from typing_extensions import TypeVar
 
 from branded.autodiff.elementwise import Elementwise
 from branded.autodiff.formulas import log1p
 from branded.autodiff.smooth_functions import LOGADDEXP
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.functions._erf import erfinv as erfinv_between
 from branded.functions._validation import fit, floats
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand, default=Never)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 # ---- the gamma function ----
 

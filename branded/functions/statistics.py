@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from tinygrad import Tensor, dtypes
 
-from branded.core.brand import Brand
+from branded.core.brand import S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError
 from branded.functions._validation import Axes, axes_of, floats, merge_axes, number, operand, reinsert_axes
 from branded.tinygrad_compat.private_api import least_upper_float
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
 
 
 @operation

@@ -6,7 +6,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, Brand, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import MatrixError
@@ -16,9 +16,6 @@ from branded.linalg.orthogonal import epsilon
 from branded.linalg.primitive import matrix_transpose
 from branded.vec import Vec
 
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
 Row = TypeVar("Row", bound=Brand)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.control_flow.loops import scan
 from branded.core.boundary import live_tensor
-from branded.core.brand import Brand
+from branded.core.brand import S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
@@ -19,8 +19,6 @@ from branded.errors import MatrixError, MatrixTypeError
 from branded.linalg import spectra, systems
 from branded.linalg.arguments import FLOATS, check_matrix, check_square, floats, numbers
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
 
 Order = float | str | None
 

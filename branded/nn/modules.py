@@ -19,7 +19,7 @@ from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import StateError, StateTypeError, WriteError
@@ -32,8 +32,6 @@ from branded.tinygrad_compat.private_api import _TinyJit
 from branded.vec import Vec
 
 P = ParamSpec("P")
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
 T = TypeVar("T")
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Never, cast
+from typing import cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
-from typing_extensions import TypeVar
 
 from branded import tree
 from branded.control_flow.loops import while_loop
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
@@ -25,10 +24,6 @@ from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.random.uniforms import uniform
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 @operation

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Never, cast
+from typing import Any, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
-from typing_extensions import TypeVar
 
 from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
 from branded.control_flow.loops import while_loop
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
@@ -26,10 +25,6 @@ from branded.random.distributions import exponential, normal
 from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 # ---- the loop ----
 

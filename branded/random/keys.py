@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Never, overload
+from typing import overload
 
 from tinygrad import Tensor, dtypes
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
@@ -17,9 +16,6 @@ from branded.errors import DrawError, DrawTypeError
 from branded.graph.rows import check_live
 from branded.random.sampling import as_shape, check_key, positions, with_buffer, words
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
 
 
 @overload
@@ -70,7 +66,7 @@ def _upper(seed: Vec[S]) -> Vec[S]:
     if seed.dtype.itemsize < 8:
         return seed.const_like(0)
     upper = seed >> 32
-    return upper if dtypes.is_unsigned(seed.dtype) else ((seed < 0) & (seed >= -(2**31))).where(0, upper)
+    return upper if dtypes.is_unsigned(seed.dtype) else ((seed < 0) & (seed >= -(1 << 31))).where(0, upper)
 
 
 @operation

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Never
 
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, to_dtype
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
 from branded.functions._validation import as_number
 from branded.graph.rows import check_live
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-
 
 # ---- bits ----
 

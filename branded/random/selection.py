@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 from tinygrad import Tensor, dtypes
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
@@ -22,10 +21,6 @@ from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_shape, check_key, raw_bits, unit
 from branded.random.uniforms import randint
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 # ---- by probabilities ----
 

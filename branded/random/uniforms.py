@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Never
 
 import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
-from typing_extensions import TypeVar
 
 from branded import tree
-from branded.core.brand import Brand
+from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
@@ -33,10 +31,6 @@ from branded.random.sampling import (
 )
 from branded.tinygrad_compat.private_api import truncate
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand, default=Never)
-S2 = TypeVar("S2", bound=Brand, default=Never)
 
 
 @operation
