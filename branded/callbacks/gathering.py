@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
 
 from tinygrad.uop.ops import UOp
 
@@ -15,9 +14,7 @@ from branded.backends.cpu.linalg import host_kernels
 from branded.backends.cpu.linalg.along import along
 from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
-
-if TYPE_CHECKING:
-    import numpy as np
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 def gather(x: UOp, at: UOp) -> UOp:
@@ -73,16 +70,12 @@ def _scatter(n: int) -> Scatter:
 
 def numpy_gather(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Compute the gather in NumPy, for all examples."""
-    import numpy as np
-
     known = (at >= 0) & (at < x.shape[-1])
     return np.where(known, np.take_along_axis(x, np.where(known, at, 0), -1), x.dtype.type(0))
 
 
 def numpy_scatter(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
     """Compute the scatter in NumPy, for all examples."""
-    import numpy as np
-
     x, at = np.broadcast_arrays(x, at)
     out = np.zeros((*x.shape[:-1], n), x.dtype)
     known = (at >= 0) & (at < n)

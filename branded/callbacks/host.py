@@ -12,7 +12,7 @@ import importlib.util
 import itertools
 import weakref
 from collections.abc import Callable, Hashable, Sequence, Set
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, strong_dtype
@@ -26,10 +26,8 @@ from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, inf
 from branded.graph.rows import dtype_text
 from branded.graph.scope import Row, union
 from branded.graph.uops import against, on_device, reshape, tensor
+from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Method = Literal["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
 
@@ -277,8 +275,6 @@ class Host(Primitive):
 
     def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Read the arguments, and write the results."""
-        import numpy as np
-
         if self.is_effect:
             results[-1][...] = 0
             args, results = args[:-1], results[:-1]
@@ -328,8 +324,6 @@ class Host(Primitive):
             self._write(x, to, i, at)
 
     def _write(self, x: Any, to: np.ndarray, i: int, at: tuple[int, ...]) -> None:
-        import numpy as np
-
         try:
             new = np.asarray(x)
         except Exception:

@@ -8,7 +8,6 @@ cotangent.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
@@ -18,9 +17,7 @@ from branded.backends.cpu.linalg.along import along
 from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
-
-if TYPE_CHECKING:
-    import numpy as np
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -69,16 +66,12 @@ class Shares(TotalHost):
 
 def maxima(x: np.ndarray) -> np.ndarray:
     """Compute the maxima in NumPy, for all examples."""
-    import numpy as np
-
     found: np.ndarray = np.maximum.accumulate(x, axis=-1)
     return found
 
 
 def places(x: np.ndarray) -> np.ndarray:
     """Compute the indices in NumPy, for all examples."""
-    import numpy as np
-
     y = maxima(x)
     is_new = (y[..., 1:] != y[..., :-1]) & ~((y[..., 1:] != y[..., 1:]) & (y[..., :-1] != y[..., :-1]))
     at = np.zeros(x.shape, np.int32)
@@ -89,8 +82,6 @@ def places(x: np.ndarray) -> np.ndarray:
 
 def _larger(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the maximum of two arrays, and the weight of each in its derivative."""
-    import numpy as np
-
     z = np.maximum(x, y)
     first, second = x == z, y == z
     return z, first / (1.0 + second), second / (1.0 + first)
@@ -103,8 +94,6 @@ def tangents(x: np.ndarray, d: np.ndarray) -> np.ndarray:
 
 def _tangents(x: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the maxima and their tangents."""
-    import numpy as np
-
     if (n := x.shape[-1]) < 2:
         return x, d
     m = n // 2 * 2
@@ -125,8 +114,6 @@ def cotangents(x: np.ndarray, ct: np.ndarray) -> np.ndarray:
 
 def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
     """Return the cotangents of the entries `x`, whose maxima are `y`."""
-    import numpy as np
-
     if (n := x.shape[-1]) < 2:
         return ct
     m = n // 2 * 2

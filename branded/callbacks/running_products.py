@@ -8,7 +8,6 @@ again. In reverse mode they run from the last entry to the first.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
@@ -17,9 +16,7 @@ from branded.backends.cpu.linalg.along import along
 from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
-
-if TYPE_CHECKING:
-    import numpy as np
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 def cumprod(x: Tensor, axis: int) -> Tensor:
@@ -90,16 +87,12 @@ class Recurrence(TotalHost):
 
 def numpy_cumprod(x: np.ndarray) -> np.ndarray:
     """Compute the products in NumPy, for all examples."""
-    import numpy as np
-
     found: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)
     return found
 
 
 def numpy_recurrence(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Compute the recurrence in NumPy, for all examples."""
-    import numpy as np
-
     out = np.empty(np.broadcast_shapes(a.shape, b.shape), b.dtype)
     out[..., 0] = b[..., 0]
     for i in range(1, b.shape[-1]):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
@@ -16,9 +15,7 @@ from branded.backends.cpu.linalg import host_kernels
 from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
-
-if TYPE_CHECKING:
-    import numpy as np
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 def cumsum(x: Tensor, axis: int) -> Tensor:
@@ -58,7 +55,5 @@ _summing = functools.cache(RunningSums)
 
 def numpy_cumsum(x: np.ndarray, after: int) -> np.ndarray:
     """Compute the sums in NumPy, for all examples."""
-    import numpy as np
-
     exact = np.cumsum(x, axis=-1 - after, dtype=np.float64 if x.dtype.kind == "f" else x.dtype)
     return exact.astype(x.dtype, copy=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
@@ -19,9 +18,7 @@ from branded.callbacks.gathering import gather, scatter
 from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs, sizes
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
-
-if TYPE_CHECKING:
-    import numpy as np
+from branded.tinygrad_compat.lazy_numpy import np
 
 
 def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tuple[Tensor, Tensor]:
@@ -70,8 +67,6 @@ _sorter = functools.lru_cache(maxsize=256)(Sorted)
 
 def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
     """Return the first sorted values; NaN is the largest."""
-    import numpy as np
-
     found: np.ndarray = np.sort(x, axis=-1)
     return (found[..., ::-1] if descending else found)[..., :first]
 
@@ -82,8 +77,6 @@ def order(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarr
 
 
 def _order(x: np.ndarray, descending: bool) -> np.ndarray:
-    import numpy as np
-
     if (keys := _keys(x)) is not None:
         both = (~keys if descending else keys).astype(np.uint64) << 32  # with the index as low bits, sorting is stable
         both |= np.arange(x.shape[-1], dtype=np.uint64)
@@ -95,8 +88,6 @@ def _order(x: np.ndarray, descending: bool) -> np.ndarray:
 
 def _keys(x: np.ndarray) -> np.ndarray | None:
     """Return 32-bit keys with the same order, or None if 32 bits are not enough."""
-    import numpy as np
-
     if x.dtype.kind in "bu" and x.dtype.itemsize <= 4:
         return x.astype(np.uint32)
     if x.dtype.kind == "i" and x.dtype.itemsize <= 4:

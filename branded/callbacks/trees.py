@@ -12,6 +12,7 @@ from branded import tree
 from branded.callbacks.host import OtherTreeError, ShapeDtype
 from branded.errors import CallbackTypeError
 from branded.graph.rows import dtype_text
+from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int
 
 
@@ -71,8 +72,6 @@ def _dtype(dtype: Any, api_name: str) -> DType:
         return strong_dtype(dtype)
     name = dtype
     if not isinstance(dtype, str):
-        import numpy as np
-
         try:
             name = np.dtype(dtype).name
         except TypeError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence, Set
-from typing import TYPE_CHECKING
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
@@ -20,10 +19,8 @@ from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, 
 from branded.callbacks.sorting import order
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
+from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Form = Callable[[Tensor, Tensor, int], Tensor]
 """A segment reduction in tinygrad's operations: data `[..., n, *rest]` and ids `[..., n]` give `[..., num, *rest]`."""
@@ -54,8 +51,6 @@ def _searcher(side: str) -> Host:
 
 def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
     """Implement `search` in numpy, for all examples."""
-    import numpy as np
-
     lead = own.ndim - 1
     batch = np.broadcast_shapes(own.shape[:-1], wanted.shape[:lead])
     own, wanted = np.broadcast_to(own, (*batch, own.shape[-1])), np.broadcast_to(wanted, batch + wanted.shape[lead:])
@@ -87,8 +82,6 @@ def _picker(descending: bool) -> Host:
 
 def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
     """Implement `standing` in numpy, for all examples."""
-    import numpy as np
-
     found = order(x, descending)
     batch = np.broadcast_shapes(x.shape[:-1], places.shape[:-1])
     there = np.broadcast_to(found, (*batch, found.shape[-1]))
@@ -151,8 +144,6 @@ _segments = functools.lru_cache(maxsize=256)(Segments)
 
 def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
     """Implement `segments` in numpy, for all examples."""
-    import numpy as np
-
     steps = {
         "sum": (np.add, 0),
         "prod": (np.multiply, 1),
@@ -223,8 +214,6 @@ _fourier = functools.cache(Fourier)
 
 def fft_in_numpy(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
     """Implement `transform` in numpy, for all examples."""
-    import numpy as np
-
     x = re if im is None else re + im * np.array(1j, np.complex64 if re.dtype == np.float32 else np.complex128)
     y = np.fft.fft(x) if sign < 0 else np.fft.ifft(x, norm="forward")
     return [y.real.astype(re.dtype), y.imag.astype(re.dtype)]

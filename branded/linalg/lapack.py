@@ -9,22 +9,18 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tinygrad import Tensor
 
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.linalg import lapack as drivers
 from branded.callbacks.host import ShapeDtype, call
+from branded.tinygrad_compat.lazy_numpy import np
 
-if TYPE_CHECKING:  # not available in a browser
-    from collections.abc import Iterator
-
-    import numpy as np
-
-    Arrays = Sequence[np.ndarray]
+Arrays = Sequence["np.ndarray"]
 Work = Callable[..., Any]
 
 
@@ -45,8 +41,6 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
 
 def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
     """Apply `f` to all matrices at once; if that fails, to each matrix separately."""
-    import numpy as np
-
     with _alone(xs):
         try:
             return _as_list(f(*xs))
@@ -69,37 +63,44 @@ def _as_list(y: Any) -> list[np.ndarray]:
     return list(y) if isinstance(y, tuple) else [y]
 
 
-def cholesky(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
+def _routine(name: str, of: str = "", **options: Any) -> Work:
+    """Return numpy's routine `of`, by default the one of this name, with these options, for a batch of matrices."""
 
+    def work(*xs: np.ndarray) -> list[np.ndarray]:
+        return _each(functools.partial(getattr(np.linalg, of or name), **options), xs)
+
+    work.__name__ = name
+    return work
+
+
+solve, inv, eigh, eigvalsh = map(_routine, ("solve", "inv", "eigh", "eigvalsh"))
+svdvals = _routine("svdvals", "svd", compute_uv=False)
+
+
+@functools.cache
+def svd(full: bool) -> Work:
+    """Return the routine with this option, the same object on every call."""
+    return _routine("svd", full_matrices=full)
+
+
+@functools.cache
+def qr(full: bool) -> Work:
+    return _routine("qr", mode="complete" if full else "reduced")
+
+
+def cholesky(a: np.ndarray) -> list[np.ndarray]:
     (low,) = _each(np.linalg.cholesky, [a])
     if np.isnan(low[..., -1, -1]).any():
         low = np.tril(low)
     return [low]
 
 
-def solve(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
-    return _each(np.linalg.solve, [a, b])
-
-
-def inv(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
-    return _each(np.linalg.inv, [a])
-
-
 def det(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
     with np.errstate(all="ignore"):
         return [np.asarray(y, a.dtype) for y in _each(np.linalg.det, [a])]
 
 
 def slogdet(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
     with np.errstate(all="ignore"):
         sign, log = _each(np.linalg.slogdet, [a])
         return [np.asarray(y, a.dtype) for y in (np.where(np.isnan(log), math.nan, sign), log)]
@@ -107,8 +108,6 @@ def slogdet(a: np.ndarray) -> list[np.ndarray]:
 
 def cofactors(a: np.ndarray) -> list[np.ndarray]:
     """Compute det(a) a⁻ᵀ; for a singular matrix, from the products of all other singular values."""
-    import numpy as np
-
     size = det(a)[0][..., None, None]
     none = size == 0
     eye = np.eye(a.shape[-1], dtype=a.dtype)
@@ -121,54 +120,12 @@ def cofactors(a: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(out, a.dtype)]
 
 
-def eigh(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
-    return _each(np.linalg.eigh, [a])
-
-
-def eigvalsh(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
-    return _each(np.linalg.eigvalsh, [a])
-
-
-def svdvals(a: np.ndarray) -> list[np.ndarray]:
-    import numpy as np
-
-    return _each(functools.partial(np.linalg.svd, compute_uv=False), [a])
-
-
-@functools.cache
-def svd(full: bool) -> Work:
-    """Return the function with this option, the same object on every call."""
-
-    def svd(a: np.ndarray) -> list[np.ndarray]:
-        import numpy as np
-
-        return _each(functools.partial(np.linalg.svd, full_matrices=full), [a])
-
-    return svd
-
-
-@functools.cache
-def qr(full: bool) -> Work:
-    def qr(a: np.ndarray) -> list[np.ndarray]:
-        import numpy as np
-
-        return _each(functools.partial(np.linalg.qr, mode="complete" if full else "reduced"), [a])
-
-    return qr
-
-
 # ---- triangular systems ----
 
 
 @functools.cache
 def solve_triangular(lower: bool, unit: bool) -> Work:
     def solve_triangular(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
-        import numpy as np
-
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), order="C")
         trsm = _trsm(a.dtype.char)
@@ -200,8 +157,6 @@ def _substitute(a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -> None:
 
 
 def _by_blas(trsm: Any, a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -> None:
-    import numpy as np
-
     n, k = x.shape[-2:]
     size, batch = a.itemsize * n * n, x.shape[:-2]
     # the byte offset of the matrix for each step of the batch: 0 for a shared matrix

@@ -19,6 +19,7 @@ from branded.core.validation.arguments import check_tune
 from branded.explain import example_arguments
 from branded.explain.data import is_array
 from branded.ir import make_expr
+from branded.tinygrad_compat.lazy_numpy import np
 from branded.tools.profile.lines import Line, whole_and_lines
 
 __all__ = ["Line", "Peak", "Profile", "Timed", "profile"]
@@ -138,8 +139,6 @@ def _as_tensor(x: Any) -> Any:
 @functools.cache
 def peak() -> Peak:
     """Measure numpy's matrix multiplication of 512³ and its pass through 64 MB, once: the best of twenty runs."""
-    import numpy as np
-
     a, out = np.ones((512, 512), np.float32), np.empty((512, 512), np.float32)
     x, y = (np.ones(1 << 23, np.float32) for _ in range(2))
     product = min(seconds_of(lambda: np.matmul(a, a, out=out)) for _ in range(20))
