@@ -6,58 +6,39 @@ Each is one call with one step for each entry; tinygrad's operations compare eac
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence, Set
 
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import host_kernels
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
-from branded.graph.primitive import results
+from branded.callbacks.host import DifferentiableHost, batch_of, sizes
 from branded.tinygrad_compat.lazy_numpy import np
 
 
 def gather(x: UOp, at: UOp) -> UOp:
     """Return the entries of `x`, `[..., n]`, at the indices `at`, `i32[..., k]`; 0 for an index out of range."""
-    return call_on_graphs(_gather(), [ShapeDtype((*batch_of(x, at), sizes(at)[-1]), x.dtype)], [x, at])[0]
+    return _GATHER.apply((*batch_of(x, at), sizes(at)[-1]), x.dtype, x, at)
 
 
 def scatter(x: UOp, at: UOp, n: int) -> UOp:
     """Add the entries of `x`, `[..., k]`, at the indices `at` of a zero array `[..., n]`."""
-    return call_on_graphs(_scatter(n), [ShapeDtype((*batch_of(x, at), n), x.dtype)], [x, at])[0]
+    return _scatter(n).apply((*batch_of(x, at), n), x.dtype, x, at)
 
 
-class Gather(TotalHost):
+class Gather(DifferentiableHost):
     """The entries at given indices, linear in the entries."""
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        if (d := tangents[0]) is None:
-            return u, [None]
-        return UOp.maketuple(*results(u), gather(d, u.src[2])), [1]
-
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
         """Scatter to the same indices."""
-        x, at = u.src[1:]
-        return [None if (ct := cotangents[0]) is None else summed_to(scatter(ct, at, sizes(x)[-1]), x), None]
+        return scatter(ct, u.src[2], sizes(u.src[1])[-1])
 
 
-class Scatter(TotalHost):
+class Scatter(DifferentiableHost):
     """The entries, added at given indices, linear in the entries."""
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        if (d := tangents[0]) is None:
-            return u, [None]
-        return UOp.maketuple(*results(u), scatter(d, u.src[2], sizes(results(u)[0])[-1])), [1]
-
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
         """Gather from the same indices."""
-        x, at = u.src[1:]
-        return [None if (ct := cotangents[0]) is None else summed_to(gather(ct, at), x), None]
-
-
-@functools.cache
-def _gather() -> Gather:
-    return Gather("gather", numpy_gather, by_c=along("gather"))
+        return gather(ct, u.src[2])
 
 
 @functools.lru_cache(maxsize=256)
@@ -81,3 +62,6 @@ def numpy_scatter(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
     known = (at >= 0) & (at < n)
     np.add.at(out, (*np.nonzero(known)[:-1], at[known]), x[known])
     return out
+
+
+_GATHER = Gather("gather", numpy_gather, by_c=along("gather"))

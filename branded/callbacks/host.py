@@ -361,6 +361,38 @@ class TotalHost(Host):
 
     can_fail = False
 
+    def apply(self, shape: tuple[int, ...], dtype: DType, *args: UOp) -> UOp:
+        """Return its only result."""
+        return call_on_graphs(self, [ShapeDtype(shape, dtype)], args)[0]
+
+
+class DifferentiableHost(TotalHost):
+    """A total function with one result, linear in one of its arguments unless a subclass has another `tangent`."""
+
+    active: ClassVar[int] = 0
+    """The index of the argument with a derivative."""
+
+    def tangent(self, u: UOp, d: UOp) -> UOp:
+        """Return the tangent of the result."""
+        args, (y,) = list(u.src[1:]), results(u)
+        args[self.active] = d
+        return self.apply(sizes(y), y.dtype, *args)
+
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
+        """Return the cotangent of the argument, before the sum over axes along which the argument was broadcast."""
+        raise NotImplementedError
+
+    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+        if (d := tangents[self.active]) is None or not dtypes.is_float(u.src[1 + self.active].dtype):
+            return u, [None]
+        return UOp.maketuple(*results(u), self.tangent(u, d)), [1]
+
+    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+        found: list[UOp | None] = [None] * (len(u.src) - 1)
+        if (ct := cotangents[0]) is not None:
+            found[self.active] = summed_to(self.cotangent(u, ct), u.src[1 + self.active])
+        return found
+
 
 def _result_types(u: UOp) -> list[ShapeDtype]:
     """Return the shapes and dtypes of the results of a call."""

@@ -7,15 +7,11 @@ cotangent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, sizes, summed_to
-from branded.graph.primitive import results
+from branded.callbacks.host import DifferentiableHost, TotalHost, sizes
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -23,42 +19,28 @@ from branded.tinygrad_compat.lazy_numpy import np
 def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Return the cumulative maxima along an axis, and the index at which each first occurs."""
     last = x.transpose(axis, -1).uop
-    values, at = _call(_MAXIMA, x.dtype, last), _call(_PLACES, dtypes.int32, last)
+    values, at = _MAXIMA.apply(sizes(last), x.dtype, last), _PLACES.apply(sizes(last), dtypes.int32, last)
     return tensor(values).transpose(axis, -1), tensor(at).transpose(axis, -1)
 
 
-def _call(made: Host, dtype: DType, x: UOp, *rest: UOp) -> UOp:
-    return call_on_graphs(made, [ShapeDtype(sizes(x), dtype)], [x, *rest])[0]
-
-
-class RunningMaxima(TotalHost):
+class RunningMaxima(DifferentiableHost):
     """The cumulative maxima along the last axis."""
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        if (d := tangents[0]) is None:
-            return u, [None]
-        return UOp.maketuple(*results(u), _call(_TANGENTS, d.dtype, u.src[1], d)), [1]
+    def tangent(self, u: UOp, d: UOp) -> UOp:
+        return _TANGENTS.apply(sizes(u.src[1]), d.dtype, u.src[1], d)
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        return [None if (ct := cotangents[0]) is None else _call(_COTANGENTS, ct.dtype, u.src[1], ct)]
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
+        return _COTANGENTS.apply(sizes(u.src[1]), ct.dtype, u.src[1], ct)
 
 
-class Shares(TotalHost):
+class Shares(DifferentiableHost):
     """The tangents of cumulative maxima, or the transpose: linear in the second argument."""
 
+    active = 1
     transpose: Shares
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        if (d := tangents[1]) is None:
-            return u, [None]
-        x, y = u.src[1], results(u)[0]
-        return UOp.maketuple(y, call_on_graphs(self, [ShapeDtype(sizes(y), y.dtype)], [x, d])[0]), [1]
-
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        if (ct := cotangents[0]) is None:
-            return [None, None]
-        x, d = u.src[1:]
-        return [None, summed_to(call_on_graphs(self.transpose, [ShapeDtype(sizes(ct), ct.dtype)], [x, ct])[0], d)]
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
+        return self.transpose.apply(sizes(ct), ct.dtype, u.src[1], ct)
 
 
 # ---- NumPy implementations ----

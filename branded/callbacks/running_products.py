@@ -13,7 +13,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, sizes, summed_to
+from branded.callbacks.host import DifferentiableHost, TotalHost, batch_of, sizes, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
@@ -22,12 +22,12 @@ from branded.tinygrad_compat.lazy_numpy import np
 def cumprod(x: Tensor, axis: int) -> Tensor:
     """Return the cumulative products along an axis."""
     last = x.transpose(axis, -1).uop
-    return tensor(call_on_graphs(_PRODUCTS, [ShapeDtype(sizes(last), last.dtype)], [last])[0]).transpose(axis, -1)
+    return tensor(_PRODUCTS.apply(sizes(last), last.dtype, last)).transpose(axis, -1)
 
 
 def recurrence(a: UOp, b: UOp) -> UOp:
     """Return `y` along the last axis with `y[i] = a[i] y[i - 1] + b[i]`, and `y[0] = b[0]`."""
-    return call_on_graphs(_RECURRENCE, [ShapeDtype((*batch_of(a, b), sizes(b)[-1]), b.dtype)], [a, b])[0]
+    return _RECURRENCE.apply((*batch_of(a, b), sizes(b)[-1]), b.dtype, a, b)
 
 
 def _backward(a: UOp, g: UOp) -> UOp:
@@ -45,20 +45,15 @@ def _shift(x: UOp, first: float) -> UOp:
     return t[..., :-1].pad((*(None,) * (t.ndim - 1), (1, 0)), value=first).uop
 
 
-class RunningProducts(TotalHost):
+class RunningProducts(DifferentiableHost):
     """The cumulative products along the last axis."""
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def tangent(self, u: UOp, d: UOp) -> UOp:
         """Apply the product rule to each factor."""
-        if (d := tangents[0]) is None:
-            return u, [None]
-        (y,) = results(u)
-        return UOp.maketuple(y, recurrence(u.src[1], _shift(y, 1) * d)), [1]
+        return recurrence(u.src[1], _shift(results(u)[0], 1) * d)
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        if (ct := cotangents[0]) is None:
-            return [None]
-        return [_backward(u.src[1], ct) * _shift(results(u)[0], 1)]
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
+        return _backward(u.src[1], ct) * _shift(results(u)[0], 1)
 
 
 class Recurrence(TotalHost):

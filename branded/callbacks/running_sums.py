@@ -6,14 +6,12 @@ Floats are added as float64, and each sum is rounded once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence, Set
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs
-from branded.graph.primitive import results
+from branded.callbacks.host import DifferentiableHost
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -24,11 +22,10 @@ def cumsum(x: Tensor, axis: int) -> Tensor:
 
 
 def _sums(x: UOp, after: int) -> UOp:
-    types = [ShapeDtype(tuple(int(n) for n in x.shape), x.dtype)]
-    return call_on_graphs(_summing(after), types, [x])[0]
+    return _summing(after).apply(tuple(int(n) for n in x.shape), x.dtype, x)
 
 
-class RunningSums(TotalHost):
+class RunningSums(DifferentiableHost):
     """The cumulative sums along an axis."""
 
     def __init__(self, after: int) -> None:
@@ -36,18 +33,10 @@ class RunningSums(TotalHost):
         super().__init__("cumsum", functools.partial(numpy_cumsum, after=after), by_c=host_kernels.running(after))
         self.after = after
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """Sum the tangents, because the sums are linear."""
-        if (d := tangents[0]) is None or not dtypes.is_float(u.src[1].dtype):
-            return u, [None]
-        return UOp.maketuple(*results(u), _sums(d, self.after)), [1]
-
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
         """Sum the cotangents from the other end."""
-        if (ct := cotangents[0]) is None:
-            return [None]
         axis = -1 - self.after
-        return [tensor(_sums(tensor(ct).flip(axis).uop, self.after)).flip(axis).uop]
+        return tensor(_sums(tensor(ct).flip(axis).uop, self.after)).flip(axis).uop
 
 
 _summing = functools.cache(RunningSums)

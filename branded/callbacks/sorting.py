@@ -9,14 +9,12 @@ the call itself returns only the first entries, so no kernel slices its result.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence, Set
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.callbacks.gathering import gather, scatter
-from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs, sizes
-from branded.graph.primitive import results
+from branded.callbacks.host import DifferentiableHost, TotalHost, sizes
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -27,11 +25,11 @@ def sort(x: Tensor, dim: int, descending: bool, first: int | None = None) -> tup
     *batch, n = (int(n) for n in last.shape)
     k = n if first is None else first
     by = _sorter(descending, k, n)
-    (new,) = call_on_graphs(by, [ShapeDtype((*batch, k), x.dtype)], [last.uop])
+    new = by.apply((*batch, k), x.dtype, last.uop)
     return tensor(new).transpose(dim, -1), tensor(by.places(last.uop)).transpose(dim, -1).cast(dtypes.default_int)
 
 
-class Sorted(TotalHost):
+class Sorted(DifferentiableHost):
     """The first of the sorted values along the last axis."""
 
     def __init__(self, descending: bool, first: int, among: int) -> None:
@@ -44,18 +42,13 @@ class Sorted(TotalHost):
 
     def places(self, x: UOp) -> UOp:
         """Return the indices of the sorted values."""
-        return call_on_graphs(self.where, [ShapeDtype((*sizes(x)[:-1], self.first), dtypes.int32)], [x])[0]
+        return self.where.apply((*sizes(x)[:-1], self.first), dtypes.int32, x)
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        if (d := tangents[0]) is None:
-            return u, [None]
-        return UOp.maketuple(*results(u), gather(d, self.places(u.src[1]))), [1]
+    def tangent(self, u: UOp, d: UOp) -> UOp:
+        return gather(d, self.places(u.src[1]))
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        if (ct := cotangents[0]) is None:
-            return [None]
-        x = u.src[1]
-        return [scatter(ct, self.places(x), sizes(x)[-1])]
+    def cotangent(self, u: UOp, ct: UOp) -> UOp:
+        return scatter(ct, self.places(u.src[1]), sizes(u.src[1])[-1])
 
 
 _sorter = functools.lru_cache(maxsize=256)(Sorted)

@@ -15,7 +15,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.autodiff import forward, reverse
 from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.host import Host, ShapeDtype, TotalHost, call_on_graphs, serves, summed_to
+from branded.callbacks.host import DifferentiableHost, ShapeDtype, TotalHost, call_on_graphs, serves, sizes, summed_to
 from branded.callbacks.sorting import order
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
@@ -30,8 +30,7 @@ Form = Callable[[Tensor, Tensor, int], Tensor]
 
 def search(own: Tensor, wanted: Tensor, side: str) -> Tensor:
     """Count the sorted keys `own: [n]` that come before each of `wanted`."""
-    types = [ShapeDtype(_shape(wanted.uop), dtypes.int32)]
-    return tensor(call_on_graphs(_searcher(side), types, [own.uop, wanted.uop])[0])
+    return tensor(_searcher(side).apply(sizes(wanted.uop), dtypes.int32, own.uop, wanted.uop))
 
 
 def can_search(own: Tensor, wanted: Tensor) -> bool:
@@ -44,7 +43,7 @@ def _serves(*xs: Tensor) -> bool:
 
 
 @functools.cache
-def _searcher(side: str) -> Host:
+def _searcher(side: str) -> TotalHost:
     work = functools.partial(search_in_numpy, side=side)
     return TotalHost("searchsorted", work, by_c=host_kernels.search(side))
 
@@ -65,9 +64,9 @@ def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarra
 
 def standing(x: Tensor, places: Tensor, descending: bool) -> Tensor:
     """Return the indices along the last axis of the entries with these ranks, `[m]` or `[..., m]`."""
-    at = places.reshape((1,) * (x.ndim - places.ndim) + _shape(places.uop)).cast(dtypes.int32)
-    types = [ShapeDtype((*_shape(x.uop)[:-1], int(places.shape[-1])), dtypes.int32)]
-    return tensor(call_on_graphs(_picker(descending), types, [x.uop, at.uop])[0])
+    at = places.reshape((1,) * (x.ndim - places.ndim) + sizes(places.uop)).cast(dtypes.int32)
+    shape = (*sizes(x.uop)[:-1], int(places.shape[-1]))
+    return tensor(_picker(descending).apply(shape, dtypes.int32, x.uop, at.uop))
 
 
 def can_stand(x: Tensor, places: Tensor) -> bool:
@@ -75,7 +74,7 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 
 
 @functools.cache
-def _picker(descending: bool) -> Host:
+def _picker(descending: bool) -> TotalHost:
     work = functools.partial(standing_in_numpy, descending=descending)
     return TotalHost("places", work, by_c=host_kernels.standing(descending))
 
@@ -93,7 +92,7 @@ def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np
 # ---- segment reductions ----
 
 
-class Segments(TotalHost):
+class Segments(DifferentiableHost):
     """A segment reduction: the entries of data with the same id are reduced together."""
 
     def __init__(self, reduction: str, form: Form, num: int) -> None:
@@ -105,17 +104,13 @@ class Segments(TotalHost):
         lead = len(u.src[2].shape) - 1
         return self.form(tensor(u.src[1]), tensor(u.src[2]), int(results(u)[0].shape[lead])).uop
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """Push tangents; the tangent of a segment sum is the segment sum of the tangents."""
-        if (d := tangents[0]) is None or not dtypes.is_float(u.src[1].dtype):
-            return u, [None]
+    def tangent(self, u: UOp, d: UOp) -> UOp:
+        """Return the tangent; the tangent of a segment sum is the segment sum of the tangents."""
         if self.reduction == "sum":
-            y = results(u)[0]
-            (dy,) = call_on_graphs(self, _types([y]), [d, u.src[2]])
-            return UOp.maketuple(y, dy), [1]
+            return super().tangent(u, d)
         (found,) = forward.push([self._by_operations(u)], {u.src[1]: d})
         assert found is not None
-        return UOp.maketuple(*results(u), found), [1]
+        return found
 
     def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Pull the cotangents back through tinygrad's operations."""
@@ -126,8 +121,8 @@ class Segments(TotalHost):
 
 def segments(x: Tensor, ids: Tensor, num: int, reduction: str, form: Form) -> Tensor:
     """Reduce the entries of `x: [n, *rest]` that have the same id."""
-    shape = (num, *_shape(x.uop)[1:])
-    return tensor(call_on_graphs(_segments(reduction, form, num), [ShapeDtype(shape, x.dtype)], [x.uop, ids.uop])[0])
+    shape = (num, *sizes(x.uop)[1:])
+    return tensor(_segments(reduction, form, num).apply(shape, x.dtype, x.uop, ids.uop))
 
 
 def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
@@ -187,11 +182,7 @@ class Fourier(TotalHost):
 
 
 def _types(ys: Sequence[UOp]) -> list[ShapeDtype]:
-    return [ShapeDtype(_shape(y), y.dtype) for y in ys]
-
-
-def _shape(x: UOp) -> tuple[int, ...]:
-    return tuple(int(n) for n in x.shape)
+    return [ShapeDtype(sizes(y), y.dtype) for y in ys]
 
 
 FOURIER = 256
