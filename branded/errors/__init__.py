@@ -34,6 +34,12 @@ class BrandedError(Exception):
 
     code: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        """Set the code: `axis-type` for `AxisTypeError`. A subclass outside this module keeps the code of its base."""
+        super().__init_subclass__()
+        if cls.__module__ == __name__:
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__.removesuffix("Error")).lower()
+
     def __init__(self, problem: str, *facts: tuple[str, str], fix: str | None = None) -> None:
         named = any(label == "at" or _PLACE.search(text) for label, text in facts)
         if not named and (at := place()) is not None:
@@ -86,91 +92,61 @@ def examples(n: int) -> str:
 class TreeError(BrandedError, ValueError):
     """A container passed as a pytree contains itself or has no end."""
 
-    code = "tree"
-
 
 class CallError(BrandedError, TypeError):
     """A function does not accept its arguments, or a non-callable was passed where a function is required."""
-
-    code = "call"
 
 
 class OperandError(BrandedError, TypeError):
     """The other operand of a tensor operation is neither a tensor nor convertible to one."""
 
-    code = "operand"
-
 
 class ArgumentError(BrandedError, ValueError):
     """An argument has an invalid shape or value, alone or in combination with the other arguments."""
-
-    code = "argument"
 
 
 class AxesError(BrandedError, ValueError):
     """The axes do not fit the arguments or the results."""
 
-    code = "axes"
-
 
 class AxisTypeError(BrandedError, TypeError):
     """An axis is not an int or None, or a value to be mapped has no axes."""
-
-    code = "axis-type"
 
 
 class AxisRangeError(BrandedError, IndexError):
     """An axis is out of range for its tensor."""
 
-    code = "axis-range"
-
 
 class SizeError(BrandedError, ValueError):
     """Two mapped axes of one brand have different sizes."""
-
-    code = "size"
 
 
 class NameTakenError(BrandedError, ValueError):
     """A brand with this name is already open."""
 
-    code = "name-taken"
-
 
 class NameUnboundError(BrandedError, NameError):
     """A collective names a brand that is not open."""
-
-    code = "name-unbound"
 
 
 class OptionError(BrandedError, ValueError):
     """An option of `vmap` or of another function has an invalid value."""
 
-    code = "option"
-
 
 class ReadError(BrandedError, TypeError):
     """A value that differs between examples was read as if it were a single value."""
-
-    code = "read"
 
 
 class EscapeError(BrandedError, TypeError):
     """A value was used after the brand that it varies over was closed."""
 
-    code = "escape"
-
 
 class WriteError(BrandedError, TypeError):
     """A per-example value was written into a tensor that all examples share, or the written value does not fit."""
 
-    code = "write"
-
 
 class RandomnessError(BrandedError, ValueError):
     """A random number was sampled under `vmap` without a choice whether all examples share it."""
-
-    code = "randomness"
 
 
 class ShapeError(BrandedError, TypeError, ValueError, IndexError):
@@ -179,130 +155,86 @@ class ShapeError(BrandedError, TypeError, ValueError, IndexError):
     tinygrad raises a ValueError or an IndexError here, JAX a TypeError.  Code that catches any of them catches this.
     """
 
-    code = "shape"
-
 
 class UnsupportedError(BrandedError, TypeError):
     """An operation that cannot be batched was applied to a per-example value."""
-
-    code = "unsupported"
 
 
 class DerivativeError(BrandedError, TypeError):
     """The requested derivative does not exist, or its tangents or cotangents do not fit."""
 
-    code = "derivative"
-
 
 class CarryError(BrandedError, TypeError):
     """The body of a loop or a branch returns a value of the wrong structure or type."""
-
-    code = "carry"
 
 
 class DrawError(BrandedError, ValueError):
     """A sample is impossible: an empty range, a probability outside [0, 1], or sizes that do not fit."""
 
-    code = "draw"
-
 
 class DrawTypeError(BrandedError, TypeError):
     """A key, shape or bound of a random sample has the wrong type."""
-
-    code = "draw-type"
 
 
 class StateError(BrandedError, ValueError):
     """A state does not fit its module, or modules do not fit each other."""
 
-    code = "state"
-
 
 class StateTypeError(BrandedError, TypeError):
     """A module or its state has the wrong type."""
-
-    code = "state-type"
 
 
 class PuzzleError(BrandedError, IndexError):
     """The requested puzzle does not exist."""
 
-    code = "puzzle"
-
 
 class PictureError(BrandedError, ValueError):
     """A picture cannot be rendered: it is too large to read, or does not fit the picture next to it."""
-
-    code = "picture"
 
 
 class CallbackError(BrandedError, RuntimeError):
     """A host callback raised an error or returned a result other than the declared one."""
 
-    code = "callback"
-
 
 class CallbackTypeError(BrandedError, TypeError):
     """The declared shape and dtype of a callback's result are missing or invalid."""
-
-    code = "callback-type"
 
 
 class ProgramError(BrandedError, ValueError):
     """An IR program (`Expr`) cannot be built, parsed or run."""
 
-    code = "program"
-
 
 class ProgramTypeError(BrandedError, TypeError):
     """An IR program (`Expr`) receives or returns a value that has no type in the IR."""
-
-    code = "program-type"
 
 
 class ExplorerError(BrandedError, ValueError):
     """The explorer cannot be built, or its program is too large for a browser."""
 
-    code = "explorer"
-
 
 class ExplainError(BrandedError, TypeError):
     """The object to explain is not a function, or its arguments are missing."""
-
-    code = "explain"
 
 
 class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""
 
-    code = "compiler"
-
 
 class OutOfMemoryError(BrandedError, MemoryError):
     """No memory is left for the working buffers of an operation."""
-
-    code = "out-of-memory"
 
 
 class MemoryLimitError(BrandedError, MemoryError):
     """A program needs more memory than its limit or than the device has.  No part of it has run."""
 
-    code = "memory-limit"
-
 
 class SavedError(BrandedError, ValueError):
     """Saved results belong to another run, or cannot be read or written."""
-
-    code = "saved"
 
 
 class MatrixError(BrandedError, ValueError):
     """An argument is not a matrix of the required shape, or two matrices do not fit."""
 
-    code = "matrix"
-
 
 class MatrixTypeError(BrandedError, TypeError):
     """An argument that must be a matrix of floats has another type."""
-
-    code = "matrix-type"
