@@ -411,6 +411,7 @@ def _() -> None:
     assert tg.known_shape(w) == (2, 2) and w.axis == 1
     assert tg.has_body(UOp.sink(x).call(y)) and not tg.has_body(x.call(y, ret_dtype=dtypes.void))
     assert tg.has_shape(x) and not tg.has_shape(UOp.sink(x))
+    assert tg.broadcast_shape((2, 1), (3,), ()) == (2, 3) and tg.broadcast_shape((0,), (1,)) == (0,)
     assert tg.broadcast_to(x, (3, 2, 2)).shape == (3, 2, 2) and tg.reduce_axes(x, Ops.ADD, (0,)).shape == (2,)
     b = Buffer("CPU", 4, dtypes.uint8, preallocate=True)
     assert list(tg.memories(b)) == ["CPU"] and tg.memories(b)["CPU"] is b.get_buf("CPU")

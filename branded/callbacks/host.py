@@ -27,7 +27,7 @@ from branded.graph.rows import dtype_text
 from branded.graph.scope import Row, union
 from branded.graph.uops import against, on_device, reshape, tensor
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
+from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, broadcast_shape, canonicalize_device
 
 Method = Literal["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
 
@@ -406,7 +406,7 @@ def sizes(x: UOp) -> tuple[int, ...]:
 
 def batch_of(*args: UOp) -> tuple[int, ...]:
     """Return the broadcast shape of the arguments without their last axes."""
-    return tuple(next((n for n in each if n != 1), 1) for each in zip(*(sizes(x)[:-1] for x in args), strict=True))
+    return broadcast_shape(*(sizes(x)[:-1] for x in args))
 
 
 def summed_to(g: UOp, x: UOp) -> UOp:

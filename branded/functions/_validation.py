@@ -15,7 +15,7 @@ from branded.core.boundary import live_tensor
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, AxesError, BrandedError, OperandError
-from branded.tinygrad_compat.private_api import least_upper_dtype, least_upper_float
+from branded.tinygrad_compat.private_api import broadcast_shape, least_upper_dtype, least_upper_float
 
 Axes = int | Sequence[int] | None
 """One axis, several, or all."""
@@ -97,10 +97,7 @@ def merge_axes(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Merge these axes of `x` into one, which is the last."""
     rest = [i for i in range(x.ndim) if i not in axes]
     moved = x.permute((*rest, *axes))
-    n = 1
-    for i in axes:
-        n *= x.shape[i]
-    return moved.reshape((*(x.shape[i] for i in rest), n))
+    return moved.reshape((*(x.shape[i] for i in rest), math.prod(x.shape[i] for i in axes)))
 
 
 def reinsert_axes(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0) -> Tensor:
@@ -111,13 +108,13 @@ def reinsert_axes(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0)
 
 def fit(api_name: str, *given: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]:
     """Return the shape to which the sizes broadcast; each of `given` is (name, argument, sizes to broadcast)."""
-    rank = max(len(sizes) for _, _, sizes in given)
-    padded = [(1,) * (rank - len(sizes)) + tuple(sizes) for _, _, sizes in given]
-    columns = [{n for n in column if n != 1} for column in zip(*padded, strict=True)]
-    if any(len(ns) > 1 for ns in columns):
+    try:
+        return broadcast_shape(*(tuple(sizes) for _, _, sizes in given))
+    except IndexError:
         facts = [(name, vec_type(x)) for name, x, _ in given]
-        raise ArgumentError(f"{api_name}: the shapes do not broadcast", *facts, fix="sizes that are equal, or 1")
-    return tuple(next(iter(ns), 1) for ns in columns)
+        raise ArgumentError(
+            f"{api_name}: the shapes do not broadcast", *facts, fix="sizes that are equal, or 1"
+        ) from None
 
 
 def as_number(x: object) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, overload
 
 from tinygrad import Tensor, dtypes
@@ -190,7 +191,7 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, api_name: str) -> list[T
     at = at_rank(Tensor.arange(total, dtype=dtypes.int32), rank, places)
     out = []
     for i, fill in enumerate(fills):
-        step = _numel(x.shape[i + 1 :])
+        step = math.prod(x.shape[i + 1 :])
         out.append((places < count[-1]).where(at // step % x.shape[i], fill))
     return out
 
@@ -206,13 +207,6 @@ def _index(x: Any, whole: Any, api_name: str) -> Tensor:
     if n is None:
         raise OperandError(f"{api_name}: fill_value is {tree.describe(whole)}", fix="an int")
     return Tensor(n, dtype=dtypes.int32)
-
-
-def _numel(shape: tuple[int, ...]) -> int:
-    n = 1
-    for k in shape:
-        n *= k
-    return n
 
 
 @overload
@@ -288,7 +282,7 @@ def unique(
             "unique: there are no entries to fill the result with", ("ar", vec_type(given)), fix="fill_value="
         )
     rest = x.shape[1:]
-    rows = x.reshape(x.shape[0], _numel(rest))
+    rows = x.reshape(x.shape[0], math.prod(rest))
     group, first = _groups(rows, equal_nan)
     at, places = Tensor.arange(x.shape[0], dtype=dtypes.int32), Tensor.arange(n, dtype=dtypes.int32)
     rank, there = first.where(group, -1), places < first.sum(dtype=dtypes.int32)

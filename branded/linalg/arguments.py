@@ -12,7 +12,7 @@ from branded import tree
 from branded.core.boundary import live_tensor
 from branded.core.values import vec_type
 from branded.errors import MatrixError, MatrixTypeError
-from branded.tinygrad_compat.private_api import least_upper_dtype
+from branded.tinygrad_compat.private_api import broadcast_shape, least_upper_dtype
 
 FLOATS = (dtypes.float32, dtypes.float64)
 
@@ -64,14 +64,12 @@ def check_square(api_name: str, name: str, x: Tensor) -> None:
 
 def check_batches(api_name: str, left: tuple[str, Tensor], right: tuple[str, Tensor]) -> tuple[int, ...]:
     """Return the broadcast batch shape of both operands; raise if there is none."""
-    one, other = left[1].shape[:-2], right[1].shape[:-2]
-    n = max(len(one), len(other))
-    pairs = list(zip((1,) * (n - len(one)) + one, (1,) * (n - len(other)) + other, strict=True))
-    if any(a != b and 1 not in (a, b) for a, b in pairs):
+    try:
+        return broadcast_shape(left[1].shape[:-2], right[1].shape[:-2])
+    except IndexError:
         raise MatrixError(
             f"{api_name}: the batches of {left[0]} and {right[0]} do not broadcast",
             (left[0], vec_type(left[1])),
             (right[0], vec_type(right[1])),
             fix="the same sizes in front of the last two axes, or 1",
-        )
-    return tuple(b if a == 1 else a for a, b in pairs)
+        ) from None

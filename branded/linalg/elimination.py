@@ -9,6 +9,7 @@ from tinygrad import Tensor, dtypes
 from branded.control_flow.loops import scan
 from branded.linalg import unrolled
 from branded.linalg.primitive import matrix_transpose
+from branded.tinygrad_compat.private_api import broadcast_shape
 
 
 def at_axis(n: int, j: Tensor) -> Tensor:
@@ -34,9 +35,7 @@ def identity(x: Tensor) -> Tensor:
 
 def batch_of(a: Tensor, b: Tensor) -> tuple[int, ...]:
     """Return the broadcast batch shape of both operands."""
-    n = max(a.ndim, b.ndim) - 2
-    one, other = ((1,) * (n + 2 - x.ndim) + x.shape[:-2] for x in (a, b))
-    return tuple(j if i == 1 else i for i, j in zip(one, other, strict=True))
+    return broadcast_shape(a.shape[:-2], b.shape[:-2])
 
 
 def by_rows(x: Tensor) -> Tensor:

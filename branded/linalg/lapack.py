@@ -19,6 +19,7 @@ from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.linalg import lapack as drivers
 from branded.callbacks.host import ShapeDtype, call
 from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import broadcast_shape
 
 Arrays = Sequence["np.ndarray"]
 Work = Callable[..., Any]
@@ -29,9 +30,7 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
 
     A C driver of this name is used instead, if there is one, with this option.
     """
-    n = max(x.ndim for x in xs) - 2
-    fronts = [(1,) * (n + 2 - x.ndim) + tuple(x.shape[:-2]) for x in xs]
-    batch = tuple(max(sizes) for sizes in zip(*fronts, strict=True))
+    batch = broadcast_shape(*(x.shape[:-2] for x in xs))
     types = [ShapeDtype((*batch, *shape), xs[0].dtype) for shape in shapes]
     return call(f"linalg.{name}", f, types, xs, vmap_method="expand_dims", in_c=drivers.in_c(name, option))
 

@@ -14,8 +14,8 @@ from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.errors import DrawError
 from branded.functions._erf import below_one, erfinv, next_above
-from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
-from branded.random.uniforms import between, of_dtype, shape_of_all
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit
+from branded.random.uniforms import between, of_dtype
 from branded.vec import Vec
 
 
@@ -87,7 +87,9 @@ def truncated_normal(
     if isinstance(low, float) and isinstance(high, float) and not low < high:
         raise DrawError(f"truncated_normal: lower {low} is not below upper {high}", fix="the lower bound first")
     bounds = [x.shape for x in (low, high) if isinstance(x, Vec)]
-    sizes = shape_of_all("truncated_normal", bounds) if shape is None else as_shape(shape, "truncated_normal")
+    sizes = (
+        shape_of_all("truncated_normal", "bounds", *bounds) if shape is None else as_shape(shape, "truncated_normal")
+    )
     fits(sizes, "truncated_normal", lower=low, upper=high)
     bottom, top = of_dtype(low, found), of_dtype(high, found)
     a, b = (UNARY["erf"](cast(Tensor, x) / math.sqrt(2)) for x in (bottom, top))

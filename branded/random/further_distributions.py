@@ -21,7 +21,7 @@ from branded.graph.rows import check_live
 from branded.linalg import cholesky, eigh, svd
 from branded.random.distributions import normal
 from branded.random.keys import split
-from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit
 from branded.random.uniforms import uniform
 from branded.vec import Vec
 
@@ -88,8 +88,7 @@ def poisson(
     Source: `jax.random.poisson`: D. Knuth's products of uniform samples for means below 10, and W. Hörmann's
         transformed rejection (1993) for larger means.
     """
-    check_key(key, "poisson")
-    own = cast(Tensor, key)
+    own = check_key(key, "poisson")
     found = as_dtype(dtype, "poisson", _INTS)
     given = as_float(lam, "poisson", "lam", dtypes.float32)
     known = given if isinstance(given, float) else None
@@ -219,7 +218,8 @@ def multivariate_normal(
         facts = (("mean", vec_type(mean)), ("cov", vec_type(cov)))
         raise DrawError(f"{api_name}: mean and cov do not fit each other", *facts, fix="f32[n] and f32[n, n]")
     center, spread = mean.cast(found), cov.cast(found)
-    batch = _common(api_name, center.shape[:-1], spread.shape[:-2]) if shape is None else as_shape(shape, api_name)
+    batches = center.shape[:-1], spread.shape[:-2]
+    batch = shape_of_all(api_name, "shapes", *batches) if shape is None else as_shape(shape, api_name)
     n = center.shape[-1]
     fits((*batch, n), api_name, mean=center)
     fits((*batch, n, n), api_name, cov=spread)
@@ -237,11 +237,3 @@ def _factor(cov: Vec[S], method: str) -> Vec[S]:
         u, s, _ = svd(cov)
         return u * s.sqrt().unsqueeze(-2)
     return cholesky(cov)
-
-
-def _common(api_name: str, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    rank = max(len(a), len(b))
-    pairs = [*zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b, strict=True)]
-    if any(m != n and 1 not in (m, n) for m, n in pairs):
-        raise DrawError(f"{api_name}: the shapes do not broadcast", ("shapes", f"{a} and {b}"))
-    return tuple(n if m == 1 else m for m, n in pairs)

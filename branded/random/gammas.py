@@ -23,7 +23,7 @@ from branded.errors import DrawError, DrawTypeError
 from branded.functions.special import digamma
 from branded.random.distributions import exponential, normal
 from branded.random.keys import split
-from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, unit
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit
 from branded.vec import Vec
 
 # ---- the loop ----
@@ -162,11 +162,6 @@ def _coefficients(z: Tensor) -> tuple[Tensor, ...]:
 # ---- samples ----
 
 
-def _key(key: object, api_name: str) -> Tensor:
-    check_key(key, api_name)
-    return cast(Tensor, key)
-
-
 def _parameter(
     api_name: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
 ) -> tuple[Tensor, DType]:
@@ -210,7 +205,7 @@ def gamma(
 
     Source: `jax.random.gamma`; G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (2000).
     """
-    own = _key(key, "gamma")
+    own = check_key(key, "gamma")
     alpha, _ = _parameter("gamma", "a", a, shape, dtype)
     return _gamma(own, alpha)
 
@@ -233,7 +228,7 @@ def loggamma(
 
     Source: `jax.random.loggamma`.
     """
-    own = _key(key, "loggamma")
+    own = check_key(key, "loggamma")
     alpha, _ = _parameter("loggamma", "a", a, shape, dtype)
     return _loggamma(own, alpha)
 
@@ -270,9 +265,9 @@ def beta(
 
     Source: `jax.random.beta`.
     """
-    own = _key(key, "beta")
+    own = check_key(key, "beta")
     if shape is None:
-        shape = _broadcast("beta", [x.shape for x in (a, b) if isinstance(x, Vec)])
+        shape = shape_of_all("beta", "parameters", *(x.shape for x in (a, b) if isinstance(x, Vec)))
     x, _ = _parameter("beta", "a", a, shape, dtype)
     y, _ = _parameter("beta", "b", b, shape, dtype)
     keys = split(own)
@@ -282,15 +277,6 @@ def beta(
     small = odds < 0
     tail = small.where(odds, -odds).exp()
     return small.where(tail, 1) / (1 + tail)
-
-
-def _broadcast(api_name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape to which these shapes broadcast."""
-    rank = max(map(len, shapes), default=0)
-    columns = [{s[i - rank] for s in shapes if len(s) >= rank - i} - {1} for i in range(rank)]
-    if any(len(ns) > 1 for ns in columns):
-        raise DrawError(f"{api_name}: the parameters do not broadcast", ("shapes", " and ".join(map(repr, shapes))))
-    return tuple(next(iter(ns), 1) for ns in columns)
 
 
 @operation
@@ -322,7 +308,7 @@ def dirichlet(
 
     Source: `jax.random.dirichlet`.
     """
-    own = _key(key, "dirichlet")
+    own = check_key(key, "dirichlet")
     if not isinstance(alpha, Tensor) or not alpha.ndim:
         text = vec_type(alpha) if isinstance(alpha, Tensor) else type(alpha).__name__
         raise DrawTypeError(f"dirichlet: alpha is {text}", fix="a tensor with an axis of parameters")
@@ -358,7 +344,7 @@ def t(
 
     Source: `jax.random.t`.
     """
-    own = _key(key, "t")
+    own = check_key(key, "t")
     freedom, found = _parameter("t", "df", df, shape, dtype)
     keys = split(own)
     half = freedom / 2

@@ -15,6 +15,7 @@ from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
 from branded.functions._validation import as_number
 from branded.graph.rows import check_live
+from branded.tinygrad_compat.private_api import broadcast_shape
 from branded.vec import Vec
 
 # ---- bits ----
@@ -66,11 +67,11 @@ def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
 # ---- checks ----
 
 
-def check_key(key: object, api_name: str) -> None:
-    """Raise unless `key` is a uint32[2] tensor that varies over open brands only."""
+def check_key(key: object, api_name: str) -> Tensor:
+    """Return the key; raise unless it is a uint32[2] tensor that varies over open brands only."""
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
         check_live(key.uop, api_name)
-        return
+        return key
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
         fix = f"vmap over the keys: vmap(lambda k: {api_name}(k, ...))(keys)"
     elif isinstance(key, Tensor):
@@ -152,3 +153,12 @@ def fits(shape: tuple[int, ...], api_name: str, **parameters: object) -> None:
                 ("shape", repr(shape)),
                 fix="a shape that ends in its axes, or vmap over it",
             )
+
+
+def shape_of_all(api_name: str, names: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape to which these shapes broadcast."""
+    try:
+        return broadcast_shape((), *shapes)
+    except IndexError:
+        facts = ("shapes", " and ".join(map(repr, shapes)))
+        raise DrawError(f"{api_name}: the {names} do not broadcast", facts) from None

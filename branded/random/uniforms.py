@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 
@@ -251,13 +250,3 @@ def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 
 def of_dtype(x: Vec[S] | float, dtype: DType) -> Vec[S]:
     """Return a number as a tensor of `dtype`, and a tensor unchanged."""
     return x if isinstance(x, Vec) else Tensor(x, dtype=dtype)
-
-
-def shape_of_all(api_name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape to which bounds of these shapes broadcast."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise DrawError(
-            f"{api_name}: the bounds do not broadcast", ("shapes", " and ".join(map(repr, shapes)))
-        ) from None

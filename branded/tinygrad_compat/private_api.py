@@ -293,6 +293,12 @@ def broadcast_to(x: Any, shape: tuple[Any, ...]) -> Any:
     return x._broadcast_to(shape)
 
 
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape to which shapes broadcast; raise IndexError if there is none."""
+    shape: tuple[int, ...] = _module(MODULES["ops"])._broadcast_shape(*shapes)
+    return shape
+
+
 def reduce_axes(x: Any, op: Any, axes: tuple[int, ...]) -> Any:
     """Return a UOp reduced over axes, without keeping them."""
     return x._rop(op, axes)
