@@ -133,47 +133,7 @@ if TYPE_CHECKING:
     from branded.callbacks.trees import ShapeDtypeStruct
     from branded.control_flow.associative_scan import associative_scan, cumlogsumexp
     from branded.core.axis_names import Axes, as_axes, axes
-    from branded.functions import (
-        argwhere,
-        array,
-        betaln,
-        bincount,
-        convolve,
-        cross,
-        digamma,
-        erfinv,
-        fft,
-        histogram,
-        ifft,
-        interp,
-        irfft,
-        kron,
-        lgamma,
-        logaddexp,
-        median,
-        nanmax,
-        nanmean,
-        nanmedian,
-        nanmin,
-        nanquantile,
-        nanstd,
-        nansum,
-        nanvar,
-        nonzero,
-        outer,
-        percentile,
-        quantile,
-        rfft,
-        searchsorted,
-        segment_max,
-        segment_min,
-        segment_prod,
-        segment_sum,
-        take_along_axis,
-        top_k,
-        trace,
-        unique,
-    )
+    from branded.functions import *
     from branded.ir import make_expr
     from branded.tools.memory_report import memory
 else:
