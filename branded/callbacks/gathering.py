@@ -46,9 +46,6 @@ def _scatter(n: int) -> Scatter:
     return Scatter("scatter", functools.partial(numpy_scatter, n=n), by_c=host_kernels.segments("sum"))
 
 
-# ---- NumPy implementations ----
-
-
 def numpy_gather(x: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Compute the gather in NumPy, for all examples."""
     known = (at >= 0) & (at < x.shape[-1])

@@ -133,8 +133,6 @@ def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: 
     return UOp(Ops.FUNCTION, dtypes.void, (UOp.maketuple(*body), *args), info(made.name, made))
 
 
-# ---- the primitive ----
-
 _numbers = itertools.count(1)
 
 
@@ -265,8 +263,6 @@ class Host(Primitive):
             f"{self.name}: a function of the host has no derivative",
             fix="custom_jvp or custom_vjp around the call; stop_gradient of its arguments, or of its result",
         )
-
-    # ---- at run time ----
 
     @property
     def function(self) -> str:

@@ -43,9 +43,6 @@ class Shares(DifferentiableHost):
         return self.transpose.apply(sizes(ct), ct.dtype, u.src[1], ct)
 
 
-# ---- NumPy implementations ----
-
-
 def maxima(x: np.ndarray) -> np.ndarray:
     """Compute the maxima in NumPy, for all examples."""
     found: np.ndarray = np.maximum.accumulate(x, axis=-1)

@@ -77,9 +77,6 @@ class Recurrence(TotalHost):
         return [summed_to(back * _shift(y, 0), a), summed_to(back, b)]
 
 
-# ---- NumPy implementations ----
-
-
 def numpy_cumprod(x: np.ndarray) -> np.ndarray:
     """Compute the products in NumPy, for all examples."""
     found: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)

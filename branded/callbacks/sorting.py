@@ -55,9 +55,6 @@ _sorter = functools.lru_cache(maxsize=256)(Sorted)
 """Shared instances, so that the same sort of the same values is one call."""
 
 
-# ---- NumPy implementations ----
-
-
 def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
     """Return the first sorted values; NaN is the largest."""
     found: np.ndarray = np.sort(x, axis=-1)

@@ -75,9 +75,6 @@ def _may_be_in_a_call(u: UOp) -> bool:
     return u.op is not Ops.STORE and not (u.op is Ops.FUNCTION and u.arg.precompile)
 
 
-# ---- a mapped call in chunks ----
-
-
 def _is_nowhere(x: Any) -> bool:
     """Return whether `x` is a tensor with elements and a strong dtype but without a device."""
     return isinstance(x, Tensor) and x.uop.is_virtual and x.dtype not in dtypes.weaks and 0 not in x.shape
@@ -160,8 +157,6 @@ class Chunked:
         ]
         return tree.rebuild(out, iter(whole))
 
-    # ---- realizing each chunk before the next ----
-
     def _by_steps(self, chunk: int, starts: range) -> Any:
         """Compute and save each chunk before the next one; chunks that are already saved are read."""
         from branded.chunking.saved_chunks import Saved
@@ -203,8 +198,6 @@ class Chunked:
                 x.clone(device=device).realize() if a is not None and _is_nowhere(x) else x
                 for x, a in zip(self.leaves, self.axes, strict=True)
             ]
-
-    # ---- automatic chunk size ----
 
     def _chunk(self) -> int:
         if self.how.size != "auto":

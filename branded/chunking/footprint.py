@@ -119,9 +119,6 @@ def _live(calls: Sequence[UOp], there: set[UOp]) -> tuple[UOp, ...]:
     return tuple(sorted(live, key=nbytes, reverse=True))
 
 
-# ---- loops and host callbacks ----
-
-
 _of_loops: weakref.WeakKeyDictionary[Loop, int] = weakref.WeakKeyDictionary()
 
 

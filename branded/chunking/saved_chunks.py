@@ -168,9 +168,6 @@ def _write(path: Path, parts: Iterable[bytes]) -> None:
     other.replace(path)
 
 
-# ---- the identity of a run ----
-
-
 def run_of(results: Sequence[Tensor], size: int, chunk: int) -> RunIdentity:
     """Return the identity of the run whose first chunk has these results, as graphs."""
     graph = [x.uop for x in close([t.uop for t in results])]

@@ -40,8 +40,6 @@ from branded.tools.user_files import (
     surroundings,
 )
 
-# ---- the commands ----
-
 
 def demo(args: argparse.Namespace) -> int:
     """Show vmap at work on real data; with --cluster, on several processes."""

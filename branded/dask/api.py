@@ -107,9 +107,6 @@ def _run_distributed(
     return Builder(plan, pickle_program((f, options, *own), "dask.vmap"), name, out).built()
 
 
-# ---- functions of tensors as functions of arrays ----
-
-
 class _OnArrays:
     """A function of arrays that can be pickled."""
 

@@ -51,8 +51,6 @@ class MetaTrace(Session):
         self.exchanges_: list[Exchange] = []
         self.starts: set[int] = set()
 
-    # ---- the trace ----
-
     def trace(self, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Return the results of the function; its writes, random samples and callbacks are discarded."""
 

@@ -60,9 +60,6 @@ class Task(NamedTuple):
     """The collective whose partial result the task returns; None if it returns `results`."""
 
 
-# ---- pickling ----
-
-
 class Payload:
     """The function with its closure, and the sketch: a value in the dask graph that all tasks depend on."""
 
@@ -139,9 +136,6 @@ def _restore_tensor(number: int, name: str) -> Tensor:
 def _hollow_array(chunks: Any, dtype: Any) -> Any:
     """Return a dask array with a shape and no graph; tasks receive its blocks separately."""
     return dask_array("dask.vmap").Array({}, "branded-hollow", chunks, dtype)
-
-
-# ---- a task ----
 
 
 class BlockTrace(Session):

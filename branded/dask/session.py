@@ -184,9 +184,6 @@ current: ContextStack[Session] = ContextStack("branded_dask_session")
 """The traces that are running in this context, innermost last."""
 
 
-# ---- a distributed vmap ----
-
-
 def run_vmap(
     session: Session, f: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Any:

@@ -119,8 +119,6 @@ class Explained:
         self.kernels: list[Kernel] = kernels(self.roots)
         self.memory = footprint(self.roots)
 
-    # ---- values ----
-
     def _batched(self, given: Sequence[Tensor]) -> dict[Var, UOp]:
         """Return the value of each variable for all examples: a leading axis for each brand of its row, in order."""
         p = self.program
@@ -161,8 +159,6 @@ class Explained:
             "bytes": bytes_of(t),
             "cells": [plain(x) for x in self.cells[a]] if a in self.cells else None if cells_of(t) else [],
         }
-
-    # ---- steps ----
 
     def step(self, number: int, e: Eqn) -> dict[str, Any]:
         below = self.below[number]
@@ -244,8 +240,6 @@ class Explained:
         if found is None or sum(map(len, found)) > PAIRS:
             return None
         return [[[at[i], cell] for i, cell in cells] for cells in found]
-
-    # ---- complete data ----
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:

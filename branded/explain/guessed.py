@@ -70,8 +70,6 @@ def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-# ---- known axes ----
-
 Told = dict[str, tuple[str, tuple[str, ...]]]
 """For each parameter, its dtype and the names of its axes."""
 
@@ -105,9 +103,6 @@ def _axes(text: str) -> tuple[str, ...] | None:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-# ---- shapes ----
 
 
 def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:

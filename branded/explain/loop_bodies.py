@@ -113,9 +113,6 @@ class Bodies:
         return self._ending(e.params["body"], consts, given, to)
 
 
-# ---- pieces of text ----
-
-
 def _indent(lines: Sequence[str]) -> list[str]:
     return [INDENT + line for line in lines or ["pass"]]
 

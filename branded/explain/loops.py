@@ -349,9 +349,6 @@ class _Writer(Bodies):
         return self.nested(program.eqns), [self.atom(a) for a in program.outs]
 
 
-# ---- brands in equations ----
-
-
 def _types(e: Eqn) -> Iterator[Type]:
     for a in (*e.results, *e.operands):
         if isinstance(a, Var):

@@ -201,8 +201,6 @@ def _codes(program: Program) -> dict[Var, Where]:
     return found
 
 
-# ---- assignments ----
-
 Span = tuple[int, int, int, int]
 
 

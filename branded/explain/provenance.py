@@ -133,8 +133,6 @@ class _Graph:
             self._numbers[u] = self._known[u]() if u in self._known else self._number(u)
         return self._numbers[root]
 
-    # ---- sets ----
-
     def _set(self, u: UOp) -> Sets:
         below = [self._sets[s] for s in _data(u)]
         if u.op is Ops.WHERE:
@@ -237,8 +235,6 @@ class _Graph:
 
     def _inner(self, sets: Mapping[UOp, Sets], known: Mapping[UOp, Callable[[], Numbers]]) -> _Graph:
         return _Graph(sets, known, self._budget)
-
-    # ---- numbers ----
 
     def _number(self, u: UOp) -> Numbers:
         """Compute the numbers in the cells of `u` from the numbers of its operands.

@@ -110,9 +110,6 @@ def join_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-# ---- memory ----
-
-
 class Growth(NamedTuple):
     """The factor and the size in bytes from which the result of a broadcast causes a warning."""
 

@@ -35,9 +35,6 @@ def story(data: Data, seconds: float | None = None, *, kernels: bool = False) ->
     return [*out, *_notes(data)]
 
 
-# ---- the first three lines ----
-
-
 def _brands(data: Data) -> Line:
     place = f", {data['file']}:{data['first_line']}" if data["file"] else ""
     start = [Span(data["name"], "title"), Span(f"{place}: ", "quiet")]
@@ -121,9 +118,6 @@ def _arguments(data: Data) -> list[Line]:
         note = "   ".join(s for s in said if s)
         out.append([Span(f"  {v['name']:<{names}}  {v['type']:<{kinds}}   "), Span(note, "quiet")])
     return out
-
-
-# ---- the steps ----
 
 
 def _step_blocks(data: Data) -> Iterator[list[Line]]:
@@ -257,9 +251,6 @@ def _every(steps: Sequence[Data]) -> Iterator[Data]:
         yield step
         for body in step["bodies"]:
             yield from _every(body["steps"])
-
-
-# ---- result and notes ----
 
 
 def _result(data: Data) -> list[Line]:

@@ -104,9 +104,6 @@ def _arguments(data: Data) -> list[Line]:
     return out
 
 
-# ---- one step ----
-
-
 def _step(step: Data, data: Data) -> list[Line]:
     number = f"{step['number']:>2}  "
     where = f"  line {step['line']}" if step["line"] else ""

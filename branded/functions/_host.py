@@ -25,8 +25,6 @@ from branded.tinygrad_compat.private_api import all_int
 Form = Callable[[Tensor, Tensor, int], Tensor]
 """A segment reduction in tinygrad's operations: data `[..., n, *rest]` and ids `[..., n]` give `[..., num, *rest]`."""
 
-# ---- binary search ----
-
 
 def search(own: Tensor, wanted: Tensor, side: str) -> Tensor:
     """Count the sorted keys `own: [n]` that come before each of `wanted`."""
@@ -59,9 +57,6 @@ def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarra
     return out
 
 
-# ---- entries by rank ----
-
-
 def standing(x: Tensor, places: Tensor, descending: bool) -> Tensor:
     """Return the indices along the last axis of the entries with these ranks, `[m]` or `[..., m]`."""
     at = places.reshape((1,) * (x.ndim - places.ndim) + sizes(places.uop)).cast(dtypes.int32)
@@ -87,9 +82,6 @@ def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np
     known = (places >= 0) & (places < x.shape[-1])
     at = np.broadcast_to(np.where(known, places, 0), (*batch, places.shape[-1]))
     return np.where(known, np.take_along_axis(there, at, -1), 0).astype(np.int32)
-
-
-# ---- segment reductions ----
 
 
 class Segments(DifferentiableHost):
@@ -156,9 +148,6 @@ def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction
         there = (ids[at] >= 0) & (ids[at] < num)
         step.at(out[at], ids[at][there], x[at][there])
     return out
-
-
-# ---- transforms ----
 
 
 class Fourier(TotalHost):

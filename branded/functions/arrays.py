@@ -21,8 +21,6 @@ from branded.vec import Vec
 Nested = Union["Vec[S]", float, "Sequence[Nested[S]]"]
 """A tensor, a number, or a list of these to any depth."""
 
-# ---- nested lists ----
-
 
 @operation
 def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
@@ -76,8 +74,6 @@ def _stack_nested(x: Any, where: str, dtype: DType | None) -> Tensor:
         tree.check_fits(p, to, f"array: {name}")
     return Tensor.stack(*(p.cast(to) for p in parts))
 
-
-# ---- indexing ----
 
 _OUTSIDE = ("fill", "clip", "promise_in_bounds")
 
@@ -160,9 +156,6 @@ def _filler(x: Tensor, value: float | None, api_name: str) -> float | bool:
         return True
     edge: int = x.dtype.max if dtypes.is_unsigned(x.dtype) else x.dtype.min
     return edge
-
-
-# ---- products ----
 
 
 @operation

@@ -200,8 +200,6 @@ def _resize_last(x: Tensor, n: int) -> Tensor:
     return x[..., :n] if m >= n else x.pad((*[None] * (x.ndim - 1), (0, n - m)))
 
 
-# ---- the transform along the last axis ----
-
 _SMALL = 64
 """The largest length that is transformed by one product with a matrix."""
 

@@ -110,9 +110,6 @@ def _top_k_operand(x: Any, api_name: str) -> Tensor:
     return operand(x, api_name, "operand")
 
 
-# ---- results of a given size ----
-
-
 @operation
 def nonzero(
     a: Vec[S], *, size: int | None = None, fill_value: Vec[S] | float | tuple[Vec[S] | float, ...] | None = None

@@ -17,8 +17,6 @@ from branded.functions._erf import erfinv as erfinv_between
 from branded.functions._validation import fit, floats
 from branded.vec import Vec
 
-# ---- the gamma function ----
-
 _FAR = {4: 7, 8: 11}
 """The least argument for which Stirling's series is accurate to the last bits, by float size in bytes."""
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
@@ -197,9 +195,6 @@ def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
     return (lgamma(low) + far.where(apart, direct)).cast(x.dtype)
 
 
-# ---- sums of exponentials ----
-
-
 @operation
 def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
     """Compute `log(exp(a) + exp(b))` without overflow.
@@ -225,9 +220,6 @@ def logaddexp(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
     x, y = floats("logaddexp", a=a, b=b)
     shape = fit("logaddexp", ("a", x, x.shape), ("b", y, y.shape))
     return LOGADDEXP(x.expand(shape), y.expand(shape))
-
-
-# ---- the error function ----
 
 
 def _erfinv_value(x: Tensor) -> Tensor:

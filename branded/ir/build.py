@@ -62,9 +62,6 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
     )
 
 
-# ---- the operations of the user ----
-
-
 def _record_program(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
     # calls that no result depends on were replaced by derivatives
     used = set(UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False))
@@ -123,9 +120,6 @@ def _param(consts: Consts, v: Any) -> Any:
     if type(v) in (tuple, list):
         return type(v)(_param(consts, x) for x in v)
     return v
-
-
-# ---- from level to level ----
 
 
 def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:

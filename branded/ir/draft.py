@@ -120,8 +120,6 @@ class Draft:
         self._own = {*params, *own}
         self._depends: dict[UOp, bool] = {}
 
-    # ---- values ----
-
     def depends(self, u: UOp) -> bool:
         """Return whether this value belongs to the scope itself, and not to an outer scope."""
         if self.outer is None:
@@ -173,8 +171,6 @@ class Draft:
             return False
         return self.depends(u) and not self.consts.hoist(u)
 
-    # ---- equations ----
-
     def define(
         self,
         op: str,
@@ -219,8 +215,6 @@ def _number(u: UOp) -> Literal | None:
     of = bool if u.dtype == dtypes.bool else float if dtypes.is_float(u.dtype) else int
     return Literal(of(const.val), dtype_text(u.dtype)) if math.isfinite(const.val) or of is float else None
 
-
-# ---- the primitives of tinygrad ----
 
 _ONE_VALUE = {Ops.RESHAPE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.UNSHARD}
 

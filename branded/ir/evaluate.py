@@ -108,8 +108,6 @@ class Evaluation:
     def _value(self, a: Atom, env: dict[Var, Tensor]) -> Any:
         return env[a] if isinstance(a, Var) else a.value if a.dtype in WEAK else tensor(_const(a))
 
-    # ---- one equation ----
-
     def _eqn(self, e: Eqn, given: list[Any]) -> list[Tensor]:
         p = self._params(e)
         if e.op == "enter":
@@ -168,8 +166,6 @@ class Evaluation:
 
         return {k: value(v) for k, v in e.params.items()}
 
-    # ---- operations with programs in them ----
-
     def _cond_call(self, p: dict[str, Any], consts: list[Any], given: list[Any], agreed: Agreed) -> list[Tensor]:
         f, g = (self._branch(p[k], consts, agreed) for k in ("true_fun", "false_fun"))
         out: list[Tensor] = cond(given[0], f, g, *map(_tensor, given[1:]))
@@ -209,8 +205,6 @@ class Evaluation:
 
     def _jit_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         return self.function(p["f"], consts)(*given)
-
-    # ---- functions of the graph ----
 
     def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
         whole = [on_device(_tensor(x).uop) for x in given]
@@ -270,9 +264,6 @@ def _unknown(op: str) -> ProgramError:
 def _const(a: Literal) -> UOp:
     out: UOp = UOp.const(a.value, dtype_of(a.dtype))
     return out
-
-
-# ---- primitives ----
 
 
 def _host(call: UOp | None, args: list[UOp]) -> list[Tensor]:

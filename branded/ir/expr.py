@@ -142,8 +142,6 @@ class Expr:
         levels = self._levels._replace(programs={**self._levels.programs, self.level: program}, links={})
         return Expr(levels, self.level)
 
-    # ---- as a value ----
-
     def __str__(self) -> str:
         printer = Printer()
         head, *rest = printer.program(self.program)
@@ -181,8 +179,6 @@ class Expr:
         while levels[-1].has_links:
             levels.append(levels[-1].below())
         return html(self.level, [Shown(str(e), e.lines(), e.links() if e.has_links else None) for e in levels])
-
-    # ---- running ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate the program on other arguments of the same types."""

@@ -50,9 +50,6 @@ def function_of(op: str) -> Operator | None:
     return getattr(Tensor, name) if name in methods() - DRAWS else None
 
 
-# ---- recording them ----
-
-
 _lock = threading.Lock()
 _originals: dict[str, Any] = {}
 _recorders: dict[str, tuple[Any, Any]] = {}

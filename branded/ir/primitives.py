@@ -44,9 +44,6 @@ class Entry(NamedTuple):
     python: Callable[..., str] | None
 
 
-# ---- without parameters ----
-
-
 def infix(symbol: str, x: Operand, y: Operand) -> str:
     """Return `x + y` as code; one of two numbers becomes a Tensor, so that Python does not add them."""
     return f"{_tight(x.tensor if y.is_number else x.text)} {symbol} {_tight(y.text)}"
@@ -86,9 +83,6 @@ def _plain(op: Ops) -> Entry:
         lambda dtype, src: UOp(op, dtype, tuple(src)),
         _WRITTEN.get(op),
     )
-
-
-# ---- with parameters ----
 
 
 def _cast(op: Ops) -> Entry:

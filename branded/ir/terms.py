@@ -157,9 +157,6 @@ def _brands(value: Any) -> tuple[BrandName, ...]:
     return tuple(b for b in value if isinstance(b, BrandName)) if type(value) is tuple else ()
 
 
-# ---- as text ----
-
-
 def letters() -> Iterator[str]:
     """Yield a, b, …, z, aa, ab, …, without the words of the language."""
     for n in itertools.count(1):

@@ -76,9 +76,6 @@ class _Slogdet(MatrixOperation):
         return [sign.const_like(0), (matrix_transpose(inv(a)) * da).sum((-2, -1))]
 
 
-# ---- calls ----
-
-
 def det(a: Tensor) -> Tensor:
     return call(one(_Det), a)[0]
 

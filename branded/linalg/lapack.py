@@ -35,9 +35,6 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
     return call(f"linalg.{name}", f, types, xs, vmap_method="expand_dims", in_c=drivers.in_c(name, option))
 
 
-# ---- functions of arrays ----
-
-
 def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
     """Apply `f` to all matrices at once; if that fails, to each matrix separately."""
     with _alone(xs):
@@ -119,9 +116,6 @@ def cofactors(a: np.ndarray) -> list[np.ndarray]:
     return [np.asarray(out, a.dtype)]
 
 
-# ---- triangular systems ----
-
-
 @functools.cache
 def solve_triangular(lower: bool, unit: bool) -> Work:
     def solve_triangular(a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
@@ -188,8 +182,6 @@ def _trsm(char: str) -> Any:
     found.restype = None
     return found
 
-
-# ---- threads ----
 
 _WORTH = 1 << 26
 """The least number of multiplications for which the threads of OpenBLAS are faster than one thread."""

@@ -253,8 +253,6 @@ def _product(xs: list[Tensor], best: dict[tuple[int, int], int], i: int, j: int)
     return _product(xs, best, i, best[i, j]) @ _product(xs, best, best[i, j] + 1, j)
 
 
-# ---- the exponential ----
-
 _PADE = {
     3: (120.0, 60.0, 12.0, 1.0),
     5: (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0),

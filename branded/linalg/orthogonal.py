@@ -11,8 +11,6 @@ from branded.control_flow.loops import scan, while_loop
 from branded.linalg.elimination import at_axis, identity, positions, zeros
 from branded.linalg.primitive import matrix_transpose
 
-# ---- reflections ----
-
 
 def qr(a: Tensor) -> tuple[Tensor, Tensor]:
     """Compute the full `q` and `r`, with the signs of LAPACK.
@@ -64,9 +62,6 @@ def _hypotenuse(a: Tensor, b: Tensor) -> Tensor:
     large, small = a.abs().maximum(b.abs()), a.abs().minimum(b.abs())
     ratio = small / large.eq(0).where(1, large)
     return large * (1 + ratio.square()).sqrt()
-
-
-# ---- rotations ----
 
 
 def _moved_on(x: Tensor, axis: int) -> Tensor:

@@ -70,8 +70,6 @@ class MatrixOperation(Primitive):
         """Apply the operation to whole batches, without repeating shared operands."""
         return call(self, *xs)
 
-    # ---- interface of the transforms ----
-
     def said(self) -> tuple[str, dict[str, Any]]:
         return f"linalg.{self.name}", self.options()
 
@@ -146,9 +144,6 @@ def _body(p: MatrixOperation, types: tuple[Any, ...], has_room: bool) -> UOp:
     body, fixed = closure_converted([y.uop for y in ys], params)
     assert not fixed, "an operation on matrices has no values of its own"
     return body
-
-
-# ---- batches ----
 
 
 def matrix_transpose(x: Tensor) -> Tensor:

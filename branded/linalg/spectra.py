@@ -230,9 +230,6 @@ def _of_tall(a: Tensor, p: Tensor, da: Tensor) -> Tensor:
     return left - (left @ a) @ p + right - (p @ a) @ right - (p @ da) @ p
 
 
-# ---- calls ----
-
-
 def qr(a: Tensor, full: bool) -> tuple[Tensor, Tensor]:
     q, r = call(one(_QR, full), a)
     return q, r

@@ -150,9 +150,6 @@ def by_host(a: Tensor) -> bool:
     return a.shape[-1] > unrolled.LARGEST and serves(a)
 
 
-# ---- calls ----
-
-
 def cholesky(a: Tensor) -> Tensor:
     return call(one(_Cholesky), a)[0]
 

@@ -159,9 +159,6 @@ def global_norm(updates: Any) -> Any:
     return sum(squares[1:], squares[0]).sqrt() if squares else Tensor(0.0)
 
 
-# ---- for all transformations ----
-
-
 def each(
     api_name: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")
 ) -> Any:

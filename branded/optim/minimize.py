@@ -203,9 +203,6 @@ class _Options(NamedTuple):
         return cls(**found)
 
 
-# ---- approximations of the Hessian ----
-
-
 def _bends(s: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Return whether the curvature along a step is positive, and its inverse."""
     curvature = (s * y).sum()

@@ -232,9 +232,6 @@ def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransform
     return identity() if decay is None else trace(decay, nesterov, dtype)
 
 
-# ---- means ----
-
-
 def _mean(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
     return each(api_name, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
 

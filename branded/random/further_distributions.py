@@ -54,8 +54,6 @@ def laplace(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.fl
     return u.sign() * (1 - u.abs()).log()
 
 
-# ---- Poisson ----
-
 _INTS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64, dtypes.int16, dtypes.uint16)
 
 
@@ -163,9 +161,6 @@ def _clip_to_dtype(k: Tensor, dtype: DType) -> Tensor:
     """Convert whole numbers of at least 0 to `dtype`, clipped to its maximum."""
     past = 2.0 ** (dtype.bitsize - (not dtypes.is_unsigned(dtype)))
     return (k >= past).where(Tensor(dtype.max, dtype=dtype), k.minimum(past * (1 - 2.0**-24)).cast(dtype))
-
-
-# ---- normal vectors ----
 
 
 @operation

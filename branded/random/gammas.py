@@ -26,8 +26,6 @@ from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit
 from branded.vec import Vec
 
-# ---- the loop ----
-
 
 def _one_sample(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     """Sample a gamma value as a base (for `alpha + 1` if `alpha` < 1, else `alpha`) and the log of the other factor."""
@@ -97,8 +95,6 @@ def _loggamma_rule(primals: tuple[Tensor, Tensor], tangents: tuple[Tensor, Tenso
     return y, tangents[1] * slope(primals[1], y)
 
 
-# ---- the derivative ----
-
 _STEP = 0.125
 _NODES = [k * _STEP for k in range(-37, 38)]
 _AT = [math.exp(u - math.exp(-u)) for u in _NODES]
@@ -157,9 +153,6 @@ def _coefficients(z: Tensor) -> tuple[Tensor, ...]:
         -((3 * square + 7) * square - 16) / 810,
         z * ((9 * square + 256) * square - 433) / 38880,
     )
-
-
-# ---- samples ----
 
 
 def _parameter(

@@ -18,8 +18,6 @@ from branded.graph.rows import check_live
 from branded.tinygrad_compat.private_api import broadcast_shape
 from branded.vec import Vec
 
-# ---- bits ----
-
 UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
 
@@ -62,9 +60,6 @@ def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
     one = ((1 << (exponent - 1)) - 1) << mantissa
     bits = raw_bits(key, shape, width).cast(UNSIGNED[dtype.bitsize]) >> (width - mantissa)
     return (bits | one).bitcast(dtype) - 1
-
-
-# ---- checks ----
 
 
 def check_key(key: object, api_name: str) -> Tensor:

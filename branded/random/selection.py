@@ -22,8 +22,6 @@ from branded.random.sampling import FLOATS, as_shape, check_key, raw_bits, unit
 from branded.random.uniforms import randint
 from branded.vec import Vec
 
-# ---- by probabilities ----
-
 
 @operation
 def categorical(
@@ -105,9 +103,6 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
 def _nan_to_inf(score: Vec[S]) -> Vec[S]:
     """Replace NaN by infinity, so that it is the largest score, as in JAX."""
     return score.isnan().where(math.inf, score)
-
-
-# ---- in a random order ----
 
 
 @operation

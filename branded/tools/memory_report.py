@@ -152,9 +152,6 @@ def _try_make_expr(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return None
 
 
-# ---- the largest values ----
-
-
 def _largest(found: Footprint, expr: Expr | None, f: Callable[..., Any]) -> list[Large]:
     least = LARGE * max(found.taken, 1)
     large = [b for b in found.live if nbytes(b) >= least][:SHOWN]

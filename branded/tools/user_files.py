@@ -109,9 +109,6 @@ def surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> I
             sys.modules[module.__name__] = before
 
 
-# ---- one function of a file ----
-
-
 def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
     """Return the function of this name; raise `UsageError` if it needs arguments."""
     if name not in module.__dict__:
@@ -154,8 +151,6 @@ def _print_result(result: Any) -> None:
         values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
         print(tree.rebuild(result, iter(values)))
 
-
-# ---- errors of the user's code ----
 
 _ROOTS = (str(Path(__file__).parent), tinygrad.__file__, os.__file__)
 _PACKAGES = tuple(str(Path(file).parent) + os.sep for file in _ROOTS if file)
