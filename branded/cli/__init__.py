@@ -29,15 +29,14 @@ from branded.tools.user_files import (
     OK,
     UsageError,
     call_and_print,
-    compile_file,
-    execute_file,
     first_line,
     function,
     functions_of,
+    look_up,
     message,
     run_guarded,
     split_target,
-    surroundings,
+    with_module,
 )
 
 
@@ -87,18 +86,12 @@ def _folder(name: str) -> Path:
 def run(args: argparse.Namespace) -> int:
     """Run a file as Python does, or call one function of it and print the result."""
     path, name = split_target(args.target)
-    code = compile_file(path)
-    if code is None:
-        return FAILED
+
+    def call_function(module: types.ModuleType) -> int:
+        return OK if name is None else call_and_print(function(module, name, path), path)
+
     # a whole file is the main program; for one function the file runs as if imported
-    module = types.ModuleType("__main__" if name is None else "__run__")
-    module.__dict__["__file__"] = str(path)
-    with surroundings(module, path, args.args):
-        status = execute_file(code, module, path)
-        if status != OK or name is None:
-            return status
-        f = function(module, name, path)
-        return call_and_print(f, path)
+    return with_module(path, "__main__" if name is None else "__run__", args.args, call_function)
 
 
 def check(args: argparse.Namespace) -> int:
@@ -186,19 +179,12 @@ def _with_function(
     api_name: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]],
 ) -> int:
     """Run a file, then build and run an action on its function `name`."""
-    code = compile_file(path)
-    if code is None:
-        return FAILED
-    module = types.ModuleType(as_module)
-    module.__dict__["__file__"] = str(path)
-    with surroundings(module, path, []):
-        status = execute_file(code, module, path)
-        if status != OK:
-            return status
-        if name not in module.__dict__:
-            raise UsageError(f"there is no function `{name}` in {path}")
-        f = module.__dict__[name]
+
+    def act(module: types.ModuleType) -> int:
+        f = look_up(module, name, path)
         return run_guarded(api_name(f, module), path, first_line(f))
+
+    return with_module(path, as_module, [], act)
 
 
 def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:

@@ -116,8 +116,13 @@ def line(file: str, number: int) -> str:
     return found[number - 1].strip() if 0 < number <= len(found := lines(file)) else ""
 
 
+def parse(file: str, of: dict[str, Any] | None = None) -> ast.Module | None:
+    """Return the syntax tree of a file, or of a module as in `lines`; None if it is not Python."""
+    return parse_lines(tuple(lines(file, of)))
+
+
 @functools.lru_cache(maxsize=8)
-def _parse_lines(lines: tuple[str, ...]) -> ast.Module | None:
+def parse_lines(lines: tuple[str, ...]) -> ast.Module | None:
     try:
         return ast.parse("".join(lines))
     except (SyntaxError, ValueError):
@@ -130,7 +135,7 @@ def running(f: FrameType | None = None) -> list[ast.AST]:
     The list is empty if the source is unavailable, as for code typed at a prompt.
     """
     f = f or frame()
-    if f is None or (tree := _parse_lines(tuple(lines(f.f_code.co_filename, f.f_globals)))) is None:
+    if f is None or (tree := parse(f.f_code.co_filename, f.f_globals)) is None:
         return []
     w = where(f)
     start, end = (w.line, w.column), (w.end_line, w.end_column)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,7 +67,7 @@ class Functions:
 
 def _that_names(called: Called) -> Called | None:
     """Return the first other function of the file that mentions this one."""
-    module = _parse_file(called.file)
+    module = source.parse(called.file)
     for x in () if module is None else _names(module, called.name):
         f = _around(called.file, x.lineno)
         if f is not None and f != called and _is_function(f):
@@ -77,13 +76,13 @@ def _that_names(called: Called) -> Called | None:
 
 
 def _is_function(f: Called) -> bool:
-    module = _parse_file(f.file)
+    module = source.parse(f.file)
     return module is not None and any(isinstance(x, ast.FunctionDef) and _first(x) == f.first for x in ast.walk(module))
 
 
 def _around(file: str, line: int) -> Called | None:
     """Return the innermost function that contains a line, or else the statement of the module."""
-    if (module := _parse_file(file)) is None:
+    if (module := source.parse(file)) is None:
         return None
     body = [x for x in module.body if x.lineno <= line <= (x.end_lineno or 0)]
     defs = [x for x in ast.walk(module) if isinstance(x, ast.FunctionDef) and _first(x) <= line <= (x.end_lineno or 0)]
@@ -102,7 +101,7 @@ def _first(f: ast.FunctionDef) -> int:
 
 def _first_mention(f: Called, name: str) -> int | None:
     """Return the first line of a function that mentions another one."""
-    module = _parse_file(f.file)
+    module = source.parse(f.file)
     if module is None or not name:
         return None
     lines = [x.lineno for x in _names(module, name) if f.first <= x.lineno <= f.last]
@@ -113,15 +112,3 @@ def _names(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
     for x in ast.walk(module):
         if (isinstance(x, ast.Name) and x.id == name) or (isinstance(x, ast.Attribute) and x.attr == name):
             yield x
-
-
-def _parse_file(file: str) -> ast.Module | None:
-    return _parse("".join(source.lines(file)))
-
-
-@functools.lru_cache(maxsize=8)
-def _parse(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from branded.core.tracing.recorded_calls import WRITES
-from branded.errors.source import Where, lines
+from branded.errors.source import Where, lines, parse_lines
 from branded.ir.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
 
 CALLED = frozenset({"Tensor", "float", "functions", "linalg", "list", "random", "range", "reversed", "sum", "tuple"})
@@ -214,12 +214,8 @@ def assigned_names(where: Where | None) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=8)
 def _assignments(lines: tuple[str, ...]) -> dict[Span, tuple[str, ...]]:
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
-        return {}
     found: dict[Span, tuple[str, ...]] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(parse_lines(lines) or ast.Module([], [])):
         match node:
             case ast.Assign([target], value) | ast.AnnAssign(target, _, ast.expr() as value):
                 found[_span(value)] = _targets(target)

@@ -40,8 +40,8 @@ def split_target(target: str) -> tuple[Path, str | None]:
 
     Example:
         >>> from branded.tools import user_files as files
-        >>> files.split_target(files.__file__ + ":load")[1]
-        'load'
+        >>> files.split_target(files.__file__ + ":function")[1]
+        'function'
     """
     file, name = target, None
     if not Path(target).is_file():
@@ -73,24 +73,15 @@ def compile_file(path: Path) -> types.CodeType | None:
         return None
 
 
-def load(path: Path, name: str) -> dict[str, Any] | None:
-    """Run a file as the module `name` and return its names, or print the error and return None.
-
-    Raises:
-        UsageError: The file cannot be read.
-    """
+def with_module(path: Path, name: str, args: Sequence[str], action: Callable[[types.ModuleType], int]) -> int:
+    """Run a file as the module `name` with these arguments, then `action`; return its exit status, or the file's."""
     if (code := compile_file(path)) is None:
-        return None
+        return FAILED
     module = types.ModuleType(name)
     module.__dict__["__file__"] = str(path)
-    with surroundings(module, path, []):
-        status = execute_file(code, module, path)
-    return module.__dict__ if status == OK else None
-
-
-def execute_file(code: types.CodeType, module: types.ModuleType, path: Path) -> int:
-    """Run the code of a file as a module."""
-    return run_guarded(lambda: exec(code, module.__dict__), path)
+    with surroundings(module, path, args):
+        status = run_guarded(lambda: exec(code, module.__dict__), path)
+        return action(module) if status == OK else status
 
 
 @contextmanager
@@ -109,11 +100,16 @@ def surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> I
             sys.modules[module.__name__] = before
 
 
-def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
-    """Return the function of this name; raise `UsageError` if it needs arguments."""
+def look_up(module: types.ModuleType, name: str, path: Path) -> Any:
+    """Return the value of a name of a file; raise `UsageError` if there is none."""
     if name not in module.__dict__:
         raise UsageError(f"there is no function `{name}` in {path}")
-    f: Callable[[], Any] = module.__dict__[name]
+    return module.__dict__[name]
+
+
+def function(module: types.ModuleType, name: str, path: Path) -> Callable[[], Any]:
+    """Return the function of this name; raise `UsageError` if it needs arguments."""
+    f: Callable[[], Any] = look_up(module, name, path)
     if not callable(f):
         raise UsageError(f"`{name}` in {path} is not a function, but {tree.describe(f)}")
     try:
