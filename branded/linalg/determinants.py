@@ -9,38 +9,35 @@ from tinygrad import Tensor, dtypes
 from branded.callbacks.host import serves
 from branded.core.tracing.recorded_calls import operation
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, call, matrix_transpose, one
+from branded.linalg.primitive import MatrixFunction, call, matrix_transpose, one
 from branded.linalg.spectra import svd
 from branded.linalg.systems import by_host, inv
 
 
-class _Det(MatrixOperation):
+class _Det(MatrixFunction):
     """The determinant."""
 
     name = "det"
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        if by_host(xs[0]):
-            return lapack.results("det", lapack.det, xs, ())
-        found, sign = elimination.pivots(xs[0])
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
+        if by_host(a):
+            return lapack.results("det", lapack.det, [a], ())
+        found, sign = elimination.pivots(a)
         return [sign * found.prod(-1)]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute d det a = tr(cofactors(a)ᵀ da)."""
-        (a,), (da,) = xs, dxs
-        assert da is not None
         return [(cofactors(a) * da).sum((-2, -1))]
 
 
-class _Cofactors(MatrixOperation):
+class _Cofactors(MatrixFunction):
     """The derivative of the determinant with respect to each entry: det(a) a⁻ᵀ, extended to singular matrices."""
 
     name = "cofactors"
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        (a,) = xs
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if serves(a):
-            return lapack.results("cofactors", lapack.cofactors, xs, a.shape[-2:])
+            return lapack.results("cofactors", lapack.cofactors, [a], a.shape[-2:])
         size = det(a).reshape(*a.shape[:-2], 1, 1)
         none = size.eq(0)
         inverse = inv(none.where(elimination.identity(a), a))
@@ -50,29 +47,27 @@ class _Cofactors(MatrixOperation):
         singular = (u * others.unsqueeze(-2)) @ vt * (det(u) * det(vt)).sign().reshape(*size.shape)
         return [none.where(singular, matrix_transpose(inverse) * size)]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute dc = tr(a⁻¹ da) c - a⁻ᵀ daᵀ c, for invertible matrices only."""
-        (a,), (c,), (da,) = xs, ys, dxs
-        assert da is not None
+        (c,) = ys
         turned = matrix_transpose(inv(a))
         return [(turned * da).sum((-2, -1), keepdim=True) * c - turned @ matrix_transpose(da) @ c]
 
 
-class _Slogdet(MatrixOperation):
+class _Slogdet(MatrixFunction):
     """The sign of the determinant, and the logarithm of its absolute value."""
 
     name = "slogdet"
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        if by_host(xs[0]):
-            return lapack.results("slogdet", lapack.slogdet, xs, (), ())
-        found, sign = elimination.pivots(xs[0])
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
+        if by_host(a):
+            return lapack.results("slogdet", lapack.slogdet, [a], (), ())
+        found, sign = elimination.pivots(a)
         return [sign * found.sign().prod(-1), found.abs().log().sum(-1)]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute d log |det a| = tr(a⁻¹ da)."""
-        (a,), (sign, _), (da,) = xs, ys, dxs
-        assert da is not None
+        sign, _ = ys
         return [sign.const_like(0), (matrix_transpose(inv(a)) * da).sum((-2, -1))]
 
 

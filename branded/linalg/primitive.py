@@ -41,7 +41,7 @@ class MatrixOperation(Primitive):
     name = ""
     is_one = is_local = True
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
+    def run(self, a: Tensor, *others: Tensor) -> Sequence[Tensor]:
         """Compute the results by tinygrad operations or by a host callback."""
         raise NotImplementedError
 
@@ -99,6 +99,19 @@ class MatrixOperation(Primitive):
         cts = [None if ct is None else tensor(ct) for ct in cotangents]
         found = self.cotangents(*_operands_and_results(u), cts, needed)
         return [None if g is None else g.cast(x.dtype).uop for g, x in zip(found, u.src[1:], strict=True)]
+
+
+class MatrixFunction(MatrixOperation):
+    """An operation on one matrix."""
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        (da,) = dxs
+        assert da is not None
+        return self.tangent(xs[0], ys, da)
+
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
+        """Compute the tangents of the results from the matrix, the results, and the tangent of the matrix."""
+        raise NotImplementedError
 
 
 def _operands_and_results(u: UOp) -> tuple[list[Tensor], list[Tensor]]:

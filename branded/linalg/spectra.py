@@ -9,11 +9,11 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import lapack, orthogonal
-from branded.linalg.primitive import MatrixOperation, call, matrix_transpose, one
+from branded.linalg.primitive import MatrixFunction, call, matrix_transpose, one
 from branded.linalg.systems import solve_triangular
 
 
-class _QR(MatrixOperation):
+class _QR(MatrixFunction):
     """The factors of `a = q r`, with all columns of `q` if `full`."""
 
     name = "qr"
@@ -24,22 +24,21 @@ class _QR(MatrixOperation):
     def options(self) -> dict[str, Any]:
         return {"mode": "complete"} if self.full else {}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        m, n = xs[0].shape[-2:]
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
+        m, n = a.shape[-2:]
         k = min(m, n)
-        if serves(xs[0]):
+        if serves(a):
             columns = m if self.full else k
-            return lapack.results("qr", lapack.qr(self.full), xs, (m, columns), (columns, n))
-        q, r = orthogonal.qr(xs[0])
+            return lapack.results("qr", lapack.qr(self.full), [a], (m, columns), (columns, n))
+        q, r = orthogonal.qr(a)
         return [q, r] if self.full else [q[..., :k], r[..., :k, :]]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute dq and dr from the first min(m, n) columns, as for a tall matrix.
 
         Source: S. Walter, L. Lehmann (2010); J. Townsend, "Differentiating the QR decomposition" (2018).
         """
-        (a,), (q, r), (da,) = xs, ys, dxs
-        assert da is not None
+        q, r = ys
         k = min(a.shape[-2:])
         q1, r1 = q[..., :k], r[..., :k, :k]
         right = matrix_transpose(solve_triangular(matrix_transpose(r1), matrix_transpose(da[..., :k]), lower=True))
@@ -64,7 +63,7 @@ def _complement(q: Tensor, dq: Tensor, rest: Tensor) -> Tensor:
     return -(q @ (matrix_transpose(dq) @ rest))
 
 
-class _Eigh(MatrixOperation):
+class _Eigh(MatrixFunction):
     """The eigenvalues and eigenvectors of a symmetric matrix; only its lower half is read."""
 
     name = "eigh"
@@ -72,27 +71,25 @@ class _Eigh(MatrixOperation):
     def options(self) -> dict[str, Any]:
         return {"symmetrize_input": False}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        (a,) = xs
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if serves(a):
-            return lapack.results("eigh", lapack.eigh, xs, a.shape[-1:], a.shape[-2:])
+            return lapack.results("eigh", lapack.eigh, [a], a.shape[-1:], a.shape[-2:])
         return orthogonal.eigh(a)
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute dw = diag(vᵀ da v) and dv = v (f * vᵀ da v), with f[i, j] = 1 / (w[j] - w[i]) for i ≠ j.
 
         Source: M. Giles, "Collected matrix derivative results" (2008), 3.1; M. Seeger et al., "Auto-differentiating
         linear algebra" (2017).
         """
-        (w, v), (da,) = ys, dxs
-        assert da is not None
+        w, v = ys
         inside = matrix_transpose(v) @ (da.tril() + matrix_transpose(da.tril(-1))) @ v
         eye = Tensor.eye(w.shape[-1], dtype=w.dtype)
         f = 1 / (eye + w.unsqueeze(-2) - w.unsqueeze(-1)) - eye
         return [diagonal(inside), v @ (f * inside)]
 
 
-class _Eigenvalues(MatrixOperation):
+class _Eigenvalues(MatrixFunction):
     """The eigenvalues alone."""
 
     name = "eigvalsh"
@@ -100,21 +97,18 @@ class _Eigenvalues(MatrixOperation):
     def options(self) -> dict[str, Any]:
         return {"symmetrize_input": False}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        (a,) = xs
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if serves(a):
-            return lapack.results("eigvalsh", lapack.eigvalsh, xs, a.shape[-1:])
+            return lapack.results("eigvalsh", lapack.eigvalsh, [a], a.shape[-1:])
         return [orthogonal.eigh(a)[0]]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute dw = diag(vᵀ da v)."""
-        (a,), (da,) = xs, dxs
-        assert da is not None
         _, v = eigh(a)
         return [(v * ((da.tril() + matrix_transpose(da.tril(-1))) @ v)).sum(-2)]
 
 
-class _SVD(MatrixOperation):
+class _SVD(MatrixFunction):
     """The factors `u`, `s` and `vᵀ` of `a = u diag(s) vᵀ`, with all columns of `u` and `v` if `full`."""
 
     name = "svd"
@@ -125,22 +119,21 @@ class _SVD(MatrixOperation):
     def options(self) -> dict[str, Any]:
         return {} if self.full else {"full_matrices": False}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        m, n = xs[0].shape[-2:]
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
+        m, n = a.shape[-2:]
         k = min(m, n)
-        if serves(xs[0]):
+        if serves(a):
             rows, columns = (m, n) if self.full else (k, k)
-            return lapack.results("svd", lapack.svd(self.full), xs, (m, rows), (k,), (columns, n))
-        u, s, vt = orthogonal.svd(xs[0])
+            return lapack.results("svd", lapack.svd(self.full), [a], (m, rows), (k,), (columns, n))
+        u, s, vt = orthogonal.svd(a)
         return [u, s, vt] if self.full else [u[..., :k], s, vt[..., :k, :]]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute du, ds and dvᵀ.
 
         Source: J. Townsend, "Differentiating the singular value decomposition" (2016).
         """
-        (u, s, vt), (da,) = ys, dxs
-        assert da is not None
+        u, s, vt = ys
         k = s.shape[-1]
         u1, v1, row, column = u[..., :k], matrix_transpose(vt[..., :k, :]), s.unsqueeze(-2), s.unsqueeze(-1)
         inside = matrix_transpose(u1) @ da @ v1
@@ -166,7 +159,7 @@ def _outside(q: Tensor, x: Tensor) -> Tensor:
     return x - q @ (matrix_transpose(q) @ x)
 
 
-class _SingularValues(MatrixOperation):
+class _SingularValues(MatrixFunction):
     """The singular values alone."""
 
     name = "svdvals"
@@ -174,16 +167,13 @@ class _SingularValues(MatrixOperation):
     def said(self) -> tuple[str, dict[str, Any]]:
         return "linalg.svd", {"full_matrices": False, "compute_uv": False}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        (a,) = xs
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if serves(a):
-            return lapack.results("svdvals", lapack.svdvals, xs, (min(a.shape[-2:]),))
+            return lapack.results("svdvals", lapack.svdvals, [a], (min(a.shape[-2:]),))
         return [orthogonal.svd(a)[1]]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute ds = diag(uᵀ da v)."""
-        (a,), (da,) = xs, dxs
-        assert da is not None
         u, _, vt = svd(a, False)
         return [(u * (da @ matrix_transpose(vt))).sum(-2)]
 
@@ -192,7 +182,7 @@ def diagonal(x: Tensor) -> Tensor:
     return x.diagonal(dim1=-2, dim2=-1)
 
 
-class _Pinv(MatrixOperation):
+class _Pinv(MatrixFunction):
     """The Moore-Penrose inverse; singular values of at most `rtol` times the largest count as zero."""
 
     name = "pinv"
@@ -203,20 +193,19 @@ class _Pinv(MatrixOperation):
     def options(self) -> dict[str, Any]:
         return {"rtol": self.rtol}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        u, s, vt = svd(xs[0], False)
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
+        u, s, vt = svd(a, False)
         large = s > self.rtol * s[..., :1]
         parts = large.where(1 / large.where(s, 1), 0)
         # propagate NaN, which a pseudo-inverse of zeros would hide
         return [matrix_transpose(vt) @ (s.isnan().where(s, parts).unsqueeze(-1) * matrix_transpose(u))]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute dp; the order of the products keeps every intermediate no larger than `a`.
 
         Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973).
         """
-        (a,), (p,), (da,) = xs, ys, dxs
-        assert da is not None
+        (p,) = ys
         if a.shape[-2] < a.shape[-1]:  # the pseudo-inverse of the transpose is the transpose of the pseudo-inverse
             return [matrix_transpose(_of_tall(matrix_transpose(a), matrix_transpose(p), matrix_transpose(da)))]
         return [_of_tall(a, p, da)]

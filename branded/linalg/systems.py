@@ -9,10 +9,10 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixOperation, as_columns, call, matrix_transpose, one, summed_to
+from branded.linalg.primitive import MatrixFunction, MatrixOperation, as_columns, call, matrix_transpose, one, summed_to
 
 
-class _Cholesky(MatrixOperation):
+class _Cholesky(MatrixFunction):
     """The lower factor `l` with `a = l lᵀ`; only the lower half of `a` is read."""
 
     name = "cholesky"
@@ -20,19 +20,17 @@ class _Cholesky(MatrixOperation):
     def options(self) -> dict[str, Any]:
         return {"symmetrize_input": False}
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        (a,) = xs
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if by_host(a):
-            return lapack.results("cholesky", lapack.cholesky, xs, a.shape[-2:])
+            return lapack.results("cholesky", lapack.cholesky, [a], a.shape[-2:])
         return [elimination.cholesky(a)]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute dl = l phi(l⁻¹ da l⁻ᵀ); phi takes the lower half, and half of the diagonal.
 
         Source: I. Murray, "Differentiation of the Cholesky decomposition" (2016).
         """
-        (low,), (da,) = ys, dxs
-        assert da is not None
+        (low,) = ys
         symmetric = da.tril() + matrix_transpose(da.tril(-1))
         left = solve_triangular(low, symmetric, lower=True)
         return [low @ tril_half_diagonal(solve_triangular(low, matrix_transpose(left), lower=True))]
@@ -50,6 +48,29 @@ class _System(MatrixOperation):
         wide, back = as_columns(*xs)
         return [back(call(self, xs[0], wide)[0])]
 
+    def half(self, x: Tensor) -> Tensor:
+        """Return the part of `x` that is read."""
+        return x
+
+    def of_transpose(self) -> _System:
+        """Return the operation that solves systems with the transposed matrix."""
+        return self
+
+    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+        """Compute dx = a⁻¹ (db - da x)."""
+        (a, _), (x,), (da, db) = xs, ys, dxs
+        return self.of_all(a, _sum(db, None if da is None else -(self.half(da) @ x)))
+
+    def cotangents(
+        self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
+    ) -> Sequence[Tensor | None]:
+        """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
+        (a, b), (x,), (g,) = xs, ys, cts
+        assert g is not None
+        (back,) = self.of_transpose().of_all(matrix_transpose(a), g)
+        of_a = summed_to(-self.half(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
+        return [of_a, summed_to(back, b.shape)]
+
 
 class _Triangular(_System):
     """The solution `x` of `a x = b`, where only one half of `a` is read."""
@@ -59,12 +80,12 @@ class _Triangular(_System):
     def __init__(self, lower: bool, unit: bool) -> None:
         self.lower, self.unit = lower, unit
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        a, b = xs
+    def run(self, a: Tensor, *others: Tensor) -> Sequence[Tensor]:
+        (b,) = others
         if by_host(a):
             f = lapack.solve_triangular(self.lower, self.unit)
             option = self.lower + 2 * self.unit
-            return lapack.results("solve_triangular", f, xs, b.shape[-2:], option=option)
+            return lapack.results("solve_triangular", f, [a, b], b.shape[-2:], option=option)
         return [elimination.solve_triangular(a, b, self.lower, self.unit)]
 
     def options(self) -> dict[str, Any]:
@@ -74,21 +95,9 @@ class _Triangular(_System):
         """Return the half of `x` that is read, without the diagonal if it is all ones."""
         return x.tril(-1 if self.unit else 0) if self.lower else x.triu(1 if self.unit else 0)
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Compute dx = a⁻¹ (db - da x)."""
-        (a, _), (x,), (da, db) = xs, ys, dxs
-        change = _sum(db, None if da is None else -(self.half(da) @ x))
-        return [solve_triangular(a, change, self.lower, self.unit)]
-
-    def cotangents(
-        self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
-    ) -> Sequence[Tensor | None]:
-        """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
-        (a, b), (x,), (g,) = xs, ys, cts
-        assert g is not None
-        back = solve_triangular(matrix_transpose(a), g, not self.lower, self.unit)
-        of_a = summed_to(-self.half(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
-        return [of_a, summed_to(back, b.shape)]
+    def of_transpose(self) -> _System:
+        transposed: _System = one(_Triangular, not self.lower, self.unit)
+        return transposed
 
 
 class _Solve(_System):
@@ -96,43 +105,26 @@ class _Solve(_System):
 
     name = "solve"
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        a, b = xs
+    def run(self, a: Tensor, *others: Tensor) -> Sequence[Tensor]:
+        (b,) = others
         if by_host(a):
-            return lapack.results("solve", lapack.solve, xs, b.shape[-2:])
+            return lapack.results("solve", lapack.solve, [a, b], b.shape[-2:])
         return [elimination.solve(a, b)]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Compute dx = a⁻¹ (db - da x)."""
-        (a, _), (x,), (da, db) = xs, ys, dxs
-        return [solve(a, _sum(db, None if da is None else -(da @ x)))]
 
-    def cotangents(
-        self, xs: Sequence[Tensor], ys: Sequence[Tensor], cts: Sequence[Tensor | None], needed: Set[int]
-    ) -> Sequence[Tensor | None]:
-        """Compute the cotangents: a⁻ᵀ g for `b`, and -(a⁻ᵀ g) xᵀ for `a`."""
-        (a, b), (x,), (g,) = xs, ys, cts
-        assert g is not None
-        back = solve(matrix_transpose(a), g)
-        of_a = summed_to(-(back @ matrix_transpose(x)), a.shape) if 0 in needed else None
-        return [of_a, summed_to(back, b.shape)]
-
-
-class _Inverse(MatrixOperation):
+class _Inverse(MatrixFunction):
     """The inverse of a matrix."""
 
     name = "inv"
 
-    def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        (a,) = xs
+    def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if by_host(a):
-            return lapack.results("inv", lapack.inv, xs, a.shape[-2:])
+            return lapack.results("inv", lapack.inv, [a], a.shape[-2:])
         return [elimination.solve(a, elimination.identity(a))]
 
-    def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
+    def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute d a⁻¹ = -a⁻¹ da a⁻¹."""
-        (y,), (da,) = ys, dxs
-        assert da is not None
+        (y,) = ys
         return [-(y @ da @ y)]
 
 
