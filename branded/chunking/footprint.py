@@ -123,7 +123,6 @@ _of_loops: weakref.WeakKeyDictionary[Loop, int] = weakref.WeakKeyDictionary()
 
 
 def _work(call: UOp) -> int:
-    """Return the work space of a call."""
     name = call.src[0].arg
     if isinstance(name, LoopName):
         return _of_loop(name.loop)

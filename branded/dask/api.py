@@ -76,7 +76,7 @@ def vmap(
 
     @functools.wraps(f)
     def distributed(*args: Any, **kwargs: Any) -> Any:
-        dask_array("dask.vmap")
+        dask_array()
         leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
         if around := current.get():
             if not any(map(is_distributed, leaves)):

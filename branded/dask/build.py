@@ -23,7 +23,7 @@ class Builder:
     def __init__(self, plan: MetaTrace, program: tuple[bytes, list[Any]], name: str, out: Any) -> None:
         """Store the program; `out` is the result of the trace."""
         delayed = importlib.import_module("dask").delayed
-        self.plan, self.da, self.name, self.out = plan, dask_array("dask.vmap"), name, out
+        self.plan, self.da, self.name, self.out = plan, dask_array(), name, out
         calls = tuple(plan.calls_[i] for i in range(plan.calls))
         sizes = tuple(map(sum, plan.loops))
         sketch = Sketch(calls, tuple(i.kind for i in plan.inputs), tuple(plan.exchanges_), sizes)

@@ -113,7 +113,7 @@ class MetaTrace(Session):
                 fix="in_axes=None for it, or arrays of dask alone",
             )
         chunks = tuple(self.loops[loop] if k == axis else (n,) for k, n in enumerate(t.shape))
-        return dask_array("dask.vmap").from_array(t.numpy(), chunks=chunks)
+        return dask_array().from_array(t.numpy(), chunks=chunks)
 
     def _input(self, x: Any, axis: int | None, loop: int, call: MappedCall, i: int) -> int:
         where = call.place(i)

@@ -135,7 +135,7 @@ def _restore_tensor(number: int, name: str) -> Tensor:
 
 def _hollow_array(chunks: Any, dtype: Any) -> Any:
     """Return a dask array with a shape and no graph; tasks receive its blocks separately."""
-    return dask_array("dask.vmap").Array({}, "branded-hollow", chunks, dtype)
+    return dask_array().Array({}, "branded-hollow", chunks, dtype)
 
 
 class BlockTrace(Session):

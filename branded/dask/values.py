@@ -16,14 +16,13 @@ from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype
 
 
-def dask_array(api_name: str) -> Any:
+def dask_array() -> Any:
     """Import `dask.array`, an optional dependency; raise if it is not installed."""
     try:
         return importlib.import_module("dask.array")
     except ImportError as error:
-        raise OptionError(
-            f"{api_name}: there is no dask here", ("said", str(error)), fix="pip install 'branded[dask]'"
-        ) from None
+        said = ("said", str(error))
+        raise OptionError("dask.vmap: there is no dask here", said, fix="pip install 'branded[dask]'") from None
 
 
 def is_distributed(x: object) -> bool:

@@ -356,7 +356,6 @@ def _types(e: Eqn) -> Iterator[Type]:
 
 
 def _parameter_brands(e: Eqn) -> list[BrandName]:
-    """Return the brands that the parameters name."""
     found: list[BrandName] = []
     for v in e.params.values():
         for x in v if type(v) in (tuple, list) else (v,):

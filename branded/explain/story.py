@@ -76,7 +76,6 @@ def _broadcasts(data: Data) -> Line:
 
 
 def _describe_broadcast(step: Data) -> str:
-    """Describe a broadcast in a few words."""
     if step["derived"]:
         return f"the {step['derived']['what']}"
     if _repeats(step):
@@ -150,9 +149,9 @@ def _key(step: Data) -> tuple[str, str]:
     return step["where"], step["brand"]
 
 
-def _head(step: Data, what: str = "") -> Line:
+def _head(step: Data) -> Line:
     place = f"  {step['where']}  " if step["where"] else "  "
-    return [Span(place, "quiet"), Span(what or _code(step), "title")]
+    return [Span(place, "quiet"), Span(_code(step), "title")]
 
 
 def _code(step: Data) -> str:

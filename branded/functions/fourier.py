@@ -12,7 +12,7 @@ import math
 from array import array
 from typing import Any
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor
 
 from branded import tree
 from branded.core.brand import S
@@ -21,7 +21,7 @@ from branded.core.validation.arguments import normalize_axis
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._validation import floats, number, one_of
+from branded.functions._validation import floats, number, one_of, widen
 from branded.vec import Vec
 
 Pair = tuple[Tensor, Tensor]
@@ -160,7 +160,7 @@ def _pair(a: Any, api_name: str) -> Pair:
     """Return the real and the imaginary part of a pair of tensors, or of one real tensor."""
     if not isinstance(a, tuple | list):
         (re,) = floats(api_name, a=a)
-        re = re if re.dtype.itemsize >= 4 else re.cast(dtypes.float32)
+        re = widen(re)
         return re, re.const_like(0)
     if len(a) != 2:
         raise OperandError(
@@ -170,9 +170,7 @@ def _pair(a: Any, api_name: str) -> Pair:
     if re.shape != im.shape:
         facts = (("real", vec_type(re)), ("imaginary", vec_type(im)))
         raise ArgumentError(f"{api_name}: the parts have different shapes", *facts, fix="two tensors of one shape")
-    if re.dtype.itemsize < 4:
-        re, im = re.cast(dtypes.float32), im.cast(dtypes.float32)
-    return re, im
+    return widen(re), widen(im)
 
 
 def _transform(a: Any, n: int | None, axis: int, norm: str | None, api_name: str, sign: int) -> Pair:

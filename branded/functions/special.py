@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import cast
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor
 from tinygrad.helpers import polyN
 
 from branded.autodiff.elementwise import Elementwise
@@ -14,18 +14,13 @@ from branded.autodiff.smooth_functions import LOGADDEXP
 from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.functions._erf import erfinv as erfinv_between
-from branded.functions._validation import fit, floats
+from branded.functions._validation import fit, floats, widen
 from branded.vec import Vec
 
 _FAR = {4: 7, 8: 11}
 """The least argument for which Stirling's series is accurate to the last bits, by float size in bytes."""
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 _DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
-
-
-def _wide(x: Tensor) -> Tensor:
-    """Widen float16 and bfloat16 to float32."""
-    return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
 
 
 def _shift_small(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -150,7 +145,7 @@ def digamma(x: Vec[S] | float) -> Vec[S]:
     Source: `jax.scipy.special.digamma`; computed by the asymptotic series and the reflection formula.
     """
     (given,) = floats("digamma", x=x)
-    t = _wide(given)
+    t = widen(given)
     below = t < 0.5
     pole = (t <= 0) & t.eq(t.floor())
     rest = (below & pole.logical_not() & t.isfinite()).where(t - t.round(), 0.25)
@@ -185,7 +180,7 @@ def betaln(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
     """
     x, y = floats("betaln", a=a, b=b)
     fit("betaln", ("a", x, x.shape), ("b", y, y.shape))
-    low, high = _wide(x.minimum(y)), _wide(x.maximum(y))
+    low, high = widen(x.minimum(y)), widen(x.maximum(y))
     far = high >= _FAR[high.dtype.itemsize]
     big = far.where(high, 8.0)
     both = big + low

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from branded.core.tracing.recorded_calls import HOLE
 from branded.errors import ProgramError, ProgramTypeError
@@ -22,6 +23,8 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+
+T = TypeVar("T")
 
 
 def read(source: str) -> Program:
@@ -83,6 +86,14 @@ class _Reader:
             return True
         return False
 
+    def until(self, end: str, item: Callable[[], T], separator: str = "") -> list[T]:
+        """Return the items up to a token, each with an optional separator behind it."""
+        found = []
+        while not self.has(end):
+            found.append(item())
+            self.has(separator)
+        return found
+
     def name(self, problem: str) -> str:
         kind, name = self.peek()
         if kind != "name":
@@ -101,16 +112,9 @@ class _Reader:
     def program(self) -> Program:
         self.take("{")
         self.take("lambda")
-        constvars = []
-        while not self.has(";"):
-            constvars.append(self.binder())
-        invars = []
-        while not self.has("."):
-            invars.append(self.binder())
+        constvars, invars = self.until(";", self.binder), self.until(".", self.binder)
         self.take("let")
-        eqns = []
-        while not self.has("in"):
-            eqns.append(self.eqn())
+        eqns = self.until("in", self.eqn)
         self.take("(")
         outs = []
         while not self.has(")"):
@@ -141,11 +145,7 @@ class _Reader:
     def per_example(self, row: tuple[BrandName, ...]) -> Type:
         dtype = self.name("a type")
         self.take("[")
-        shape = []
-        while not self.has("]"):
-            shape.append(self.integer())
-            self.has(",")
-        return Type(dtype, tuple(shape), row)
+        return Type(dtype, tuple(self.until("]", self.integer, ",")), row)
 
     def integer(self) -> int:
         kind, number = self.peek()
@@ -168,9 +168,7 @@ class _Reader:
         return BrandName(name, self.integer())
 
     def eqn(self) -> Eqn:
-        results = []
-        while not self.has("="):
-            results.append(self.binder())
+        results = self.until("=", self.binder)
         op = self.name("an operation")
         params: dict[str, Any] = {}
         if self.has("["):
@@ -234,11 +232,7 @@ class _Reader:
         if kind == "name":
             return Dtype(token)
         if token in ("(", "["):
-            close = ")" if token == "(" else "]"
-            items = []
-            while not self.has(close):
-                items.append(self.value())
-                self.has(",")
+            items = self.until(")" if token == "(" else "]", self.value, ",")
             return tuple(items) if token == "(" else items
         self.at -= 1
         return self.fail("a value")

@@ -109,7 +109,7 @@ def _even(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 def epsilon(x: Tensor) -> float:
     """Return the distance from 1 to the next float."""
-    return 2.0 ** (-52 if x.dtype == dtypes.float64 else -23)
+    return 2.0 ** -dtypes.finfo(x.dtype)[1]
 
 
 SWEEPS = 30

@@ -115,7 +115,6 @@ class MatrixFunction(MatrixOperation):
 
 
 def _operands_and_results(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
-    """Return the operands and the results of a call."""
     return [tensor(x) for x in u.src[1:]], [tensor(y) for y in results(u)]
 
 

@@ -14,7 +14,7 @@ from branded.control_flow.loops import while_loop
 from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
 from branded.linalg import solve
-from branded.optim.line_search import epsilon
+from branded.linalg.orthogonal import epsilon
 from branded.optim.minimize import arguments, start
 from branded.tree.formatting import short_repr
 

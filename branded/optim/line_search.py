@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded.control_flow.loops import while_loop
+from branded.linalg.orthogonal import epsilon
 
 DECREASE, CURVATURE = 1e-4, 0.9
 """The constants of the two Wolfe conditions, sufficient decrease and curvature: Nocedal and Wright, 3.1."""
@@ -47,11 +48,6 @@ class SearchResult(NamedTuple):
 def select_entries(flag: Tensor, a: Any, b: Any) -> Any:
     """Select the entries of `a` where `flag` is true, else the entries of `b`."""
     return type(a)(*(flag.where(x, y) for x, y in zip(a, b, strict=True)))
-
-
-def epsilon(x: Tensor) -> float:
-    """Return the difference between 1 and the next larger number of the dtype of `x`."""
-    return 2.0 ** -dtypes.finfo(x.dtype)[1]
 
 
 def line_search(

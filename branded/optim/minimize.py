@@ -13,8 +13,9 @@ from branded.autodiff.api import value_and_grad
 from branded.control_flow.loops import while_loop
 from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
+from branded.linalg.orthogonal import epsilon
 from branded.optim.base import leaf
-from branded.optim.line_search import SearchResult, epsilon, line_search
+from branded.optim.line_search import SearchResult, line_search
 from branded.tree.formatting import short_repr
 
 Norm = Callable[[Tensor], Tensor]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor
@@ -15,6 +14,7 @@ from branded.compile.jit import Jitted
 from branded.core.tracing.dry_run import looked_at
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
+from branded.explain import code
 from branded.explain.code import Source
 from branded.explain.steps import bytes_of, columns, readable
 from branded.graph.rows import check_live, dtype_text
@@ -171,8 +171,9 @@ def _large(b: UOp, expr: Expr | None, source: Source) -> Large:
                 by = e if found.level == "operations" else _operation(expr, i)
                 over, at = _broadcast(e, v, eqns)
                 brands = tuple(x.name for x in v.type.row)
-                code = source.code(by.where) if by and by.where else ""
-                return Large(size, str(v.type), brands, _at(by), code, over, at or _at(by))
+                where = by.where if by else None
+                text = source.code(where) if where else ""
+                return Large(size, str(v.type), brands, code.at(where), text, over, at or code.at(where))
     shape = ", ".join(map(str, b.shape)) if len(b.shape) > 1 else int(b.max_numel())
     return Large(size, f"{dtype_text(b.dtype)}[{shape}]")
 
@@ -192,14 +193,10 @@ def _broadcast(e: Eqn, v: Var, eqns: Sequence[Eqn]) -> tuple[tuple[str, ...], st
         at = todo.pop(0)
         over = [c.brand for c in columns(at, dict.fromkeys(_variables(at), "")) if c.how == "broadcast"]
         if over and row <= {b for r in at.results for b in r.type.row}:
-            return tuple(b.name for b in over), _at(at)
+            return tuple(b.name for b in over), code.at(at.where)
         todo += [makes[a] for a in at.operands if isinstance(a, Var) and a in makes and row <= {*a.type.row}]
     return (), ""
 
 
 def _variables(e: Eqn) -> list[Var]:
     return [a for a in (*e.operands, *e.results) if isinstance(a, Var)]
-
-
-def _at(e: Eqn | None) -> str:
-    return f"{Path(e.where.file).name}:{e.where.line}" if e is not None and e.where is not None else ""
