@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from tinygrad import Tensor
 
@@ -184,9 +184,7 @@ def checked_method(vmap_method: object, api_name: str) -> host.Method | None:
             f"{api_name}: vmap_method={tree.short_repr(vmap_method)} is not a method",
             fix='"sequential", "expand_dims" or "broadcast_all"',
         )
-    known: Any = "sequential" if vmap_method == "sequential_unrolled" else vmap_method
-    found: host.Method | None = known
-    return found
+    return cast(host.Method | None, "sequential" if vmap_method == "sequential_unrolled" else vmap_method)
 
 
 def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> list[Tensor]:

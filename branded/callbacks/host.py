@@ -106,7 +106,7 @@ def call_on_graphs(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) 
         raise UnsupportedError(f"{made.name}: a sharded tensor cannot go to the host", fix="gather it with .to() first")
     if not all(all_int(x.shape) for x in args):
         raise UnsupportedError(f"{made.name}: an argument has a size that is not known yet")
-    given = [on_device(_cast_for_numpy(x), device) for x in args]
+    given = [on_device(x.cast(_numpy_dtype(x.dtype)), device) for x in args]
     given = [x if x.device == device else x.copy_to_device(device) for x in given]
     types = [ShapeDtype(tuple(t.shape), _numpy_dtype(t.dtype)) for t in outs]
     # contiguous: a result that one reader computed is kept for the next
@@ -121,10 +121,6 @@ def _numpy_dtype(dtype: DType) -> DType:
     """Return the dtype in which NumPy receives a value."""
     dtype = strong_dtype(dtype)
     return dtype if dtype in _OF_NUMPY else dtypes.float32
-
-
-def _cast_for_numpy(x: UOp) -> UOp:
-    return x if x.dtype == (dtype := _numpy_dtype(x.dtype)) else x.cast(dtype)
 
 
 def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:

@@ -42,7 +42,8 @@ class Builder:
             if isinstance(y, Tensor):  # a result that all examples share
                 ys[i] = y = Scattered(y, (None,) * y.ndim)
             if isinstance(y, Scattered):
-                groups.setdefault(_loops_in(y.index), []).append(i)
+                index: Index = y.index
+                groups.setdefault(tuple(sorted(n for n in index if n is not None)), []).append(i)
         for loops, members in groups.items():
             blocks = self._blocks(self._task(loops, tuple(members), None))
             for k, i in enumerate(members):
@@ -111,10 +112,6 @@ def _combine_partials(api_name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     t = tensor_of(x)
     out = {"pmax": t.max, "pmin": t.min}.get(api_name, t.sum)(axis, keepdim=keepdims)
     return out.cast(t.dtype).numpy()
-
-
-def _loops_in(index: Index) -> tuple[int, ...]:
-    return tuple(sorted(loop for loop in index if loop is not None))
 
 
 def _axis_labels(index: Index, name: str) -> tuple[Any, ...]:

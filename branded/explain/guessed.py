@@ -115,20 +115,16 @@ def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:
     ranks = [(r,) * len(open_) for r in _RANKS]
     ranks += [r for r in sorted(itertools.product(_RANKS, repeat=min(len(open_), 4)), key=sum) if r not in ranks]
     for rank in ranks if open_ else [()]:
-        for form in (_from_the_right, _from_the_left, _square):
+        for form in _FORMS:
             yield {**known, **{name: form(r) for name, r in zip(open_, rank, strict=False)}}
 
 
-def _from_the_right(rank: int) -> Shape:
-    return SIZES[len(SIZES) - rank :]
-
-
-def _from_the_left(rank: int) -> Shape:
-    return SIZES[:rank]
-
-
-def _square(rank: int) -> Shape:
-    return (SIZES[1],) * rank
+_FORMS: tuple[Callable[[int], Shape], ...] = (
+    lambda rank: SIZES[len(SIZES) - rank :],
+    lambda rank: SIZES[:rank],
+    lambda rank: (SIZES[1],) * rank,
+)
+"""The shapes to try for a rank: the sizes counted from the right, from the left, and all axes the same."""
 
 
 def _example(shape: Shape, dtype: str) -> Tensor:

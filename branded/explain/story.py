@@ -32,7 +32,7 @@ def story(data: Data, seconds: float | None = None, *, kernels: bool = False) ->
     if kernels:
         out += kernel_lines(data)
     out += section("result", _result(data))
-    return [*out, *_notes(data)]
+    return [*out, *([Span(f"note: {note}", "quiet")] for note in data["notes"])]
 
 
 def _brands(data: Data) -> Line:
@@ -134,7 +134,9 @@ def _step_blocks(data: Data) -> Iterator[list[Line]]:
                 key = (step["where"], step["brand"])
                 if key not in seen:
                     seen.add(key)
-                    yield _crossings([s for s in steps if s["op"] in ("enter", "leave") and _key(s) == key])
+                    yield _crossings(
+                        [s for s in steps if s["op"] in ("enter", "leave") and (s["where"], s["brand"]) == key]
+                    )
             elif step["moves_devices"]:
                 continue  # the block of the sharded vmap already reports it
             elif step["bodies"] or step["kind"] not in ("zip", "none") or step["warning"]:
@@ -143,10 +145,6 @@ def _step_blocks(data: Data) -> Iterator[list[Line]]:
                 zips += 1
     if zips and data["brands"]:
         yield [[Span(f"  and {count_noun(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
-
-
-def _key(step: Data) -> tuple[str, str]:
-    return step["where"], step["brand"]
 
 
 def _head(step: Data) -> Line:
@@ -261,10 +259,6 @@ def _result(data: Data) -> list[Line]:
         shown = value if value and len(value) <= _LONGEST else r["type"]
         out.append([Span(f"  {r['path']:<{width}}{'  ' if width else ''}{shown}")])
     return out
-
-
-def _notes(data: Data) -> list[Line]:
-    return [[Span(f"note: {note}", "quiet")] for note in data["notes"]]
 
 
 def _truncate(text: str) -> str:

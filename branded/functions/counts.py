@@ -55,14 +55,6 @@ def _form(reduce: Callable[[Tensor, Tensor, int], Tensor]) -> _host.Form:
     return form
 
 
-def _least(x: Tensor) -> Any:
-    return False if x.dtype == dtypes.bool else x.dtype.min
-
-
-def _most(x: Tensor) -> Any:
-    return True if x.dtype == dtypes.bool else x.dtype.max
-
-
 def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor:
     """Reduce by max or min, and propagate NaN, which a kernel may skip."""
     y: Tensor = getattr(mask.where(x, worst), how)(axis)
@@ -72,8 +64,8 @@ def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor
 _FORMS: dict[str, _host.Form] = {
     "sum": _form(lambda x, mask, axis: mask.where(x, 0).sum(axis, dtype=x.dtype)),
     "prod": _form(lambda x, mask, axis: mask.where(x, 1).prod(axis)),
-    "max": _form(lambda x, mask, axis: _extreme(x, mask, _least(x), "max", axis)),
-    "min": _form(lambda x, mask, axis: _extreme(x, mask, _most(x), "min", axis)),
+    "max": _form(lambda x, mask, axis: _extreme(x, mask, x.dtype.min, "max", axis)),
+    "min": _form(lambda x, mask, axis: _extreme(x, mask, x.dtype.max, "min", axis)),
 }
 
 

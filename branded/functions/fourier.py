@@ -210,7 +210,7 @@ def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
     if _host.can_transform(re):
         return _host.transform(re, im, sign)
     if n <= _SMALL:
-        return _multiply(re, im, _matrix(n, re, sign))
+        return _multiply(re, im, _turns([[j * k for k in range(n)] for j in range(n)], n, re, sign))
     m = _factor(n)
     if m == 1:
         return _bluestein(re, im, sign)
@@ -243,10 +243,6 @@ def _multiply(re: Tensor, im: Tensor | None, matrix: Pair) -> Pair:
 
 def _times(x: Pair, y: Pair) -> Pair:
     return x[0] * y[0] - x[1] * y[1], x[0] * y[1] + x[1] * y[0]
-
-
-def _matrix(n: int, like: Tensor, sign: int) -> Pair:
-    return _turns([[j * k for k in range(n)] for j in range(n)], n, like, sign)
 
 
 def _turns(steps: Any, n: int, like: Tensor, sign: int) -> Pair:

@@ -13,7 +13,7 @@ from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
-from branded.functions import _host
+from branded.functions import _host, _validation
 from branded.functions._order import at_rank, keys, standing
 from branded.functions._validation import fit, ints, number, one_of, operand, operands
 from branded.vec import Vec
@@ -95,7 +95,7 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
 
     Source: `jax.lax.top_k`.
     """
-    x = _top_k_operand(operand, "top_k")
+    x = _validation.operand(operand, "top_k", "operand")
     dim = normalize_axis(axis, x, "top_k")
     n, m = x.shape[dim], number(k, "top_k", "k")
     if m > n:
@@ -104,10 +104,6 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     at = standing(moved, Tensor.arange(m, dtype=dtypes.int32), descending=True)
     values = moved.gather(-1, at)
     return values.transpose(dim, -1), at.transpose(dim, -1)
-
-
-def _top_k_operand(x: Any, api_name: str) -> Tensor:
-    return operand(x, api_name, "operand")
 
 
 @operation

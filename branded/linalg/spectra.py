@@ -43,7 +43,8 @@ class _QR(MatrixFunction):
         q1, r1 = q[..., :k], r[..., :k, :k]
         right = matrix_transpose(solve_triangular(matrix_transpose(r1), matrix_transpose(da[..., :k]), lower=True))
         inside = matrix_transpose(q1) @ right
-        turn = _skew(inside.tril(-1))
+        below = inside.tril(-1)
+        turn = below - matrix_transpose(below)
         dq = q1 @ (turn - inside) + right
         dr = (inside - turn) @ r1
         if a.shape[-1] > k:
@@ -52,10 +53,6 @@ class _QR(MatrixFunction):
             dq = dq.cat(_complement(q1, dq, q[..., k:]), dim=-1)
             dr = dr.cat(r[..., k:, :] * 0, dim=-2)
         return [dq, dr]
-
-
-def _skew(x: Tensor) -> Tensor:
-    return x - matrix_transpose(x)
 
 
 def _complement(q: Tensor, dq: Tensor, rest: Tensor) -> Tensor:
@@ -89,13 +86,10 @@ class _Eigh(MatrixFunction):
         return [diagonal(inside), v @ (f * inside)]
 
 
-class _Eigenvalues(MatrixFunction):
+class _Eigenvalues(_Eigh):
     """The eigenvalues alone."""
 
     name = "eigvalsh"
-
-    def options(self) -> dict[str, Any]:
-        return {"symmetrize_input": False}
 
     def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if serves(a):

@@ -94,15 +94,11 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
             ("shape", f"{front} in front of the other axes of logits"),
             fix="replace=True, or fewer of them",
         )
-    score = _nan_to_inf(gumbel(key, logits.shape, logits.dtype) + logits)
+    score = gumbel(key, logits.shape, logits.dtype) + logits
+    score = score.isnan().where(math.inf, score)  # NaN is the largest score, as in JAX
     last = score.permute((*(i for i in range(score.ndim) if i != axis), axis))
     drawn = by(_descending(last), Tensor.arange(n, dtype=dtypes.int32).expand(last.shape))[..., :count]
     return drawn.permute((drawn.ndim - 1, *range(drawn.ndim - 1))).reshape((*front, *drawn.shape[:-1]))
-
-
-def _nan_to_inf(score: Vec[S]) -> Vec[S]:
-    """Replace NaN by infinity, so that it is the largest score, as in JAX."""
-    return score.isnan().where(math.inf, score)
 
 
 @operation

@@ -191,12 +191,9 @@ def _broadcast(e: Eqn, v: Var, eqns: Sequence[Eqn]) -> tuple[tuple[str, ...], st
     todo, row = [e], set(v.type.row)
     while todo:
         at = todo.pop(0)
-        over = [c.brand for c in columns(at, dict.fromkeys(_variables(at), "")) if c.how == "broadcast"]
+        names = {a: "" for a in (*at.operands, *at.results) if isinstance(a, Var)}
+        over = [c.brand for c in columns(at, names) if c.how == "broadcast"]
         if over and row <= {b for r in at.results for b in r.type.row}:
             return tuple(b.name for b in over), code.at(at.where)
         todo += [makes[a] for a in at.operands if isinstance(a, Var) and a in makes and row <= {*a.type.row}]
     return (), ""
-
-
-def _variables(e: Eqn) -> list[Var]:
-    return [a for a in (*e.operands, *e.results) if isinstance(a, Var)]

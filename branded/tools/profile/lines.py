@@ -50,7 +50,7 @@ def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[li
     _run(p, p.eqns, env)
     with config.tuning_block(*tune):
         whole = kernels([env[v].uop for v in dict.fromkeys(p.outs) if isinstance(v, Var) and v not in first])
-    keys = [_key(w) for w in _where(expr)]
+    keys = [None if w is None else (w.file, w.line) for w in _where(expr)]
     _put_into_memory(p, keys, env)
     by_line: dict[Key, list[Eqn]] = {}
     for key, e in zip(keys, p.eqns, strict=True):
@@ -72,10 +72,6 @@ def _where(expr: Expr) -> list[Where | None]:
             for k in batched[j]:
                 out[k] = out[k] or e.where
     return out
-
-
-def _key(where: Where | None) -> Key:
-    return None if where is None else (where.file, where.line)
 
 
 def _run(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
