@@ -69,7 +69,7 @@ def _numbers(bases: list[UOp]) -> list[Array]:
     ):
         raise Unknown("not in the memory of this process")
     for u in _all(bases):
-        if u.op is Ops.CALL or (u.op is Ops.FUNCTION and (p := primitive_of(u)) is not None and p.is_one):
+        if u.op is Ops.CALL or (u.op is Ops.FUNCTION and (p := primitive_of(u)) is not None and p.is_atomic):
             raise Unknown("a call that is done once")
         if u.op is Ops.AFTER and not _is_first(u):
             raise Unknown("a write into what is there")

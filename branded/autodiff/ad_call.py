@@ -13,7 +13,7 @@ from branded import tree
 from branded.autodiff.captured_writes import Outside, record_captured_writes
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.tangent_rows import transposed
-from branded.autodiff.forward import push
+from branded.autodiff.forward import push_forward
 from branded.autodiff.leaves import differentiated_from, track_leaves, transforming
 from branded.autodiff.results import strip_tags
 from branded.core.boundary import live_tensor, live_tensors, lower
@@ -116,9 +116,9 @@ def push_tangents(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp
     values, leaves = lowered[: len(ys)], lowered[len(ys) :]
     tangents = dict(zip(leaves, dxs, strict=True))
     if transposed.get():  # the transform that transposes this checks the result
-        ds = push(values, tangents)
+        ds = push_forward(values, tangents)
     else:
         with transposed.during(level := Level()):
-            ds = push(values, tangents)
+            ds = push_forward(values, tangents)
         check_transposed([d for d in ds if d is not None], level)
     return [tensor(symbolic_zero(t.uop) if d is None else d) for t, d in zip(ys, ds, strict=True)]

@@ -14,7 +14,7 @@ from branded import tree
 from branded.autodiff.ad_call import Argnums, Differentiated, push_tangents
 from branded.autodiff.leaves import transforming
 from branded.autodiff.results import without_leaves
-from branded.autodiff.reverse import in_reverse, pull
+from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
 from branded.core.tracing.recording import record_derivative
@@ -93,7 +93,7 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_
             )
         y, leaves = ys[0].uop, tree.uops(call.leaves)
         with transforming(call.levels):
-            grads, (y, *others) = pull([y], [y.const_like(1)], leaves, tree.uops(aux))
+            grads, (y, *others) = pull_back([y], [y.const_like(1)], leaves, tree.uops(aux))
             aux = tree.with_uops(aux, in_reverse(others, leaves))
         record_derivative("gradient", f, tuple(grads))
         out = tree.rebuild(call.wrt, iter(tensors(grads)))
@@ -206,7 +206,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
         (ct,) = cotangents
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
         with transforming(call.levels):
-            grads, _ = pull(tree.uops(ys), cts, tree.uops(call.leaves))
+            grads, _ = pull_back(tree.uops(ys), cts, tree.uops(call.leaves))
         record_derivative("gradient", f, tuple(grads))
         return without_leaves(tree.rebuild(call.wrt, iter(tensors(grads))), call.outside)
 

@@ -54,7 +54,7 @@ class Elementwise(Primitive):
         """Compute the value, in float32 for float16 and bfloat16."""
         return self.value(*map(_wide, xs)).cast(xs[0].dtype)
 
-    def said(self) -> tuple[str, dict[str, Any]]:
+    def as_equation(self) -> tuple[str, dict[str, Any]]:
         return self.name, {}
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
@@ -63,11 +63,11 @@ class Elementwise(Primitive):
         shape = (*(b.size for b in row), *u.src[0].src[0].shape)
         return Bundle(UOp.maketuple(self(*(tensor(_broadcast_brands(a, row, shape)) for a in args)).uop), (row,))
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         moved = [(d, s) for d, s in zip(tangents, self._slopes(u), strict=True) if d is not None]
         return UOp.maketuple(functools.reduce(lambda a, b: a + b, (d * s for d, s in moved))), [0]
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         (ct,) = cotangents
         return [None if ct is None or i not in needed else ct * s for i, s in enumerate(self._slopes(u))]
 

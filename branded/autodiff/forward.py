@@ -44,7 +44,7 @@ def tangent(*ops: Ops) -> Callable[[Push], Push]:
     return register
 
 
-def push(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
+def push_forward(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
     """Return the tangents of `roots` given the tangents of some values below them; None for a root without a tangent.
 
     This is one pass: it visits each operation once, whatever the number of roots.
@@ -133,7 +133,7 @@ def cast(u: UOp, d: Tangent) -> Tangent:
 def add_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
     """Add the tangents in the shape of the sum: d(x + y) = dx + dy."""
     d = add(a, b)
-    assert d is not None  # `push` skips operations without tangents
+    assert d is not None  # `push_forward` skips operations without tangents
     return d if d.shape == u.shape else broadcast_to(d, u.shape)
 
 
@@ -337,7 +337,7 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     """Return the call that computes values and tangents, and for each result the index of its tangent."""
     if (p := primitive_of(u)) is not None:
         with derivative_block(p.is_rule):
-            return p.push(u, ts)
+            return p.jvp(u, ts)
     if u.arg.grad_fxn is not None:
         raise UnsupportedError(
             "jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode",
@@ -352,7 +352,7 @@ def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     body, args = u.src[0], u.src[1:]
     given = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
     slots = {i: len(args) + k for k, (i, _) in enumerate(given)}
-    outs = push(body.src, {p: at_slot(p, slots[p.arg.slot]) for p in params(body) if p.arg.slot in slots})
+    outs = push_forward(body.src, {p: at_slot(p, slots[p.arg.slot]) for p in params(body) if p.arg.slot in slots})
     where, last = list[int | None](), len(body.src)
     for d in outs:
         where.append(None if d is None else last)

@@ -13,7 +13,7 @@ from branded import tree
 from branded.autodiff.ad_call import Argnums, Differentiated, push_tangents
 from branded.autodiff.leaves import transforming
 from branded.autodiff.results import without_leaves
-from branded.autodiff.reverse import in_reverse, pull
+from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.brand import Brand
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
@@ -146,7 +146,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
             return _result(call, [() for _ in ys], aux, has_aux)
         with transforming(call.levels):
             us = tree.uops(ys)
-            by_argument = vmap(lambda basis: tensors(pull(us, [d.uop for d in basis], leaves)[0]))(_basis(ys))
+            by_argument = vmap(lambda basis: tensors(pull_back(us, [d.uop for d in basis], leaves)[0]))(_basis(ys))
             aux = tree.with_uops(aux, in_reverse(tree.uops(aux), leaves))
         record_derivative("Jacobian", f, tuple(tree.uops(by_argument)))
         return _result(call, zip(*(_split_jacobian(j, ys, 0) for j in by_argument), strict=True), aux, has_aux)

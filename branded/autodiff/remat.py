@@ -131,15 +131,15 @@ class Remat(Primitive):
         """Batch the body: vmap(checkpoint(f))(xs) = checkpoint(vmap(f))(xs)."""
         return batch_body(u, run, args)
 
-    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+    def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
         """Predicate the body, so that recomputed values are safe too."""
         return safe_body(u, flag, effects)
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Push tangents through the body; the new call keeps as little as this one."""
         return through_body(u, list(tangents))
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Transpose the body, with the intermediate values of a second run.
 
         Example: `y = f(g(x))`, where `g(x)` is in memory during the first run.

@@ -35,7 +35,7 @@ is_pulling = _ran_again.any_open
 """Whether a reverse pass of this package is active, rather than tinygrad's own `gradient`."""
 
 
-def pull(
+def pull_back(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], others: Sequence[UOp] = ()
 ) -> tuple[list[UOp], Sequence[UOp]]:
     """Compute the cotangents of `targets` given those of `ys` (vᵀJ).
@@ -43,7 +43,7 @@ def pull(
     Also return `ys` and `others`, in the form that shares work with the pass.
 
     If examples exchange values over an open brand (as with `psum`), the loss depends on all examples. Each example then
-    has a copy of every shared value, so `pull` closes the brand first, and the result enters it again. Example:
+    has a copy of every shared value, so `pull_back` closes the brand first, and the result enters it again. Example:
     `vmap(grad(lambda x: psum(x * x, "i")))(xs)`, with `i` still open.
 
         given       y = sum(STAGE(x * x, i)), and the target x of one example
@@ -53,7 +53,7 @@ def pull(
     if not any(meant := [not is_symbolic_zero(ct) for ct in cts]):
         return list(map(symbolic_zero, targets)), [*ys, *others]
     if not all(meant):
-        grads, _ = pull(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
+        grads, _ = pull_back(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
         return grads, [*ys, *others]
     n, left = len(ys), left_brands([*ys, *cts], siblings=True)
     above, crossed = _find_exchanges([*ys, *cts], targets) if left else (set(targets), [])
@@ -65,7 +65,7 @@ def pull(
     empty = {b.range for b in crossed if not b.size}
     if nothing := {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}:
         new = replace_ops([*ys, *cts], lambda _: None, at=nothing)
-        return pull(new[:n], new[n:], targets)[0], [*ys, *others]
+        return pull_back(new[:n], new[n:], targets)[0], [*ys, *others]
     closing = tuple(b for b in left if b in crossed or not b.is_open)
     return _pulled_together(ys, cts, targets, above, crossed, closing), [*ys, *others]
 

@@ -152,7 +152,7 @@ class Host(Primitive):
 
     made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
     """The instances that graphs use; equal ones are shared."""
-    is_opaque = is_one = can_fail = is_local = True
+    is_opaque = is_atomic = can_fail = is_local = True
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class Host(Primitive):
             found = self.made.setdefault(key, found)
         return found
 
-    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+    def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
         if not self.can_fail or (self.is_effect and not effects):
             return None
         if not self.is_guarded:
@@ -223,7 +223,7 @@ class Host(Primitive):
     def uses(self, u: UOp, i: int) -> set[int]:
         return {*range(len(u.src) - 1)}
 
-    def speaks_of(self, u: UOp, i: int) -> set[int]:
+    def tangent_inputs(self, u: UOp, i: int) -> set[int]:
         """Exclude the effect token, on which no derivative depends."""
         return {*range(len(u.src) - 1 - self.is_effect)}
 
@@ -245,13 +245,13 @@ class Host(Primitive):
         new = [x.uop if of_own and i >= self.is_guarded else expand_to_row(x, row) for i, x in enumerate(args)]
         return Bundle(_call(self.over(row), types, new, results(u)[0].device), (row,) * len(types))
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Return no tangents for ints, and raise an error for floats, whose derivative is unknown."""
         if any(dtypes.is_float(y.dtype) for y in u.src[0].src):
             raise self._no_derivative()
         return u, [None] * len(u.src[0].src)
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         raise self._no_derivative()
 
     def _no_derivative(self) -> DerivativeError:
@@ -374,12 +374,12 @@ class DifferentiableHost(TotalHost):
         """Return the cotangent of the argument, before the sum over axes along which the argument was broadcast."""
         raise NotImplementedError
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         if (d := tangents[self.active]) is None or not dtypes.is_float(u.src[1 + self.active].dtype):
             return u, [None]
         return UOp.maketuple(*results(u), self.tangent(u, d)), [1]
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         found: list[UOp | None] = [None] * (len(u.src) - 1)
         if (ct := cotangents[0]) is not None:
             found[self.active] = summed_to(self.cotangent(u, ct), u.src[1 + self.active])

@@ -59,7 +59,7 @@ class RunningProducts(DifferentiableHost):
 class Recurrence(TotalHost):
     """The linear recurrence `recurrence` of `a` and `b`."""
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Return `dy[i] = a[i] dy[i - 1] + (da[i] y[i - 1] + db[i])`."""
         (y,), a, (da, db) = results(u), u.src[1], tangents
         if da is None and db is None:
@@ -69,7 +69,7 @@ class Recurrence(TotalHost):
         assert change is not None
         return UOp.maketuple(y, recurrence(a, change)), [1]
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         if (ct := cotangents[0]) is None:
             return [None, None]
         (y,), (a, b) = results(u), u.src[1:]

@@ -19,7 +19,7 @@ from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
 from branded.core.tracing import recording
 from branded.core.tracing.body import loses, numbers_kept
-from branded.core.tracing.effect_tokens import body, is_through_a_body, only_if
+from branded.core.tracing.effect_tokens import body, is_through_a_body, under_predicate
 from branded.core.tracing.predication import predicate
 from branded.core.validation.arguments import check_takes
 from branded.core.values import vec_type
@@ -242,7 +242,7 @@ def _run(
         return tensor(u)
 
     def traced() -> Any:
-        with branch(), only_if(flag), recording.body() as done:
+        with branch(), under_predicate(flag), recording.body() as done:
             given = [tree.rebuild(x, iter([gated(v) for v in tree.leaves(x)])) for x in operands]
             out = f(*given)
             done(_uops(given), _uops(out))

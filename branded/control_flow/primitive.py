@@ -19,7 +19,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.autodiff.forward import push, zero
+from branded.autodiff.forward import push_forward, zero
 from branded.core.boundary import enter_all, stage
 from branded.core.sharding.layout import home_of_values
 from branded.core.sharding.per_shard import call_on
@@ -142,7 +142,7 @@ class Loop(Primitive):
         """Return the results of the step on which every result of the loop depends."""
         return []
 
-    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+    def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
         """Predicate the step, so that it is safe where the flag is false."""
         step = self.opened(u)
         old = [*step.nexts, *step.outs]
@@ -352,7 +352,7 @@ def moved_carries(
     own = {c: like(c) for c, d in pairs(step.params.carries, tangents.carries) if d is not None}
     n = len(step.nexts)
     while True:
-        ds = push([*step.nexts, *step.outs], {**given, **own})
+        ds = push_forward([*step.nexts, *step.outs], {**given, **own})
         more = {c: like(c) for c, d in pairs(step.params.carries, ds[:n]) if d is not None and c not in own}
         if not more:
             break

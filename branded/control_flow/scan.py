@@ -57,7 +57,7 @@ class Scan(Loop):
         stacked = [_brands_first(y, x.row) for y, x in pairs(ys, new.outs)]
         return Bundle(UOp.maketuple(*finals, *stacked), (*new.rows, *(x.row for x in new.outs)))
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Build one scan over values and tangents."""
         step, args, ts = self.opened(u), self.cut(u.src[1:]), self.cut(tangents)
         moved = [(x, like(x), d) for x, d in pairs(step.params.inputs, ts.inputs) if d is not None]
@@ -74,7 +74,7 @@ class Scan(Loop):
         n, k = self.carries, len(step.outs)
         return with_tangents([*finals[:n], *ys[:k]], [*dcarries, *dys], [*finals[n:], *ys[k:]])
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Build the transpose: a scan from the end to the beginning, over the carries before each step.
 
         Example: `c, y = c * x, c`, in three steps.

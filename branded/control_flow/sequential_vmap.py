@@ -52,15 +52,15 @@ class InTurn(Primitive):
         body = UOp.maketuple(*(new[i] for i in range(len(outs))))
         return Bundle(u.replace(src=(body, *(x.uop for x in args))), tuple(rows))
 
-    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+    def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
         """Predicate the body; a step has the flag of its example."""
         return safe_body(u, flag, effects)
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Push tangents through the body, which still runs for one example at a time."""
         return through_body(u, list(tangents))
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Transpose the body, still for one example at a time; the cotangents are additional arguments."""
         n, own = len(u.src) - 1, {p.arg.slot: p for p in params(u.src[0])}
         outs, device = u.src[0].src, next(d for p in own.values() if (d := p.device) is not None)

@@ -59,7 +59,7 @@ class While(Loop):
         finals = while_loop(new.carried(given, nexts), flag, new.known, self.gate(given))
         return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Build one loop over values and tangents."""
         step, args, n = self.opened(u), self.cut(u.src[1:]), self.carries
         dcarries, _ = moved_carries(step._replace(outs=[]), args, self.cut(tangents), {})
@@ -71,7 +71,7 @@ class While(Loop):
         )
         return with_tangents(finals[:n], dcarries, finals[n:])
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         raise DerivativeError(
             "while_loop: reverse mode would have to remember every step, and nobody knows how many there are",
             fix="scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)",

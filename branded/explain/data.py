@@ -111,7 +111,7 @@ class Explained:
         self.paths = [*taken.paths, *("" for _ in expr.program.constvars)]
         self.named = names_of(self.program, self.paths)
         self.names = self.named.values
-        self.said_names = self.named.said(self.source.code)
+        self.said_names = self.named.operand_names(self.source.code)
         self.axes = [*taken.axes, *("" for _ in expr.program.constvars)]
         self.batched = self._batched(given)
         self.cells = self._cells()
@@ -164,7 +164,7 @@ class Explained:
         below = self.below[number]
         return {
             "number": number + 1,
-            **self.said(e),
+            **self._describe(e),
             "warning": warning(
                 e, columns(e, self.names), self.limit, self.names, {k.largest: k.name for k in reversed(self.kernels)}
             ),
@@ -172,7 +172,7 @@ class Explained:
             "batched": sorted({j for i in below for j in self.lowest[i]}),
         }
 
-    def said(self, e: Eqn) -> dict[str, Any]:
+    def _describe(self, e: Eqn) -> dict[str, Any]:
         """Describe a step, also a step in a body."""
         found = columns(e, self.names)
         return {
@@ -225,7 +225,7 @@ class Explained:
             for i, p in enumerate(inner):
                 label = name if len(inner) == 1 else f"{name}[{i}]"
                 takes = [self.value(v) for v in p.invars]
-                found.append({"name": label, "takes": takes, "steps": [self.said(x) for x in p.eqns]})
+                found.append({"name": label, "takes": takes, "steps": [self._describe(x) for x in p.eqns]})
         return found
 
     def _from(self, e: Eqn) -> list[list[list[int]]] | None:

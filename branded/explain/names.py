@@ -38,7 +38,7 @@ class Names(NamedTuple):
     places: dict[Var, Where]
     """The positions of the expressions that compute the values, if an expression computes one value."""
 
-    def said(self, code: Callable[[Where], str]) -> dict[Var, str]:
+    def operand_names(self, code: Callable[[Where], str]) -> dict[Var, str]:
         """Return the text for each value in a sentence: a value without a name is quoted as its expression."""
         texts = {v: code(where) for v, where in self.places.items() if v not in self.own}
         return {**self.values, **{v: f"`{text}`" for v, text in texts.items() if 0 < len(text) <= _IN_A_SENTENCE}}

@@ -100,11 +100,11 @@ class Segments(DifferentiableHost):
         """Return the tangent; the tangent of a segment sum is the segment sum of the tangents."""
         if self.reduction == "sum":
             return super().tangent(u, d)
-        (found,) = forward.push([self._by_operations(u)], {u.src[1]: d})
+        (found,) = forward.push_forward([self._by_operations(u)], {u.src[1]: d})
         assert found is not None
         return found
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Pull the cotangents back through tinygrad's operations."""
         if cotangents[0] is None or 0 not in needed:
             return [None, None]
@@ -157,12 +157,12 @@ class Fourier(TotalHost):
         super().__init__("fft", functools.partial(fft_in_numpy, sign=sign))
         self.sign = sign
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Transform the tangents: the operation is linear."""
         ys, given = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
         return UOp.maketuple(*ys, *call_on_graphs(self, _types(ys), given)), [2, 3]
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Apply the transform with the opposite sign to both parts of the cotangent."""
         ys = results(u)
         given = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]

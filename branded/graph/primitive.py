@@ -61,7 +61,7 @@ class Primitive:
     """Whether it exists only to be transposed, and cannot run."""
     is_opaque = False
     """Whether its body only describes the types of the results."""
-    is_one = False
+    is_atomic = False
     """Whether its results are computed together; results that a tensor still uses are then kept."""
     can_fail = False
     """Whether it runs a function of the user, which may raise."""
@@ -77,11 +77,11 @@ class Primitive:
         """Return the call on the values of all examples."""
         raise NotImplementedError
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Return a call that also computes tangents, and for each result of `u` the index of its tangent."""
         raise NotImplementedError
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Return the cotangents of the arguments, at least of the arguments in `needed`."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class Primitive:
         """Return the primitive for another device; `moved` moves a graph to that device."""
         return self
 
-    def said(self) -> tuple[str, dict[str, Any]] | None:
+    def as_equation(self) -> tuple[str, dict[str, Any]] | None:
         """Return the operation of this package that the call represents, and its parameters; None for other calls."""
         return None
 
@@ -97,7 +97,7 @@ class Primitive:
         """Return the results that reverse mode over the arguments `moved` computes, or None if they are unchanged."""
         return None
 
-    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
+    def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
         """Return a call that runs the user's function only if the flag is true, or None without such a function.
 
         Without `effects`, only functions without effects are gated: functions with effects already know the flag.
@@ -108,14 +108,14 @@ class Primitive:
         """Return the arguments on which the result `i` depends."""
         return slots(u.src[0].src[i])
 
-    def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
+    def invariant_inputs(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
         """Return the (argument, axis) pairs that must be invariant for the result `i` to be invariant along `axis`.
 
         None means that the result may vary.
         """
         return None
 
-    def speaks_of(self, u: UOp, i: int) -> set[int]:
+    def tangent_inputs(self, u: UOp, i: int) -> set[int]:
         """Return the arguments with respect to which the result `i` may have derivatives."""
         return self.uses(u, i)
 
@@ -173,7 +173,7 @@ def derives_from(u: UOp) -> Sequence[UOp]:
     """Return the operands with respect to which `u` may have derivatives; a rule may name more than `u` depends on."""
     call = u.src[0] if u.op is Ops.GETTUPLE else u
     if u is not call and (p := primitive_of(call)) is not None:
-        return [call.src[1 + slot] for slot in p.speaks_of(call, u.arg)]
+        return [call.src[1 + slot] for slot in p.tangent_inputs(call, u.arg)]
     return depends(u)
 
 

@@ -20,7 +20,7 @@ from branded.autodiff.forward import (
 )
 from branded.autodiff.leaves import transforming
 from branded.autodiff.results import strip_tags
-from branded.autodiff.reverse import is_pulling, pull
+from branded.autodiff.reverse import is_pulling, pull_back
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
 from branded.core.sharding.resharding import everywhere, reshard, starts_of_each, whole_if_moved
@@ -50,7 +50,7 @@ def _gradient(original: Method) -> Method:
             # examples exchange values in this loss, so its gradient is computed as in `grad`
             ct = self.uop.const_like(1) if gradient is None else gradient.uop
             with transforming():
-                grads, _ = pull([self.uop], [ct], [t.uop for t in targets])
+                grads, _ = pull_back([self.uop], [ct], [t.uop for t in targets])
             return [tensor(u) for u in strip_tags(grads)]
         new = lower([t.uop for t in tensors])
         done = [t if u is t.uop else Tensor(u) for t, u in zip(tensors, new, strict=True)]
@@ -190,7 +190,7 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
         if (p := primitive_of(k)) is not None:
             cts = [None if g.op is Ops.NOOP else g for g in ctx.src]
             with derivative_block(p.is_rule):
-                return (None, *p.pull(k, cts, needed))
+                return (None, *p.vjp(k, cts, needed))
         if k.op is Ops.CALL and k.arg.grad_fxn is None:
             raise UnsupportedError(
                 "gradient: a kernel written by hand has no derivative", fix="custom_kernel(..., grad_fxn=...)"

@@ -24,7 +24,7 @@ class SortedByNetwork(MatrixOperation):
     def __init__(self, network: Network, descending: bool) -> None:
         self.network, self.descending = network, descending
 
-    def said(self) -> Any:
+    def as_equation(self) -> Any:
         return None
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:

@@ -283,7 +283,7 @@ def _function(scope: Draft, u: UOp) -> None:
     p = primitive_of(u)
     results = [u.gettuple(i) for i in range(len(u.src[0].src))]
     params: dict[str, Any] = {}
-    if p is not None and (said := p.said()) is not None:
+    if p is not None and (said := p.as_equation()) is not None:
         scope.define(said[0], u.src[1:], said[1], results)
         return
     if p is not None and p.is_opaque:

@@ -22,7 +22,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.autodiff.leaves import transforming
-from branded.autodiff.reverse import pull
+from branded.autodiff.reverse import pull_back
 from branded.backends.cpu.renderer.loops import room
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.step import param
@@ -39,7 +39,7 @@ class MatrixOperation(Primitive):
     """An operation on a batch of matrices.  Equal operations are the same object (see `one`)."""
 
     name = ""
-    is_one = is_local = True
+    is_atomic = is_local = True
 
     def run(self, a: Tensor, *others: Tensor) -> Sequence[Tensor]:
         """Compute the results by tinygrad operations or by a host callback."""
@@ -62,7 +62,7 @@ class MatrixOperation(Primitive):
         with transforming(levels):
             dys = self.tangents(xs, ys, given)
             pairs = [(d.uop, ct.uop) for d, ct in zip(dys, cts, strict=True) if ct is not None]
-            grads, _ = pull([d for d, _ in pairs], [ct for _, ct in pairs], leaves)
+            grads, _ = pull_back([d for d, _ in pairs], [ct for _, ct in pairs], leaves)
         found = dict(zip(wanted, map(tensor, grads), strict=True))
         return [found.get(i) for i in range(len(xs))]
 
@@ -70,7 +70,7 @@ class MatrixOperation(Primitive):
         """Apply the operation to whole batches, without repeating shared operands."""
         return call(self, *xs)
 
-    def said(self) -> tuple[str, dict[str, Any]]:
+    def as_equation(self) -> tuple[str, dict[str, Any]]:
         return f"linalg.{self.name}", self.options()
 
     def options(self) -> dict[str, Any]:
@@ -90,12 +90,12 @@ class MatrixOperation(Primitive):
         made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
         return Bundle(UOp.maketuple(*made), (row,) * len(made))
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         dys = self.tangents(*_operands_and_results(u), [None if d is None else tensor(d) for d in tangents])
         outs = [broadcast_to(d.cast(y.dtype).uop, y.shape) for d, y in zip(dys, u.src[0].src, strict=True)]
         return UOp.maketuple(*outs), list(range(len(outs)))
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         cts = [None if ct is None else tensor(ct) for ct in cotangents]
         found = self.cotangents(*_operands_and_results(u), cts, needed)
         return [None if g is None else g.cast(x.dtype).uop for g, x in zip(found, u.src[1:], strict=True)]

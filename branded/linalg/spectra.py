@@ -158,7 +158,7 @@ class _SingularValues(MatrixFunction):
 
     name = "svdvals"
 
-    def said(self) -> tuple[str, dict[str, Any]]:
+    def as_equation(self) -> tuple[str, dict[str, Any]]:
         return "linalg.svd", {"full_matrices": False, "compute_uv": False}
 
     def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:

@@ -15,7 +15,7 @@ from branded import tree
 from branded.autodiff.custom_rules.tangent_rows import Apart
 from branded.autodiff.reverse import ran_again
 from branded.core.batching.function import Examples, batch_body
-from branded.core.tracing.effect_tokens import RuleBody, given_to, only_if
+from branded.core.tracing.effect_tokens import RuleBody, given_to, under_predicate
 from branded.core.tracing.predication import predicate, safe_body
 from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
@@ -92,7 +92,7 @@ class RuledCall(Apart):
         call.exchanges = self.exchanges or has_brand(u.src[0])
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
-    def only_if(self, u: UOp, flag: UOp, effects: bool) -> UOp:
+    def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp:
         """Predicate the function and its rule: host calls and divisions run only for the examples with this flag."""
         if (i := self.flag) is not None:
             known = u.src[1 + i]
@@ -105,7 +105,7 @@ class RuledCall(Apart):
         return new.replace(arg=CallInfo(name=u.arg.name, aux=call))
 
     def _in_branch(self, xs: Sequence[UOp]) -> AbstractContextManager[object]:
-        return nullcontext() if self.flag is None else only_if(xs[self.flag])
+        return nullcontext() if self.flag is None else under_predicate(xs[self.flag])
 
     def _safe(self, us: Sequence[UOp | None], xs: Sequence[UOp], given: Sequence[UOp | None]) -> list[UOp | None]:
         """Predicate the results of a rule for examples in another branch; values given to the rule stay unchanged."""
@@ -115,7 +115,7 @@ class RuledCall(Apart):
         new = iter(predicate([u for u in us if u is not None], xs[self.flag], done=done))
         return [None if u is None else next(new) for u in us]
 
-    def same_with(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
+    def invariant_inputs(self, u: UOp, i: int, axis: int) -> list[tuple[int, int]] | None:
         """Return slot and axis of the used arguments that vary over the brand at `axis`.
 
         None if examples exchange values in the body.
@@ -125,7 +125,7 @@ class RuledCall(Apart):
         rows = self.examples.rows
         return [(slot, rows[slot].index(row[axis])) for slot in self.uses(u, i) if row[axis] in rows[slot]]
 
-    def speaks_of(self, u: UOp, i: int) -> set[int]:
+    def tangent_inputs(self, u: UOp, i: int) -> set[int]:
         """Return the arguments that the rule may differentiate by: all of them, even ones unused by this result."""
         return self.uses(u, i) | {*range(self.tensors)}
 
@@ -135,7 +135,7 @@ class RuledCall(Apart):
         unused = (slot for slot in range(self.tensors) if row.issuperset(rows[slot]))
         return self.uses(u, i).union(unused)
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         tangents = self.of_arguments(u, tangents)
         if all(d is None for d in tangents):
             return UOp.maketuple(), [None] * len(u.src[0].src)
@@ -156,7 +156,7 @@ class RuledCall(Apart):
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Run the rule for one example, with the brands of the batch open.
 
         Example: `y = f(x, n)` with `x: Vec[S, f32]` and an int `n`, given a cotangent of y, with both arguments needed.

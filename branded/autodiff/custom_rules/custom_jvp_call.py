@@ -13,7 +13,7 @@ from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.rule_checks import fitting, no_tangent
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
 from branded.autodiff.leaves import transforming
-from branded.autodiff.reverse import pull
+from branded.autodiff.reverse import pull_back
 from branded.core.tracing.effect_tokens import only_looked_at
 from branded.core.validation.arguments import call_checked
 from branded.errors import DerivativeError
@@ -24,18 +24,18 @@ from branded.graph.uops import replace_ops, tensor
 
 
 class JvpCall(RuledCall):
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Apply the rule, or transpose the call itself if a rule's tangents are being transposed.
 
         In that case the rule would call itself.
         """
         if not transposing.any_open():
-            return super().pull(u, cotangents, needed)
+            return super().vjp(u, cotangents, needed)
         args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
         own = {p: leaf(args[p.arg.slot]) for p in params(u.src[0])}
         wanted = [p for p in own if p.arg.slot in needed and dtypes.is_float(p.dtype)]
         ys = replace_ops([u.src[0].src[i] for i in given], own.get)
-        grads, _ = pull(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
+        grads, _ = pull_back(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
         found = dict(zip((p.arg.slot for p in wanted), grads, strict=True))
         return [found.get(i) for i in range(len(args))]
 
@@ -70,7 +70,7 @@ class JvpCall(RuledCall):
                 dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
             given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
             with transposing.during(None):
-                grads, _ = pull([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+                grads, _ = pull_back([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
         check_transposed(grads, level)
         found = dict(zip(seeds, grads, strict=True))
         return [found.get(i) for i in range(self.tensors)], None

@@ -35,7 +35,7 @@ class VjpCall(RuledCall):
             fix="reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use",
         )
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Return tangents that can only be transposed or dropped; outside of transposition, raise an error."""
         if not (levels := transposed.get()):
             raise self.refused()
@@ -168,17 +168,17 @@ class LinearCall(VjpCall):
         where = [len(ys) + p.given.index(i) if i in p.given else None for i in range(len(ys))]
         return UOp(Ops.FUNCTION, u.dtype, (new, *u.src[1:], *ds), CallInfo(name=u.arg.name, aux=p)), where
 
-    def push(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
+    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         raise self.refused()
 
-    def pull(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
+    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Apply the backward rule: the cotangents of tangents equal the cotangents of the arguments."""
         rule, call = self._of(u)
         n, k = len(call.src) - 1, len(call.src[0].src)
         if any(i < n for i in needed) or any(ct is not None for ct in cotangents[:k]):
             raise self.refused()
         of = dict(zip(self.given, cotangents[k:], strict=True))
-        grads = rule.pull(call, [of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
+        grads = rule.vjp(call, [of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
         return [*([None] * n), *(grads[i] for i in self.moved)]
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:

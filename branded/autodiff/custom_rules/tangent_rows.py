@@ -10,7 +10,7 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.autodiff.forward import push
+from branded.autodiff.forward import push_forward
 from branded.core.batching.function import Examples
 from branded.core.boundary import enter
 from branded.errors import BrandedError, DerivativeError
@@ -103,7 +103,7 @@ def row_by(d: UOp, seeds: Sequence[UOp]) -> Row | None:
     A part with a zero derivative does not count.
     """
     try:
-        (t,) = push([d], {seed: seed.src[0] for seed in seeds})
+        (t,) = push_forward([d], {seed: seed.src[0] for seed in seeds})
     except BrandedError:  # without a tangent rule, assume that it varies over all its brands
         return row_of(d)
     return None if t is None else row_of(t)

@@ -91,7 +91,7 @@ def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
     if u.op is Ops.INDEX and len(u.src) == 2 and (b := brand_of(u.src[1])) is not None:
         return [(x, axis + 1)], lambda xs: enter(xs[0], b)
     if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and u.shape[axis]:
-        needed = p.same_with(x, u.arg, axis)
+        needed = p.invariant_inputs(x, u.arg, axis)
         return (
             None
             if needed is None

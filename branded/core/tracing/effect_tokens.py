@@ -83,7 +83,7 @@ def places() -> dict[UOp, Scope]:
     return {place: steps for given in _steps.get() for place, steps in given.items()}
 
 
-def only_if(flag: UOp) -> ContextEntry[UOp]:
+def under_predicate(flag: UOp) -> ContextEntry[UOp]:
     """Return a block for a branch that not all examples take: its effects are restricted to examples with this flag."""
     return _flags.during(flag)
 

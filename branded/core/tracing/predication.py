@@ -23,7 +23,7 @@ def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: It
 
     def divides(u: UOp) -> UOp | None:
         if (p := primitive_of(u)) is not None:
-            return p.only_if(u, flag, effects)
+            return p.predicated(u, flag, effects)
         if u.op is Ops.FUNCTION and u.arg.grad_fxn is None:
             return safe_body(u, flag, effects)
         if u.op is Ops.GETTUPLE and u.src[0].op is Ops.TUPLE:  # the result of a loop that was rewritten
