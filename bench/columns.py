@@ -19,6 +19,8 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from bench.measure import Report, check, interleave, kernels, machine, ratio_of_best, shared
 from branded import jit, vmap
+from branded.graph.primitive import params, primitive_of
+from branded.graph.uops import with_strong_dtype
 from branded.tree import leaves
 from tests.conformance.cases import CASES
 from tests.conformance.table import Case
@@ -47,9 +49,19 @@ def _repeated(u: UOp, n: int) -> UOp:
 
 def _written(u: UOp, xs: list[UOp], carries: list[bool], n: int) -> UOp:
     x = xs[0]
-    if any(carries[1:]) and u.op not in GroupOp.Broadcastable and u.op is not Ops.STACK:
+    if any(carries[1:]) and u.op not in GroupOp.Broadcastable | {Ops.STACK, Ops.STORE, Ops.AFTER, Ops.FUNCTION}:
         raise NotCoveredError(u.op.name)
     match u.op:
+        case Ops.STORE if u.src[0].op is Ops.BUFFER or u.src[0].has_buffer_identity():  # the value of all of a buffer
+            value = xs[1] if carries[1] else _repeated(xs[1], n)
+            return value.expand((*u.shape, n)) if value.shape != (*u.shape, n) else value
+        case Ops.AFTER if len(xs) == 2 and u.src[1].op is Ops.STORE and u.src[1].src[0] is u.src[0]:
+            return xs[1].contiguous()
+        case Ops.FUNCTION if (p := primitive_of(u)) is None or not p.is_opaque:
+            inside = {v: xs[v.arg.slot + 1].param_like(v.arg.slot) for v in params(x) if carries[v.arg.slot + 1]}
+            return u.replace(src=(UOp.maketuple(*batched(x.src, inside, n)), *xs[1:]))
+        case Ops.GETTUPLE:
+            return x.gettuple(u.arg)
         case Ops.RESHAPE:
             return x.reshape((*u.shape, n))
         case Ops.EXPAND:
@@ -62,6 +74,8 @@ def _written(u: UOp, xs: list[UOp], carries: list[bool], n: int) -> UOp:
             return x.pad((*[(a, size - a - s) for (a, size), s in zip(u.marg, u.src[0].shape, strict=True)], (0, 0)))
         case Ops.SHRINK:
             return x.shrink((*[(a, a + size) for a, size in u.marg], (0, n)))
+        case Ops.BITCAST if u.dtype.itemsize == u.src[0].dtype.itemsize:
+            return u.replace(src=(x,))
         case Ops.REDUCE:
             return u.replace(src=(x, *xs[1:]))
         case Ops.STACK:
@@ -69,7 +83,7 @@ def _written(u: UOp, xs: list[UOp], carries: list[bool], n: int) -> UOp:
     if u.op in GroupOp.Broadcastable:
         operands = [x if c or not x.shape else x.reshape((*x.shape, 1)) for x, c in zip(xs, carries, strict=True)]
         return u.replace(src=tuple(operands))
-    if u.op in GroupOp.Unary or u.op in (Ops.CAST, Ops.CONTIGUOUS, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD):
+    if u.op in GroupOp.Unary or u.op in (Ops.CAST, Ops.CONTIGUOUS, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD, Ops.COPY):
         return u.replace(src=(x, *xs[1:]))
     raise NotCoveredError(u.op.name)
 
@@ -81,14 +95,15 @@ def pair(case: Case, n: int) -> tuple[Program, Program]:
     """The program as a vmap, and by hand."""
     one = [arg.tensor(arg.sample(np.random.default_rng(0), 1)[0]) for arg in case.args]
     outs = [y.uop for y in leaves(case.f(*one))]
-    if any(u.op is Ops.STORE for u in UOp.sink(*outs).toposort()):
-        raise NotCoveredError("STORE")
 
     def by_hand(*xs: Tensor) -> list[Tensor]:
         inputs = {x.uop: y.uop for x, y in zip(one, xs, strict=True)}
-        return [Tensor(y) for y in batched(outs, inputs, n)]
+        return [with_strong_dtype(Tensor(y)) for y in batched(outs, inputs, n)]
 
-    return lambda *xs: leaves(vmap(case.f, in_axes=-1, out_axes=-1)(*xs)), by_hand
+    def mapped(*xs: Tensor) -> list[Tensor]:
+        return [with_strong_dtype(y) for y in leaves(vmap(case.f, in_axes=-1, out_axes=-1)(*xs))]
+
+    return mapped, by_hand
 
 
 def examples(case: Case) -> int:

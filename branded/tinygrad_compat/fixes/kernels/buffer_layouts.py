@@ -9,7 +9,9 @@ conflict, the axes keep their order. The loops of a kernel follow the order of i
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
@@ -83,10 +85,15 @@ def _innermost(loops: Sequence[UOp], numbers: Sequence[int], reads: Sequence[UOp
         for i in numbers:
             if _step(read, loops[i]) == 1:
                 found[i] = max(found.get(i, 0), int(read.src[0].max_numel()))
-    if not found:
+    return _dominant(found)
+
+
+def _dominant(sizes: dict[int, int]) -> int | None:
+    """Return the axis whose memory dominates the others, or None."""
+    if not sizes:
         return None
-    last = max(found, key=lambda i: found[i])
-    return last if all(size * FAR <= found[last] for i, size in found.items() if i != last) else None
+    last = max(sizes, key=lambda i: sizes[i])
+    return last if all(size * FAR <= sizes[last] for i, size in sizes.items() if i != last) else None
 
 
 def _is_plain(r: UOp) -> bool:
@@ -134,44 +141,160 @@ def _with_loop_order(u: UOp, loops: Sequence[UOp]) -> UOp:
 
 # ---- results ----
 
-_AS_THEY_ARE = GroupOp.ALU | {Ops.CAST, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD}
-_SEEN_THROUGH = _AS_THEY_ARE | {Ops.PERMUTE, Ops.FLIP, Ops.PAD, Ops.SHRINK}
+_MOVES = {Ops.PERMUTE, Ops.RESHAPE}
+"""Movements that keep all elements."""
+_COMPUTED = GroupOp.ALU | {Ops.CAST, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD, Ops.REDUCE, Ops.STACK}
+_STORED = _COMPUTED | {Ops.GETTUPLE}
+_SEEN_THROUGH = _COMPUTED | GroupOp.Movement | {Ops.INDEX}
+_LAYOUTS = "_branded_layouts"
+
+
+class MemoryLayout(NamedTuple):
+    """The memory from which a value is computed: its size, and its stride along each axis of the value, 0 if none."""
+
+    size: int
+    strides: tuple[int, ...]
 
 
 def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
-    """Return the values to store whose axes were moved and are moved back, with the values before the last move.
+    """Return the form to store of each computed value whose axes were moved, and are moved back for all results.
 
-    tinygrad stores a permuted value in the order of the value before the permutation.
+    tinygrad stores a result before its last movements, in the order of the axes there.  The form to store is the result
+    itself, or the same value with another last axis.
     """
-    found = {
-        u: u.src[0]
-        for u in values
-        if u.op is Ops.PERMUTE and u.src[0].op in _AS_THEY_ARE and _axes(u) == tuple(range(len(u.shape)))
-    }
-    others = {u.base for u in values if u not in found}
-    return {u: x for u, x in found.items() if x not in others and list(found.values()).count(x) == 1}
+    results: dict[UOp, list[UOp]] = {}
+    for u in values:
+        results.setdefault(u.base, []).append(u)
+    return {x: _form_to_store(x, us) for x, us in results.items() if x.op in _STORED and all(map(_is_back, us))}
 
 
-def _axes(value: UOp) -> tuple[int, ...] | None:
-    """Return the axes of a value in the order of the memory from which it is computed, or None if it is unknown."""
-    axes: dict[UOp, tuple[int, ...] | None] = {}
+def _is_back(u: UOp) -> bool:
+    """Return whether the axes of a result are in the order of the memory that is read, unlike those of its base."""
+    return u is not u.base and _order_of(u) > _order_of(u.base)
 
-    def of(u: UOp) -> tuple[int, ...] | None:
-        if u not in axes:  # a leaf of the traversal
-            is_memory = private_api.has_shape(u) and u.has_buffer_identity()  # type: ignore[no-untyped-call]
-            axes[u] = tuple(range(len(u.shape))) if is_memory else None
-        return axes[u]
 
-    for u in value.toposort(gate=lambda u: u.op in _SEEN_THROUGH):
-        if u.op is Ops.PERMUTE:
-            there = of(u.src[0])
-            axes[u] = there and tuple(u.arg.index(i) for i in there)
-        elif u.op in _AS_THEY_ARE:
-            said = {of(s) for s in u.src if s.shape == u.shape} - {None}
-            axes[u] = said.pop() if len(said) == 1 else None
-        else:
-            axes[u] = of(u.src[0])
-    return axes[value]
+def _form_to_store(x: UOp, results: Sequence[UOp]) -> UOp:
+    u, *others = results
+    if not others and _base_of_moves(u) is x:
+        return u
+    last = layout.strides.index(1) if (layout := layout_of(x)) is not None else len(x.shape) - 1
+    return x.permute((*(i for i in range(len(x.shape)) if i != last), last))
+
+
+def _base_of_moves(u: UOp) -> UOp:
+    while u.op in _MOVES:
+        u = u.src[0]
+    return u
+
+
+def _undo_moves(u: UOp, memory: UOp) -> UOp:
+    """Return the value below the moves of `u` as a view of the memory of `u`."""
+    while u.op in _MOVES:
+        below = u.src[0]
+        memory = memory.reshape(below.shape) if u.op is Ops.RESHAPE else memory.permute(_inverse(u.arg))
+        u = below
+    return memory
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(order.index(i) for i in range(len(order)))
+
+
+def _stored_in_order(sink: UOp, forms: dict[UOp, UOp]) -> dict[UOp, UOp]:
+    """Return the changed values of the graph, in which all read the stored forms."""
+    new = dict[UOp, UOp]()
+    for u in sink.toposort(enter_calls=False):
+        src = tuple(new.get(s, s) for s in u.src)
+        v = u if src == u.src else u.replace(src=src)
+        if (form := forms.get(u)) is not None:
+            new[form] = form.substitute({u: v}, walk=True).contiguous()
+            v = _undo_moves(form, new[form])
+        if v is not u:
+            new.setdefault(u, v)
+    return new
+
+
+def _order_of(value: UOp) -> tuple[bool, bool]:
+    """Return whether the last axis of a value is the last one in memory, and whether all axes are in order there."""
+    if (layout := layout_of(value)) is None:
+        return False, False
+    strides = [s for s, n in zip(layout.strides, value.shape, strict=True) if n != 1]
+    return strides[-1] == 1, 0 not in strides and strides == sorted(strides, reverse=True)
+
+
+def layout_of(value: UOp) -> MemoryLayout | None:
+    """Return the layout of the memory from which a value is computed, or of the dominant one; None if it is unknown."""
+    for u in value.toposort(gate=lambda u: _LAYOUTS not in u.__dict__ and u.op in _SEEN_THROUGH and not _is_memory(u)):
+        _layouts(u)
+    known = _layouts(value)
+    last = _dominant({axis: layout.size for axis, layout in known.items()})
+    return None if last is None else known[last]
+
+
+def _layouts(u: UOp) -> dict[int, MemoryLayout]:
+    """Return the largest memory for each axis along which the elements that are read are adjacent."""
+    if (known := u.__dict__.get(_LAYOUTS)) is None:
+        known = u.__dict__[_LAYOUTS] = {}
+        for layout in _all_layouts(u):
+            strides = tuple(s if n != 1 else 0 for s, n in zip(layout.strides, u.shape, strict=True))
+            if 1 in strides and ((axis := strides.index(1)) not in known or layout.size > known[axis].size):
+                known[axis] = MemoryLayout(layout.size, strides)
+    return known
+
+
+def _all_layouts(u: UOp) -> list[MemoryLayout]:
+    if not private_api.has_shape(u) or not all(isinstance(n, int) and n > 0 for n in u.shape):
+        return []
+    if _is_memory(u):
+        return [MemoryLayout(math.prod(_sizes(u)), _steps(_sizes(u)))]
+    operands = u.src if u.op in _COMPUTED else u.src[:1] if u.op in _SEEN_THROUGH else ()
+    if u.op is Ops.GETTUPLE and _is_read_in_order(u.src[0]):
+        operands = (u.src[0].src[0].src[u.arg],)
+    return [MemoryLayout(size, _moved(u, s, strides)) for s in operands for size, strides in _layouts(s).values()]
+
+
+def _is_memory(u: UOp) -> bool:
+    if u.op is Ops.GETTUPLE:
+        return u.src[0].op is Ops.FUNCTION and bool(u.src[0].arg.precompile)
+    return u.op in {Ops.CONTIGUOUS, Ops.COPY} or bool(u.has_buffer_identity())  # type: ignore[no-untyped-call]
+
+
+def _is_read_in_order(call: UOp) -> bool:
+    """Return whether the parameters in the body of a function are in the order of the memory that the call reads."""
+    known = [_order_of(x)[0] for x in call.src[1:] if layout_of(x) is not None] if call.op is Ops.FUNCTION else []
+    return bool(known) and all(known)
+
+
+def _moved(u: UOp, s: UOp, strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides along the axes of `u`, from the strides along those of its operand `s`."""
+    match u.op:
+        case Ops.PERMUTE:
+            return tuple(strides[i] for i in u.arg)
+        case Ops.REDUCE:
+            return strides[u.arg[1] :]
+        case Ops.INDEX:
+            return strides[len(u.src) - 1 :]
+        case Ops.RESHAPE:
+            return tuple(_stride_of_step(_sizes(s), strides, step) for step in _steps(_sizes(u)))
+    return (0,) * (len(u.shape) - len(strides)) + strides
+
+
+def _sizes(u: UOp) -> tuple[int, ...]:
+    return tuple(map(int, u.shape))
+
+
+def _steps(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the number of elements in a step along each axis, counted in the order of the axes."""
+    return tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
+
+
+def _stride_of_step(shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> int:
+    """Return the stride of a step over this number of elements."""
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if step < n:
+            return stride * step
+        step //= n
+    return 0
 
 
 def install() -> None:
@@ -179,13 +302,15 @@ def install() -> None:
 
     @functools.wraps(call)
     def transform_to_call(big_sink: UOp) -> tuple[UOp, dict[UOp, UOp]]:
-        if not (moved := moved_back(big_sink.src)):
+        if not (forms := moved_back(big_sink.src)):
             return call(big_sink)
-        there = {u: u.contiguous() for u in moved}
-        big, became = call(big_sink.replace(src=tuple(there.get(u, u) for u in big_sink.src)))
-        for u, x in moved.items():
-            if (memory := became.pop(there[u], None)) is not None:
-                became |= {u: memory, x: memory.permute(tuple(u.arg.index(i) for i in range(len(u.arg))))}
+        new = _stored_in_order(big_sink, forms)
+        big, became = call(big_sink.replace(src=tuple(new.get(u, u) for u in big_sink.src)))
+        old = {v: u for u, v in new.items()}
+        became = {old.get(v, v): memory for v, memory in became.items()}
+        for x, form in forms.items():
+            if (memory := became.get(form)) is not None:
+                became[x] = _undo_moves(form, memory)
         return big, became
 
     private_api.tensor.transform_to_call = transform_to_call
