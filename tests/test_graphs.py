@@ -14,12 +14,16 @@ import pytest
 from tinygrad import Context, Tensor
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
+from bench.columns import pair
 from bench.measure import kernels, nodes, results, shared
 from bench.trace import nested
 from bench.workloads import WORKLOADS, Workload, attention, deep, gradients, network, pairwise, triple
-from branded import vmap
+from branded import brand, vmap
+from branded.core.boundary import enter
 from branded.dispatch import Pass
 from branded.graph.scope import brand_of
+from branded.tinygrad_compat.fixes.kernels.buffer_layouts import layout_of
+from tests.conformance.cases import CASES
 
 workloads = pytest.mark.parametrize("w", WORKLOADS, ids=lambda w: w.name)
 
@@ -98,6 +102,55 @@ def test_a_product_for_each_column_is_kept_by_columns() -> None:
     first, *_ = kernels(vmap(f, in_axes=-1, out_axes=-1)(x, w))
     hand, *_ = kernels((x.unsqueeze(1) * w).sum(0).tanh().softmax(0))
     assert first is hand
+
+
+COLUMNS_BY_HAND = (
+    "Convolution and pooling: image_dot",
+    "Convolution and pooling: max_pool2d with indices",
+    "Devices: to another device and back",
+    "Dtypes: int8 reductions",
+    "Elementwise: closure + x",
+    "Elementwise: several results",
+    "Elementwise: softplus",
+    "Functions: @function with two results",
+    "Functions: precompiled @function",
+    "Gradients: of stack and cat",
+    "Indexing: tensor and integer",
+    "Linear algebra: linear",
+    "Movement: negative pad, reflect",
+    "Movement: stack",
+    "Networks: LSTMCell with a state",
+    "Reductions: variance and mean at once",
+    "Writing: [int] = value",
+    "Writing: contiguous of a movement",
+)
+"""Results and values in memory that are computed by all kinds of operations, also a part of them, or read again."""
+
+
+@pytest.mark.parametrize("name", COLUMNS_BY_HAND)
+def test_the_very_kernels_of_programs_by_hand_over_the_last_axis(name: str) -> None:
+    (case,) = [c for c in CASES if str(c) == name]
+    mapped, hand = pair(case, 64)
+    xs = [Tensor.empty(*arg.shape, 64, dtype=arg.dtype) for arg in case.args]
+    ours, theirs = kernels(mapped(*xs)), kernels(hand(*xs))
+    assert len(ours) == len(theirs) == shared(ours, theirs)
+
+
+def test_the_layout_of_a_value_is_known_while_it_is_traced() -> None:
+    """`jit` traces with values that are entries of one more axis."""
+    x = Tensor.empty(1, 3, 64).uop
+    with brand("one", 1) as one:
+        layout = layout_of(enter(x, one).permute((1, 0)) * 2)
+    assert layout is not None and layout.strides == (1, 64)
+
+
+def test_other_results_read_the_memory_of_a_result_of_columns() -> None:
+    x = Tensor(np.arange(6.0, dtype=np.float32).reshape(2, 3)).realize()
+    y, z = vmap(lambda x: ((y := x * 2), y.flip(0) + 1), in_axes=1, out_axes=1)(x)
+    part = (x.permute(1, 0) + 1)[:, :1].permute(1, 0)
+    Tensor.realize(y, z, part)
+    assert y.tolist() == [[0, 2, 4], [6, 8, 10]] and z.tolist() == [[7, 9, 11], [1, 3, 5]]
+    assert part.tolist() == [[1, 2, 3]] and part.uop.base.op is Ops.BUFFER
 
 
 def test_results_of_columns_are_in_memory_as_they_are_read() -> None:

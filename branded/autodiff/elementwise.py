@@ -13,10 +13,11 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.core.batching.store import order_as_read
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, results
 from branded.graph.rows import is_differentiated
 from branded.graph.scope import Row, call_body, union
-from branded.graph.uops import on_device, tensor
+from branded.graph.uops import inverse, on_device, permute, tensor
 from branded.tinygrad_compat.private_api import CallInfo, all_int, broadcast_to, least_upper_dtype, least_upper_float
 
 Value = Callable[..., Tensor]
@@ -61,7 +62,10 @@ class Elementwise(Primitive):
         """Apply the function to the whole batch: vmap(f)(xs) = f(xs)."""
         row: Row = functools.reduce(union, (a.row for a in args), ())
         shape = (*(b.size for b in row), *u.src[0].src[0].shape)
-        return Bundle(UOp.maketuple(self(*(tensor(_broadcast_brands(a, row, shape)) for a in args)).uop), (row,))
+        xs = [Batched(_broadcast_brands(a, row, shape), row) for a in args]
+        order = max(map(order_as_read, xs))  # if some are in order, the others decide
+        out = self(*(tensor(permute(x.uop, order)) for x in xs)).uop
+        return Bundle(UOp.maketuple(permute(out, inverse(order))), (row,))
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         moved = [(d, s) for d, s in zip(tangents, self._slopes(u), strict=True) if d is not None]

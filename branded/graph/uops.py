@@ -133,6 +133,11 @@ def permute(x: UOp, order: tuple[int, ...]) -> UOp:
     return x if order == tuple(range(len(order))) else UOp(Ops.PERMUTE, x.dtype, (x,), order)
 
 
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the permutation that undoes this one."""
+    return tuple(order.index(i) for i in range(len(order)))
+
+
 def lead(x: UOp, order: tuple[int, ...]) -> UOp:
     """Return `x` with its leading axes in this order, and the other axes unchanged after them."""
     if order == tuple(range(len(order))):

@@ -2,6 +2,7 @@
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.core.batching.store import stored_as_read
 from branded.core.batching.unsupported import refuse
 from branded.dispatch import Resolution, rule
 from branded.graph.primitive import Batched
@@ -12,10 +13,8 @@ from branded.tinygrad_compat.private_api import broadcast_to
 
 SHAPELESS = {
     Ops.CAST,
-    Ops.CONTIGUOUS,
     Ops.CONTIGUOUS_BACKWARD,
     Ops.DETACH,
-    Ops.COPY,
     Ops.ALLREDUCE,
     Ops.MSELECT,
 }
@@ -25,6 +24,12 @@ SHAPELESS = {
 def unary(u: UOp, how: Resolution, x: Batched) -> UOp:
     """vmap(f)(xs) = f(xs): an elementwise operation ignores axes.  All writes are done: markers are dropped."""
     return x.uop if is_storage(u) else again(u, x.uop)
+
+
+@rule(Ops.CONTIGUOUS, Ops.COPY)
+def contiguous(u: UOp, how: Resolution, x: Batched) -> UOp:
+    """vmap(contiguous)(xs) = contiguous(xs), in the order of the memory that is read; the same for copy."""
+    return stored_as_read(x, lambda x: again(u, x))
 
 
 @rule(*GroupOp.Broadcastable)

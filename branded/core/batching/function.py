@@ -9,6 +9,7 @@ from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.core.batching.store import order_as_read
 from branded.core.boundary import enter, enter_all, lower, stack_examples, stage
 from branded.core.brand import Brand
 from branded.core.sharding.per_shard import on_each
@@ -16,7 +17,7 @@ from branded.dispatch import Pass, Resolution, rule
 from branded.graph.primitive import Batched, BatchingRun, Bundle, OnOneDevice, params, primitive_of, results
 from branded.graph.rows import row_of
 from branded.graph.scope import Row, open_brands, reopen_scopes
-from branded.graph.uops import replace_ops
+from branded.graph.uops import inverse, permute, replace_ops
 from branded.tinygrad_compat.private_api import reduce_axes
 
 
@@ -28,9 +29,9 @@ def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
         is_spread = p.is_local and not isinstance(run, OnOneDevice)
         on_devices = dict.fromkeys(b for x in args for b in x.row if b.devices) if is_spread else ()
         return on_each(u, run, args, on_devices) if on_devices else p.batch(u, run, args)
-    out = batch_body(u, run, args)
     if u.arg.grad_fxn is None:
-        return out
+        return _batch_as_read(u, run, args)
+    out = batch_body(u, run, args)
     gradient = _batch_gradient(u, tuple(x.row for x in args), out.rows)
     return out._replace(uop=out.uop.replace(arg=dataclasses.replace(u.arg, grad_fxn=gradient)))
 
@@ -44,8 +45,35 @@ def batch_body(u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
             if p.arg.slot < len(rows) and (row := rows[p.arg.slot]):
                 env[p] = Batched(args[p.arg.slot].uop.param_like(p.arg.slot), row)
         outs = run.run(body.src, env, None)
-        done = run.bodies[body, rows] = Bundle(UOp.maketuple(*(o.uop for o in outs)), tuple(o.row for o in outs))
+        done = run.bodies[body, rows] = _bundle(outs)
     return Bundle(UOp(Ops.FUNCTION, u.dtype, (done.uop, *(x.uop for x in args)), u.arg), done.rows)
+
+
+def _batch_as_read(u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
+    """Batch a function so that its arguments and results keep the order of the memory that is read.
+
+    Inside the body, and outside of the call, the brand axes are in front.
+    """
+    orders = tuple(order_as_read(x) for x in args)
+    args = [x._replace(uop=permute(x.uop, order)) for x, order in zip(args, orders, strict=True)]
+    key = u.src[0], tuple(x.row for x in args), orders
+    if (done := run.bodies.get(key)) is None:
+        env: dict[UOp, Batched | Bundle] = {}
+        for p in params(u.src[0]):
+            if p.arg.slot < len(args) and (row := args[p.arg.slot].row):
+                inside = args[p.arg.slot].uop.param_like(p.arg.slot)
+                env[p] = Batched(permute(inside, inverse(orders[p.arg.slot])), row)
+        done = run.bodies[key] = _bundle(run.run(u.src[0].src, env, None))
+    outs = [Batched(y, row) for y, row in zip(done.uop.src, done.rows, strict=True)]
+    after = [order_as_read(y) for y in outs]
+    body = UOp.maketuple(*(permute(y.uop, order) for y, order in zip(outs, after, strict=True)))
+    call = UOp(Ops.FUNCTION, u.dtype, (body, *(x.uop for x in args)), u.arg)
+    back = (permute(call.gettuple(i), inverse(order)) for i, order in enumerate(after))
+    return Bundle(UOp.maketuple(*back), done.rows)
+
+
+def _bundle(ys: Sequence[Batched]) -> Bundle:
+    return Bundle(UOp.maketuple(*(y.uop for y in ys)), tuple(y.row for y in ys))
 
 
 @rule(Ops.GETTUPLE)

@@ -1,5 +1,7 @@
 """Writes.  A per-example value is never written in place: the write creates a new value for all readers."""
 
+from collections.abc import Callable
+
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.core.analysis.aliasing import in_memory, part, write_view
@@ -7,7 +9,8 @@ from branded.core.batching.unsupported import KERNEL, KERNEL_FIX, refuse
 from branded.dispatch import Resolution, resolve, rule
 from branded.graph.primitive import Batched
 from branded.graph.tags import new_storage
-from branded.graph.uops import again, replace_ops
+from branded.graph.uops import again, inverse, permute, replace_ops
+from branded.tinygrad_compat.fixes.kernels.buffer_layouts import layout_of
 from branded.tinygrad_compat.private_api import broadcast_to
 
 
@@ -30,7 +33,7 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
         raise refuse(u, KERNEL, KERNEL_FIX, x, effect)
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
         # a parameter represents a buffer inside a @function, where no buffer can be created
-        return effect.uop.contiguous() if x.uop.base.op is Ops.PARAM else _copy(effect.uop)
+        return stored_as_read(effect, UOp.contiguous if x.uop.base.op is Ops.PARAM else _copy)
     if (found := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
     apart = new_storage(whole := how.fill(x))  # keeps rules that merge movements from looking into `whole`
@@ -38,7 +41,23 @@ def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) 
     for v in reversed(found[0]):
         view = _apply(v, view)
     out = write_view(view.uop, how.fill(effect), apart)  # `effect` is the written value
-    return in_memory(replace_ops([out], lambda _: None, lambda v: v is not apart, at={apart: whole})[0])
+    (out,) = replace_ops([out], lambda _: None, lambda v: v is not apart, at={apart: whole})
+    return stored_as_read(Batched(out, how.row), in_memory)
+
+
+def stored_as_read(x: Batched, stored: Callable[[UOp], UOp]) -> UOp:
+    """Return `stored(x)`, which writes `x` to memory, in the order of the memory that is read."""
+    order = order_as_read(x)
+    return permute(stored(permute(x.uop, order)), inverse(order))
+
+
+def order_as_read(x: Batched) -> tuple[int, ...]:
+    """Return the order of the axes of `x` in new memory: a brand axis along which elements are adjacent is last."""
+    axes = range(len(x.uop.shape))
+    layout = layout_of(x.uop) if x.row else None
+    if layout is None or (last := layout.strides.index(1)) >= len(x.row) or not isinstance(x.uop.device, str):
+        return tuple(axes)
+    return (*(i for i in axes if i != last), last)
 
 
 def _copy(x: UOp) -> UOp:
