@@ -13,6 +13,7 @@ from tinygrad import Tensor, TinyJit, dtypes, nn
 from tinygrad.dtype import DType
 
 from branded import grad, jit, register_pytree_node, scan, vmap
+from branded.compile.linear_program import without_copies
 from branded.core.validation.arguments import static_arguments
 from branded.errors import BrandedError, OptionError
 
@@ -249,3 +250,14 @@ def test_garbage_waits_until_a_function_is_traced() -> None:
     finally:
         (gc.enable if was_on else gc.disable)()
     assert seen == [False] * 4
+
+
+def test_a_copy_at_the_end_of_a_result_is_left_out() -> None:
+    """A result is stored anyway; a copy that another value reads is computed once."""
+    value = Tensor.empty(2, 3).uop * 2
+    copy = value.contiguous()
+    assert without_copies([copy.permute((1, 0))]) == [value.permute((1, 0))]
+    assert without_copies([copy, copy + 1]) == [copy, copy + 1]
+    f = jit(lambda x: [(x * 2).contiguous().T, (y := (x + 1).contiguous()), y * 2])
+    x = Tensor([[1.0, 2.0]])
+    assert [y.tolist() for y in f(x)] == [y.tolist() for y in f(x)] == [[[2], [4]], [[2, 3]], [[4, 6]]]

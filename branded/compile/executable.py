@@ -26,7 +26,7 @@ from branded.backends.cpu.runtime.python_executor import Direct, make_executor
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
 from branded.compile.donation import may_be_one, take_memory
-from branded.compile.linear_program import Arena, allocate_working_memory, schedule
+from branded.compile.linear_program import Arena, allocate_working_memory, schedule, without_copies
 from branded.compile.output_pool import Handed, Known, Result, part_of, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
@@ -123,7 +123,7 @@ class _Compiled:
         dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
         full = replace_ops(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
         with config.tuning_block(*tune):
-            self.linear = schedule(list(zip(dests, full, strict=True)), [*map(base_of, dests), *bases])
+            self.linear = schedule(list(zip(dests, without_copies(full), strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | Direct | None = None
         self.fixed: list[Known] = []

@@ -7,6 +7,7 @@ and a table addresses them relative to one base address.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -291,6 +292,19 @@ def _address(base: UOp, offset: int, turn: Sequence[Address], own: dict[UOp, Ref
     if base.op is Ops.PARAM:
         return native.behind(turn[base.arg.slot], offset)
     return native.behind(own[base] if base in own else address_of(base), offset)
+
+
+def without_copies(values: Sequence[UOp]) -> list[UOp]:
+    """Return the values without a `contiguous` at their end that no other value reads: each is stored anyway."""
+    readers = Counter(s for u in UOp.sink(*values).toposort(enter_calls=False) for s in dict.fromkeys(u.src))
+    out = []
+    for value in values:
+        u = value
+        while u.op in {Ops.PERMUTE, Ops.RESHAPE} and readers[u] == 1:
+            u = u.src[0]
+        is_copy = u.op is Ops.CONTIGUOUS and u.arg is None and readers[u] == 1 and values.count(value) == 1
+        out.append(value.substitute({u: u.src[0]}, walk=True) if is_copy else value)
+    return out
 
 
 def _store_into(dest: UOp, value: UOp) -> UOp:
