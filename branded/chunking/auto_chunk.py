@@ -43,14 +43,14 @@ class Chunks:
 
     def total(self, chunk: int) -> int:
         """Return the bytes of the whole call: one chunk, the results of all chunks, and their joined copies."""
-        found, count = self.of(chunk), math.ceil(self.size / chunk)
+        memory, count = self.of(chunk), math.ceil(self.size / chunk)
         if count == 1:
-            return found.taken
-        results = math.ceil(found.results / chunk * self.size)
+            return memory.taken
+        results = math.ceil(memory.results / chunk * self.size)
         levels, n = 0, count
         while n > 1:
             levels, n = levels + 1, math.ceil(n / WIDTH)
-        return results * (1 + levels) + found.taken - found.results
+        return results * (1 + levels) + memory.taken - memory.results
 
     def largest(self) -> int:
         """Find the chunk size for the fewest chunks within the limit.
@@ -64,11 +64,11 @@ class Chunks:
         if self.total(low) > self.limit:
             raise self._refusal()
         while high - low > max(1, low // _CLOSE):
-            at = self._between(low, high)
-            if self.total(at) > self.limit:
-                high = at
+            chunk = self._between(low, high)
+            if self.total(chunk) > self.limit:
+                high = chunk
                 continue
-            low, above = at, at + max(1, at // _CLOSE)
+            low, above = chunk, chunk + max(1, chunk // _CLOSE)
             if above < high and self.total(above) <= self.limit:
                 low = above
             else:
@@ -78,8 +78,8 @@ class Chunks:
     def _between(self, low: int, high: int) -> int:
         """Return the size at which the memory, interpolated linearly between two sizes, reaches the limit."""
         a, b = self.total(low), self.total(high)
-        at = low + (self.limit - a) * (high - low) // max(b - a, 1)
-        return min(max(at, low + 1), high - 1)
+        chunk = low + (self.limit - a) * (high - low) // max(b - a, 1)
+        return min(max(chunk, low + 1), high - 1)
 
     def _refusal(self) -> MemoryLimitError:
         one = self.of(1)

@@ -23,30 +23,30 @@ def free(device: str) -> int:
         OptionError: The free memory of the device is unknown.
     """
     kind = device.split(":")[0]
-    found = _of_the_host() if kind in ("CPU", "PYTHON", "NPY") else _of_cuda(device)
-    if found is None:
+    available = _of_the_host() if kind in ("CPU", "PYTHON", "NPY") else _of_cuda(device)
+    if available is None:
         raise OptionError(
             f'chunk_size: "auto" does not know how much memory {device} has left', fix='memory_limit="2GB"'
         )
-    return int(found * _SHARE)
+    return int(available * _SHARE)
 
 
 def _of_the_host() -> int | None:
     """Return the memory available from the system, within the limit of the container."""
-    found = []
+    sizes = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        found += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+        sizes += [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
     except OSError:
         # this system does not report its free memory: assume half of the total
         with contextlib.suppress(AttributeError, OSError, ValueError):
-            found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+            sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     group = Path("/sys/fs/cgroup")
     with contextlib.suppress(OSError, ValueError):
         most, now = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
         if most != "max":
-            found.append(max(int(most) - int(now), 0))
-    return min(found, default=None)
+            sizes.append(max(int(most) - int(now), 0))
+    return min(sizes, default=None)
 
 
 def _of_cuda(device: str) -> int | None:
@@ -56,15 +56,15 @@ def _of_cuda(device: str) -> int | None:
     opened: Any = Device[device]
     try:
         driver: Any = ctypes.CDLL("libcuda.so.1")
-        left, whole, context = ctypes.c_size_t(), ctypes.c_size_t(), getattr(opened, "context", None)
+        free_bytes, whole, context = ctypes.c_size_t(), ctypes.c_size_t(), getattr(opened, "context", None)
         if (
             context is None
             or driver.cuCtxSetCurrent(context)
-            or driver.cuMemGetInfo_v2(ctypes.byref(left), ctypes.byref(whole))
+            or driver.cuMemGetInfo_v2(ctypes.byref(free_bytes), ctypes.byref(whole))
         ):
             return None
     except (OSError, AttributeError, TypeError, ctypes.ArgumentError):
         return None
-    kept = getattr(opened.allocator, "cache", {})
-    again: int = sum(size * len(buffers) for (size, _), buffers in kept.items())
-    return left.value + again
+    cache = getattr(opened.allocator, "cache", {})
+    again: int = sum(size * len(buffers) for (size, _), buffers in cache.items())
+    return free_bytes.value + again

@@ -60,8 +60,8 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     if not wanted:
         return Footprint(0, sum(map(nbytes, {u.base for u in roots if not u.is_virtual})), 0, 0, ())
     plain, planned = _replay_calls(wanted) if is_replayed else _run(wanted)
-    made = {b for call in plain for i, b in enumerate(_call_arguments(call)) if i in writes(call)}
-    there = {b for call in plain for b in _call_arguments(call) if b not in made or b.is_realized}
+    outputs = {b for call in plain for i, b in enumerate(_call_arguments(call)) if i in writes(call)}
+    there = {b for call in plain for b in _call_arguments(call) if b not in outputs or b.is_realized}
     taken, work = _most(planned, there)
     return Footprint(taken, sum(map(nbytes, there)), results, work, _live(plain, there))
 
@@ -78,8 +78,8 @@ def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
 def _replay_calls(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     """Return the calls of the compiled program, before and after memory planning."""
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in wanted]
-    given = [u for u in UOp.sink(*wanted).toposort() if u.op is Ops.BUFFER and not u.is_realized]
-    params = [*(u.base for u in places), *given]
+    arguments = [u for u in UOp.sink(*wanted).toposort() if u.op is Ops.BUFFER and not u.is_realized]
+    params = [*(u.base for u in places), *arguments]
     linear = schedule(list(zip(places, wanted, strict=True)), params, is_compiled=False)
     return linear.unplanned.src, linear.linear.src
 
@@ -126,15 +126,15 @@ def _work(call: UOp) -> int:
     name = call.src[0].arg
     if isinstance(name, LoopName):
         return _of_loop(name.loop)
-    if isinstance(name, host_calls.HostName) and isinstance(made := name.host, Host) and made.by_c is None:
-        return round(made.space * sum(x.nbytes for x in name.results))
+    if isinstance(name, host_calls.HostName) and isinstance(host := name.host, Host) and host.by_c is None:
+        return round(host.space * sum(x.nbytes for x in name.results))
     return 0
 
 
 def _of_loop(loop: Loop) -> int:
     """Return the memory of a step; its inner loops run one after the other, so only the largest counts."""
-    if (found := _of_loops.get(loop)) is None:
-        own, parts = laid_out(loop)
+    if (memory := _of_loops.get(loop)) is None:
+        buffers, parts = laid_out(loop)
         inner = max((_work(call) for part in parts for call in part.linear.src), default=0)
-        found = _of_loops[loop] = sum(map(nbytes, own)) + inner
-    return found
+        memory = _of_loops[loop] = sum(map(nbytes, buffers)) + inner
+    return memory

@@ -56,24 +56,24 @@ class Saved:
     """
 
     def __init__(
-        self, at: Path, first: tuple[Any, list[Any], list[int]], axes: Sequence[Any], size: int, chunk: int
+        self, directory: Path, first: tuple[Any, list[Any], list[int]], axes: Sequence[Any], size: int, chunk: int
     ) -> None:
         """`first` is the first chunk, as graphs."""
-        self.at, self.first = at, first
+        self.directory, self.first = directory, first
         _, ys, pieces = first
         self.like = [(savable(ys[i]), axes[i] % len(ys[i].shape)) for i in pieces]
         self.run = run = run_of([t for t, _ in self.like], size, chunk)
         self.mark = _digest(run)
-        head = at / "run.json"
+        head = directory / "run.json"
         try:
-            at.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
             there = json.loads(head.read_text()) if head.exists() else None
             if not isinstance(there, dict | None):
                 raise ValueError("run.json is not of a run")
             if there is None:
                 _write(head, [json.dumps(run._asdict(), indent=1).encode()])
         except (OSError, ValueError) as error:
-            raise SavedError(f"save: {at} cannot be used: {error}", fix="a directory of its own") from None
+            raise SavedError(f"save: {directory} cannot be used: {error}", fix="a directory of its own") from None
         if there is not None and there != run._asdict():
             raise self._of_another(there)
 
@@ -91,11 +91,11 @@ class Saved:
         fix = "another directory, or delete this one"
         if which == "values":
             fix += "; random draws are the same again with Tensor.manual_seed, or keys"
-        done = sum(1 for _ in self.at.glob("chunk-*.safetensors"))
-        return SavedError(f"save: what is in {self.at} is {api_name}", ("saved", f"{done} chunks"), fix=fix)
+        done = sum(1 for _ in self.directory.glob("chunk-*.safetensors"))
+        return SavedError(f"save: what is in {self.directory} is {api_name}", ("saved", f"{done} chunks"), fix=fix)
 
     def _path(self, i: int) -> Path:
-        return self.at / f"chunk-{i:06d}.safetensors"
+        return self.directory / f"chunk-{i:06d}.safetensors"
 
     def get(self, i: int, count: int) -> list[Tensor] | None:
         """Return the results of a chunk of `count` examples, or None if they are missing or incomplete."""
@@ -116,13 +116,13 @@ class Saved:
     def put(self, i: int, results: Sequence[Tensor]) -> None:
         """Save the results of a chunk."""
         head: dict[str, Any] = {"__metadata__": {"run": self.mark}}
-        parts, at = [], 0
+        parts, offset = [], 0
         for k, t in enumerate(results):
             parts.append(_bytes(t))
             head[str(k)] = {
                 "dtype": _NAMES[strong_dtype(t.dtype)],
                 "shape": t.shape,
-                "data_offsets": [at, at := at + len(parts[-1])],
+                "data_offsets": [offset, offset := offset + len(parts[-1])],
             }
         text = json.dumps(head).encode()
         text += b" " * (-len(text) % 8)
@@ -153,9 +153,9 @@ def _bytes(t: Tensor) -> bytes:
     """Return the bytes of a realized tensor."""
     if not t.numel():
         return b""
-    found = (t.clone().realize() if t.uop.is_virtual else t).uop.buffer
-    assert isinstance(found, Buffer)
-    return bytes(found.ensure_allocated().as_memoryview())
+    buffer = (t.clone().realize() if t.uop.is_virtual else t).uop.buffer
+    assert isinstance(buffer, Buffer)
+    return bytes(buffer.ensure_allocated().as_memoryview())
 
 
 def _write(path: Path, parts: Iterable[bytes]) -> None:
@@ -175,8 +175,8 @@ def run_of(results: Sequence[Tensor], size: int, chunk: int) -> RunIdentity:
     program = _digest([text.of(u) for u in graph])
     values = hashlib.blake2b(digest_size=16)
     for b in text.buffers:
-        if isinstance(found := b.buffer if b.is_realized else None, Buffer):
-            values.update(found.ensure_allocated().as_memoryview(allow_zero_copy=True))
+        if isinstance(buffer := b.buffer if b.is_realized else None, Buffer):
+            values.update(buffer.ensure_allocated().as_memoryview(allow_zero_copy=True))
     return RunIdentity(program, values.hexdigest(), size, chunk)
 
 
@@ -218,8 +218,8 @@ class _Text:
         if isinstance(x, CallInfo):  # its name may contain a number that differs between processes
             return self._plain(x.aux, depth - 1) if isinstance(x.aux, Primitive) else (str(x.name), x.precompile)
         if isinstance(x, Loop):
-            own = {k: v for k, v in vars(x).items() if isinstance(v, bool | int)}
-            return x.api_name, sorted(own.items()), self.of(x.step)
+            options = {k: v for k, v in vars(x).items() if isinstance(v, bool | int)}
+            return x.api_name, sorted(options.items()), self.of(x.step)
         if isinstance(x, tuple | list):
             return [self._plain(y, depth) for y in x]
         if isinstance(x, set | frozenset):
@@ -239,7 +239,9 @@ class _Text:
             return name, code.co_code, code.co_names, consts, self._plain((cells, x.__defaults__), depth - 1)
         if hasattr(x, "func") and hasattr(x, "args"):  # functools.partial
             return name, self._plain((x.func, x.args, x.keywords), depth - 1)
-        own = getattr(x, "__dict__", None)
-        if own is None:
+        attributes = getattr(x, "__dict__", None)
+        if attributes is None:
             return name, getattr(x, "name", "")
-        return name, [(k, self._plain(v, depth - 1)) for k, v in sorted(own.items()) if k not in ("number", "known")]
+        return name, [
+            (k, self._plain(v, depth - 1)) for k, v in sorted(attributes.items()) if k not in ("number", "known")
+        ]
