@@ -101,10 +101,10 @@ def _run_distributed(
     plan = MetaTrace(leaves)
     out = plan.trace(f, options, args, kwargs)
     new = iter(plan.leaves)
-    own = tuple(tree.rebuild(x, new) for x in args), {k: tree.rebuild(x, new) for k, x in kwargs.items()}
+    operands = tuple(tree.rebuild(x, new) for x in args), {k: tree.rebuild(x, new) for k, x in kwargs.items()}
     name = getattr(f, "__name__", "")
     name = f"vmap-{name}" if name.isidentifier() else "vmap"
-    return Builder(plan, pickle_program((f, options, *own), "dask.vmap"), name, out).built()
+    return Builder(plan, pickle_program((f, options, *operands), "dask.vmap"), name, out).built()
 
 
 class _OnArrays:
@@ -115,10 +115,10 @@ class _OnArrays:
         self._f = f
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        def given(x: Any) -> Any:
+        def to_tensor(x: Any) -> Any:
             return t if hasattr(x, "__array__") and (t := as_tensor(native_array(x))) is not None else x
 
-        args, kwargs = tree.map(given, args), tree.map(given, kwargs)
+        args, kwargs = tree.map(to_tensor, args), tree.map(to_tensor, kwargs)
         out = call_checked(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
         tensors = {i: t for i, y in enumerate(tree.leaves(out)) if (t := as_tensor(y)) is not None}
         ys = dict(enumerate(tree.leaves(out))) | dict(zip(tensors, arrays_of(list(tensors.values())), strict=True))

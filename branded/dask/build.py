@@ -62,17 +62,17 @@ class Builder:
         """Return the results of the tasks as a dask array whose blocks are tuples of arrays."""
         args: list[Any] = [self.payload, None, task, None]
         for n in task.inputs:
-            given = self.plan.inputs[n]
-            args += [given.array, _axis_labels(given.axes, f"input{n}")]
+            source = self.plan.inputs[n]
+            args += [source.array, _axis_labels(source.axes, f"input{n}")]
         for n in task.exchanges:
             it = self.plan.exchanges_[n]
             args += [self.exchanged[n], _axis_labels((*it.loops, *(None for _ in it.shape)), f"exchange{n}")]
         for loop in task.starts:
             chunks = self.plan.loops[loop]
             args += [self.da.arange(sum(chunks), chunks=(chunks,)), (_loop_label(loop),)]
-        how = {"dtype": object, "meta": np.empty((0,) * len(task.loops), object), "align_arrays": False}
+        options = {"dtype": object, "meta": np.empty((0,) * len(task.loops), object), "align_arrays": False}
         return self.da.blockwise(
-            run_task, tuple(map(_loop_label, task.loops)), *args, token=self.name, concatenate=None, **how
+            run_task, tuple(map(_loop_label, task.loops)), *args, token=self.name, concatenate=None, **options
         )
 
     def _part(
@@ -101,9 +101,9 @@ class Builder:
             dtype,
             adjust_chunks={_loop_label(it.over): 1},
         )
-        how = functools.partial(_combine_partials, it.api_name)
+        combine = functools.partial(_combine_partials, it.api_name)
         return self.da.reduction(
-            parts, how, how, axis=0, combine=how, dtype=dtype, meta=np.empty((0,) * (parts.ndim - 1), dtype)
+            parts, combine, combine, axis=0, combine=combine, dtype=dtype, meta=np.empty((0,) * (parts.ndim - 1), dtype)
         )
 
 
@@ -122,6 +122,6 @@ def _loop_label(loop: int) -> str:
     return f"loop-{loop}"
 
 
-def _take(found: Any, k: int) -> Any:
-    ys = unwrap_block(found)
+def _take(block: Any, k: int) -> Any:
+    ys = unwrap_block(block)
     return ys[0][None] if k < 0 else ys[k]

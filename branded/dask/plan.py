@@ -119,9 +119,9 @@ class MetaTrace(Session):
         where = call.place(i)
         for k, n in enumerate(x.numblocks):
             if n > 1 and k != axis:
-                of = "an example needs it whole" if axis is not None else "all examples share it"
+                reason = "an example needs it whole" if axis is not None else "all examples share it"
                 raise AxesError(
-                    f"dask.vmap: {where} is in {n} chunks along axis {k}, and {of}",
+                    f"dask.vmap: {where} is in {n} chunks along axis {k}, and {reason}",
                     ("chunks", tree.short_repr(x.chunks[k])),
                     ("call", call.options.where),
                     fix=f"x.rechunk({{{k}: -1}})",

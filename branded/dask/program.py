@@ -159,8 +159,8 @@ class BlockTrace(Session):
     def exchange(self, number: int, it: Exchange, partial: Tensor) -> Tensor:
         if number == self.task.exchange:
             self.partial = tensor(lower_unbatched(partial.uop))
-        found = self.results.get(number)
-        return Tensor.empty(*partial.shape, dtype=partial.dtype) if found is None else found
+        result = self.results.get(number)
+        return Tensor.empty(*partial.shape, dtype=partial.dtype) if result is None else result
 
     def given(self, number: int, leaves: Sequence[Any]) -> list[Any]:
         inputs = self.sketch.calls[number].inputs
@@ -168,8 +168,8 @@ class BlockTrace(Session):
 
     def _input(self, number: int) -> Tensor:
         """Return the block of an input, or an empty tensor if the task does not depend on the input."""
-        if (found := self.blocks.get(number)) is not None:
-            return found
+        if (block := self.blocks.get(number)) is not None:
+            return block
         it = self.sketch.inputs[number]
         return Tensor.empty(*it.shape, dtype=it.dtype)
 
@@ -189,12 +189,12 @@ class Loaded:
         """Return the compiled function of a task, which takes its blocks."""
 
         def work(*blocks: Tensor) -> list[Tensor]:
-            own = BlockTrace(self.sketch, task, blocks)
-            with current.during(own):
-                out = run_vmap(own, self.f, self.options, self.args, self.kwargs)
+            trace = BlockTrace(self.sketch, task, blocks)
+            with current.during(trace):
+                out = run_vmap(trace, self.f, self.options, self.args, self.kwargs)
             if task.exchange is not None:
-                assert own.partial is not None
-                return [own.partial]
+                assert trace.partial is not None
+                return [trace.partial]
             ys = tree.leaves(out)
             return [y.value if isinstance(y := ys[i], Scattered) else y for i in task.results]
 
@@ -208,12 +208,12 @@ _loading = threading.Lock()
 
 def _load_program(payload: Payload) -> Loaded:
     with _loading:
-        if (found := _loaded.get(payload.digest)) is None:
-            found = _loaded[payload.digest] = Loaded(payload)
+        if (program := _loaded.get(payload.digest)) is None:
+            program = _loaded[payload.digest] = Loaded(payload)
             if len(_loaded) > _KEPT:
                 _loaded.popitem(last=False)
         _loaded.move_to_end(payload.digest)
-        return found
+        return program
 
 
 def run_task(payload: Payload, task: Task, *blocks: Any) -> tuple[Any, ...]:

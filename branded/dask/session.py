@@ -217,8 +217,8 @@ def run_vmap(
     out = call.run_on(call.leaves, call.size, part)
     ys = tree.leaves(out)
     axes = tree.broadcast_prefix(options.out_axes, out, "out_axes", "the result")
-    found = [_scatter_result(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
-    return tree.rebuild(out, iter(found))
+    results = [_scatter_result(y, i, a, loop) for y, i, a in zip(ys, within, axes, strict=True)]
+    return tree.rebuild(out, iter(results))
 
 
 def _scatter_result(y: Any, index: Index | None, axis: int | None, loop: int) -> Any:

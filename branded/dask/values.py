@@ -21,8 +21,8 @@ def dask_array() -> Any:
     try:
         return importlib.import_module("dask.array")
     except ImportError as error:
-        said = ("said", str(error))
-        raise OptionError("dask.vmap: there is no dask here", said, fix="pip install 'branded[dask]'") from None
+        fact = ("said", str(error))
+        raise OptionError("dask.vmap: there is no dask here", fact, fix="pip install 'branded[dask]'") from None
 
 
 def is_distributed(x: object) -> bool:
@@ -42,23 +42,23 @@ def shape_and_dtype(x: Any) -> tuple[tuple[int, ...], DType]:
 
 
 def _tensor_dtype(dtype: Any) -> DType:
-    found = getattr(dtypes, dtype.name, None) if dtype.kind in "biuf" else None
-    if not isinstance(found, DType):
+    tensor_dtype = getattr(dtypes, dtype.name, None) if dtype.kind in "biuf" else None
+    if not isinstance(tensor_dtype, DType):
         raise AxisTypeError(
             f"dask.vmap: an array of dask has the dtype {dtype}, which tinygrad has not", fix='x.astype("float32")'
         )
-    return found
+    return tensor_dtype
 
 
-def numpy_dtype(given: DType, where: str) -> Any:
+def numpy_dtype(tensor_dtype: DType, where: str) -> Any:
     """Return the numpy dtype of a result; raise if numpy has no such dtype."""
-    dtype = strong_dtype(given)
-    if (found := _to_np_dtype(dtype)) is None or dtype in (dtypes.bfloat16, *dtypes.fp8s):
+    dtype = strong_dtype(tensor_dtype)
+    if (np_dtype := _to_np_dtype(dtype)) is None or dtype in (dtypes.bfloat16, *dtypes.fp8s):
         raise AxisTypeError(
             f"dask.vmap: {where} has the dtype {dtype_text(dtype)}, which numpy has not",
             fix="y.cast(dtypes.float32) in the function",
         )
-    return np.dtype(found)
+    return np.dtype(np_dtype)
 
 
 def unwrap_block(x: Any) -> Any:
@@ -70,14 +70,14 @@ def unwrap_block(x: Any) -> Any:
 
 def native_array(x: Any) -> Any:
     """Return a numpy array in native byte order, which a compiled function reads without a copy."""
-    found = np.asarray(x)
-    return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+    array = np.asarray(x)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def tensor_of(x: Any) -> Tensor:
-    found = tree.as_tensor(native_array(x))
-    assert found is not None  # the dtype is known
-    return found
+    t = tree.as_tensor(native_array(x))
+    assert t is not None  # the dtype is known
+    return t
 
 
 def arrays_of(ts: Sequence[Tensor]) -> tuple[Any, ...]:
