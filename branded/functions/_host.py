@@ -26,14 +26,14 @@ Form = Callable[[Tensor, Tensor, int], Tensor]
 """A segment reduction in tinygrad's operations: data `[..., n, *rest]` and ids `[..., n]` give `[..., num, *rest]`."""
 
 
-def search(own: Tensor, wanted: Tensor, side: str) -> Tensor:
-    """Count the sorted keys `own: [n]` that come before each of `wanted`."""
-    return tensor(_searcher(side).apply(sizes(wanted.uop), dtypes.int32, own.uop, wanted.uop))
+def search(sorted_keys: Tensor, wanted: Tensor, side: str) -> Tensor:
+    """Count the `sorted_keys: [n]` that come before each of `wanted`."""
+    return tensor(_searcher(side).apply(sizes(wanted.uop), dtypes.int32, sorted_keys.uop, wanted.uop))
 
 
-def can_search(own: Tensor, wanted: Tensor) -> bool:
-    is_known = own.dtype == wanted.dtype and own.dtype in (dtypes.int32, dtypes.int64)
-    return is_known and _serves(own, wanted)
+def can_search(sorted_keys: Tensor, wanted: Tensor) -> bool:
+    is_known = sorted_keys.dtype == wanted.dtype and sorted_keys.dtype in (dtypes.int32, dtypes.int64)
+    return is_known and _serves(sorted_keys, wanted)
 
 
 def _serves(*xs: Tensor) -> bool:
@@ -46,22 +46,23 @@ def _searcher(side: str) -> TotalHost:
     return TotalHost("searchsorted", work, by_c=host_kernels.search(side))
 
 
-def search_in_numpy(own: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
+def search_in_numpy(sorted_keys: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
     """Implement `search` in numpy, for all examples."""
-    lead = own.ndim - 1
-    batch = np.broadcast_shapes(own.shape[:-1], wanted.shape[:lead])
-    own, wanted = np.broadcast_to(own, (*batch, own.shape[-1])), np.broadcast_to(wanted, batch + wanted.shape[lead:])
+    lead = sorted_keys.ndim - 1
+    batch = np.broadcast_shapes(sorted_keys.shape[:-1], wanted.shape[:lead])
+    sorted_keys = np.broadcast_to(sorted_keys, (*batch, sorted_keys.shape[-1]))
+    wanted = np.broadcast_to(wanted, batch + wanted.shape[lead:])
     out = np.empty(wanted.shape, np.int32)
-    for at in np.ndindex(*batch):
-        out[at] = np.searchsorted(own[at], wanted[at], side)  # type: ignore[call-overload]
+    for index in np.ndindex(*batch):
+        out[index] = np.searchsorted(sorted_keys[index], wanted[index], side)  # type: ignore[call-overload]
     return out
 
 
 def standing(x: Tensor, places: Tensor, descending: bool) -> Tensor:
     """Return the indices along the last axis of the entries with these ranks, `[m]` or `[..., m]`."""
-    at = places.reshape((1,) * (x.ndim - places.ndim) + sizes(places.uop)).cast(dtypes.int32)
+    ranks = places.reshape((1,) * (x.ndim - places.ndim) + sizes(places.uop)).cast(dtypes.int32)
     shape = (*sizes(x.uop)[:-1], int(places.shape[-1]))
-    return tensor(_picker(descending).apply(shape, dtypes.int32, x.uop, at.uop))
+    return tensor(_picker(descending).apply(shape, dtypes.int32, x.uop, ranks.uop))
 
 
 def can_stand(x: Tensor, places: Tensor) -> bool:
@@ -76,12 +77,12 @@ def _picker(descending: bool) -> TotalHost:
 
 def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
     """Implement `standing` in numpy, for all examples."""
-    found = order(x, descending)
+    indices = order(x, descending)
     batch = np.broadcast_shapes(x.shape[:-1], places.shape[:-1])
-    there = np.broadcast_to(found, (*batch, found.shape[-1]))
-    known = (places >= 0) & (places < x.shape[-1])
-    at = np.broadcast_to(np.where(known, places, 0), (*batch, places.shape[-1]))
-    return np.where(known, np.take_along_axis(there, at, -1), 0).astype(np.int32)
+    there = np.broadcast_to(indices, (*batch, indices.shape[-1]))
+    in_range = (places >= 0) & (places < x.shape[-1])
+    ranks = np.broadcast_to(np.where(in_range, places, 0), (*batch, places.shape[-1]))
+    return np.where(in_range, np.take_along_axis(there, ranks, -1), 0).astype(np.int32)
 
 
 class Segments(DifferentiableHost):
@@ -100,9 +101,9 @@ class Segments(DifferentiableHost):
         """Return the tangent; the tangent of a segment sum is the segment sum of the tangents."""
         if self.reduction == "sum":
             return super().tangent(u, d)
-        (found,) = forward.push_forward([self._by_operations(u)], {u.src[1]: d})
-        assert found is not None
-        return found
+        (tangent,) = forward.push_forward([self._by_operations(u)], {u.src[1]: d})
+        assert tangent is not None
+        return tangent
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Pull the cotangents back through tinygrad's operations."""
@@ -144,9 +145,9 @@ def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction
     batch = np.broadcast_shapes(ids.shape[:-1], x.shape[:lead])
     ids, x = np.broadcast_to(ids, (*batch, ids.shape[-1])), np.broadcast_to(x, batch + x.shape[lead:])
     out = np.full((*batch, num, *x.shape[lead + 1 :]), first, x.dtype)
-    for at in np.ndindex(*batch):
-        there = (ids[at] >= 0) & (ids[at] < num)
-        step.at(out[at], ids[at][there], x[at][there])
+    for index in np.ndindex(*batch):
+        there = (ids[index] >= 0) & (ids[index] < num)
+        step.at(out[index], ids[index][there], x[index][there])
     return out
 
 
@@ -159,15 +160,15 @@ class Fourier(TotalHost):
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Transform the tangents: the operation is linear."""
-        ys, given = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
-        return UOp.maketuple(*ys, *call_on_graphs(self, _types(ys), given)), [2, 3]
+        ys, dxs = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
+        return UOp.maketuple(*ys, *call_on_graphs(self, _types(ys), dxs)), [2, 3]
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Apply the transform with the opposite sign to both parts of the cotangent."""
         ys = results(u)
-        given = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
-        found = call_on_graphs(_fourier(-self.sign), _types(ys), given)
-        return [summed_to(g, x) for g, x in zip(found, u.src[1:], strict=False)]
+        cts = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
+        grads = call_on_graphs(_fourier(-self.sign), _types(ys), cts)
+        return [summed_to(g, x) for g, x in zip(grads, u.src[1:], strict=False)]
 
 
 def _types(ys: Sequence[UOp]) -> list[ShapeDtype]:
@@ -184,8 +185,8 @@ def can_transform(x: Tensor) -> bool:
 
 def transform(re: Tensor, im: Tensor | None, sign: int) -> tuple[Tensor, Tensor]:
     """Compute Σⱼ x[j] exp(sign 2πi j k / n); `im` is None if it is 0."""
-    given = [re.uop] if im is None else [re.uop, im.uop]
-    a, b = call_on_graphs(_fourier(sign), _types([re.uop] * 2), given)
+    parts = [re.uop] if im is None else [re.uop, im.uop]
+    a, b = call_on_graphs(_fourier(sign), _types([re.uop] * 2), parts)
     return tensor(a), tensor(b)
 
 

@@ -29,9 +29,11 @@ def keys(x: Tensor) -> Tensor:
 def ranks(x: Tensor, descending: bool = False) -> Tensor:
     """Return the position of each entry in the sorted order, `[..., n]`; the sort is stable."""
     k = keys(x).contiguous()
-    own, other = k.unsqueeze(-1), k.unsqueeze(-2)
-    at = Tensor.arange(x.shape[-1], dtype=dtypes.int32)
-    before = (other > own if descending else other < own) | (other.eq(own) & (at.unsqueeze(0) < at.unsqueeze(1)))
+    entry, other = k.unsqueeze(-1), k.unsqueeze(-2)
+    index = Tensor.arange(x.shape[-1], dtype=dtypes.int32)
+    before = (other > entry if descending else other < entry) | (
+        other.eq(entry) & (index.unsqueeze(0) < index.unsqueeze(1))
+    )
     return before.sum(-1, dtype=dtypes.int32).contiguous()
 
 
@@ -42,8 +44,8 @@ def standing(x: Tensor, places: Tensor, descending: bool = False) -> Tensor:
     """
     if _host.can_stand(x, places):
         return _host.standing(x.detach(), places, descending)
-    at = Tensor.arange(x.shape[-1], dtype=dtypes.int32).expand(x.shape)
-    return at_rank(at, ranks(x, descending), places)
+    indices = Tensor.arange(x.shape[-1], dtype=dtypes.int32).expand(x.shape)
+    return at_rank(indices, ranks(x, descending), places)
 
 
 def at_rank(x: Tensor, rank: Tensor, places: Tensor) -> Tensor:

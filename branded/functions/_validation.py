@@ -29,18 +29,18 @@ def operand(x: Any, api_name: str, name: str) -> Tensor:
     return live_tensor(x, f"{api_name}: {name}", OperandError, fix)
 
 
-def operands(api_name: str, **given: Any) -> list[Tensor]:
+def operands(api_name: str, **arguments: Any) -> list[Tensor]:
     """Return several operands in one dtype, the dtype of their sum."""
-    xs = [operand(x, api_name, name) for name, x in given.items()]
+    xs = [operand(x, api_name, name) for name, x in arguments.items()]
     dtype = least_upper_dtype(*(x.dtype for x in xs))
-    for x, name in zip(xs, given, strict=True):
+    for x, name in zip(xs, arguments, strict=True):
         tree.check_fits(x, dtype, f"{api_name}: {name}")
     return [x.cast(strong_dtype(dtype)) for x in xs]
 
 
-def floats(api_name: str, **given: Any) -> list[Tensor]:
+def floats(api_name: str, **arguments: Any) -> list[Tensor]:
     """Return several operands as floats; ints and bools become tinygrad's default float."""
-    xs = operands(api_name, **given)
+    xs = operands(api_name, **arguments)
     return [x.cast(least_upper_float(x.dtype)) for x in xs]
 
 
@@ -91,11 +91,11 @@ def axes_of(axis: Axes, x: Tensor, api_name: str) -> tuple[int, ...]:
     """Return the axes, counted from the front; all of them for None."""
     if axis is None:
         return tuple(range(x.ndim))
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    found = tuple(normalize_axis(a, x, api_name) for a in given)
-    if len({*found}) < len(found):
+    entries = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(normalize_axis(a, x, api_name) for a in entries)
+    if len({*axes}) < len(axes):
         raise AxesError(f"{api_name}: an axis is named twice", ("axis", tree.short_repr(axis)), fix="each axis once")
-    return found
+    return axes
 
 
 def merge_axes(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -111,12 +111,12 @@ def reinsert_axes(y: Tensor, x: Tensor, axes: tuple[int, ...], leading: int = 0)
     return y.reshape((*y.shape[:leading], *shape))
 
 
-def fit(api_name: str, *given: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]:
-    """Return the shape to which the sizes broadcast; each of `given` is (name, argument, sizes to broadcast)."""
+def fit(api_name: str, *arguments: tuple[str, Tensor, Sequence[int]]) -> tuple[int, ...]:
+    """Return the shape to which the sizes broadcast; each of `arguments` is (name, argument, sizes to broadcast)."""
     try:
-        return broadcast_shape(*(tuple(sizes) for _, _, sizes in given))
+        return broadcast_shape(*(tuple(sizes) for _, _, sizes in arguments))
     except IndexError:
-        facts = [(name, vec_type(x)) for name, x, _ in given]
+        facts = [(name, vec_type(x)) for name, x, _ in arguments]
         raise ArgumentError(
             f"{api_name}: the shapes do not broadcast", *facts, fix="sizes that are equal, or 1"
         ) from None

@@ -46,11 +46,11 @@ def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
 
     Source: `jax.numpy.array`.
     """
-    found = None if dtype is None else as_dtype(dtype, "array")
+    out_dtype = None if dtype is None else as_dtype(dtype, "array")
     tree.leaves(object)  # raises if a list contains itself
-    x = _stack_nested(object, "the array", found)
-    tree.check_fits(x, found or x.dtype, "array")
-    return x.cast(found or strong_dtype(x.dtype))
+    x = _stack_nested(object, "the array", out_dtype)
+    tree.check_fits(x, out_dtype or x.dtype, "array")
+    return x.cast(out_dtype or strong_dtype(x.dtype))
 
 
 def _stack_nested(x: Any, where: str, dtype: DType | None) -> Tensor:
@@ -110,25 +110,25 @@ def take_along_axis(
     Source: `jax.numpy.take_along_axis`.
     """
     api_name = "take_along_axis"
-    x, at = operand(arr, api_name, "arr"), ints(indices, api_name, "indices")
+    x, index = operand(arr, api_name, "arr"), ints(indices, api_name, "indices")
     mode = one_of("fill" if mode is None else mode, api_name, "mode", _OUTSIDE)
     if axis is None:
         x, axis = x.flatten(), 0
-    if x.ndim != at.ndim:
+    if x.ndim != index.ndim:
         raise ArgumentError(
             f"{api_name}: arr and indices have different numbers of axes",
             ("arr", vec_type(x)),
-            ("indices", vec_type(at)),
+            ("indices", vec_type(index)),
             fix="indices.unsqueeze(axis), or expand_dims of arr",
         )
     dim = normalize_axis(axis, x, api_name)
-    n, m = x.shape[dim], at.shape[dim]
-    sizes = fit(api_name, ("arr", x, _without(x, dim)), ("indices", at, _without(at, dim)))
+    n, m = x.shape[dim], index.shape[dim]
+    sizes = fit(api_name, ("arr", x, _without(x, dim)), ("indices", index, _without(index, dim)))
     sizes = (*sizes[:dim], 1, *sizes[dim:])
     x = x.expand(*(n if i == dim else k for i, k in enumerate(sizes)))
-    at = at.expand(*(m if i == dim else k for i, k in enumerate(sizes)))
-    at = at.cast(least_upper_dtype(at.dtype, dtypes.int32))  # wide enough for the size of an axis
-    place = (at < 0).where(at + n, at)
+    index = index.expand(*(m if i == dim else k for i, k in enumerate(sizes)))
+    index = index.cast(least_upper_dtype(index.dtype, dtypes.int32))  # wide enough for the size of an axis
+    place = (index < 0).where(index + n, index)
     if mode == "clip":
         return _entries(x, dim, place.clamp(0, n - 1))
     inside = (place >= 0) & (place < n)
@@ -139,10 +139,10 @@ def _without(x: Tensor, dim: int) -> list[int]:
     return [n for i, n in enumerate(x.shape) if i != dim]
 
 
-def _entries(x: Tensor, dim: int, at: Tensor) -> Tensor:
+def _entries(x: Tensor, dim: int, index: Tensor) -> Tensor:
     if x.shape[dim] == 0:
-        return Tensor.zeros(at.shape, dtype=x.dtype)
-    return x.gather(dim, at)
+        return Tensor.zeros(index.shape, dtype=x.dtype)
+    return x.gather(dim, index)
 
 
 def _filler(x: Tensor, value: float | None, api_name: str) -> float | bool:
@@ -265,8 +265,8 @@ def cross(
 
 def _last(x: Tensor, axis: int) -> Tensor:
     """Move this axis of `x` to the end."""
-    at = normalize_axis(axis, x, "cross")
-    return x.permute((*(i for i in range(x.ndim) if i != at), at))
+    dim = normalize_axis(axis, x, "cross")
+    return x.permute((*(i for i in range(x.ndim) if i != dim), dim))
 
 
 @operation

@@ -110,8 +110,8 @@ def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = Non
 
     Source: `jax.numpy.fft.rfft`.
     """
-    given: Any = a
-    if isinstance(given, tuple | list):
+    argument: Any = a
+    if isinstance(argument, tuple | list):
         raise OperandError(f"rfft: a is {tree.describe(a)}", fix="a tensor of real numbers, or fft of the pair")
     re, im = _transform(a, n, axis, norm, "rfft", -1)
     dim = normalize_axis(axis, re, "rfft")

@@ -50,20 +50,20 @@ def interp(
 
     Source: `jax.numpy.interp`.
     """
-    at, xs, ys = floats("interp", x=x, xp=xp, fp=fp)
+    query, xs, ys = floats("interp", x=x, xp=xp, fp=fp)
     if xs.ndim != 1 or xs.shape != ys.shape or not xs.shape[0]:
         facts = (("xp", vec_type(xs)), ("fp", vec_type(ys)))
         raise ArgumentError("interp: the points are not two sequences of one length", *facts, fix="f32[n] and f32[n]")
     beyond = [_option(left, "left"), _option(right, "right")]
     if period is not None:
-        at, xs, ys = _periodic(at, xs, ys, period)
+        query, xs, ys = _periodic(query, xs, ys, period)
         beyond = ["extrapolate", "extrapolate"]
     n = xs.shape[0]
-    i = (keys(xs) <= keys(at).unsqueeze(-1)).sum(-1, dtype=dtypes.int32).maximum(1).minimum(max(n - 1, 1))
+    i = (keys(xs) <= keys(query).unsqueeze(-1)).sum(-1, dtype=dtypes.int32).maximum(1).minimum(max(n - 1, 1))
     x0, x1, y0, y1 = (_take_clipped(v, j) for v in (xs, ys) for j in (i - 1, i))
     same = x1.eq(x0)
-    f = same.where(y0, y0 + (at - x0) / same.where(1, x1 - x0) * (y1 - y0))
-    for value, outside, edge in ((beyond[0], at < xs[0], ys[0]), (beyond[1], at > xs[-1], ys[-1])):
+    f = same.where(y0, y0 + (query - x0) / same.where(1, x1 - x0) * (y1 - y0))
+    for value, outside, edge in ((beyond[0], query < xs[0], ys[0]), (beyond[1], query > xs[-1], ys[-1])):
         if not isinstance(value, str):
             f = outside.where(edge if value is None else value, f)
     return f
@@ -84,20 +84,20 @@ def _option(value: Any, name: str) -> Any:
     return operand(value, "interp", name)
 
 
-def _periodic(at: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _periodic(query: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Reduce all positions to one period, sort the points, and add one on each side."""
-    known = as_number(period)
-    if known is None and not isinstance(period, Tensor):
+    constant = as_number(period)
+    if constant is None and not isinstance(period, Tensor):
         raise OperandError(f"interp: period is {tree.describe(period)}", fix="a number")
-    if known == 0:
+    if constant == 0:
         raise ArgumentError("interp: the period is 0", fix="another number")
-    size = operand(period, "interp", "period").cast(xs.dtype).abs() if known is None else abs(known)
+    size = operand(period, "interp", "period").cast(xs.dtype).abs() if constant is None else abs(constant)
     if isinstance(size, Tensor) and size.ndim:
         raise ArgumentError("interp: there is one period", ("period", vec_type(size)), fix="vmap over more")
-    at, xs = (v - (v / size).floor() * size for v in (at, xs))
+    query, xs = (v - (v / size).floor() * size for v in (query, xs))
     rank = ranks(xs)
     place = rank.unsqueeze(0).eq(Tensor.arange(xs.shape[0], dtype=dtypes.int32).unsqueeze(1))
     xs, ys = (place.where(v.unsqueeze(0), 0).sum(1, dtype=v.dtype) for v in (xs, ys))
     xs = (xs[-1:] - size).cat(xs, xs[:1] + size)
     ys = ys[-1:].cat(ys, ys[:1])
-    return at, xs, ys
+    return query, xs, ys

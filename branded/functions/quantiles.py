@@ -156,13 +156,13 @@ def _quantile(
     flat = merge_axes(x, axes)
     if not flat.shape[-1]:
         raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
-    found = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
+    values = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
     if not skip:
-        found = flat.isnan().any(-1, keepdim=True).where(float("nan"), found)
-    found = found.permute((found.ndim - 1, *range(found.ndim - 1)))
+        values = flat.isnan().any(-1, keepdim=True).where(float("nan"), values)
+    values = values.permute((values.ndim - 1, *range(values.ndim - 1)))
     if keepdims:
-        found = reinsert_axes(found, x, axes, 1)
-    return found if part.ndim else found.squeeze(0)
+        values = reinsert_axes(values, x, axes, 1)
+    return values if part.ndim else values.squeeze(0)
 
 
 def _between(x: Tensor, q: Tensor, method: str, skip: bool) -> Tensor:
@@ -170,12 +170,12 @@ def _between(x: Tensor, q: Tensor, method: str, skip: bool) -> Tensor:
     last = Tensor(x.shape[-1] - 1, dtype=q.dtype)
     if skip:
         last = x.isnan().logical_not().sum(-1, keepdim=True).cast(q.dtype) - 1
-    at = q * last
-    low, high = (i.detach().minimum(last).maximum(0).cast(dtypes.int32) for i in (at.floor(), at.ceil()))
+    position = q * last
+    low, high = (i.detach().minimum(last).maximum(0).cast(dtypes.int32) for i in (position.floor(), position.ceil()))
     if method in ("lower", "higher"):
         return x.gather(-1, standing(x, low if method == "lower" else high))
     bottom, top = (x.gather(-1, standing(x, places)) for places in (low, high))
-    share = at - at.floor()
+    share = position - position.floor()
     if method == "midpoint":
         return (bottom + top) * 0.5
     if method == "nearest":

@@ -60,11 +60,11 @@ def searchsorted(
             facts = (("a", vec_type(x)), ("sorter", vec_type(order)))
             raise ArgumentError("searchsorted: sorter does not have one int for each entry of a", *facts, fix="i32[n]")
         x = x[order] if x.shape[0] else x
-    own, wanted = keys(x), keys(y)
-    if _host.can_search(own, wanted):
-        return _host.search(own, wanted, side)
+    sorted_keys, wanted = keys(x), keys(y)
+    if _host.can_search(sorted_keys, wanted):
+        return _host.search(sorted_keys, wanted, side)
     wanted = wanted.unsqueeze(-1)
-    return (own < wanted if side == "left" else own <= wanted).sum(-1, dtype=dtypes.int32)
+    return (sorted_keys < wanted if side == "left" else sorted_keys <= wanted).sum(-1, dtype=dtypes.int32)
 
 
 @operation
@@ -101,9 +101,9 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     if m > n:
         raise ArgumentError(f"top_k: k = {m} of {n} entries", ("operand", vec_type(x)), fix=f"at most {n}")
     moved = x.transpose(dim, -1)
-    at = standing(moved, Tensor.arange(m, dtype=dtypes.int32), descending=True)
-    values = moved.gather(-1, at)
-    return values.transpose(dim, -1), at.transpose(dim, -1)
+    indices = standing(moved, Tensor.arange(m, dtype=dtypes.int32), descending=True)
+    values = moved.gather(-1, indices)
+    return values.transpose(dim, -1), indices.transpose(dim, -1)
 
 
 @operation
@@ -168,34 +168,34 @@ def _nonzero(a: Any, size: int | None, fill_value: Any, api_name: str) -> list[T
     x, size = operand(a, api_name, "a"), number(size, api_name, "size")
     if not x.ndim:
         raise ArgumentError(f"{api_name}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
-    given = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
-    fills = [_index(v, fill_value, api_name) for v in given]
+    fill_values = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
+    fills = [_index(v, fill_value, api_name) for v in fill_values]
     if len(fills) != x.ndim:
         raise ArgumentError(
             f"{api_name}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
         )
-    found = x.ne(0).flatten().contiguous()
+    is_nonzero = x.ne(0).flatten().contiguous()
     total = x.numel()
     if not total:
         return [v.expand(size) for v in fills]
-    count = found.cast(dtypes.int32).cumsum()
-    rank = found.where(count - 1, -1)
+    count = is_nonzero.cast(dtypes.int32).cumsum()
+    rank = is_nonzero.where(count - 1, -1)
     places = Tensor.arange(size, dtype=dtypes.int32)
-    at = at_rank(Tensor.arange(total, dtype=dtypes.int32), rank, places)
+    index = at_rank(Tensor.arange(total, dtype=dtypes.int32), rank, places)
     out = []
     for i, fill in enumerate(fills):
         step = math.prod(x.shape[i + 1 :])
-        out.append((places < count[-1]).where(at // step % x.shape[i], fill))
+        out.append((places < count[-1]).where(index // step % x.shape[i], fill))
     return out
 
 
 def _index(x: Any, whole: Any, api_name: str) -> Tensor:
     """Return the fill index of one axis as a tensor."""
     if isinstance(x, Tensor):
-        found = ints(x, api_name, "fill_value")
-        if found.ndim:
-            raise OperandError(f"{api_name}: fill_value is {vec_type(found)}", fix="an int, or one for each axis")
-        return found.cast(dtypes.int32)
+        index = ints(x, api_name, "fill_value")
+        if index.ndim:
+            raise OperandError(f"{api_name}: fill_value is {vec_type(index)}", fix="an int, or one for each axis")
+        return index.cast(dtypes.int32)
     n = as_int(x)
     if n is None:
         raise OperandError(f"{api_name}: fill_value is {tree.describe(whole)}", fix="an int")
@@ -267,17 +267,17 @@ def unique(
 
     Source: `jax.numpy.unique`.
     """
-    given, n = operand(ar, "unique", "ar"), number(size, "unique", "size")
-    dim = None if axis is None else normalize_axis(axis, given, "unique")
-    x = given.flatten() if dim is None else given.transpose(0, dim)
+    array, n = operand(ar, "unique", "ar"), number(size, "unique", "size")
+    dim = None if axis is None else normalize_axis(axis, array, "unique")
+    x = array.flatten() if dim is None else array.transpose(0, dim)
     if not x.shape[0] and n and fill_value is None:
         raise ArgumentError(
-            "unique: there are no entries to fill the result with", ("ar", vec_type(given)), fix="fill_value="
+            "unique: there are no entries to fill the result with", ("ar", vec_type(array)), fix="fill_value="
         )
     rest = x.shape[1:]
     rows = x.reshape(x.shape[0], math.prod(rest))
     group, first = _groups(rows, equal_nan)
-    at, places = Tensor.arange(x.shape[0], dtype=dtypes.int32), Tensor.arange(n, dtype=dtypes.int32)
+    indices, places = Tensor.arange(x.shape[0], dtype=dtypes.int32), Tensor.arange(n, dtype=dtypes.int32)
     rank, there = first.where(group, -1), places < first.sum(dtype=dtypes.int32)
     zero = Tensor.arange(1, dtype=dtypes.int32)
     columns = rows.transpose(0, 1)
@@ -296,9 +296,9 @@ def unique(
         return values
     out = [values]
     if return_index:
-        out.append(there.where(at_rank(at, rank, places), at_rank(at, rank, zero)))
+        out.append(there.where(at_rank(indices, rank, places), at_rank(indices, rank, zero)))
     if return_inverse:
-        out.append(group if dim is not None else group.reshape(given.shape))
+        out.append(group if dim is not None else group.reshape(array.shape))
     if return_counts:
         out.append(group.unsqueeze(0).eq(places.unsqueeze(1)).sum(1, dtype=dtypes.int32))
     return tuple(out)
@@ -308,18 +308,18 @@ def _groups(rows: Tensor, equal_nan: bool) -> tuple[Tensor, Tensor]:
     """Return the group of each row of `[n, k]`, numbered in ascending order, and whether the row is its first."""
     n, k = rows.shape
     code = (keys(rows) if k else Tensor.zeros(n, 1, dtype=dtypes.int32)).contiguous()
-    own, other = code.unsqueeze(1), code.unsqueeze(0)
-    differs = other.ne(own)
+    row, other = code.unsqueeze(1), code.unsqueeze(0)
+    differs = other.ne(row)
     if k <= 1:
-        equal, below = differs.logical_not().squeeze(-1), (other < own).squeeze(-1)
+        equal, below = differs.logical_not().squeeze(-1), (other < row).squeeze(-1)
     else:
         decides = differs & differs.cast(dtypes.int32).cumsum(-1).eq(1)
-        equal, below = differs.any(-1).logical_not(), (decides & (other < own)).any(-1)
-    at = Tensor.arange(n, dtype=dtypes.int32)
-    earlier = at < at.unsqueeze(1)
+        equal, below = differs.any(-1).logical_not(), (decides & (other < row)).any(-1)
+    index = Tensor.arange(n, dtype=dtypes.int32)
+    earlier = index < index.unsqueeze(1)
     if not equal_nan and k:
         alone = rows.isnan().any(-1)
-        same = equal & (alone.logical_not() | at.eq(at.unsqueeze(1)))
+        same = equal & (alone.logical_not() | index.eq(index.unsqueeze(1)))
         below, equal = below | (equal & same.logical_not() & earlier), same
     first = (equal & earlier).any(1).logical_not().contiguous()
     return (below & first).sum(1, dtype=dtypes.int32).contiguous(), first

@@ -144,8 +144,8 @@ def digamma(x: Vec[S] | float) -> Vec[S]:
 
     Source: `jax.scipy.special.digamma`; computed by the asymptotic series and the reflection formula.
     """
-    (given,) = floats("digamma", x=x)
-    t = widen(given)
+    (operand,) = floats("digamma", x=x)
+    t = widen(operand)
     below = t < 0.5
     pole = (t <= 0) & t.eq(t.floor())
     rest = (below & pole.logical_not() & t.isfinite()).where(t - t.round(), 0.25)
@@ -153,7 +153,7 @@ def digamma(x: Vec[S] | float) -> Vec[S]:
     angle = rest * math.pi
     y = below.where(above - math.pi * angle.cos() / angle.sin(), above)
     y = t.eq(float("inf")).where(float("inf"), (pole | t.isnan() | t.eq(-float("inf"))).where(float("nan"), y))
-    return y.cast(given.dtype)
+    return y.cast(operand.dtype)
 
 
 @operation

@@ -167,8 +167,8 @@ def _without(x: Tensor, value: float) -> Tensor:
     return x.isnan().where(value, x) if dtypes.is_float(x.dtype) else x
 
 
-def _reduce(x: Tensor, axes: tuple[int, ...], keepdims: bool, how: str) -> Tensor:
-    y: Tensor = getattr(merge_axes(x, axes), how)(-1)
+def _reduce(x: Tensor, axes: tuple[int, ...], keepdims: bool, reduction: str) -> Tensor:
+    y: Tensor = getattr(merge_axes(x, axes), reduction)(-1)
     return reinsert_axes(y, x, axes) if keepdims else y
 
 
@@ -176,12 +176,12 @@ def _count(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     return _reduce(x.isnan().logical_not(), axes, keepdims, "sum").cast(x.dtype)
 
 
-def _extreme(a: Any, axis: Axes, keepdims: bool, api_name: str, how: str, worst: float) -> Tensor:
+def _extreme(a: Any, axis: Axes, keepdims: bool, api_name: str, reduction: str, worst: float) -> Tensor:
     x = operand(a, api_name, "a")
     axes = axes_of(axis, x, api_name)
     if any(x.shape[i] == 0 for i in axes):
         raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
-    y = _reduce(_without(x, worst), axes, keepdims, how)
+    y = _reduce(_without(x, worst), axes, keepdims, reduction)
     if not dtypes.is_float(x.dtype):
         return y
     return _count(x, axes, keepdims).eq(0).where(float("nan"), y)
@@ -193,6 +193,6 @@ def _variance(a: Any, axis: Axes, ddof: int, keepdims: bool, api_name: str) -> T
     count = _count(x, axes, True)
     mean = _reduce(_without(x, 0), axes, True, "sum") / count
     apart = x.isnan().where(0, _without(x, 0) - mean)
-    left = _count(x, axes, keepdims) - number(ddof, api_name, "ddof")
+    degrees = _count(x, axes, keepdims) - number(ddof, api_name, "ddof")
     squares = _reduce(apart.square(), axes, keepdims, "sum")
-    return (left > 0).where(squares / (left > 0).where(left, 1), float("nan")).cast(least_upper_float(x.dtype))
+    return (degrees > 0).where(squares / (degrees > 0).where(degrees, 1), float("nan")).cast(least_upper_float(x.dtype))
