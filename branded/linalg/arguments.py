@@ -17,26 +17,26 @@ from branded.tinygrad_compat.private_api import broadcast_shape, least_upper_dty
 FLOATS = (dtypes.float32, dtypes.float64)
 
 
-def floats(api_name: str, *given: tuple[str, Any]) -> list[Tensor]:
+def floats(api_name: str, *operands: tuple[str, Any]) -> list[Tensor]:
     """Return the arguments as tensors of one dtype: float64 if one of them is float64, otherwise float32."""
-    found = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of floats") for name, x in given]
-    for (name, _), x in zip(given, found, strict=True):
+    tensors = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of floats") for name, x in operands]
+    for (name, _), x in zip(operands, tensors, strict=True):
         if dtypes.is_float(x.dtype) and x.dtype not in (*FLOATS, *dtypes.weaks):
             raise MatrixTypeError(
                 f"{api_name}: {name} is {vec_type(x)}, and matrices are factored in float32 or float64",
                 fix=f"{name}.float(), and the result back",
             )
-    wanted = common(found)
-    return [x.cast(wanted) for x in found]
+    wanted = common(tensors)
+    return [x.cast(wanted) for x in tensors]
 
 
-def numbers(api_name: str, *given: tuple[str, Any]) -> list[Tensor]:
+def numbers(api_name: str, *operands: tuple[str, Any]) -> list[Tensor]:
     """Return the arguments as tensors of one dtype, without factoring: ints stay ints, float16 stays float16."""
-    found = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in given]
-    wanted = least_upper_dtype(*(dtypes.int32 if x.dtype == dtypes.bool else strong_dtype(x.dtype) for x in found))
-    for (name, _), x in zip(given, found, strict=True):
+    tensors = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of numbers") for name, x in operands]
+    wanted = least_upper_dtype(*(dtypes.int32 if x.dtype == dtypes.bool else strong_dtype(x.dtype) for x in tensors))
+    for (name, _), x in zip(operands, tensors, strict=True):
         tree.check_fits(x, wanted, f"{api_name}: {name}")
-    return [x.cast(wanted) for x in found]
+    return [x.cast(wanted) for x in tensors]
 
 
 def common(xs: Sequence[Tensor]) -> DType:

@@ -22,8 +22,8 @@ class _Det(MatrixFunction):
     def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if by_host(a):
             return lapack.results("det", lapack.det, [a], ())
-        found, sign = elimination.pivots(a)
-        return [sign * found.prod(-1)]
+        pivots, sign = elimination.pivots(a)
+        return [sign * pivots.prod(-1)]
 
     def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute d det a = tr(cofactors(a)ᵀ da)."""
@@ -62,8 +62,8 @@ class _Slogdet(MatrixFunction):
     def run(self, a: Tensor, *_: Tensor) -> Sequence[Tensor]:
         if by_host(a):
             return lapack.results("slogdet", lapack.slogdet, [a], (), ())
-        found, sign = elimination.pivots(a)
-        return [sign * found.sign().prod(-1), found.abs().log().sum(-1)]
+        pivots, sign = elimination.pivots(a)
+        return [sign * pivots.sign().prod(-1), pivots.abs().log().sum(-1)]
 
     def tangent(self, a: Tensor, ys: Sequence[Tensor], da: Tensor) -> Sequence[Tensor]:
         """Compute d log |det a| = tr(a⁻¹ da)."""

@@ -58,8 +58,8 @@ def cholesky(a: Tensor) -> Tensor:
     else:
         half = a.tril()
         low = as_columns(_columns_of_cholesky(half + matrix_transpose(a.tril(-1))))
-    found = low.diagonal(dim1=-2, dim2=-1) if n > 1 else low[..., 0]
-    good = (found > 0).min(-1).reshape(*a.shape[:-2], 1, 1)
+    diagonal = low.diagonal(dim1=-2, dim2=-1) if n > 1 else low[..., 0]
+    good = (diagonal > 0).min(-1).reshape(*a.shape[:-2], 1, 1)
     return good.where(low, math.nan).tril()
 
 
@@ -89,8 +89,8 @@ def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
         pivot = here.where(of_a, 0).sum(-1, keepdim=True)
         before = Tensor.arange(n) < j if lower else Tensor.arange(n) > j
         s = of_b - (before.where(of_a, 0).unsqueeze(-2) @ x).squeeze(-2)
-        found = s if unit else s / pivot
-        return here.unsqueeze(-1).where(found.unsqueeze(-2), x), None
+        solution = s if unit else s / pivot
+        return here.unsqueeze(-1).where(solution.unsqueeze(-2), x), None
 
     xs = (by_rows(a), by_rows(b), positions(a, n))
     return scan(step, zeros(b), xs, reverse=not lower)[0]
@@ -110,11 +110,12 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
         here, pivot = _best(column, used)
         row = here.unsqueeze(-1).where(rest, 0).sum(-2) / pivot
         factor = here.where(0, column)
-        left = here.unsqueeze(-1).where(row.unsqueeze(-2), rest - factor.unsqueeze(-1) * row.unsqueeze(-2))
-        return (left, used + here.cast(used.dtype)), here
+        reduced = here.unsqueeze(-1).where(row.unsqueeze(-2), rest - factor.unsqueeze(-1) * row.unsqueeze(-2))
+        return (reduced, used + here.cast(used.dtype)), here
 
-    (done, _), taken = scan(step, (both, zeros(both[..., 0])), positions(a, n))
-    order = taken.permute(*range(1, taken.ndim - 1), 0, taken.ndim - 1)  # row j marks the row of the j-th unknown
+    (done, _), pivot_masks = scan(step, (both, zeros(both[..., 0])), positions(a, n))
+    # row j marks the row of the j-th unknown
+    order = pivot_masks.permute(*range(1, pivot_masks.ndim - 1), 0, pivot_masks.ndim - 1)
     return _in_order(order, done[..., n:])
 
 
@@ -146,11 +147,11 @@ def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
         here, pivot = _best(column, used)
         row = here.unsqueeze(-1).where(rest, 0).sum(-2) / pivot.eq(0).where(1, pivot)
         free = (used > 0).where(0, here.where(0, column))
-        at = (here.cast(used.dtype) * Tensor.arange(n).cast(used.dtype)).sum(-1)
+        index = (here.cast(used.dtype) * Tensor.arange(n).cast(used.dtype)).sum(-1)
         # each unused row above this one counts as one exchange
-        ahead = ((used > 0).where(0, 1) * (Tensor.arange(n) < at.unsqueeze(-1)).where(1, 0)).sum(-1)
-        left = rest - free.unsqueeze(-1) * row.unsqueeze(-2)
-        return (left, used + here.cast(used.dtype)), (pivot.squeeze(-1), (1 - 2 * (ahead % 2)).cast(a.dtype))
+        ahead = ((used > 0).where(0, 1) * (Tensor.arange(n) < index.unsqueeze(-1)).where(1, 0)).sum(-1)
+        reduced = rest - free.unsqueeze(-1) * row.unsqueeze(-2)
+        return (reduced, used + here.cast(used.dtype)), (pivot.squeeze(-1), (1 - 2 * (ahead % 2)).cast(a.dtype))
 
-    _, (found, signs) = scan(step, (a, zeros(a[..., 0])), positions(a, n))
-    return as_columns(found), signs.prod(0)
+    _, (values, signs) = scan(step, (a, zeros(a[..., 0])), positions(a, n))
+    return as_columns(values), signs.prod(0)

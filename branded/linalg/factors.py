@@ -279,9 +279,9 @@ def lstsq(a: Vec[S1], b: Vec[S2], rcond: float | None = None) -> LstsqResult[S1 
         none = Tensor.zeros(0, dtype=x.dtype)
         return LstsqResult(nothing, y.square().sum(0, keepdim=y.ndim == 1), Tensor(0, dtype=dtypes.int32), none)
     s = spectra.singular_values(x)
-    found = spectra.pinv(x, part) @ y
-    distance = (y - x @ found).square().sum(0, keepdim=y.ndim == 1)
-    return LstsqResult(found, distance, _rank(s, part), s)
+    solution = spectra.pinv(x, part) @ y
+    distance = (y - x @ solution).square().sum(0, keepdim=y.ndim == 1)
+    return LstsqResult(solution, distance, _rank(s, part), s)
 
 
 def _rank(s: Tensor, part: float) -> Tensor:

@@ -45,13 +45,13 @@ def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
             full = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in xs]
             like = _as_list(f(*(np.broadcast_to(np.eye(*x.shape[-2:], dtype=x.dtype), x.shape[-2:]) for x in xs)))
             out = [np.full((*batch, *y.shape), math.nan, y.dtype) for y in like]
-            for at in np.ndindex(*batch):
+            for index in np.ndindex(*batch):
                 try:
-                    found = _as_list(f(*(x[at] for x in full)))
+                    ys = _as_list(f(*(x[index] for x in full)))
                 except np.linalg.LinAlgError:
                     continue
-                for whole, y in zip(out, found, strict=True):
-                    whole[at] = y
+                for whole, y in zip(out, ys, strict=True):
+                    whole[index] = y
             return out
 
 
@@ -59,11 +59,11 @@ def _as_list(y: Any) -> list[np.ndarray]:
     return list(y) if isinstance(y, tuple) else [y]
 
 
-def _routine(name: str, of: str = "", **options: Any) -> Work:
-    """Return numpy's routine `of`, by default the one of this name, with these options, for a batch of matrices."""
+def _routine(name: str, routine: str = "", **options: Any) -> Work:
+    """Return numpy's `routine`, by default the one of this name, with these options, for a batch of matrices."""
 
     def work(*xs: np.ndarray) -> list[np.ndarray]:
-        return _each(functools.partial(getattr(np.linalg, of or name), **options), xs)
+        return _each(functools.partial(getattr(np.linalg, routine or name), **options), xs)
 
     work.__name__ = name
     return work
@@ -109,10 +109,10 @@ def cofactors(a: np.ndarray) -> list[np.ndarray]:
     eye = np.eye(a.shape[-1], dtype=a.dtype)
     out = inv(np.where(none, eye, a))[0].swapaxes(-1, -2) * size
     if none.any():
-        at = none[..., 0, 0]
-        u, s, vt = _each(np.linalg.svd, [a[at]])
+        singular = none[..., 0, 0]
+        u, s, vt = _each(np.linalg.svd, [a[singular]])
         others = np.where(eye == 1, 1, s[..., None, :]).prod(-1)
-        out[at] = (u * others[..., None, :]) @ vt * np.sign(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
+        out[singular] = (u * others[..., None, :]) @ vt * np.sign(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
     return [np.asarray(out, a.dtype)]
 
 
@@ -162,25 +162,25 @@ def _by_blas(trsm: Any, a: np.ndarray, x: np.ndarray, lower: bool, unit: bool) -
             shape[axis] = m
             moves = moves + (np.arange(m) * step).reshape(shape)
         step *= m
-    at, to = a.ctypes.data, x.ctypes.data
+    start, to = a.ctypes.data, x.ctypes.data
     half, ones = 122 if lower else 121, 132 if unit else 131
     one = 1.0
     for move in np.broadcast_to(moves, batch).ravel().tolist():
-        trsm(_ROWS, _LEFT, half, _PLAIN, ones, n, k, one, at + move, n, to, k)
+        trsm(_ROWS, _LEFT, half, _PLAIN, ones, n, k, one, start + move, n, to, k)
         to += x.itemsize * n * k
 
 
 @functools.cache
 def _trsm(char: str) -> Any:
     """Return the BLAS function for triangular systems of dtype `f` or `d`; None if it is missing."""
-    found = getattr(blas.library(), f"scipy_cblas_{'s' if char == 'f' else 'd'}trsm64_", None)
-    if found is None:
+    trsm = getattr(blas.library(), f"scipy_cblas_{'s' if char == 'f' else 'd'}trsm64_", None)
+    if trsm is None:
         return None
     real = ctypes.c_float if char == "f" else ctypes.c_double
     size, place = ctypes.c_longlong, ctypes.c_void_p
-    found.argtypes = [*[ctypes.c_int] * 5, size, size, real, place, size, place, size]
-    found.restype = None
-    return found
+    trsm.argtypes = [*[ctypes.c_int] * 5, size, size, real, place, size, place, size]
+    trsm.restype = None
+    return trsm
 
 
 _WORTH = 1 << 26
@@ -208,7 +208,7 @@ def _one_thread() -> Iterator[None]:
 
 @functools.cache
 def _threads() -> Any:
-    found = getattr(blas.library(), "openblas_set_num_threads_local", None)
-    if found is not None:
-        found.argtypes, found.restype = [ctypes.c_int], ctypes.c_int
-    return found
+    set_threads = getattr(blas.library(), "openblas_set_num_threads_local", None)
+    if set_threads is not None:
+        set_threads.argtypes, set_threads.restype = [ctypes.c_int], ctypes.c_int
+    return set_threads

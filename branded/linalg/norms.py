@@ -63,13 +63,13 @@ def norm(x: Vec[S], ord: Order = None, axis: int | Sequence[int] | None = None, 
 
 
 def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
-    given = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
-    found = [as_int(i) for i in given]
-    if len(found) not in (1, 2) or any(i is None or not -x.ndim <= i < x.ndim for i in found):
+    entries = range(x.ndim) if axis is None else axis if isinstance(axis, tuple | list) else (axis,)
+    indices = [as_int(i) for i in entries]
+    if len(indices) not in (1, 2) or any(i is None or not -x.ndim <= i < x.ndim for i in indices):
         raise MatrixError(
             f"norm: axis={axis!r} are not one or two axes", ("x", vec_type(x)), fix="axis=-1, or axis=(-2, -1)"
         )
-    axes = tuple(i % x.ndim for i in found if i is not None)
+    axes = tuple(i % x.ndim for i in indices if i is not None)
     if len({*axes}) != len(axes):
         raise MatrixError(f"norm: axis={axis!r} names an axis twice", fix="two different ones")
     return axes
@@ -98,8 +98,8 @@ def _extreme(sizes: Tensor, axis: int, keep: bool, largest: bool) -> Tensor:
     """Reduce by max or min, and propagate NaN, which tinygrad's reductions may skip."""
     if sizes.shape[axis] == 0:
         return sizes.sum(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
-    found = sizes.max(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
-    return sizes.isnan().any(axis, keepdim=keep).where(math.nan, found)
+    extreme = sizes.max(axis, keepdim=keep) if largest else sizes.min(axis, keepdim=keep)
+    return sizes.isnan().any(axis, keepdim=keep).where(math.nan, extreme)
 
 
 def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tensor:
@@ -109,8 +109,8 @@ def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tens
     if ord in (1, -1, math.inf, -math.inf):
         along, over = (row, column) if abs(ord) == 1 else (column, row)
         sums = x.abs().sum(along, keepdim=True)
-        found = _extreme(sums, over, True, largest=ord > 0)
-        return found if keep else found.squeeze(max(axes)).squeeze(min(axes))
+        extreme = _extreme(sums, over, True, largest=ord > 0)
+        return extreme if keep else extreme.squeeze(max(axes)).squeeze(min(axes))
     if ord not in ("nuc", 2, -2):
         raise _unknown(ord, "matrices", '"fro", "nuc", 1, -1, 2, -2, inf or -inf')
     rest = [i for i in range(x.ndim) if i not in axes]

@@ -33,8 +33,8 @@ def qr(a: Tensor) -> tuple[Tensor, Tensor]:
         tau = flat.where(0, (pivot - head) / flat.where(1, pivot))
         w = (tau * v).unsqueeze(-1)
         row = v.unsqueeze(-2)
-        left = r - w @ (row @ r)
-        clean = (below.unsqueeze(-1) & at_axis(n, j)).where(0, left)
+        reflected = r - w @ (row @ r)
+        clean = (below.unsqueeze(-1) & at_axis(n, j)).where(0, reflected)
         return (q - (q @ v.unsqueeze(-1)) @ matrix_transpose(w), clean), None
 
     steps = positions(a, min(m, n))
@@ -119,7 +119,7 @@ SWEEPS = 30
 Pair = tuple[Tensor, Tensor]
 
 
-def _sweeps(state: Pair, step: Callable[[Pair], Pair], steps: int, left: Callable[[Pair], Tensor]) -> Pair:
+def _sweeps(state: Pair, step: Callable[[Pair], Pair], steps: int, is_unfinished: Callable[[Pair], Tensor]) -> Pair:
     """Repeat sweeps over all pairs of columns until nothing is left to rotate."""
 
     def sweep(carry: tuple[Tensor, Pair]) -> tuple[Tensor, Pair]:
@@ -128,7 +128,7 @@ def _sweeps(state: Pair, step: Callable[[Pair], Pair], steps: int, left: Callabl
 
     def go(carry: tuple[Tensor, Pair]) -> Tensor:
         count, now = carry
-        return (count < SWEEPS) & left(now)
+        return (count < SWEEPS) & is_unfinished(now)
 
     begun = (state[0].flatten()[0] < -math.inf).cast(dtypes.int32)
     return while_loop(go, sweep, (begun, state))[1]

@@ -56,15 +56,15 @@ class MatrixOperation(Primitive):
         wanted = sorted(needed)
         levels = [Level() for _ in wanted]
         leaves = [leaf(symbolic_zero(xs[i].uop), level) for i, level in zip(wanted, levels, strict=True)]
-        given: list[Tensor | None] = [None] * len(xs)
+        dxs: list[Tensor | None] = [None] * len(xs)
         for i, u in zip(wanted, leaves, strict=True):
-            given[i] = tensor(u)
+            dxs[i] = tensor(u)
         with transforming(levels):
-            dys = self.tangents(xs, ys, given)
+            dys = self.tangents(xs, ys, dxs)
             pairs = [(d.uop, ct.uop) for d, ct in zip(dys, cts, strict=True) if ct is not None]
             grads, _ = pull_back([d for d, _ in pairs], [ct for _, ct in pairs], leaves)
-        found = dict(zip(wanted, map(tensor, grads), strict=True))
-        return [found.get(i) for i in range(len(xs))]
+        grad_of = dict(zip(wanted, map(tensor, grads), strict=True))
+        return [grad_of.get(i) for i in range(len(xs))]
 
     def of_all(self, *xs: Tensor) -> list[Tensor]:
         """Apply the operation to whole batches, without repeating shared operands."""
@@ -85,10 +85,12 @@ class MatrixOperation(Primitive):
         if 0 in sizes:
             zeros = (broadcast_to(UOp.const(0, y.dtype), shape) for y, shape in zip(u.src[0].src, shapes, strict=True))
             return Bundle(UOp.maketuple(*zeros), (row,) * len(shapes))
-        own = max(len(a.uop.shape) - len(a.row) for a in args)
-        ys = self.of_all(*(tensor(_align_batch(a, row, own)) for a in args))
-        made = [y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)]
-        return Bundle(UOp.maketuple(*made), (row,) * len(made))
+        ndim = max(len(a.uop.shape) - len(a.row) for a in args)
+        ys = self.of_all(*(tensor(_align_batch(a, row, ndim)) for a in args))
+        outputs = [
+            y.uop if y.shape == shape else broadcast_to(y.uop, shape) for y, shape in zip(ys, shapes, strict=True)
+        ]
+        return Bundle(UOp.maketuple(*outputs), (row,) * len(outputs))
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         dys = self.tangents(*_operands_and_results(u), [None if d is None else tensor(d) for d in tangents])
@@ -97,8 +99,8 @@ class MatrixOperation(Primitive):
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         cts = [None if ct is None else tensor(ct) for ct in cotangents]
-        found = self.cotangents(*_operands_and_results(u), cts, needed)
-        return [None if g is None else g.cast(x.dtype).uop for g, x in zip(found, u.src[1:], strict=True)]
+        grads = self.cotangents(*_operands_and_results(u), cts, needed)
+        return [None if g is None else g.cast(x.dtype).uop for g, x in zip(grads, u.src[1:], strict=True)]
 
 
 class MatrixFunction(MatrixOperation):
@@ -118,14 +120,14 @@ def _operands_and_results(u: UOp) -> tuple[list[Tensor], list[Tensor]]:
     return [tensor(x) for x in u.src[1:]], [tensor(y) for y in results(u)]
 
 
-def _align_batch(x: Batched, row: Row, own: int) -> UOp:
+def _align_batch(x: Batched, row: Row, ndim: int) -> UOp:
     """Put the brands of `row` in front of the batch of `x`, with size 1 for brands that `x` does not vary over."""
     if not x.row:
         return x.uop
     n = len(x.row)
     sizes = {b: x.uop.shape[i] for i, b in enumerate(x.row)}
     front = tuple(sizes.get(b, 1) for b in row)
-    shape = (*front, *(1,) * (own - len(x.uop.shape) + n), *x.uop.shape[n:])
+    shape = (*front, *(1,) * (ndim - len(x.uop.shape) + n), *x.uop.shape[n:])
     return x.uop.reshape(shape)
 
 
@@ -176,25 +178,25 @@ def as_columns(a: Tensor, b: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]
     a: [4, 1, n, n]     b: [4, 5, n, k]     each of the four matrices is shared by five right sides
     b: [4, 1, n, 5 k]
     """
-    own = len(b.shape) - 2
-    batch = [1] * (own - len(a.shape) + 2) + list(a.shape[:-2])
-    batch = batch[len(batch) - own :]
-    shared = [i for i in range(own) if batch[i] == 1 and b.shape[i] != 1]
+    ndim = len(b.shape) - 2
+    batch = [1] * (ndim - len(a.shape) + 2) + list(a.shape[:-2])
+    batch = batch[len(batch) - ndim :]
+    shared = [i for i in range(ndim) if batch[i] == 1 and b.shape[i] != 1]
     if not shared:
         return b, lambda x: x
-    rest = [i for i in range(own) if i not in shared]
+    rest = [i for i in range(ndim) if i not in shared]
     n, k = b.shape[-2:]
-    wide = b.permute(*rest, own, *shared, own + 1)
-    front = [1 if i in shared else b.shape[i] for i in range(own)]
+    wide = b.permute(*rest, ndim, *shared, ndim + 1)
+    front = [1 if i in shared else b.shape[i] for i in range(ndim)]
     count = math.prod(b.shape[i] for i in shared)
     sizes = [b.shape[i] for i in shared]
 
     def back(x: Tensor) -> Tensor:
         """Restore the batch axes; `x` has more of them than `b` if `a` has."""
-        extra = len(x.shape) - 2 - own
+        extra = len(x.shape) - 2 - ndim
         now = [*x.shape[:extra], *(x.shape[extra + i] for i in rest), n, *sizes, k]
         y = x.reshape(now)
-        where = {axis: extra + i for i, axis in enumerate((*rest, own, *shared, own + 1))}
-        return y.permute(*range(extra), *(where[i] for i in itertools.chain(range(own), (own, own + 1))))
+        where = {axis: extra + i for i, axis in enumerate((*rest, ndim, *shared, ndim + 1))}
+        return y.permute(*range(extra), *(where[i] for i in itertools.chain(range(ndim), (ndim, ndim + 1))))
 
     return wide.reshape(*front, n, count * k), back

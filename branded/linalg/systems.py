@@ -32,8 +32,8 @@ class _Cholesky(MatrixFunction):
         """
         (low,) = ys
         symmetric = da.tril() + matrix_transpose(da.tril(-1))
-        left = solve_triangular(low, symmetric, lower=True)
-        return [low @ tril_half_diagonal(solve_triangular(low, matrix_transpose(left), lower=True))]
+        half_solved = solve_triangular(low, symmetric, lower=True)
+        return [low @ tril_half_diagonal(solve_triangular(low, matrix_transpose(half_solved), lower=True))]
 
 
 def tril_half_diagonal(x: Tensor) -> Tensor:
@@ -131,9 +131,9 @@ class _Inverse(MatrixFunction):
 def _sum(a: Tensor | None, b: Tensor | None) -> Tensor:
     """Add two tangents, at most one of them None."""
     if a is None or b is None:
-        found = b if a is None else a
-        assert found is not None
-        return found
+        tangent = b if a is None else a
+        assert tangent is not None
+        return tangent
     return a + b
 
 

@@ -42,17 +42,17 @@ def cholesky_small(a: Tensor) -> Tensor:
 def substitute(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
     """Solve `a x = b` for a triangular `a`."""
     n, rows = a.shape[-1], entries(a)
-    found: dict[int, Tensor] = {}
+    solution: dict[int, Tensor] = {}
     for i in range(n) if lower else reversed(range(n)):
         s = b[..., i, :]
         for j in range(i) if lower else range(i + 1, n):
-            s = s - rows[i][j].unsqueeze(-1) * found[j]
-        found[i] = s if unit else s / rows[i][i].unsqueeze(-1)
-    return Tensor.stack(*(found[i] for i in range(n)), dim=-2)
+            s = s - rows[i][j].unsqueeze(-1) * solution[j]
+        solution[i] = s if unit else s / rows[i][i].unsqueeze(-1)
+    return Tensor.stack(*(solution[i] for i in range(n)), dim=-2)
 
 
-def eliminate(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> None:
-    """Eliminate the first `n` columns in place with partial pivoting; `at` is called with each pivot.
+def eliminate(rows: Rows, n: int, on_pivot: Callable[[Rows, int, Tensor], None]) -> None:
+    """Eliminate the first `n` columns in place with partial pivoting; `on_pivot` is called with each pivot.
 
     Rows are swapped only for a strictly larger entry, so the pivots are the same as in LAPACK.
     """
@@ -64,7 +64,7 @@ def eliminate(rows: Rows, n: int, at: Callable[[Rows, int, Tensor], None]) -> No
             for k in range(j, len(rows[j])):
                 p, q = rows[j][k], rows[i][k]
                 rows[j][k], rows[i][k] = better.where(q, p), better.where(p, q)
-        at(rows, j, swaps)
+        on_pivot(rows, j, swaps)
         for i in range(j + 1, n):
             factor = rows[i][j] / rows[j][j]
             for k in range(j + 1, len(rows[j])):
@@ -76,29 +76,29 @@ def solve_small(a: Tensor, b: Tensor) -> Tensor:
     n = a.shape[-1]
     rows = [[x.unsqueeze(-1) for x in row] + [b[..., i, :]] for i, row in enumerate(entries(a))]
     eliminate(rows, n, lambda *_: None)
-    found: dict[int, Tensor] = {}
+    solution: dict[int, Tensor] = {}
     for i in reversed(range(n)):
         s = rows[i][n]
         for j in range(i + 1, n):
-            s = s - rows[i][j] * found[j]
-        found[i] = s / rows[i][i]
-    return Tensor.stack(*(found[i] for i in range(n)), dim=-2)
+            s = s - rows[i][j] * solution[j]
+        solution[i] = s / rows[i][i]
+    return Tensor.stack(*(solution[i] for i in range(n)), dim=-2)
 
 
 def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
     """Compute the pivots of elimination, and the sign of the row permutation."""
     n, rows = a.shape[-1], entries(a)
-    found: list[Tensor] = []
+    values: list[Tensor] = []
     sign = rows[0][0].const_like(1)
 
-    def at(now: Rows, j: int, swaps: Tensor) -> None:
+    def on_pivot(now: Rows, j: int, swaps: Tensor) -> None:
         nonlocal sign
-        found.append(now[j][j])
+        values.append(now[j][j])
         sign = sign * swaps
         now[j][j] = now[j][j].eq(0).where(now[j][j].const_like(1), now[j][j])
 
-    eliminate(rows, n, at)
-    return Tensor.stack(*found, dim=-1), sign
+    eliminate(rows, n, on_pivot)
+    return Tensor.stack(*values, dim=-1), sign
 
 
 def cofactors(a: Tensor) -> Tensor:
