@@ -145,12 +145,12 @@ def _equation(
     args = arguments(api_name, args)
 
     def f(v: Tensor) -> Tensor:
-        given = call_checked(fun, (unravel(v), *args), {}, api_name, "a function of x and of args")
-        out, _ = tree.ravel(given)
+        result = call_checked(fun, (unravel(v), *args), {}, api_name, "a function of x and of args")
+        out, _ = tree.ravel(result)
         if out.shape != x.shape:
             raise OptionError(
                 f"{api_name}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
-                ("result", tree.outline(given)),
+                ("result", tree.outline(result)),
                 ("x", tree.outline(x0)),
                 fix="as many equations as there are unknowns",
             )

@@ -94,5 +94,5 @@ def _cubic(low: Point, high: Point) -> Tensor:
     rise = low.slope + high.slope - 3 * (high.value - low.value) / width
     root = width.sign() * (rise.square() - low.slope * high.slope).relu().sqrt()
     part = 1 - (high.slope + root - rise) / (high.slope - low.slope + 2 * root)
-    known = part.isnan() | part.isinf()
-    return low.at + known.where(0.5, known.where(0.5, part).clip(0.1, 0.9)) * width
+    has_no_minimum = part.isnan() | part.isinf()
+    return low.at + has_no_minimum.where(0.5, has_no_minimum.where(0.5, part).clip(0.1, 0.9)) * width

@@ -53,7 +53,7 @@ class _State(NamedTuple):
     x: Tensor
     value: Tensor
     gradient: Tensor
-    known: tuple[Tensor, ...]
+    inverse_hessian: tuple[Tensor, ...]
     """The information about the Hessian from the steps so far."""
     steps: Tensor
     tried: Tensor
@@ -119,14 +119,14 @@ def minimize(
     most = o.maxiter if o.maxiter is not None else 200 * max(x.shape[0], 1)
 
     def step(s: _State) -> _State:
-        p = direction(s.known, s.gradient)
+        p = direction(s.inverse_hessian, s.gradient)
         p = ((p * s.gradient).sum() < 0).where(p, -s.gradient)
         # limit the first step to length 1; later directions are scaled by the approximate Hessian
         first = (s.steps == 0).where((1 / s.gradient.square().sum().sqrt()).minimum(1.0), 1.0)
-        found = line_search(f, s.x, s.value, s.gradient, p, first, o.maxls)
-        moved = found.step * p
-        known = learn(s.known, moved, found.gradient - s.gradient, s.steps)
-        return _next(s, found, moved, known, o.norm)
+        search = line_search(f, s.x, s.value, s.gradient, p, first, o.maxls)
+        moved = search.step * p
+        inverse_hessian = learn(s.inverse_hessian, moved, search.gradient - s.gradient, s.steps)
+        return _next(s, search, moved, inverse_hessian, o.norm)
 
     first_value, gradient = f(x)
     zero = Tensor(0, dtype=dtypes.int32)
@@ -137,18 +137,18 @@ def minimize(
     )
     success = o.norm(s.gradient) < o.gtol
     status = success.where(0, s.has_failed.where(3, 1)).cast(dtypes.int32)
-    inverse = s.known[0] if method.lower() == "bfgs" else None
+    inverse = s.inverse_hessian[0] if method.lower() == "bfgs" else None
     return OptimizeResults(
         unravel(s.x), success, status, s.value, unravel(s.gradient), inverse, s.tried, s.tried, s.steps
     )
 
 
-def _next(s: _State, found: SearchResult, moved: Tensor, known: tuple[Tensor, ...], norm: Norm) -> _State:
-    x, g = s.x + moved, found.gradient
+def _next(s: _State, search: SearchResult, moved: Tensor, inverse_hessian: tuple[Tensor, ...], norm: Norm) -> _State:
+    x, g = s.x + moved, search.gradient
     # at the limit of the precision, a step may not change `x`
-    is_nearer = (x != s.x).any() & ((found.value < s.value) | (norm(g) < norm(s.gradient)))
-    failed = (found.is_good & is_nearer).logical_not()
-    return _State(x, found.value, g, known, s.steps + 1, s.tried + found.tried, failed)
+    is_nearer = (x != s.x).any() & ((search.value < s.value) | (norm(g) < norm(s.gradient)))
+    failed = (search.is_good & is_nearer).logical_not()
+    return _State(x, search.value, g, inverse_hessian, s.steps + 1, s.tried + search.tried, failed)
 
 
 def arguments(api_name: str, args: Any) -> tuple[Any, ...]:
@@ -179,29 +179,31 @@ class _Options(NamedTuple):
     maxcor: int = 10
 
     @classmethod
-    def of(cls, given: Mapping[str, Any] | None, tol: float | None) -> _Options:
-        if given is not None and not isinstance(given, Mapping):
-            raise OptionError(f"minimize: options is {tree.describe(given)}, not a dict", fix='options={"maxiter": 50}')
-        found = dict(given or {})
-        if unknown := [k for k in found if k not in cls._fields]:
+    def of(cls, options: Mapping[str, Any] | None, tol: float | None) -> _Options:
+        if options is not None and not isinstance(options, Mapping):
+            raise OptionError(
+                f"minimize: options is {tree.describe(options)}, not a dict", fix='options={"maxiter": 50}'
+            )
+        fields = dict(options or {})
+        if unknown := [k for k in fields if k not in cls._fields]:
             raise OptionError(
                 f"minimize: there is no option {short_repr(unknown[0])}", fix=f"one of {', '.join(sorted(cls._fields))}"
             )
         for name in ("maxiter", "maxls", "maxcor"):
-            if name in found and ((n := as_int(found[name])) is None or n < 1):
+            if name in fields and ((n := as_int(fields[name])) is None or n < 1):
                 raise OptionError(
-                    f"minimize: {name}={short_repr(found[name])} is not a number of steps", fix=f"{name}=100"
+                    f"minimize: {name}={short_repr(fields[name])} is not a number of steps", fix=f"{name}=100"
                 )
         if tol is not None:
-            found.setdefault("gtol", tol)
-        if not isinstance(found.get("gtol", 0.0), int | float):
-            raise OptionError(f"minimize: gtol={short_repr(found['gtol'])} is not a number", fix="gtol=1e-4")
-        order = found.pop("norm", math.inf)
+            fields.setdefault("gtol", tol)
+        if not isinstance(fields.get("gtol", 0.0), int | float):
+            raise OptionError(f"minimize: gtol={short_repr(fields['gtol'])} is not a number", fix="gtol=1e-4")
+        order = fields.pop("norm", math.inf)
         if not isinstance(order, int | float) or not order > 0:
             raise OptionError(f"minimize: norm={short_repr(order)} is not the order of a norm", fix="1, 2 or math.inf")
         if order != math.inf:
-            found["norm"] = lambda g: g.abs().pow(order).sum() ** (1 / order)
-        return cls(**found)
+            fields["norm"] = lambda g: g.abs().pow(order).sum() ** (1 / order)
+        return cls(**fields)
 
 
 def _bends(s: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -215,18 +217,18 @@ def _bfgs(x: Tensor, keep: int) -> Any:
     """Return the functions and the initial state of BFGS: the inverse of the Hessian, as a matrix."""
     identity = Tensor.eye(x.shape[0], dtype=x.dtype)
 
-    def direction(known: tuple[Tensor], g: Tensor) -> Tensor:
-        return -(known[0] @ g)
+    def direction(inverse_hessian: tuple[Tensor], g: Tensor) -> Tensor:
+        return -(inverse_hessian[0] @ g)
 
-    def learn(known: tuple[Tensor], s: Tensor, y: Tensor, steps: Tensor) -> tuple[Tensor]:
+    def learn(inverse_hessian: tuple[Tensor], s: Tensor, y: Tensor, steps: Tensor) -> tuple[Tensor]:
         does, rho = _bends(s, y)
         # the first step sets the scale of the identity
         scale = does.where(1 / (rho * does.where(y.square().sum(), 1.0)), 1.0)
-        h = (steps == 0).where(identity * scale, known[0])
+        h = (steps == 0).where(identity * scale, inverse_hessian[0])
         hy = h @ y
         both = s.unsqueeze(1) * hy
         new = h + (rho + rho * rho * (y * hy).sum()) * s.unsqueeze(1) * s - rho * (both + both.transpose())
-        return (does.where(new, known[0]),)
+        return (does.where(new, inverse_hessian[0]),)
 
     return direction, learn, (identity,)
 
@@ -235,8 +237,8 @@ def _l_bfgs(x: Tensor, keep: int) -> Any:
     """Return the functions and the initial state of L-BFGS: the last steps, gradient changes and inverse curvatures."""
     rows = Tensor.zeros(keep, x.shape[0], dtype=x.dtype)
 
-    def direction(known: tuple[Tensor, Tensor, Tensor], g: Tensor) -> Tensor:
-        steps, changes, rhos = known
+    def direction(inverse_hessian: tuple[Tensor, Tensor, Tensor], g: Tensor) -> Tensor:
+        steps, changes, rhos = inverse_hessian
         q, parts = g, []
         for i in reversed(range(keep)):
             parts.append(rhos[i] * (steps[i] * q).sum())
@@ -247,10 +249,10 @@ def _l_bfgs(x: Tensor, keep: int) -> Any:
             q = q + steps[i] * (part - rhos[i] * (changes[i] * q).sum())
         return -q
 
-    def learn(known: Any, s: Tensor, y: Tensor, _: Tensor) -> Any:
+    def learn(inverse_hessian: Any, s: Tensor, y: Tensor, _: Tensor) -> Any:
         does, rho = _bends(s, y)
         new = (s, y, rho)
-        return tuple(does.where(old[1:].cat(x.unsqueeze(0)), old) for old, x in zip(known, new, strict=True))
+        return tuple(does.where(old[1:].cat(x.unsqueeze(0)), old) for old, x in zip(inverse_hessian, new, strict=True))
 
     return direction, learn, (rows, rows, rows[:, 0])
 

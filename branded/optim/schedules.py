@@ -21,17 +21,17 @@ def _steps(count: Any) -> Tensor:
 
 
 def _positive(api_name: str, name: str, n: Any) -> int:
-    if (found := as_int(n)) is None or found < 1:
+    if (steps := as_int(n)) is None or steps < 1:
         raise OptionError(
             f"{api_name}: {name}={tree.short_repr(n)} is not a number of steps", fix="an int of 1 or more"
         )
-    return found
+    return steps
 
 
 def _begin(api_name: str, n: Any) -> int:
-    if (found := as_int(n)) is None:
+    if (steps := as_int(n)) is None:
         raise OptionError(f"{api_name}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="an int")
-    return max(found, 0)
+    return max(steps, 0)
 
 
 def constant_schedule(value: Any) -> Schedule:
@@ -76,8 +76,8 @@ def polynomial_schedule(
     power = number(api_name, "power", power)
 
     def schedule(count: Any) -> Any:
-        left = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
-        return (init_value - end_value) * (left if power == 1 else left**power) + end_value
+        remaining = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
+        return (init_value - end_value) * (remaining if power == 1 else remaining**power) + end_value
 
     return schedule
 
@@ -200,8 +200,8 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
     def schedule(count: Any) -> Any:
         steps = _steps(count)
         value = schedules[0](count)
-        for at, later in zip(boundaries, schedules[1:], strict=True):
-            value = (steps < at).where(value, later(steps - at))
+        for boundary, later in zip(boundaries, schedules[1:], strict=True):
+            value = (steps < boundary).where(value, later(steps - boundary))
         return value
 
     return schedule
