@@ -70,6 +70,6 @@ if not TYPE_CHECKING:  # a type checker would accept any name from it
         module = next((m for m, names in _MODULES.items() if name in names), None)
         if module is None:
             raise AttributeError(f"module 'branded.random' has no attribute {name!r}")
-        found = getattr(importlib.import_module(f"branded.random.{module}"), name)
-        globals()[name] = found
-        return found
+        function = getattr(importlib.import_module(f"branded.random.{module}"), name)
+        globals()[name] = function
+        return function

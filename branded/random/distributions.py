@@ -43,8 +43,8 @@ def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
     Source: `jax.random.normal`: the inverse normal distribution function of a uniform sample.
     """
     check_key(key, "normal")
-    sizes, found = as_shape(shape, "normal"), as_dtype(dtype, "normal", FLOATS)
-    u = between(unit(key, sizes, found), -below_one(found), 1.0, found)
+    sizes, out_dtype = as_shape(shape, "normal"), as_dtype(dtype, "normal", FLOATS)
+    u = between(unit(key, sizes, out_dtype), -below_one(out_dtype), 1.0, out_dtype)
     return erfinv(u) * math.sqrt(2)
 
 
@@ -81,9 +81,9 @@ def truncated_normal(
     Source: `jax.random.truncated_normal`.
     """
     check_key(key, "truncated_normal")
-    found = as_dtype(dtype, "truncated_normal", FLOATS)
-    low = as_float(lower, "truncated_normal", "lower", found)
-    high = as_float(upper, "truncated_normal", "upper", found)
+    out_dtype = as_dtype(dtype, "truncated_normal", FLOATS)
+    low = as_float(lower, "truncated_normal", "lower", out_dtype)
+    high = as_float(upper, "truncated_normal", "upper", out_dtype)
     if isinstance(low, float) and isinstance(high, float) and not low < high:
         raise DrawError(f"truncated_normal: lower {low} is not below upper {high}", fix="the lower bound first")
     bounds = [x.shape for x in (low, high) if isinstance(x, Vec)]
@@ -91,10 +91,10 @@ def truncated_normal(
         shape_of_all("truncated_normal", "bounds", *bounds) if shape is None else as_shape(shape, "truncated_normal")
     )
     fits(sizes, "truncated_normal", lower=low, upper=high)
-    bottom, top = of_dtype(low, found), of_dtype(high, found)
+    bottom, top = of_dtype(low, out_dtype), of_dtype(high, out_dtype)
     a, b = (UNARY["erf"](cast(Tensor, x) / math.sqrt(2)) for x in (bottom, top))
-    edge = below_one(found)  # at 1 itself the inverse is infinite
-    x = erfinv(between(unit(key, sizes, found), a, b, found).clamp(-edge, edge)) * math.sqrt(2)
+    edge = below_one(out_dtype)  # at 1 itself the inverse is infinite
+    x = erfinv(between(unit(key, sizes, out_dtype), a, b, out_dtype).clamp(-edge, edge)) * math.sqrt(2)
     return x.maximum(next_above(bottom)).minimum(-next_above(-top))
 
 
@@ -116,8 +116,8 @@ def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtype
     Source: `jax.random.exponential`.
     """
     check_key(key, "exponential")
-    sizes, found = as_shape(shape, "exponential"), as_dtype(dtype, "exponential", FLOATS)
-    return -(1 - unit(key, sizes, found)).log()
+    sizes, out_dtype = as_shape(shape, "exponential"), as_dtype(dtype, "exponential", FLOATS)
+    return -(1 - unit(key, sizes, out_dtype)).log()
 
 
 @operation
@@ -137,8 +137,8 @@ def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
     Source: `jax.random.gumbel` with mode "low".
     """
     check_key(key, "gumbel")
-    sizes, found = as_shape(shape, "gumbel"), as_dtype(dtype, "gumbel", FLOATS)
-    return -(-between(unit(key, sizes, found), _tiny(found), 1.0, found).log()).log()
+    sizes, out_dtype = as_shape(shape, "gumbel"), as_dtype(dtype, "gumbel", FLOATS)
+    return -(-between(unit(key, sizes, out_dtype), _tiny(out_dtype), 1.0, out_dtype).log()).log()
 
 
 def _tiny(dtype: DType) -> float:

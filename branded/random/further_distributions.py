@@ -49,8 +49,8 @@ def laplace(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.fl
     Source: `jax.random.laplace`.
     """
     check_key(key, "laplace")
-    sizes, found = as_shape(shape, "laplace"), as_dtype(dtype, "laplace", FLOATS)
-    u = uniform(key, sizes, found, -below_one(found), 1.0)
+    sizes, out_dtype = as_shape(shape, "laplace"), as_dtype(dtype, "laplace", FLOATS)
+    u = uniform(key, sizes, out_dtype, -below_one(out_dtype), 1.0)
     return u.sign() * (1 - u.abs()).log()
 
 
@@ -86,29 +86,31 @@ def poisson(
     Source: `jax.random.poisson`: D. Knuth's products of uniform samples for means below 10, and W. Hörmann's
         transformed rejection (1993) for larger means.
     """
-    own = check_key(key, "poisson")
-    found = as_dtype(dtype, "poisson", _INTS)
-    given = as_float(lam, "poisson", "lam", dtypes.float32)
-    known = given if isinstance(given, float) else None
-    if known is not None and not 0 <= known < math.inf:
-        raise DrawError(f"poisson: lam = {known:g} is not a mean", fix="a finite number of 0 or more")
-    mean = Tensor(given, dtype=dtypes.float32) if isinstance(given, float) else given
+    checked_key = check_key(key, "poisson")
+    out_dtype = as_dtype(dtype, "poisson", _INTS)
+    rate = as_float(lam, "poisson", "lam", dtypes.float32)
+    constant = rate if isinstance(rate, float) else None
+    if constant is not None and not 0 <= constant < math.inf:
+        raise DrawError(f"poisson: lam = {constant:g} is not a mean", fix="a finite number of 0 or more")
+    mean = Tensor(rate, dtype=dtypes.float32) if isinstance(rate, float) else rate
     sizes = mean.shape if shape is None else as_shape(shape, "poisson")
     fits(sizes, "poisson", lam=mean)
     mean = cast(Tensor, mean.expand(sizes)).detach()
     if not math.prod(sizes):
-        return mean.cast(found)
+        return mean.cast(out_dtype)
     small = mean < 10
     ways = []
-    if known is None or known < 10:
-        ways.append(_knuth(own, small.where(mean, 0)).cast(found))
-    if known is None or known >= 10:
+    if constant is None or constant < 10:
+        ways.append(_knuth(checked_key, small.where(mean, 0)).cast(out_dtype))
+    if constant is None or constant >= 10:
         ways.append(
-            _clip_to_dtype(_sample_by_rejection(own, (small | mean.isfinite().logical_not()).where(1e5, mean)), found)
+            _clip_to_dtype(
+                _sample_by_rejection(checked_key, (small | mean.isfinite().logical_not()).where(1e5, mean)), out_dtype
+            )
         )
     drawn = ways[0] if len(ways) == 1 else small.where(ways[0], ways[1])
     meaningless = mean.isfinite().logical_not() | (mean < 0)
-    return mean.eq(0).where(0, meaningless.where(Tensor(-1).cast(found), drawn))
+    return mean.eq(0).where(0, meaningless.where(Tensor(-1).cast(out_dtype), drawn))
 
 
 def _knuth(key: Tensor, mean: Tensor) -> Tensor:
@@ -150,8 +152,8 @@ def _sample_by_rejection(key: Tensor, mean: Tensor) -> Tensor:
         likely = -mean + k * mean.log() - lgamma(k + 1)
         quick = (edge >= 0.07) & (v <= ratio)
         out = (k < 0) | ((edge < 0.013) & (v > edge))
-        taken = quick | (out.logical_not() & (s <= likely))
-        return taken.where(k, drawn), accepted | taken, keys[0]
+        accepts = quick | (out.logical_not() & (s <= likely))
+        return accepts.where(k, drawn), accepted | accepts, keys[0]
 
     start = (mean * 0 - 1, mean < 0, key)
     return while_loop(more, step, start)[0]
@@ -202,7 +204,7 @@ def multivariate_normal(
     """
     api_name = "multivariate_normal"
     check_key(key, api_name)
-    found = as_dtype(dtype, api_name, (dtypes.float32, dtypes.float64))
+    out_dtype = as_dtype(dtype, api_name, (dtypes.float32, dtypes.float64))
     for name, x in (("mean", mean), ("cov", cov)):
         if not isinstance(x, Tensor) or x.dtype == dtypes.bool:
             raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a tensor of floats")
@@ -212,13 +214,13 @@ def multivariate_normal(
     if not mean.shape or cov.shape[-2:] != (mean.shape[-1],) * 2:
         facts = (("mean", vec_type(mean)), ("cov", vec_type(cov)))
         raise DrawError(f"{api_name}: mean and cov do not fit each other", *facts, fix="f32[n] and f32[n, n]")
-    center, spread = mean.cast(found), cov.cast(found)
+    center, spread = mean.cast(out_dtype), cov.cast(out_dtype)
     batches = center.shape[:-1], spread.shape[:-2]
     batch = shape_of_all(api_name, "shapes", *batches) if shape is None else as_shape(shape, api_name)
     n = center.shape[-1]
     fits((*batch, n), api_name, mean=center)
     fits((*batch, n, n), api_name, cov=spread)
-    z = normal(key, (*batch, n), found)
+    z = normal(key, (*batch, n), out_dtype)
     moved: Vec[S | S2] = (_factor(spread, method) * z.unsqueeze(-2)).sum(-1)
     return center + moved
 

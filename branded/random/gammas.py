@@ -114,18 +114,18 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
     large = a > (1e3 if a.dtype == dtypes.float32 else 1e4)
     by_series = _slope_of_large(large.where(a, 1e6), large.where(log_x, math.log(1e6)))
     a, log_x = large.where(1, a), large.where(0, log_x)
-    at, weights = Tensor(_AT, dtype=a.dtype), Tensor(_WEIGHTS, dtype=a.dtype)
+    nodes, weights = Tensor(_AT, dtype=a.dtype), Tensor(_WEIGHTS, dtype=a.dtype)
     x, apart = log_x.exp(), log_x - digamma(a)
     below = (apart < 0) | (x < 1e-4)
     a, x, apart = (t.unsqueeze(-1) for t in (a, below.where(x.minimum(a), x.maximum(1e-4)), apart))
     # t = x exp(-r); the integral does not depend on the step size
     size = (1 / ((a - x).maximum(0) + x.sqrt() + 0.1 * a)).detach()
-    r = size * at
+    r = size * nodes
     down = (r - apart) * (x * (1 - (-r).exp()) - a * r).exp() * size
     # t = x + w
     size = (1 / ((1 - (a - 1) / x).clamp(0, 1) + (a - 1).maximum(0).sqrt() / x + 0.05)).detach()
-    far = (size * at / x + 1).log()
-    up = (apart + far) * ((a - 1) * far - size * at).exp() * (size / x)
+    far = (size * nodes / x + 1).log()
+    up = (apart + far) * ((a - 1) * far - size * nodes).exp() * (size / x)
     by_integral = (below.unsqueeze(-1).where(down, up) * weights).sum(-1)
     return large.where(by_series, by_integral).cast(dtype)
 
@@ -159,15 +159,15 @@ def _parameter(
     api_name: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
 ) -> tuple[Tensor, DType]:
     """Return a parameter above 0, expanded to the shape of the sample, and its dtype."""
-    found = as_dtype(dtype, api_name, FLOATS)
-    given = as_float(x, api_name, name, found)
-    if isinstance(given, float):
-        if not 0 < given < math.inf:
-            raise DrawError(f"{api_name}: {name} = {given:g} is not above 0", fix="a number above 0")
-        given = Tensor(given, dtype=found)
-    sizes = given.shape if shape is None else as_shape(shape, api_name)
-    fits(sizes, api_name, **{name: given})
-    return cast(Tensor, given.expand(sizes)), found
+    out_dtype = as_dtype(dtype, api_name, FLOATS)
+    parameter = as_float(x, api_name, name, out_dtype)
+    if isinstance(parameter, float):
+        if not 0 < parameter < math.inf:
+            raise DrawError(f"{api_name}: {name} = {parameter:g} is not above 0", fix="a number above 0")
+        parameter = Tensor(parameter, dtype=out_dtype)
+    sizes = parameter.shape if shape is None else as_shape(shape, api_name)
+    fits(sizes, api_name, **{name: parameter})
+    return cast(Tensor, parameter.expand(sizes)), out_dtype
 
 
 @operation
@@ -198,9 +198,9 @@ def gamma(
 
     Source: `jax.random.gamma`; G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (2000).
     """
-    own = check_key(key, "gamma")
+    checked_key = check_key(key, "gamma")
     alpha, _ = _parameter("gamma", "a", a, shape, dtype)
-    return _gamma(own, alpha)
+    return _gamma(checked_key, alpha)
 
 
 @operation
@@ -221,9 +221,9 @@ def loggamma(
 
     Source: `jax.random.loggamma`.
     """
-    own = check_key(key, "loggamma")
+    checked_key = check_key(key, "loggamma")
     alpha, _ = _parameter("loggamma", "a", a, shape, dtype)
-    return _loggamma(own, alpha)
+    return _loggamma(checked_key, alpha)
 
 
 @operation
@@ -258,12 +258,12 @@ def beta(
 
     Source: `jax.random.beta`.
     """
-    own = check_key(key, "beta")
+    checked_key = check_key(key, "beta")
     if shape is None:
         shape = shape_of_all("beta", "parameters", *(x.shape for x in (a, b) if isinstance(x, Vec)))
     x, _ = _parameter("beta", "a", a, shape, dtype)
     y, _ = _parameter("beta", "b", b, shape, dtype)
-    keys = split(own)
+    keys = split(checked_key)
     p, q = _loggamma(keys[0], x), _loggamma(keys[1], y)
     odds = p - q
     # of the two equal formulas, use the one whose derivative does not overflow
@@ -301,13 +301,13 @@ def dirichlet(
 
     Source: `jax.random.dirichlet`.
     """
-    own = check_key(key, "dirichlet")
+    checked_key = check_key(key, "dirichlet")
     if not isinstance(alpha, Tensor) or not alpha.ndim:
         text = vec_type(alpha) if isinstance(alpha, Tensor) else type(alpha).__name__
         raise DrawTypeError(f"dirichlet: alpha is {text}", fix="a tensor with an axis of parameters")
     sizes = None if shape is None else (*as_shape(shape, "dirichlet"), alpha.shape[-1])
     x, _ = _parameter("dirichlet", "alpha", alpha, sizes, dtype)
-    return _loggamma(own, x).softmax(-1)
+    return _loggamma(checked_key, x).softmax(-1)
 
 
 @operation
@@ -337,8 +337,8 @@ def t(
 
     Source: `jax.random.t`.
     """
-    own = check_key(key, "t")
-    freedom, found = _parameter("t", "df", df, shape, dtype)
-    keys = split(own)
+    checked_key = check_key(key, "t")
+    freedom, out_dtype = _parameter("t", "df", df, shape, dtype)
+    keys = split(checked_key)
     half = freedom / 2
-    return normal(keys[0], freedom.shape, found) * (half / _gamma(keys[1], half)).sqrt()
+    return normal(keys[0], freedom.shape, out_dtype) * (half / _gamma(keys[1], half)).sqrt()

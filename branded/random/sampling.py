@@ -26,12 +26,12 @@ def with_buffer(x: Vec[S]) -> Vec[S]:
     return x.clone(Device.DEFAULT) if x.uop.device is None else x
 
 
-def words(key: Vec[S], at: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
-    """Return the two uint32 words of Threefry-2x32-20 for each uint64 `at`, whose lower word is the first input.
+def words(key: Vec[S], counters: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
+    """Return the two uint32 words of Threefry-2x32-20 for uint64 `counters`, whose lower word is the first input.
 
     Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
     """
-    out = at.threefry((key[1].cast(dtypes.uint64) << 32) | key[0].cast(dtypes.uint64))
+    out = counters.threefry((key[1].cast(dtypes.uint64) << 32) | key[0].cast(dtypes.uint64))
     return out.cast(dtypes.uint32), (out >> 32).cast(dtypes.uint32)
 
 
@@ -41,8 +41,8 @@ def positions(shape: tuple[int, ...]) -> Tensor:
     if n <= dtypes.int32.max:
         return Tensor.arange(n, dtype=dtypes.uint32).reshape(shape).cast(dtypes.uint64) << 32
     # in tinygrad 0.14 an arange of uint64 is computed in floats
-    at = Tensor.arange(n, dtype=dtypes.int64).reshape(shape).cast(dtypes.uint64)
-    return (at << 32) | (at >> 32)
+    indices = Tensor.arange(n, dtype=dtypes.int64).reshape(shape).cast(dtypes.uint64)
+    return (indices << 32) | (indices >> 32)
 
 
 def raw_bits(key: Vec[S], shape: tuple[int, ...], width: int) -> Vec[S]:
@@ -102,16 +102,16 @@ def as_shape(shape: object, api_name: str) -> tuple[int, ...]:
 
 def as_dtype(dtype: DTypeLike, api_name: str, allowed: Sequence[DType]) -> DType:
     try:
-        found = to_dtype(dtype)
+        out_dtype = to_dtype(dtype)
     except (AttributeError, KeyError, TypeError):
-        found = None
-    if found is None or found not in allowed:
+        out_dtype = None
+    if out_dtype is None or out_dtype not in allowed:
         raise DrawTypeError(
-            f"{api_name}: {tree.short_repr(dtype) if found is None else dtype_name(found)} is not a dtype "
+            f"{api_name}: {tree.short_repr(dtype) if out_dtype is None else dtype_name(out_dtype)} is not a dtype "
             "that it draws",
             fix=f"dtype=dtypes.{' or '.join(map(dtype_name, allowed))}",
         )
-    return found
+    return out_dtype
 
 
 def dtype_name(dtype: DType) -> str:
@@ -140,8 +140,8 @@ def as_float(x: Vec[S] | float, api_name: str, name: str, dtype: DType) -> Vec[S
 def fits(shape: tuple[int, ...], api_name: str, **parameters: object) -> None:
     """Raise unless every parameter broadcasts to `shape`."""
     for name, x in parameters.items():
-        own = x.shape if isinstance(x, Vec) else ()
-        if len(own) > len(shape) or any(m not in (1, n) for m, n in zip(own[::-1], shape[::-1], strict=False)):
+        sizes = x.shape if isinstance(x, Vec) else ()
+        if len(sizes) > len(shape) or any(m not in (1, n) for m, n in zip(sizes[::-1], shape[::-1], strict=False)):
             raise DrawError(
                 f"{api_name}: {name} does not broadcast to the shape of the draw",
                 (name, vec_type(x)),

@@ -63,25 +63,25 @@ def categorical(
             f"categorical: logits are {tree.describe(logits)}", fix="a tensor of floats, with an axis of categories"
         )
     check_live(logits.uop, "categorical")
-    at = normalize_axis(axis, logits, "categorical")
-    n = logits.shape[at]
+    dim = normalize_axis(axis, logits, "categorical")
+    n = logits.shape[dim]
     if n == 0:
         raise DrawError("categorical: there is no category to draw", ("logits", vec_type(logits)))
-    batch = (*logits.shape[:at], *logits.shape[at + 1 :])
+    batch = (*logits.shape[:dim], *logits.shape[dim + 1 :])
     sizes = batch if shape is None else as_shape(shape, "categorical")
     if len(sizes) < len(batch) or any(m not in (1, k) for m, k in zip(batch[::-1], sizes[::-1], strict=False)):
         raise DrawError(
             "categorical: logits do not broadcast to the shape of the draw",
-            ("logits", f"{vec_type(logits)}, of which axis {at} has the categories"),
+            ("logits", f"{vec_type(logits)}, of which axis {dim} has the categories"),
             ("shape", repr(sizes)),
             fix="a shape that ends in the other axes of logits",
         )
-    front, own = sizes[: len(sizes) - len(batch)], sizes[len(sizes) - len(batch) :]
-    each = (*own[:at], n, *own[at:])
+    front, batch_sizes = sizes[: len(sizes) - len(batch)], sizes[len(sizes) - len(batch) :]
+    each = (*batch_sizes[:dim], n, *batch_sizes[dim:])
     if not replace:
-        return _different(key, logits.expand(each), at, front)
+        return _different(key, logits.expand(each), dim, front)
     noise = gumbel(key, (*front, *each), logits.dtype)
-    return (noise + logits).argmax(len(front) + at)
+    return (noise + logits).argmax(len(front) + dim)
 
 
 def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) -> Vec[S | S1]:
@@ -127,18 +127,18 @@ def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool 
     Source: `jax.random.permutation`: sorted by random bits, repeated until ties do not matter.
     """
     check_key(key, "permutation")
-    n, at = _population(x, "permutation", "x", axis)
+    n, dim = _population(x, "permutation", "x", axis)
     if not isinstance(x, Vec):
         return _order(key, (n,), 0)
     if independent and x.ndim > 1:
-        return x.gather(at, _order(key, x.shape, at)) if x.numel() else x
-    return _take_along_axis(x, _order(key, (n,), 0), at)
+        return x.gather(dim, _order(key, x.shape, dim)) if x.numel() else x
+    return _take_along_axis(x, _order(key, (n,), 0), dim)
 
 
 def _take_along_axis(x: Vec[S], places: Vec[S1], axis: int) -> Vec[S | S1]:
     """Return the entries of `x` at these positions of an axis, which is replaced by the axes of `places`."""
-    at: Any = (*[slice(None)] * axis, places)
-    return x[at]
+    index: Any = (*[slice(None)] * axis, places)
+    return x[index]
 
 
 def _population(x: Vec[S] | int, api_name: str, name: str, axis: int) -> tuple[int, int]:
@@ -146,8 +146,8 @@ def _population(x: Vec[S] | int, api_name: str, name: str, axis: int) -> tuple[i
     if isinstance(x, Vec):
         check_live(x.uop, api_name)
         if x.shape:
-            at = normalize_axis(axis, x, api_name)
-            return x.shape[at], at
+            dim = normalize_axis(axis, x, api_name)
+            return x.shape[dim], dim
     n = as_int(x)
     if n is None:
         raise DrawTypeError(
@@ -229,7 +229,7 @@ def choice(
     Source: `jax.random.choice`; without replacement by `p`, the Gumbel top-k trick.
     """
     check_key(key, "choice")
-    (n, at), sizes = _population(a, "choice", "a", axis), as_shape(shape, "choice")
+    (n, dim), sizes = _population(a, "choice", "a", axis), as_shape(shape, "choice")
     count = math.prod(sizes)
     if count and not n:
         raise DrawError("choice: there is nothing to draw from", ("a", tree.describe(a)))
@@ -249,7 +249,7 @@ def choice(
     else:
         score = gumbel(key, (n,), chances.dtype) + chances.log()
         drawn = by(_descending(score), Tensor.arange(n, dtype=dtypes.int32))[:count].reshape(sizes)
-    return _take_along_axis(a, drawn, at) if isinstance(a, Vec) else drawn
+    return _take_along_axis(a, drawn, dim) if isinstance(a, Vec) else drawn
 
 
 def _descending(x: Vec[S]) -> Vec[S]:
@@ -262,17 +262,17 @@ def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
     """Return the probabilities as a tensor of floats; raise if a list contains invalid ones."""
     if isinstance(p, Vec):
         check_live(p.uop, "choice")
-        found: Vec[S] = p if p.dtype in FLOATS else p.cast(dtypes.float32)
+        chances: Vec[S] = p if p.dtype in FLOATS else p.cast(dtypes.float32)
     else:
         try:
-            known = np.asarray(p, dtype=np.float32)
+            array = np.asarray(p, dtype=np.float32)
         except (TypeError, ValueError):
             raise DrawTypeError(f"choice: p is {tree.describe(p)}", fix="a list of numbers, or a tensor") from None
-        if not (np.isfinite(known).all() and (known >= 0).all() and (known.sum() > 0 or not n)):
+        if not (np.isfinite(array).all() and (array >= 0).all() and (array.sum() > 0 or not n)):
             raise DrawError("choice: p are not probabilities", ("p", repr(p)), fix="numbers of 0 or more, not all 0")
-        found = Tensor(known)
-    if found.shape != (n,):
+        chances = Tensor(array)
+    if chances.shape != (n,):
         raise DrawError(
-            f"choice: p has not one number for each of {n} entries", ("p", vec_type(found)), fix=f"a tensor of {n}"
+            f"choice: p has not one number for each of {n} entries", ("p", vec_type(chances)), fix=f"a tensor of {n}"
         )
-    return found
+    return chances

@@ -55,8 +55,8 @@ def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint3
     Source: `jax.random.bits`; J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), Threefry-2x32.
     """
     check_key(key, "bits")
-    found = as_dtype(dtype, "bits", list(UNSIGNED.values()))
-    return raw_bits(key, as_shape(shape, "bits"), found.bitsize)
+    out_dtype = as_dtype(dtype, "bits", list(UNSIGNED.values()))
+    return raw_bits(key, as_shape(shape, "bits"), out_dtype.bitsize)
 
 
 @operation
@@ -93,15 +93,15 @@ def uniform(
     Source: `jax.random.uniform`.
     """
     check_key(key, "uniform")
-    sizes, found = as_shape(shape, "uniform"), as_dtype(dtype, "uniform", FLOATS)
-    low = as_float(minval, "uniform", "minval", found)
-    high = as_float(maxval, "uniform", "maxval", found)
+    sizes, out_dtype = as_shape(shape, "uniform"), as_dtype(dtype, "uniform", FLOATS)
+    low = as_float(minval, "uniform", "minval", out_dtype)
+    high = as_float(maxval, "uniform", "maxval", out_dtype)
     if isinstance(low, float) and isinstance(high, float) and not low <= high:
         raise DrawError(f"uniform: minval {low} is not below maxval {high}", fix="the lower bound first")
     if not all(math.isfinite(x) for x in (low, high) if isinstance(x, float)):
         raise DrawError(f"uniform: there is no uniform draw between {low} and {high}", fix="bounds that are finite")
     fits(sizes, "uniform", minval=low, maxval=high)
-    return between(unit(key, sizes, found), low, high, found)
+    return between(unit(key, sizes, out_dtype), low, high, out_dtype)
 
 
 def between(u: Vec[S], low: Vec[S1] | float, high: Vec[S2] | float, dtype: DType) -> Vec[S | S1 | S2]:
@@ -139,15 +139,15 @@ def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None
     Source: `jax.random.bernoulli`.
     """
     check_key(key, "bernoulli")
-    given = p.dtype if isinstance(p, Vec) else None
-    found = given if given in FLOATS else dtypes.float32
-    chance = as_float(p, "bernoulli", "p", found)
+    parameter_dtype = p.dtype if isinstance(p, Vec) else None
+    float_dtype = parameter_dtype if parameter_dtype in FLOATS else dtypes.float32
+    chance = as_float(p, "bernoulli", "p", float_dtype)
     if isinstance(chance, float) and not 0 <= chance <= 1:
         raise DrawError(f"bernoulli: p = {chance} is not a probability", fix="a number from 0 to 1")
-    own = chance.shape if isinstance(chance, Vec) else ()
-    sizes = own if shape is None else as_shape(shape, "bernoulli")
+    parameter_shape = chance.shape if isinstance(chance, Vec) else ()
+    sizes = parameter_shape if shape is None else as_shape(shape, "bernoulli")
     fits(sizes, "bernoulli", p=chance)
-    return unit(key, sizes, found) < chance
+    return unit(key, sizes, float_dtype) < chance
 
 
 @operation
@@ -183,13 +183,13 @@ def randint(
     Source: `jax.random.randint`.
     """
     check_key(key, "randint")
-    sizes, found = as_shape(shape, "randint"), as_dtype(dtype, "randint", _INTS)
-    work = found if found.bitsize >= 32 else dtypes.int32
-    low, high = _int_bound(minval, "minval", found, work), _int_bound(maxval, "maxval", found, work)
+    sizes, out_dtype = as_shape(shape, "randint"), as_dtype(dtype, "randint", _INTS)
+    work = out_dtype if out_dtype.bitsize >= 32 else dtypes.int32
+    low, high = _int_bound(minval, "minval", out_dtype, work), _int_bound(maxval, "maxval", out_dtype, work)
     if isinstance(low, int) and isinstance(high, int) and low >= high:
         raise DrawError(f"randint: there is no int from {low} to below {high}", fix="maxval above minval")
     fits(sizes, "randint", minval=low, maxval=high)
-    return (_offset(key, sizes, low, high, work).bitcast(work) + low).cast(found)
+    return (_offset(key, sizes, low, high, work).bitcast(work) + low).cast(out_dtype)
 
 
 _INTS = (
