@@ -24,7 +24,7 @@ from branded.collectives.named_axes import (
     sources,
 )
 from branded.collectives.reductions import psum, sum_examples
-from branded.core.brand import Brand
+from branded.core.brand import B, Brand, S, T
 from branded.core.sharding.resharding import passed_on, reshard
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
@@ -32,9 +32,6 @@ from branded.graph.uops import tensor
 from branded.vec import Vec
 
 A = TypeVar("A")
-T = TypeVar("T")
-S = TypeVar("S", bound=Brand)
-B = TypeVar("B", bound=Brand)
 
 
 @overload

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 from tinygrad import Tensor, dtypes
 
 from branded.collectives.named_axes import Names, axis_of, each, find, move, of_all, own, record_collective, size_of
-from branded.core.brand import Brand
+from branded.core.brand import B, Brand, S, T
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
 from branded.tinygrad_compat.private_api import least_upper_dtype
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Brand)
-T = TypeVar("T")
-S = TypeVar("S", bound=Brand)
-B = TypeVar("B", bound=Brand)
-
-
-# ---- reductions ----
 
 
 def _reduce_tree(
@@ -239,9 +233,6 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
         return g.flatten(at, at + 1) if tiled else g
 
     return each(x, "all_gather", one)
-
-
-# ---- who am I ----
 
 
 @overload
