@@ -12,14 +12,14 @@ import fnmatch
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Literal, ParamSpec, Protocol, overload
 
 from tinygrad import Tensor
 from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.core.brand import S1, S
+from branded.core.brand import S1, S, T
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import StateError, StateTypeError, WriteError
@@ -32,7 +32,6 @@ from branded.tinygrad_compat.private_api import _TinyJit
 from branded.vec import Vec
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class _Layer(Protocol):
