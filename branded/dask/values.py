@@ -12,6 +12,7 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.errors import AxisTypeError, OptionError
 from branded.graph.rows import dtype_text
+from branded.graph.uops import realize_tensors
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype
 
@@ -82,7 +83,5 @@ def tensor_of(x: Any) -> Tensor:
 
 def arrays_of(ts: Sequence[Tensor]) -> tuple[Any, ...]:
     """Return the values of tensors as numpy arrays, realized together."""
-    held = [t for t in ts if not t.uop.is_virtual]
-    if held:
-        Tensor.realize(*held)
+    realize_tensors(ts)
     return tuple(t.numpy() for t in ts)

@@ -31,7 +31,7 @@ from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import is_sharding, names_of
 from branded.explain.provenance import source_cells, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
-from branded.graph.uops import lead, tensor
+from branded.graph.uops import lead, realize_tensors, tensor
 from branded.ir import Expr, make_expr
 from branded.ir.evaluate import evaluation
 from branded.ir.expr import Which
@@ -60,7 +60,7 @@ def explain_call(
     """
     told = [axes_text(x) for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
-    _realize([x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor)])
+    realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
         with recording.record_operand_names() as begun:
@@ -89,12 +89,6 @@ def is_array(x: Any) -> bool:
 def _as_tensor(x: Any) -> Any:
     t = tree.as_tensor(x) if is_array(x) else None
     return x if t is None else t.clone() if t.uop.is_virtual else t  # in real calls, values are in memory
-
-
-def _realize(values: Sequence[Tensor]) -> None:
-    """Compute values now; tinygrad's constants need no memory."""
-    if held := [t for t in values if not t.uop.is_virtual]:
-        Tensor.realize(*held)
 
 
 class Explained:
@@ -141,7 +135,7 @@ class Explained:
                 cheap |= {v for v in e.results if cells_of(v.type) <= COMPUTED}
         shown = [v for v in self.batched if v in cheap and 0 < cells_of(v.type) <= SHOWN]
         tensors = {v: tensor(self.batched[v].flatten()) for v in shown}
-        _realize(list(tensors.values()))
+        realize_tensors(tensors.values())
         return {v: list(t.tolist()) for v, t in tensors.items()}
 
     def value(self, a: Atom) -> dict[str, Any]:

@@ -39,6 +39,12 @@ def tensors(us: Iterable[UOp]) -> list[Tensor]:
     return made
 
 
+def realize_tensors(xs: Iterable[object]) -> None:
+    """Realize the tensors among `xs` together; virtual ones need no memory."""
+    if held := [x for x in xs if isinstance(x, Tensor) and not x.uop.is_virtual]:
+        Tensor.realize(*held)
+
+
 def is_of_a_tensor(u: UOp) -> bool:
     """Return whether `u` is the value of a live float tensor, whose gradient may be requested."""
     return dtypes.is_float(u.dtype) and any((t := ref()) is not None and t.uop is u for ref in list(all_tensors))

@@ -18,6 +18,7 @@ from branded.compile.kernel_times import Timed, seconds_of
 from branded.core.validation.arguments import check_tune
 from branded.explain import example_arguments
 from branded.explain.data import is_array
+from branded.graph.uops import realize_tensors
 from branded.ir import make_expr
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tools.profile.lines import Line, whole_and_lines
@@ -123,8 +124,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     if not args:
         args, kwargs = example_arguments(f)
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
-    if held := [x for x in tree.leaves((args, kwargs)) if isinstance(x, Tensor) and not x.uop.is_virtual]:
-        Tensor.realize(*held)
+    realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
     tried = Tune(tune, {})
