@@ -20,6 +20,7 @@ from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
 from branded.errors import DrawError, DrawTypeError
+from branded.functions._validation import widen
 from branded.functions.special import digamma
 from branded.random.distributions import exponential, normal
 from branded.random.keys import split
@@ -110,7 +111,7 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
     change sign is used, so that no digits cancel.  For very small x, the first one loses hardly any digits.
     """
     dtype = a.dtype
-    a, log_x = (t.cast(dtypes.float32) if t.dtype.itemsize < 4 else t for t in (a, log_x))
+    a, log_x = (widen(t) for t in (a, log_x))
     large = a > (1e3 if a.dtype == dtypes.float32 else 1e4)
     by_series = _slope_of_large(large.where(a, 1e6), large.where(log_x, math.log(1e6)))
     a, log_x = large.where(1, a), large.where(0, log_x)
