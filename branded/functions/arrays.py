@@ -15,6 +15,7 @@ from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions._validation import as_dtype, fit, ints, one_of, operand, operands
+from branded.graph.uops import moveaxis
 from branded.tinygrad_compat.private_api import least_upper_dtype
 from branded.vec import Vec
 
@@ -247,7 +248,7 @@ def cross(
     x, y = operands("cross", a=a, b=b)
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = _last(x, axisa), _last(y, axisb)
+    x, y = (moveaxis(t, normalize_axis(i, t, "cross"), -1) for t, i in ((x, axisa), (y, axisb)))
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ArgumentError(
             "cross: a vector has two or three components", ("a", vec_type(x)), ("b", vec_type(y)), fix="axis=, its axis"
@@ -258,15 +259,7 @@ def cross(
     u, v = ([*(t[..., i] for i in range(t.shape[-1])), t[..., 0] * 0][:3] for t in (x, y))
     parts = [u[i] * v[j] - u[j] * v[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     out = Tensor.stack(*parts, dim=-1)
-    to = normalize_axis(axisc, out, "cross")
-    rest = [*range(out.ndim - 1)]
-    return out.permute((*rest[:to], out.ndim - 1, *rest[to:]))
-
-
-def _last(x: Tensor, axis: int) -> Tensor:
-    """Move this axis of `x` to the end."""
-    dim = normalize_axis(axis, x, "cross")
-    return x.permute((*(i for i in range(x.ndim) if i != dim), dim))
+    return moveaxis(out, -1, normalize_axis(axisc, out, "cross"))
 
 
 @operation

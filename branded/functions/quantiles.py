@@ -12,6 +12,7 @@ from branded.core.values import vec_type
 from branded.errors import ArgumentError
 from branded.functions._order import standing
 from branded.functions._validation import Axes, as_number, axes_of, floats, merge_axes, one_of, reinsert_axes
+from branded.graph.uops import moveaxis
 from branded.vec import Vec
 
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -159,7 +160,7 @@ def _quantile(
     values = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
     if not skip:
         values = flat.isnan().any(-1, keepdim=True).where(float("nan"), values)
-    values = values.permute((values.ndim - 1, *range(values.ndim - 1)))
+    values = moveaxis(values, -1, 0)
     if keepdims:
         values = reinsert_axes(values, x, axes, 1)
     return values if part.ndim else values.squeeze(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
@@ -18,6 +18,9 @@ from branded.tinygrad_compat.private_api import (
     known_shape,
     shape_to_shape_arg,
 )
+from branded.vec import Vec
+
+X = TypeVar("X", bound=Tensor | Vec[Any, Any])
 
 
 def tensor(u: UOp) -> Tensor:
@@ -183,6 +186,16 @@ def replace_ops(
         elif v is not u:
             env[u] = v
     return [env.get(r, r) for r in roots]
+
+
+def moveaxis(x: X, source: int, to: int) -> X:
+    """Move an axis to another position; the other axes keep their order.
+
+    Source: `numpy.moveaxis`.
+    """
+    order = list(range(x.ndim))
+    order.insert(to % x.ndim, order.pop(source))
+    return cast(X, x.permute(*order))
 
 
 def concatenate_chunks(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:

@@ -7,6 +7,7 @@ import math
 from tinygrad import Tensor, dtypes
 
 from branded.control_flow.loops import scan
+from branded.graph.uops import moveaxis
 from branded.linalg import unrolled
 from branded.linalg.primitive import matrix_transpose
 from branded.tinygrad_compat.private_api import broadcast_shape
@@ -40,11 +41,11 @@ def batch_of(a: Tensor, b: Tensor) -> tuple[int, ...]:
 
 def by_rows(x: Tensor) -> Tensor:
     """Move the rows to axis 0, the axis that a loop iterates over."""
-    return x.permute(x.ndim - 2, *range(x.ndim - 2), x.ndim - 1)
+    return moveaxis(x, -2, 0)
 
 
 def as_columns(x: Tensor) -> Tensor:
-    return x.permute(*range(1, x.ndim), 0)
+    return moveaxis(x, 0, -1)
 
 
 def cholesky(a: Tensor) -> Tensor:
@@ -115,7 +116,7 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 
     (done, _), pivot_masks = scan(step, (both, zeros(both[..., 0])), positions(a, n))
     # row j marks the row of the j-th unknown
-    order = pivot_masks.permute(*range(1, pivot_masks.ndim - 1), 0, pivot_masks.ndim - 1)
+    order = moveaxis(pivot_masks, 0, -2)
     return _in_order(order, done[..., n:])
 
 

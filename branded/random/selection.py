@@ -16,6 +16,7 @@ from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
 from branded.graph.rows import check_live
+from branded.graph.uops import moveaxis
 from branded.random.distributions import gumbel
 from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_shape, check_key, raw_bits, unit
@@ -96,9 +97,9 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
         )
     score = gumbel(key, logits.shape, logits.dtype) + logits
     score = score.isnan().where(math.inf, score)  # NaN is the largest score, as in JAX
-    last = score.permute((*(i for i in range(score.ndim) if i != axis), axis))
+    last = moveaxis(score, axis, -1)
     drawn = by(_descending(last), Tensor.arange(n, dtype=dtypes.int32).expand(last.shape))[..., :count]
-    return drawn.permute((drawn.ndim - 1, *range(drawn.ndim - 1))).reshape((*front, *drawn.shape[:-1]))
+    return moveaxis(drawn, -1, 0).reshape((*front, *drawn.shape[:-1]))
 
 
 @operation
@@ -172,8 +173,8 @@ def _order(key: Vec[S], shape: tuple[int, ...], axis: int) -> Vec[S]:
     for _ in range(math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))):
         keys = split(key)
         bits = raw_bits(keys[1], shape, 32)
-        key, order = keys[0], by(bits.permute((*(i for i in range(bits.ndim) if i != axis), axis)), order)
-    return order.permute((*range(axis), order.ndim - 1, *range(axis, order.ndim - 1)))
+        key, order = keys[0], by(moveaxis(bits, axis, -1), order)
+    return moveaxis(order, -1, axis)
 
 
 _COUNTED = 65536
