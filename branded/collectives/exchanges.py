@@ -15,7 +15,6 @@ from branded.collectives.named_axes import (
     exchanging,
     find,
     is_spread,
-    move,
     neighbours,
     of_all,
     own,
@@ -28,7 +27,7 @@ from branded.core.brand import B, Brand, S, T
 from branded.core.sharding.resharding import passed_on, reshard
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
-from branded.graph.uops import tensor
+from branded.graph.uops import moveaxis, tensor
 from branded.vec import Vec
 
 A = TypeVar("A")
@@ -146,8 +145,8 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
         check_axis_size(t, split, brands, tiled, "all_to_all", "split_axis")
         if tiled:
             t = t.unflatten(split, (size, t.shape[split] // size))
-        mine = own(move(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (source example, ...)
-        return move(mine, 0, at).flatten(at, at + 1) if tiled else move(mine, 0, at)
+        mine = own(moveaxis(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (source example, ...)
+        return moveaxis(mine, 0, at).flatten(at, at + 1) if tiled else moveaxis(mine, 0, at)
 
     return each(x, "all_to_all", one)
 
@@ -195,10 +194,10 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
             t = t.unflatten(at, (size, t.shape[at] // size))
         b = brands[0]
         if len(brands) > 1 or not is_spread(b) or b not in row_of(t.uop):
-            return own(move(psum(t, brands), at, 0), brands)
+            return own(moveaxis(psum(t, brands), at, 0), brands)
         # a reduce_scatter: each device sums its examples and sends the sums
         n, every = len(b.devices), of_all(t, brands, "psum_scatter", 0)
         of_each = sum_examples(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
-        return own(move(sum_examples(tensor(reshard(of_each.uop, b.devices, 1 + at))), at, 0), brands)
+        return own(moveaxis(sum_examples(tensor(reshard(of_each.uop, b.devices, 1 + at))), at, 0), brands)
 
     return each(x, "psum_scatter", one)

@@ -160,12 +160,6 @@ def axis_of(axis: int, rank: int, api_name: str, option: str) -> int:
     return axis % rank
 
 
-def move(x: Tensor, source: int, to: int) -> Tensor:
-    order = [i for i in range(x.ndim) if i != source]
-    order.insert(to, source)
-    return x.permute(*order)
-
-
 def sources(perm: Any, brands: Sequence[Brand]) -> dict[int, int]:
     """Return the source example of each destination; raise if `perm` is invalid."""
     size = math.prod(b.size for b in brands)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
 
-from branded.collectives.named_axes import Names, axis_of, each, find, move, of_all, own, record_collective, size_of
+from branded.collectives.named_axes import Names, axis_of, each, find, of_all, own, record_collective, size_of
 from branded.core.brand import B, Brand, S, T
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
+from branded.graph.uops import moveaxis
 from branded.tinygrad_compat.private_api import least_upper_dtype
 from branded.vec import Vec
 
@@ -229,7 +230,7 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
         if not brands:
             return t
         at = axis_of(axis, t.ndim + (not tiled), "all_gather", "axis")
-        g = move(of_all(t, brands, "all_gather"), 0, at)
+        g = moveaxis(of_all(t, brands, "all_gather"), 0, at)
         return g.flatten(at, at + 1) if tiled else g
 
     return each(x, "all_gather", one)
