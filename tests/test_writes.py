@@ -865,6 +865,40 @@ def test_a_tinyjit_in_a_body_is_its_function() -> None:
         np.testing.assert_array_equal(f(Tensor(ROWS[0]).realize()).numpy(), 2 * ROWS[0])
 
 
+STEPS = (slice(None, None, 2), slice(1, None, 2), slice(None, None, 3), slice(None, None, -2), slice(None, None, -1))
+
+
+@pytest.mark.parametrize("adds", (False, True), ids=("=", "+="))
+@pytest.mark.parametrize("step", STEPS, ids=str)
+def test_a_write_with_a_step(step: slice, adds: bool) -> None:
+    x, w = np.arange(6, dtype=np.float32), np.arange(6, 12, dtype=np.float32)
+    v = np.arange(len(x[step]), dtype=np.float32) * 10 + 1
+
+    def written(x: Any, v: Any) -> Any:
+        if adds:
+            x[step] += v
+        else:
+            x[step] = v
+        return x
+
+    right, kept = written(x.copy(), v), np.full(6, float(adds), dtype=np.float32)
+    kept[[i for i in range(6) if i not in range(6)[step]]] = 1
+    new, rows = lambda a=x: Tensor(a).realize(), Tensor(np.stack([x, x])).realize()
+    value = Tensor(v).realize()
+    np.testing.assert_array_equal(written(new(), value).numpy(), right)
+    np.testing.assert_array_equal(vmap(lambda x: written(x, value))(rows).numpy(), [right] * 2)
+    np.testing.assert_array_equal(vmap(lambda x: written(new(), value) + 0 * x)(rows).numpy(), [right] * 2)
+    np.testing.assert_array_equal(grad(lambda x: (written(x * 1, value) * Tensor(w)).sum())(new()).numpy(), w * kept)
+    np.testing.assert_array_equal(grad(lambda v: (written(new(), v) * Tensor(w)).sum())(value).numpy(), w[step])
+    carry, _ = scan(lambda c, v: (written(c, v), c.sum()), new(), value.reshape(1, -1))
+    np.testing.assert_array_equal(carry.numpy(), right)
+    jitted, captured = jit(lambda x: written(x + 0, value)), TinyJit(lambda x: written(x, value).realize())
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(new()).numpy(), right)
+        captured(target := new())
+        np.testing.assert_array_equal(target.numpy(), right)
+
+
 class Reads:
     """A module that looks at what it has written."""
 

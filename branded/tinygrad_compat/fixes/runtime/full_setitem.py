@@ -1,7 +1,10 @@
-"""A fix for `x[i] = v` that covers all of `x`: it becomes a write to `x`.
+"""A fix for writes through a reshape of a tensor: they change the tensor.
 
-`x[i] = v` writes to the view `x[i]`. If the view covers all of `x`, for example if `x` has one row, it is only a
-reshape. tinygrad treats it as a separate tensor: after `x = Tensor([5.0]).realize()`, `x[0] = 7` does not change `x`.
+A write to a part of a tensor reaches each tensor over the same node of the graph. tinygrad takes the first node below
+the part that is a buffer or a reshape of a buffer. If the part begins with a reshape, no other tensor is over it.
+After `x = Tensor([5.0]).realize()`, `x[0] = 7` does not change `x`, because `x[0]` is a reshape of `x`. Neither does
+`x[::2] = 1` for a realized `x` of 6 elements: `x[::2]` is a part of `x.reshape(3, 2)`. The fix takes the lowest of
+these nodes that is the value of a tensor.
 
 If the view is `x` itself, `x[:] += v` has written when it assigns to `x[:]`. tinygrad then adds once more: after
 `y = x.clone(); y[:] += 1`, `y.sum().item()` is right, but `y.numpy()` is `x + 2`.
@@ -9,8 +12,8 @@ If the view is `x` itself, `x[:] += v` has written when it assigns to `x[:]`. ti
 
 from __future__ import annotations
 
-import contextvars
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor
@@ -18,7 +21,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api
 
-_written: contextvars.ContextVar[Tensor | None] = contextvars.ContextVar("branded_written", default=None)
+_EMBED = "Embed View Assign"
 
 
 def base_of(u: UOp) -> UOp:
@@ -26,6 +29,25 @@ def base_of(u: UOp) -> UOp:
     while u.op is Ops.RESHAPE:
         u = u.src[0]
     return u
+def _written_node(u: UOp) -> UOp:
+    """Return the lowest node that is the value of a tensor among `u` and the values that `u` is a reshape of."""
+    chain = [u]
+    while chain[-1].op is Ops.RESHAPE:
+        chain.append(chain[-1].src[0])
+    if len(chain) == 1 or not u.has_buffer_identity():  # type: ignore[no-untyped-call]
+        return u
+    values = {t.uop for ref in list(private_api.all_tensors) if (t := ref()) is not None}
+    return next((node for node in reversed(chain) if node in values), u)
+
+
+def _embed(apply_map: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(apply_map)
+    def embed(applied_map: dict[UOp, UOp], name: str) -> None:
+        if name == _EMBED:
+            applied_map = {(to := _written_node(u)): to.after(new.src[1]) for u, new in applied_map.items()}
+        apply_map(applied_map, name)
+
+    return embed
 
 
 def install() -> None:
@@ -33,24 +55,19 @@ def install() -> None:
     assign, setitem = cls.assign, cls.__setitem__
 
     @functools.wraps(assign)
-    def assign_whole(self: Tensor, x: Any) -> Any:
-        target = _written.get()
-        if target is None or target is self:
-            return assign(self, x)
-        storage = base_of(self.uop)
-        if storage.op is not Ops.BUFFER or storage is not base_of(target.uop):
-            return assign(self, x)
-        value: Any = x if isinstance(x, Tensor) else Tensor(x, device=self.device, dtype=self.dtype)
-        return assign(target, private_api.broadcast_to(value, self.shape).reshape(target.shape))
+    def assign_below(self: Tensor, x: Any) -> Any:
+        old = self.uop
+        result = assign(self, x)
+        new = self.uop
+        if new.op is Ops.AFTER and new.src[0] is old and (node := _written_node(old)) is not old:
+            self.uop = old
+            private_api.tensor._apply_map_to_tensors({node: node.after(new)}, name=_EMBED)
+        return result
 
     @functools.wraps(setitem)
-    def setitem_whole(self: Tensor, indices: Any, v: Any) -> None:
-        if v is self and self[indices] is self:
-            return
-        token = _written.set(self)
-        try:
+    def setitem_once(self: Tensor, indices: Any, v: Any) -> None:
+        if v is not self or self[indices] is not self:
             setitem(self, indices, v)
-        finally:
-            _written.reset(token)
 
-    cls.assign, cls.__setitem__ = assign_whole, setitem_whole
+    cls.assign, cls.__setitem__ = assign_below, setitem_once
+    private_api.tensor._apply_map_to_tensors = _embed(private_api.tensor._apply_map_to_tensors)
