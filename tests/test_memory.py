@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -14,9 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tinygrad import Tensor, dtypes
+from tinygrad.helpers import Context
 
 from bench import scale
 from branded import ShapeDtypeStruct, errors, grad, io_callback, jit, linalg, memory, scan, vmap
+from branded.backends.cpu.gemm import cost
+from branded.backends.cpu.renderer import bufferize_policy
 from branded.chunking.footprint import footprint
 from branded.compile import kernel_order
 from branded.tools import memory_report
@@ -181,3 +185,56 @@ def test_the_most_that_is_in_use_at_a_time() -> None:
 def test_what_is_not_a_tensor_is_no_part_of_the_program() -> None:
     """It is what Python counts by."""
     assert memory_report._try_make_expr(lambda x, n: sum((x for _ in range(n)), x), (Tensor.ones(2), 2), {}) is not None
+
+
+def _images(rng: random.Random) -> Tensor:
+    x = Tensor.empty(512, rng.choice((1, 3, 32)), rng.choice((20, 28)), rng.choice((24, 28)))
+    for _ in range(rng.randint(1, 4)):
+        kind, c = rng.choice(("conv", "conv", "norm", "relu", "pool", "gelu", "bias")), int(x.shape[1])
+        if kind == "conv":
+            x = x.conv2d(Tensor.empty(32, c, 3, 3))
+        elif kind == "norm":
+            x = x.batchnorm(*(Tensor.empty(c) for _ in range(3)), Tensor.empty(c).rsqrt())
+        elif kind == "bias":
+            x = x + Tensor.empty(c).exp().reshape(1, c, 1, 1)
+        else:
+            x = x.max_pool2d() if kind == "pool" else getattr(x, kind)()
+    y = x.flatten(1)
+    return y @ Tensor.empty(int(y.shape[1]), 10) if rng.random() < 0.5 else x
+
+
+def _matrices(rng: random.Random) -> Tensor:
+    x = Tensor.empty(*rng.choice(((4096, 4096), (1 << 19, 32), (300, 50000))))
+    for _ in range(rng.randint(1, 5)):
+        if x.ndim < 2:
+            return x
+        kind, (n, m) = (
+            rng.choice(("softmax", "gelu", "layernorm", "sum", "max", "var", "matmul", "scale", "T")),
+            x.shape,
+        )
+        if kind in ("sum", "max", "var"):
+            x = getattr(x, kind)(rng.choice((0, 1)))
+        elif kind == "matmul":
+            x = x @ Tensor.empty(m, 32)
+        elif kind == "scale":
+            x = x * rng.choice((Tensor.empty(n, 1).exp(), Tensor.empty(m).rsqrt()))
+        else:
+            x = x.T if kind == "T" else getattr(x, kind)()
+    return x
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_kernels_that_replace_others_need_at_most_half_as_much_more(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # values that the scheduler keeps in memory are no larger than the values that they are computed from
+    monkeypatch.setattr(bufferize_policy, "is_kept", lambda *_: False)
+    peaks = []
+    for ours in (1, 0):
+        with Context(BRANDED_CPU=ours):  # type: ignore[no-untyped-call]
+            peaks.append(memory(lambda: (_images if seed % 2 else _matrices)(random.Random(seed)))().peak)
+    assert peaks[0] <= 1.5 * peaks[1] + cost.SMALL
+
+
+def test_a_convolution_and_a_norm_need_no_copy_of_the_windows() -> None:
+    x, w, g = Tensor.empty(256, 32, 24, 24), Tensor.empty(32, 32, 3, 3), Tensor.empty(32)
+    found = memory(lambda x, w, g: x.conv2d(w) * g.rsqrt().reshape(1, 32, 1, 1))(x, w, g)
+    assert found.between <= cost.SMALL

@@ -37,8 +37,8 @@ ALONE, TOGETHER = 5.0, 0.5
 """An `exp` or similar operation alone, as after each sum of a kernel, and as one of many in a vector loop."""
 ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
 """To read a precomputed element in each turn of a loop; with fewer elements than `LEAST`, recomputing is cheaper."""
-SMALL = 1 << 20
-"""The bytes allowed for precomputed factors, in addition to four times the bytes of the existing arrays."""
+SMALL, SHARE = 1 << 23, 2
+"""The bytes allowed for new buffers, in addition to the bytes of the kernel's own arrays divided by `SHARE`."""
 
 
 # ---- reading indices ----
@@ -335,7 +335,7 @@ def _plan_for_layouts(
     a, b = places
     before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
     variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
-    extra = sum(elements(x.ranges) for x, _ in before)
+    extra = sum(elements(to.of) for to in (result, *(to for _, to in before)) if to.slot >= NEW)
     if len(variables) > 1 or extra * red.dtype.itemsize > limit:
         return None
     every = {*red.src[1:], *red.ranges}

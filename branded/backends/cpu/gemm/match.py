@@ -15,6 +15,7 @@ every row uses, is precomputed.  Column sums are computed for groups of rows: se
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from branded.backends.cpu.gemm import blas, cost
 from branded.backends.cpu.gemm.cost import (
     LAUNCH,
     NEW,
+    SHARE,
     SMALL,
     Access,
     apart,
@@ -64,10 +66,11 @@ class Recipe(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
+def recipe(ast: UOp, is_read: bool, always: bool = False, new: tuple[int, ...] = ()) -> Recipe | None:
     """Return the calls that replace a kernel, or None to keep it; with `is_read` it reads the buffer that it writes.
 
-    `always` uses BLAS wherever it is possible, even if it is slower.
+    `always` uses BLAS wherever it is possible, even if it is slower.  The arguments in the slots `new` are buffers that
+    another recipe added.
     """
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
         return None
@@ -84,7 +87,7 @@ def recipe(ast: UOp, is_read: bool, always: bool = False) -> Recipe | None:
         return None
     if end.src[0].src[0].src[0].op is not Ops.PARAM:
         return None  # a buffer in another shape, as in a chunk
-    return _Maker(*end.src[0].src, end.src[1:], is_read, always).made()
+    return _Maker(*end.src[0].src, end.src[1:], is_read, always, new).made()
 
 
 @functools.lru_cache(maxsize=1024)
@@ -109,7 +112,9 @@ def _may_be(u: UOp) -> bool:
 class _Maker:
     """A recipe under construction, for a kernel that stores `value` at `to` over some loops."""
 
-    def __init__(self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool) -> None:
+    def __init__(
+        self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool, new: tuple[int, ...]
+    ) -> None:
         self.always = always
         self.to, self.value, self.over = to, value, over
         params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
@@ -118,7 +123,9 @@ class _Maker:
         self.room = max(cores.SIZES[-1] - 3 - len(self.sizes), 0)
         self.device = params[0].arg.device
         used = {u.src[0]: bufferize_policy.parts(u) for u in UOp.sink(to, value).toposort() if u.op is Ops.INDEX}
-        self.limit = SMALL + 4 * sum(u.max_numel() * u.arg.dtype.itemsize // used.get(u, 1) for u in params)
+        sizes = {u.arg.slot: int(u.max_numel()) * u.arg.dtype.itemsize // used.get(u, 1) for u in params}
+        self.limit = SMALL + sum(-n if slot in new else n // SHARE for slot, n in sizes.items())
+        """The bytes left for new buffers."""
         self.parts: list[Replacement] = []
         self.buffers: list[tuple[int, int, DType]] = []
         self.new: dict[UOp, UOp] = {}
@@ -175,6 +182,8 @@ class _Maker:
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
         if len(reds) != 1 or not _may_be(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
             return
+        if elements(self.over) * red.dtype.itemsize > self.limit:
+            return
         if (x := apart(red, self.value, self.to, NEW)) is not None:
             self._add_buffer(x, red.dtype)
             self.new[red] = self._store(x, red, red.dtype)
@@ -183,6 +192,8 @@ class _Maker:
         """Precompute slow values that each turn of a loop would recompute."""
         for i, u in enumerate(recomputed_values(self.value, self.over, self.limit)[: self.room]):
             x = laid_out(NEW + i, u.ranges)
+            if elements(x.of) * u.dtype.itemsize > self.limit:
+                continue
             self._add_buffer(x, u.dtype)
             self.new[u] = self._store(x, u, u.dtype)
 
@@ -194,6 +205,8 @@ class _Maker:
         now = reds[0]
         while (found := some_rows(now, self.over)) is not None:
             x = cost.in_rows(NEW + len(self.parts), found.loops)
+            if elements(x.of) * now.dtype.itemsize > self.limit:
+                break
             self._add_buffer(x, now.dtype)
             at = self._at(x, now.dtype)
             self.parts.append(_storing_kernel(at, found.value, found.loops))
@@ -218,6 +231,7 @@ class _Maker:
 
     def _add_buffer(self, x: Access, dtype: DType) -> None:
         self.sizes[x.slot] = elements(x.of)
+        self.limit -= self.sizes[x.slot] * dtype.itemsize
         self.buffers.append((x.slot, self.sizes[x.slot], dtype))
 
     def _store(self, x: Access, value: UOp, dtype: DType) -> UOp:
@@ -265,6 +279,10 @@ def _replace_if_immediate(call: UOp) -> UOp | None:
     return None if config.state.waits else replace_kernel(call)
 
 
+_new_buffers = weakref.WeakSet[UOp]()
+"""The buffers that recipes added: tinygrad rewrites the calls of a recipe again."""
+
+
 def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
     """Return the calls that replace a kernel call, or None to keep it; `always` is passed to `recipe`."""
     args = [u for u in call.src[1:] if not u.is_bound_var]
@@ -272,10 +290,11 @@ def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
         return None
     bases = [u.base for u in args]
     kernel = exact(call.src[0])
-    found = recipe(kernel, bases[0] in bases[1:], always)
+    found = recipe(kernel, bases[0] in bases[1:], always, tuple(i for i, u in enumerate(bases) if u in _new_buffers))
     if found is None:
         return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
     of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
+    _new_buffers.update(of[slot] for slot, _, _ in found.buffers)
     bound = [u for u in call.src[1:] if u.is_bound_var]
     return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
 
