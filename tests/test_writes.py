@@ -30,6 +30,7 @@ from branded import (
     vjp,
     vmap,
 )
+from branded.core.analysis import aliasing
 from tests.by_numpy import values
 from tests.test_errors import said
 
@@ -897,6 +898,20 @@ def test_a_write_with_a_step(step: slice, adds: bool) -> None:
         np.testing.assert_array_equal(jitted(new()).numpy(), right)
         captured(target := new())
         np.testing.assert_array_equal(target.numpy(), right)
+
+
+def test_a_write_costs_the_same_after_many_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, asked = aliasing.storage, list[int]()
+    monkeypatch.setattr(aliasing, "storage", lambda u: asked.append(1) or storage(u))
+    x, one = Tensor([0.0]).realize(), Tensor([1.0]).realize()
+    counts = []
+    for n in (1, 50, 50):
+        asked.clear()
+        for _ in range(n):
+            x += one
+        counts.append(len(asked))
+    assert counts[1] == counts[2]
+    assert x.item() == 101
 
 
 class Reads:

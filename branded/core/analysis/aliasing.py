@@ -27,6 +27,7 @@ from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int, broadcast_to
 from branded.tree import describe
 
+_ROOT = "_branded_root"
 _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
 
 
@@ -89,13 +90,20 @@ def has_storage(u: UOp) -> bool:
 
 
 def root(u: UOp) -> UOp:
-    """Return the value that a write through `u` changes in the end: for a part of a buffer, the buffer."""
-    while True:
-        v = storage(u)
-        if v.op in (Ops.EXPAND, Ops.PAD, Ops.AFTER):
-            u = v.src[0]
-        else:
-            return v
+    """Return the value that a write through `u` changes in the end: for a part of a buffer, the buffer.
+
+    The result is cached on the UOp of each write: after n writes, the value is n writes deep.
+    """
+    passed: list[UOp] = []
+    while (v := storage(u)).op in (Ops.EXPAND, Ops.PAD, Ops.AFTER):
+        if (known := v.__dict__.get(_ROOT)) is not None:
+            v = known
+            break
+        passed.append(v)
+        u = v.src[0]
+    for w in passed:
+        w.__dict__[_ROOT] = v
+    return v
 
 
 def _over(u: UOp, old: UOp, new: UOp) -> UOp:
