@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import tinygrad
 from tinygrad import Context
 from tinygrad.uop.ops import UOp
 
@@ -66,7 +67,8 @@ def test_another_process_makes_none_again(tmp_path: Path, run: Callable[..., str
     assert anew(cache) == run(cache) == "[1.0, 1.0] 0"
     assert run(cache, NOOPT="1") == "[1.0, 1.0] 1", "an option of tinygrad makes another program"
     assert anew(cache, BRANDED_PATCHES="-views") == "[1.0, 1.0] 1", "and so does what is mended in it"
-    assert run(cache, CACHELEVEL="0") == "[1.0, 1.0] 1"
+    assert run(cache, CACHELEVEL="0") == run(cache, CCACHE="0") == run(cache, IGNORE_BEAM_CACHE="1") == "[1.0, 1.0] 1"
+    assert anew(cache, EXPAND_SSA="1") == "[1.0, 1.0] 1", "tinygrad's renderer reads this variable"
     assert anew(cache, BRANDED_PATCHES="0") == "[1.0, 1.0] 1"
 
 
@@ -104,6 +106,18 @@ def test_where_somebody_wants_to_see_how_kernels_are_made_they_are_made() -> Non
     for debug, kept in ((2, True), (3, False)):
         with Context(DEBUG=debug, CACHELEVEL=2):
             assert program_cache.is_kept() is kept
+
+
+def test_an_edited_tinygrad_makes_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "codegen").mkdir()
+    edited = tmp_path / "codegen" / "late.py"
+    edited.write_text('limit = getenv("LIMIT", 4)\n')
+    monkeypatch.setattr(tinygrad, "__file__", str(tmp_path / "__init__.py"))
+    with Context(CACHELEVEL=0):
+        before = program_cache._code().split()
+        edited.write_text('limit = getenv("LIMIT", 8)\n')
+        after = program_cache._code().split()
+    assert before[0] != after[0] and "LIMIT" in after
 
 
 def test_a_program_is_written_once_and_another_one_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,8 @@ TAKEN = {
     "PROFILE": "tinygrad.helpers",  # the option that measures the time of methods and kernels
     "BEAM": "tinygrad.helpers",  # the width of tinygrad's search for the optimizations of a kernel
     "CACHELEVEL": "tinygrad.helpers",  # the option that disables the disk cache
+    "CCACHE": "tinygrad.helpers",  # the option that disables the disk cache of compiled sources
+    "IGNORE_BEAM_CACHE": "tinygrad.helpers",  # the option that searches again for the optimizations of a kernel
     "CACHEDB": "tinygrad.helpers",  # the file of the disk cache
     "NUM_CPU_THREADS": "tinygrad.helpers",  # the maximum number of parts of a kernel
     "disk_like": "tinygrad.tensor",  # whether a value is stored in a file

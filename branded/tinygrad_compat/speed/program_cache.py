@@ -2,8 +2,9 @@
 
 tinygrad caches the machine code of each source, but generates the source again in each process. Here the whole program
 is stored in the same database. Its key covers the graph of the kernel and everything else that its code depends on: the
-versions, the code of this package that changes kernels, the compiler and the features of the processor.
-`CACHELEVEL=0` disables it, together with tinygrad's own cache.
+versions, the code of tinygrad and of this package that makes kernels, the environment variables that this code reads,
+the compiler and the features of the processor. `CACHELEVEL=0` and `CCACHE=0` disable it, together with tinygrad's own
+caches, as does `IGNORE_BEAM_CACHE=1`, since the programs on disk include results of searches.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import itertools
 import os
 import pickle
 import platform
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import tinygrad
 from tinygrad.helpers import DEBUG
 from tinygrad.uop.ops import UOp
 
@@ -28,6 +31,10 @@ from branded.tinygrad_compat.speed.clang_batches import features
 TABLE = "branded_programs"
 CODE = "branded_code"
 FOLDERS = ("tinygrad_compat", "backends")
+OF_TINYGRAD = ("codegen/**/*.py", "renderer/**/*.py", "schedule/**/*.py", "uop/**/*.py", "mixin/**/*.py", "dtype.py")
+OF_TINYGRAD += ("runtime/ops_cpu.py", "runtime/support/compiler_cpu.py", "runtime/support/elf.py")
+"""The code of tinygrad that makes kernels."""
+_READ = re.compile(rb"""getenv\(f?["'](\w+)["']""")
 TABLES = "branded_%"
 """The tables of this module, of `schedule_cache.py` and of `clang_batches.py`."""
 MOST = 20_000
@@ -87,7 +94,8 @@ def load_graph(table: str, name: str) -> UOp | None:
 
 def is_kept() -> bool:
     """Return whether there is a cache and no DEBUG output of the compilation is requested."""
-    return bool(private_api.CACHELEVEL.value) and DEBUG.value < 3
+    wanted = private_api.CACHELEVEL.value and private_api.CCACHE.value and not private_api.IGNORE_BEAM_CACHE.value
+    return bool(wanted) and DEBUG.value < 3
 
 
 def _name(key: object) -> str:
@@ -98,22 +106,29 @@ def _name(key: object) -> str:
 def made_by() -> str:
     """Return everything that the code of a kernel depends on, except its graph."""
     chosen = [*zig_clang.command(), os.environ.get("BRANDED_PATCHES", "")]
-    return repr((tinygrad_compat.version(), tinygrad_compat.installed, platform.machine(), features(), chosen, _code()))
+    digest, *variables = _code().split()
+    read = [(name, os.environ.get(name)) for name in variables]
+    version = tinygrad_compat.version(), tinygrad_compat.installed
+    return repr((version, platform.machine(), features(), chosen, digest, read))
 
 
 def _code() -> str:
-    """Return a hash of the source files that change kernels, recomputed if a file has changed."""
-    package = Path(__file__).parents[2]
-    found = [f"{at}/{name}" for part in FOLDERS for at, _, names in os.walk(package / part) for name in names]
-    sources = [path for path in found if path.endswith(".py")]
+    """Return a hash of the source files that make kernels, and the environment variables that they read.
+
+    Both are recomputed if a file has changed.
+    """
+    package, base = Path(__file__).parents[2], Path(tinygrad.__file__).parent
+    sources = [str(path) for part in FOLDERS for path in (package / part).glob("**/*.py")]
+    sources += [str(path) for pattern in OF_TINYGRAD for path in base.glob(pattern)]
     files = sorted((path, (stat := Path(path).stat()).st_size, stat.st_mtime_ns) for path in sources)
     key = hashlib.sha256(repr(files).encode()).hexdigest()
     if is_kept() and isinstance(kept := private_api.helpers.diskcache_get(CODE, key), str):
         return kept
-    ours = hashlib.sha256()
+    ours, variables = hashlib.sha256(), set[str]()
     for path, _, _ in files:
-        ours.update(Path(path).read_bytes())
-    digest = ours.hexdigest()
+        ours.update(text := Path(path).read_bytes())
+        variables.update(name.decode() for name in _READ.findall(text))
+    digest = " ".join([ours.hexdigest(), *sorted(variables - {"CC"})])  # `made_by` has the compiler
     if is_kept():
         private_api.helpers.diskcache_put(CODE, key, digest)
     return digest

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -33,8 +32,6 @@ _FREE = 1 << 40
 """The first slot number that no buffer uses."""
 _NOT_OF_IT = frozenset({"CACHELEVEL", "CAPTURING", "DEBUG", "NO_MEMORY_PLANNER", "PARALLEL"})
 """The options that do not affect the schedule."""
-_VARIABLES = ("REDUCEOP_SPLIT_THRESHOLD", "REDUCEOP_SPLIT_SIZE", "RING_ALLREDUCE_THRESHOLD", "LATE_ALLREDUCE")
-"""The environment variables that tinygrad's scheduler reads in addition to the options."""
 
 
 def is_plain(x: Any) -> bool:
@@ -56,8 +53,7 @@ def _name(graph: UOp) -> str | None:
     if len(us) < LEAST or not all(u.arg is None or is_plain(u.arg) for u in us):
         return None
     options = sorted((k, v) for k, v in private_api.options().items() if k not in _NOT_OF_IT)
-    variables = [os.environ.get(name) for name in _VARIABLES]
-    text = f"{graph.key.hex()} {options!r} {variables!r} {program_cache.made_by()}"
+    text = f"{graph.key.hex()} {options!r} {program_cache.made_by()}"
     return hashlib.sha256(text.encode()).hexdigest()
 
 
