@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gc
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, TinyJit, dtypes, nn
+from tinygrad import Context, Tensor, TinyJit, dtypes, nn
 from tinygrad.dtype import DType
 
-from branded import grad, jit, register_pytree_node, scan, vmap
+from branded import grad, jit, register_pytree_node, scan, segment_sum, vmap
+from branded.callbacks import running_sums
 from branded.compile.linear_program import without_copies
 from branded.core.validation.arguments import static_arguments
 from branded.errors import BrandedError, OptionError
@@ -261,3 +263,29 @@ def test_a_copy_at_the_end_of_a_result_is_left_out() -> None:
     f = jit(lambda x: [(x * 2).contiguous().T, (y := (x + 1).contiguous()), y * 2])
     x = Tensor([[1.0, 2.0]])
     assert [y.tolist() for y in f(x)] == [y.tolist() for y in f(x)] == [[[2], [4]], [[2, 3]], [[4, 6]]]
+CAPTURED: dict[str, Callable[[Tensor], Tensor]] = {
+    "sort": lambda x: x.sort()[0],
+    "topk": lambda x: x.topk(3)[0],
+    "cumsum": lambda x: x.cumsum(0) - x.cumsum(1),
+    "cummax": lambda x: x.cummax(0)[0],
+    "segment_sum": lambda x: segment_sum(x, (x[0] * 10).cast("int32"), 10),
+    "product": lambda x: x @ x,
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_a_tinyjit_can_be_pickled(name: str) -> None:
+    x = Tensor(np.random.default_rng(0).random((48, 48), np.float32)).realize()
+    for ours in (1, 0):
+        with Context(BRANDED_CPU=ours):  # type: ignore[no-untyped-call]
+            captured = TinyJit(lambda x: CAPTURED[name](x).realize())
+            right = [captured(x).numpy() for _ in range(3)][-1]
+            data = pickle.dumps(captured)
+            np.testing.assert_array_equal(pickle.loads(data)(x).numpy(), right)
+    assert b"branded" not in data, "with BRANDED_CPU=0, the program needs tinygrad alone"
+
+
+def test_an_unpickled_callback_is_not_another_one() -> None:
+    """Callbacks are numbered in each process, and kernels are found by these numbers."""
+    host = running_sums.RunningSums(0)
+    assert pickle.loads(pickle.dumps(host)).content != host.content

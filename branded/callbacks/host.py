@@ -182,6 +182,9 @@ class Host(Primitive):
         self.axes: tuple[Axis, ...] = ()
         self.number = next(_numbers)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state | {"number": next(_numbers)}  # a callback of this process may have the same number
+
     @classmethod
     def of(
         cls, name: str, f: Callable[..., Any], method: Method | None, copies: bool, by_c: host_calls.InC | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,16 +44,12 @@ def _by_number(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
     return _FORMS[reduction](x, ids, num)
 
 
-def _form(reduce: Callable[[Tensor, Tensor, int], Tensor]) -> _host.Form:
-    """Turn a masked reduction over one axis, with a mask `[..., num, n, *rest]`, into a segment reduction."""
-
-    def form(x: Tensor, ids: Tensor, num: int) -> Tensor:
-        lead = ids.ndim - 1
-        mask = ids.unsqueeze(-2).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
-        rest = [1] * (x.ndim - ids.ndim)
-        return reduce(x.unsqueeze(lead), mask.reshape((*mask.shape, *rest)), lead + 1)
-
-    return form
+def _by_mask(reduction: str, x: Tensor, ids: Tensor, num: int) -> Tensor:
+    """Reduce segments by a masked reduction over one axis, with a mask `[..., num, n, *rest]`."""
+    lead = ids.ndim - 1
+    mask = ids.unsqueeze(-2).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
+    rest = [1] * (x.ndim - ids.ndim)
+    return _REDUCTIONS[reduction](x.unsqueeze(lead), mask.reshape((*mask.shape, *rest)), lead + 1)
 
 
 def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor:
@@ -61,12 +58,14 @@ def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor
     return (mask & x.isnan()).any(axis).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
 
 
-_FORMS: dict[str, _host.Form] = {
-    "sum": _form(lambda x, mask, axis: mask.where(x, 0).sum(axis, dtype=x.dtype)),
-    "prod": _form(lambda x, mask, axis: mask.where(x, 1).prod(axis)),
-    "max": _form(lambda x, mask, axis: _extreme(x, mask, x.dtype.min, "max", axis)),
-    "min": _form(lambda x, mask, axis: _extreme(x, mask, x.dtype.max, "min", axis)),
+_REDUCTIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
+    "sum": lambda x, mask, axis: mask.where(x, 0).sum(axis, dtype=x.dtype),
+    "prod": lambda x, mask, axis: mask.where(x, 1).prod(axis),
+    "max": lambda x, mask, axis: _extreme(x, mask, x.dtype.min, "max", axis),
+    "min": lambda x, mask, axis: _extreme(x, mask, x.dtype.max, "min", axis),
 }
+_FORMS: dict[str, _host.Form] = {name: functools.partial(_by_mask, name) for name in _REDUCTIONS}
+"""Callables that can be pickled, as the callbacks that hold them."""
 
 
 @operation

@@ -53,17 +53,17 @@ def _glue(name: str, dtype: DType) -> tuple[Any, int]:
 @functools.cache
 def along(name: str) -> InC:
     """Return the named function for arguments `[..., m]` and a result `[..., n]`."""
+    return functools.partial(_along, name)
 
-    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-        x, y = args[0], results[0]
-        if x.dtype not in batches.TYPES or not all(z.nbytes for z in (*args, y)):
-            return None
-        if (steps := batches.steps(y.shape[:-1], args, (1,) * len(args))) is None:
-            return None
-        function, address = _glue(name, x.dtype)
-        size = math.prod(y.shape)
-        by = batches.shared(size, steps, results, size // y.shape[-1])
-        numbers = [0, 0, 0, x.shape[-1], y.shape[-1], 0, *steps, *by]
-        return CFunction(address, function, functools.partial(batches.words, numbers, 1))
 
-    return found
+def _along(name: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+    x, y = args[0], results[0]
+    if x.dtype not in batches.TYPES or not all(z.nbytes for z in (*args, y)):
+        return None
+    if (steps := batches.steps(y.shape[:-1], args, (1,) * len(args))) is None:
+        return None
+    function, address = _glue(name, x.dtype)
+    size = math.prod(y.shape)
+    by = batches.shared(size, steps, results, size // y.shape[-1])
+    numbers = [0, 0, 0, x.shape[-1], y.shape[-1], 0, *steps, *by]
+    return CFunction(address, function, functools.partial(batches.words, numbers, 1))

@@ -225,64 +225,62 @@ def _memory() -> Any:
 @functools.cache
 def search(side: str) -> InC:
     """Return an `InC` that counts the sorted ints `[..., n]` before each of `[..., *shape]`, as `i32[..., *shape]`."""
+    return functools.partial(_search, side)
 
-    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-        own, wanted = args
-        lead = len(own.shape) - 1
-        if own.dtype != wanted.dtype or own.dtype not in (dtypes.int32, dtypes.int64) or not own.nbytes * wanted.nbytes:
-            return None
-        many = math.prod(wanted.shape[lead:])
-        steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
-        return _host_function("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
 
-    return found
+def _search(side: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+    own, wanted = args
+    lead = len(own.shape) - 1
+    if own.dtype != wanted.dtype or own.dtype not in (dtypes.int32, dtypes.int64) or not own.nbytes * wanted.nbytes:
+        return None
+    many = math.prod(wanted.shape[lead:])
+    steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
+    return _host_function("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
 
 
 @functools.cache
 def segments(reduction: str) -> InC:
     """Return an `InC` that reduces entries of `[..., n, *rest]` with equal ids `[..., n]`, as `[..., num, *rest]`."""
+    return functools.partial(_segments, reduction)
 
-    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-        x, ids = args
-        lead = len(ids.shape) - 1
-        if x.dtype not in batches.TYPES or ids.dtype not in (dtypes.int32, dtypes.int64):
-            return None
-        if not results[0].nbytes * x.nbytes:
-            return None
-        rest = math.prod(x.shape[lead + 1 :])
-        steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
-        is_long = int(ids.dtype == dtypes.int64)
-        return _host_function(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
 
-    return found
+def _segments(reduction: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+    x, ids = args
+    lead = len(ids.shape) - 1
+    if x.dtype not in batches.TYPES or ids.dtype not in (dtypes.int32, dtypes.int64) or not results[0].nbytes * x.nbytes:
+        return None
+    rest = math.prod(x.shape[lead + 1 :])
+    steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
+    is_long = int(ids.dtype == dtypes.int64)
+    return _host_function(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
 
 
 @functools.cache
 def standing(descending: bool) -> InC:
     """Return an `InC` that finds the indices of entries `[..., n]` with the ranks `i32[..., m]`, as `i32[..., m]`."""
+    return functools.partial(_standing, descending)
 
-    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-        x, places = args
-        if x.dtype not in (dtypes.float32, dtypes.int32) or not x.nbytes * places.nbytes or os.name == "nt":
-            return None
-        steps = batches.steps(results[0].shape[:-1], args, (1, 1))
-        return _host_function("standing", x.dtype, [int(descending), x.shape[-1], 0, places.shape[-1]], steps)
 
-    return found
+def _standing(descending: bool, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+    x, places = args
+    if x.dtype not in (dtypes.float32, dtypes.int32) or not x.nbytes * places.nbytes or os.name == "nt":
+        return None
+    steps = batches.steps(results[0].shape[:-1], args, (1, 1))
+    return _host_function("standing", x.dtype, [int(descending), x.shape[-1], 0, places.shape[-1]], steps)
 
 
 @functools.cache
 def running(after: int) -> InC:
     """Return an `InC` that computes running sums of `[..., n, *rest]` along n, where `rest` has `after` axes."""
+    return functools.partial(_running, after)
 
-    def found(results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-        (x,), (y,) = args, results
-        if x.dtype not in batches.TYPES or not x.nbytes or x.shape != y.shape:
-            return None
-        at = len(x.shape) - 1 - after
-        rest, many = math.prod(x.shape[at + 1 :]), math.prod(x.shape[:at])
-        steps = batches.steps(x.shape[:at], args, (1 + after,))
-        by = batches.BY_ONE if steps is None else batches.shared(math.prod(x.shape), steps, results, many)
-        return _host_function("running", x.dtype, [0, rest, x.shape[at], 0], steps, by)
 
-    return found
+def _running(after: int, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
+    (x,), (y,) = args, results
+    if x.dtype not in batches.TYPES or not x.nbytes or x.shape != y.shape:
+        return None
+    at = len(x.shape) - 1 - after
+    rest, many = math.prod(x.shape[at + 1 :]), math.prod(x.shape[:at])
+    steps = batches.steps(x.shape[:at], args, (1 + after,))
+    by = batches.BY_ONE if steps is None else batches.shared(math.prod(x.shape), steps, results, many)
+    return _host_function("running", x.dtype, [0, rest, x.shape[at], 0], steps, by)
