@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Context, Tensor
+from tinygrad import Context, Tensor, function
 
 import branded
 from branded import checkpoint, cond, linalg, scan, sequential_vmap, vmap
@@ -79,3 +79,12 @@ def test_what_several_devices_share(name: str) -> None:
         for w in (W, VIEW):
             found = gradient(lambda f: vmap(f, devices=TWO), w)
             np.testing.assert_allclose(found, gradient(vmap, w), rtol=1e-3, atol=1e-4)
+
+
+def test_the_result_of_a_precompiled_function_has_a_gradient_after_realize() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    y = function(lambda x: x * x, precompile=True)(x).realize()
+    assert y.tolist() == [1.0, 4.0]
+    assert y.sum().gradient(x)[0].tolist() == [2.0, 4.0]
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2.0, 4.0]

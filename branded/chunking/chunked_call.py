@@ -10,6 +10,7 @@ from tinygrad import Device, Tensor, dtypes, function
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
+from branded.compile.loop_scheduling import CHUNK
 from branded.core import vmap
 from branded.core.analysis.aliasing import in_memory
 from branded.core.boundary import lower
@@ -66,7 +67,12 @@ def as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
     out = {y.uop for y in outputs}
     seen = [t for ref in list(all_tensors) if (t := ref()) is not None and t.uop in graph and t.uop not in out]
     arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]
-    step = function(lambda *_: tuple(outputs), precompile=True, precompile_backward=True, allow_implicit=True)
+
+    def chunk(*_: Tensor) -> tuple[Tensor, ...]:
+        return tuple(outputs)
+
+    chunk.__qualname__ = CHUNK
+    step = function(chunk, precompile=True, precompile_backward=True, allow_implicit=True)
     call = step(*inputs, *arguments)[0].uop.src[0]
     return [tensor(call.gettuple(i)) for i in range(len(outputs))]
 

@@ -5,21 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile.loop_executor import LoopName, lower_loop, run
 from branded.control_flow.while_loop import While
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.private_api import Estimates
+from branded.tinygrad_compat.private_api import CallInfo, Estimates
 
 
 def _keep_realized(g: UOp, t: UOp) -> UOp | None:
-    """Keep a realized result in the tensor's own buffer: otherwise tinygrad would recompute it at the next read."""
+    """Keep a realized result in the tensor's own buffer: otherwise tinygrad would recompute it at the next read.
+
+    The result of a user's precompiled function stays a result of the function, as in tinygrad, because gradients
+    through it need the function. While a TinyJit captures, it is kept: the replay writes to that buffer.
+    """
     if not g.tag:
         return None
-    out: UOp = t.src[g.arg].contiguous(tag=g.tag)
-    return out
+    out = written = t.src[g.arg]
+    while written.op in GroupOp.Movement | {Ops.UNSHARD}:
+        written = written.src[0]
+    call = written.src[1].arg if written.op is Ops.AFTER else None
+    is_of_user = isinstance(call, CallInfo) and call.precompile and call.name != CHUNK
+    if is_of_user and not private_api.realize.capturing:
+        return None
+    kept: UOp = out.contiguous(tag=g.tag)
+    return kept
+
+
+CHUNK = "branded.chunk"
+"""The name of the precompiled functions that compute chunks of a mapped call."""
 
 
 class _Schedules(dict[bytes, UOp]):
