@@ -85,12 +85,26 @@ class _MovedModules:
         sys.modules[module.__name__] = importlib.import_module(_MOVED[module.__name__])
 
 
-sys.meta_path.insert(0, _MovedModules())
+_MODULES = "_branded_modules"
+"""The attribute of tinygrad that has the modules of the import that installed the hooks."""
+
+
+def _restore_first_import() -> bool:
+    """Return whether this tinygrad already has the hooks of an earlier import, and restore the modules of that import.
+
+    A program that deletes entries of `sys.modules` and imports again would install all hooks twice.
+    """
+    first = vars(sys.modules.get("tinygrad", sys)).get(_MODULES, {})
+    sys.modules.update(first)
+    return bool(first)
+
 
 __version__ = "0.1.0"
 _for_mypy_alone = _is_for_mypy_alone()
 
-if not _for_mypy_alone:
+if not _for_mypy_alone and not _restore_first_import():
+    sys.meta_path.insert(0, _MovedModules())
+
     with _without_collections():
         from branded import tinygrad_compat
 
@@ -123,6 +137,9 @@ if not _for_mypy_alone:
         _hooks.install()
         _chunking.install()
         _products.install()
+
+    _modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "branded"}
+    vars(sys.modules["tinygrad"])[_MODULES] = _modules
 
 if TYPE_CHECKING:
     from branded import dask as dask

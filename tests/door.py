@@ -331,9 +331,11 @@ def profile() -> None:
     assert isinstance(tg.PROFILE.value, int)
 
 
-@check("CACHELEVEL", "CCACHE", "IGNORE_BEAM_CACHE", "CACHEDB", "NUM_CPU_THREADS")
+@check("CACHELEVEL", "CCACHE", "IGNORE_BEAM_CACHE", "CAPTURE_PROCESS_REPLAY")
+@check("TRACK_MATCH_STATS", "CACHEDB", "NUM_CPU_THREADS")
 def _() -> None:
     assert Device["CPU"].renderer.global_max[0] == tg.NUM_CPU_THREADS.value >= 1
+    assert isinstance(tg.CAPTURE_PROCESS_REPLAY.value, int) and isinstance(tg.TRACK_MATCH_STATS.value, int)
     assert isinstance(tg.CCACHE.value, int) and isinstance(tg.IGNORE_BEAM_CACHE.value, int)
     assert isinstance(tg.CACHELEVEL.value, int) and tg.CACHEDB == tg.helpers.CACHEDB and isinstance(tg.CACHEDB, str)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -305,3 +306,20 @@ def test_the_first_kernels_of_a_new_compiler_wait_for_no_thread(
     own.start()
     own.join(60)
     assert not own.is_alive() and list(clang_batches._known.values()) != [None]
+
+
+def test_a_program_can_wait_for_all_of_its_children() -> None:
+    program = (
+        "import os, branded; from tinygrad import Tensor\n"
+        "(Tensor([1.0, 2.0]).realize() * 3 + 1).tolist()\n"
+        "(Tensor([1.0, 2.0, 3.0]).realize() * 5 + 1).tolist()\n"
+        "if not (child := os.fork()): os._exit(0)\n"
+        "reaped = []\n"
+        "while True:\n"
+        "    try: reaped.append(os.wait()[0])\n"
+        "    except ChildProcessError: break\n"
+        "print(reaped == [child], (Tensor([1.0, 2.0]).realize() * 7 + 1).tolist())"
+    )
+    env = {**os.environ, "CACHELEVEL": "0", "PARALLEL": "0", "DEV": "CPU"}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "True [8.0, 15.0]\n", done.stderr

@@ -140,6 +140,19 @@ def test_the_import_writes_nothing(tmp_path: Path) -> None:
     assert out.stdout == "" and not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("deleted", ["branded", "branded tinygrad"])
+def test_a_second_import_is_the_first_one(deleted: str) -> None:
+    program = (
+        f"import sys, branded, tinygrad; first, deleted = branded, {deleted.split()}\n"
+        "for name in [name for name in sys.modules if name.split('.')[0] in deleted]: del sys.modules[name]\n"
+        "import branded; from tinygrad import Tensor\n"
+        "print(branded is first, branded.vmap(lambda x: x.sort()[0])(Tensor([[2.0, 1.0]])).tolist())\n"
+        "print(branded.linalg.det(Tensor([[2.0, 0.0], [0.0, 1.0]])).item(), Tensor([0.0]).exp().item())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"{deleted == 'branded'} [[1.0, 2.0]]\n2.0 1.0\n", done.stderr
+
+
 # ---- plain tinygrad beside us ----
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,3 +158,21 @@ def test_rules_of_indices_are_given_nothing_but_the_operation() -> None:
         for _, f in matcher.patterns:
             assert "ctx" not in f.__code__.co_varnames[: f.__code__.co_argcount] and not f.__closure__
     assert not fast_rewrite._is_of_indices(private_api.pm_split_ranges)
+
+
+def _with_option(folder: Path, **option: str) -> str:
+    program = (
+        "import branded; from tinygrad import Tensor; from tinygrad.uop import ops\n"
+        "(Tensor([1.0, 2.0]).realize() * 2.625 + 7).tolist()\n"
+        "print(sum(len(one.matches) for group in ops.tracked_ctxs for one in group) > 20,"
+        " len(getattr(ops, 'replay_capture', [])) > 0)\n"
+        "ops.replay_capture = []"  # captured kernels are not written to the disk cache
+    )
+    env = {**os.environ, "DEV": "CPU", "TMPDIR": str(folder), **option}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    return done.stdout.split("\n")[0] or done.stderr
+
+
+def test_options_that_record_how_kernels_are_made_record_it(tmp_path: Path) -> None:
+    assert _with_option(tmp_path, VIZ="-1") == "True False"
+    assert _with_option(tmp_path, CAPTURE_PROCESS_REPLAY="1") == "False True"

@@ -20,7 +20,9 @@ class _Finder:
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name not in self.mends:
             return None
-        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
+        others = (
+            finder.find_spec(name, path, target) for finder in sys.meta_path if type(finder).__module__ != __name__
+        )
         spec = next((found for found in others if found is not None), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module

@@ -121,6 +121,8 @@ TAKEN = {
     "CACHELEVEL": "tinygrad.helpers",  # the option that disables the disk cache
     "CCACHE": "tinygrad.helpers",  # the option that disables the disk cache of compiled sources
     "IGNORE_BEAM_CACHE": "tinygrad.helpers",  # the option that searches again for the optimizations of a kernel
+    "CAPTURE_PROCESS_REPLAY": "tinygrad.helpers",  # the option that records how each kernel is made
+    "TRACK_MATCH_STATS": "tinygrad.uop.ops",  # the option that records which rules match; VIZ sets it
     "CACHEDB": "tinygrad.helpers",  # the file of the disk cache
     "NUM_CPU_THREADS": "tinygrad.helpers",  # the maximum number of parts of a kernel
     "disk_like": "tinygrad.tensor",  # whether a value is stored in a file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from tinygrad.helpers import ContextVar
 
@@ -21,3 +22,7 @@ class PerThread(ContextVar[int]):
     @value.setter
     def value(self, x: int) -> None:
         self.own.value = x
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as tinygrad's own option with the value of this thread, for `CAPTURE_PROCESS_REPLAY`."""
+        return object.__new__, (ContextVar,), {"value": self.value, "key": self.key}

@@ -20,7 +20,7 @@ import shutil
 import struct
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
@@ -190,6 +190,13 @@ class _Clangs:
                 one.end()
             self.all, self.free = [], []
 
+    def end_idle(self) -> None:
+        with STARTS:
+            for one in self.free:
+                self.all.remove(one)
+                one.end()
+            self.free = []
+
     def forget(self) -> None:
         for one in self.all:
             one.forget()
@@ -291,6 +298,18 @@ def ready(compiler: Any) -> None:
         clangs.ready(words)
 
 
+def _without_idle(wait: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function of `os` that waits for children: with no process id, it would wait for an idle clang forever."""
+
+    @functools.wraps(wait)
+    def wait_for_children(*args: Any) -> Any:
+        if not args or args[0] == -1:
+            clangs.end_idle()
+        return wait(*args)
+
+    return wait_for_children
+
+
 def install() -> None:
     if not hasattr(os, "register_at_fork") or not Path("/dev/fd").exists():
         return
@@ -305,5 +324,6 @@ def install() -> None:
         return compile_(self, src) if code is None else code
 
     compiler.compile = compile_here
+    os.wait, os.waitpid = _without_idle(os.wait), _without_idle(os.waitpid)
     atexit.register(clangs.end)
     os.register_at_fork(after_in_child=lambda: clangs.forget())

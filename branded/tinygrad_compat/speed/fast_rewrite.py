@@ -251,7 +251,9 @@ def install() -> None:
     matcher, context = private_api.ops.PatternMatcher, private_api.ops.RewriteContext
     setattr(rewrite, "__wrapped__", matcher.rewrite)  # noqa: B010  mypy: a function has no such attribute
     setattr(unified_rewrite, "__wrapped__", context.unified_rewrite)  # noqa: B010
-    matcher.rewrite, context.unified_rewrite = rewrite, unified_rewrite
+    context.unified_rewrite = unified_rewrite
+    if matcher.__name__ == "PatternMatcher":  # with VIZ or PROFILE, another matcher counts and records the matches
+        matcher.rewrite = rewrite
     private_api.codegen.do_to_program = _known_within(private_api.codegen.do_to_program)
     private_api.schedule.get_kernel_graph = _known_within(private_api.schedule.get_kernel_graph)
     private_api.realize.compile_linear = _known_within(private_api.realize.compile_linear)

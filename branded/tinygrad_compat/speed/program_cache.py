@@ -31,8 +31,10 @@ from branded.tinygrad_compat.speed.clang_batches import features
 TABLE = "branded_programs"
 CODE = "branded_code"
 FOLDERS = ("tinygrad_compat", "backends")
-OF_TINYGRAD = ("codegen/**/*.py", "renderer/**/*.py", "schedule/**/*.py", "uop/**/*.py", "mixin/**/*.py", "dtype.py")
-OF_TINYGRAD += ("runtime/ops_cpu.py", "runtime/support/compiler_cpu.py", "runtime/support/elf.py")
+OF_TINYGRAD = (
+    *(f"{folder}/**/*.py" for folder in ("codegen", "renderer", "schedule", "uop", "mixin")),
+    *("dtype.py", "runtime/ops_cpu.py", "runtime/support/compiler_cpu.py", "runtime/support/elf.py"),
+)
 """The code of tinygrad that makes kernels."""
 _READ = re.compile(rb"""getenv\(f?["'](\w+)["']""")
 TABLES = "branded_%"
@@ -93,9 +95,10 @@ def load_graph(table: str, name: str) -> UOp | None:
 
 
 def is_kept() -> bool:
-    """Return whether there is a cache and no DEBUG output of the compilation is requested."""
+    """Return whether there is a cache, and nobody asks to see how kernels are made: `DEBUG`, `VIZ`, process replay."""
+    seen = DEBUG.value >= 3 or private_api.TRACK_MATCH_STATS.value or private_api.CAPTURE_PROCESS_REPLAY.value
     wanted = private_api.CACHELEVEL.value and private_api.CCACHE.value and not private_api.IGNORE_BEAM_CACHE.value
-    return bool(wanted) and DEBUG.value < 3
+    return bool(wanted) and not seen
 
 
 def _name(key: object) -> str:
