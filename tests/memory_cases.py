@@ -53,6 +53,9 @@ CASES = {
     "convolution": Case(
         lambda k, xs: vmap(lambda x: x.unsqueeze(0).conv2d(k).relu()[0])(xs), ((16, 8, 3, 3), (40, 8, 50, 50))
     ),
+    "convolution and norm": Case(
+        lambda x, w, g: x.conv2d(w) * g.rsqrt().reshape(1, 32, 1, 1), ((256, 16, 24, 24), (32, 16, 3, 3), (32,))
+    ),
     "sort": Case(lambda xs: vmap(lambda x: x.sort()[0])(xs), ((500, 6000),)),
     "argsort": Case(lambda xs: vmap(lambda x: x.argsort())(xs), ((500, 3000),)),
     "chunks": Case(
