@@ -95,7 +95,7 @@ def load_graph(table: str, name: str) -> UOp | None:
 
 
 def is_kept() -> bool:
-    """Return whether there is a cache, and nobody asks to see how kernels are made: `DEBUG`, `VIZ`, process replay."""
+    """Return whether there is a cache, and no option (`DEBUG`, `VIZ`, process replay) records how kernels are made."""
     seen = DEBUG.value >= 3 or private_api.TRACK_MATCH_STATS.value or private_api.CAPTURE_PROCESS_REPLAY.value
     wanted = private_api.CACHELEVEL.value and private_api.CCACHE.value and not private_api.IGNORE_BEAM_CACHE.value
     return bool(wanted) and not seen
