@@ -263,6 +263,8 @@ def test_a_copy_at_the_end_of_a_result_is_left_out() -> None:
     f = jit(lambda x: [(x * 2).contiguous().T, (y := (x + 1).contiguous()), y * 2])
     x = Tensor([[1.0, 2.0]])
     assert [y.tolist() for y in f(x)] == [y.tolist() for y in f(x)] == [[[2], [4]], [[2, 3]], [[4, 6]]]
+
+
 CAPTURED: dict[str, Callable[[Tensor], Tensor]] = {
     "sort": lambda x: x.sort()[0],
     "topk": lambda x: x.topk(3)[0],

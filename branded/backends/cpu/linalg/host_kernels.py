@@ -247,7 +247,9 @@ def segments(reduction: str) -> InC:
 def _segments(reduction: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
     x, ids = args
     lead = len(ids.shape) - 1
-    if x.dtype not in batches.TYPES or ids.dtype not in (dtypes.int32, dtypes.int64) or not results[0].nbytes * x.nbytes:
+    if x.dtype not in batches.TYPES or ids.dtype not in (dtypes.int32, dtypes.int64):
+        return None
+    if not results[0].nbytes * x.nbytes:
         return None
     rest = math.prod(x.shape[lead + 1 :])
     steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))

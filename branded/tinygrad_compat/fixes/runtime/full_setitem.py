@@ -29,6 +29,8 @@ def base_of(u: UOp) -> UOp:
     while u.op is Ops.RESHAPE:
         u = u.src[0]
     return u
+
+
 def _written_node(u: UOp) -> UOp:
     """Return the lowest node that is the value of a tensor among `u` and the values that `u` is a reshape of."""
     chain = [u]
