@@ -295,7 +295,7 @@ def test_results_of_another_version_of_the_plugin_are_not_taken(lean: Path) -> N
     project, rule = lean.parent, lean / "branded" / "mypy" / "transforms" / "in_axes.py"
     mypy, env = (sys.executable, "-m", "mypy"), {"PYTHONPATH": str(lean)}
     assert "in_axes: 2 axes for 1" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
-    rule.write_text(rule.read_text().replace("in_axes: {given}", "new: {given}"))
+    rule.write_text(rule.read_text().replace("in_axes: {axes_count}", "new: {axes_count}"))
     run(*mypy, "pkg/__init__.py", cwd=project, **env)
     assert "new: 2 axes" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
 

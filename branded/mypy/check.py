@@ -95,13 +95,13 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
 
 
 def read_options(
-    arguments: Sequence[str], cache: FileSystemCache, program: str, said: TextIO | None = None
+    arguments: Sequence[str], cache: FileSystemCache, program: str, output: TextIO | None = None
 ) -> tuple[list[build.BuildSource], Options]:
     """Return the sources to check, and mypy's options with the plugin's.
 
     Duplicate error codes are removed: otherwise the cache of a run without the plugin's options would be stale.
     """
-    sources, options = main.process_options([*OPTIONS, *arguments], said, said, fscache=cache, program=program)
+    sources, options = main.process_options([*OPTIONS, *arguments], output, output, fscache=cache, program=program)
     options.enable_error_code = list(dict.fromkeys(options.enable_error_code))
     return sources, options
 
@@ -113,11 +113,11 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
     def keep(file: str | None, messages: list[str], serious: bool) -> None:
         lines.extend(messages)
 
-    own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
-    if own:  # runs with and without the plugin would invalidate each other's cache
+    plugins = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
+    if plugins:  # runs with and without the plugin would invalidate each other's cache
         options.cache_dir = str(Path(options.cache_dir, "branded"))
     try:
-        result = build.build(sources, options, None, keep, cache, io.StringIO(), io.StringIO(), extra_plugins=own)
+        result = build.build(sources, options, None, keep, cache, io.StringIO(), io.StringIO(), extra_plugins=plugins)
     except CompileError:
         return lines, True
     result.manager.metastore.close()
@@ -140,7 +140,7 @@ def untyped_functions(sources: Sequence[build.BuildSource]) -> list[str]:
 
     mypy gives such a parameter the type Any, so it reports no errors for it.
     """
-    found = []
+    names = []
     for source in sources:
         try:
             tree = ast.parse(Path(source.path or "").read_text())
@@ -150,8 +150,8 @@ def untyped_functions(sources: Sequence[build.BuildSource]) -> list[str]:
         if not any(isinstance(n, ast.Import | ast.ImportFrom) and "branded" in ast.unparse(n) for n in nodes):
             continue
         functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-        found += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _has_unannotated_parameter(f.args)]
-    return found
+        names += [f"{f.name} ({source.path}:{f.lineno})" for f in functions if _has_unannotated_parameter(f.args)]
+    return names
 
 
 def _has_unannotated_parameter(args: ast.arguments) -> bool:
@@ -174,16 +174,16 @@ def format_report(messages: list[Message], files: int, skipped: Sequence[str] = 
     if brand and rest:
         out.append("")
     for m in rest:
-        at = f"{m.file}:{m.line}" if m.line > 0 else m.file
-        out += [f"{at}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" and m.code else "")]
+        location = f"{m.file}:{m.line}" if m.line > 0 else m.file
+        out += [f"{location}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" and m.code else "")]
         out += [f"{m.file}:{m.line}: note: {note}" for note in m.notes]
     if skipped:
         out += [""] if out else []
         names = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
         out += [f"not checked, for an argument without a type: {names}", "  try:   x: Tensor, or x: Vec[S, Tensor]"]
     others = sum(m.severity == "error" for m in rest)
-    found = [_plural(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
-    return [*out, *([""] if out else []), f"{', '.join(found) or 'no errors'} (checked {_plural(files, 'file')})"]
+    counts = [_plural(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
+    return [*out, *([""] if out else []), f"{', '.join(counts) or 'no errors'} (checked {_plural(files, 'file')})"]
 
 
 def _suggest_fix(m: Message) -> list[str]:
@@ -217,10 +217,10 @@ def _suggest_fix(m: Message) -> list[str]:
 
 def _invariant_class(m: Message) -> str | None:
     """Return the class whose row is narrower than expected but invariant; None for other messages."""
-    if (found := _INVARIANT.search(m.text)) is None:
+    if (match := _INVARIANT.search(m.text)) is None:
         return None
-    got, wanted = (set(found[side].split(" | ")) - {"Never"} for side in ("got", "wanted"))
-    return found["name"] if got < wanted else None
+    got, wanted = (set(match[side].split(" | ")) - {"Never"} for side in ("got", "wanted"))
+    return match["name"] if got < wanted else None
 
 
 def _plural(n: int, what: str) -> str:

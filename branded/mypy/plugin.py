@@ -142,11 +142,11 @@ class BrandedPlugin(Plugin):
             return external_calls.reject_batched_arguments
         if (rule := self.rules.get(fullname)) is not None:
             return partial(signature_by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
-        own = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
+        hook = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.array_signature
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
-        return own or (operands.operand_signature if generic else self._plain(fullname))
+        return hook or (operands.operand_signature if generic else self._plain(fullname))
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
         """Return the hook for a function or method whose annotations may have no rows."""
@@ -185,8 +185,8 @@ class BrandedPlugin(Plugin):
         return indexing.index_signature(calls.without_axes(ctx, self.scope))
 
     def _overloaded(self, fullname: str) -> OverloadedFuncDef | None:
-        found = self.lookup_fully_qualified(fullname)
-        return found.node if found is not None and isinstance(found.node, OverloadedFuncDef) else None
+        symbol = self.lookup_fully_qualified(fullname)
+        return symbol.node if symbol is not None and isinstance(symbol.node, OverloadedFuncDef) else None
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if (hook := self.results.get(fullname)) is not None:
@@ -200,20 +200,20 @@ class BrandedPlugin(Plugin):
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         if fullname.startswith(TENSORS) or fullname in table.ON_CLASS:
             if fullname not in self.tensor_results:
-                own, name = self._method_hook(fullname), fullname.rpartition(".")[2]
-                self.tensor_results[fullname] = partial(self._tensor_result, name=name, own=own)
+                hook, name = self._method_hook(fullname), fullname.rpartition(".")[2]
+                self.tensor_results[fullname] = partial(self._tensor_result, name=name, hook=hook)
             return self.tensor_results[fullname]
         return self._method_hook(fullname)
 
-    def _tensor_result(self, ctx: MethodContext, name: str, own: Callable[[MethodContext], Type] | None) -> Type:
+    def _tensor_result(self, ctx: MethodContext, name: str, hook: Callable[[MethodContext], Type] | None) -> Type:
         """Return the result of a tensor method: the row from its hook, the axes from its rule."""
-        if own is not None:
-            ctx = ctx._replace(default_return_type=own(ctx))
+        if hook is not None:
+            ctx = ctx._replace(default_return_type=hook(ctx))
         return calls.method_result(ctx, self.scope, table.method_label(name), table.METHODS.get(name))
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        own = self.method_results.get(fullname)
-        return own or (plain_result if self._is_generic_in_rows(fullname) else None)
+        hook = self.method_results.get(fullname)
+        return hook or (plain_result if self._is_generic_in_rows(fullname) else None)
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         if fullname.startswith(f"{MAPPED}."):
@@ -242,9 +242,9 @@ class BrandedPlugin(Plugin):
 
     def _node(self, fullname: str) -> SymbolNode | None:
         """Return the function, class or method with this name."""
-        found = self.lookup_fully_qualified(fullname)
-        if found is not None and found.node is not None:
-            return found.node
+        entry = self.lookup_fully_qualified(fullname)
+        if entry is not None and entry.node is not None:
+            return entry.node
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         symbol = owner.node.get(fullname.rpartition(".")[2]) if owner and isinstance(owner.node, TypeInfo) else None
         return symbol.node if symbol is not None else None
@@ -256,7 +256,7 @@ class BrandedPlugin(Plugin):
         if fullname == axes_types.ALIAS:
             return partial(axes_types.analyze_axes, lookup=self.lookup_fully_qualified)
         if fullname in (VEC, TENSOR):
-            found = self.lookup_fully_qualified(fullname)
-            if found is not None and isinstance(found.node, TypeInfo):
-                return partial(self.marks.analyze, info=found.node)
+            symbol = self.lookup_fully_qualified(fullname)
+            if symbol is not None and isinstance(symbol.node, TypeInfo):
+                return partial(self.marks.analyze, info=symbol.node)
         return None

@@ -54,12 +54,12 @@ def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | N
     try:
         source = _followable_source(f, api)
         spec = source.args
-        given = [frozenset({(a.arg, 0)}) for a in (*spec.posonlyargs, *spec.args) if counts.get(a.arg)]
+        positional = [frozenset({(a.arg, 0)}) for a in (*spec.posonlyargs, *spec.args) if counts.get(a.arg)]
         rest = [frozenset({(spec.vararg.arg, i)}) for i in range(counts.get(spec.vararg.arg, 0))] if spec.vararg else []
         named = {a.arg: frozenset({(a.arg, 0)}) for a in spec.kwonlyargs if counts.get(a.arg)}
-        if len(given) < sum(map(bool, counts.values())) - len(named) - bool(rest):
+        if len(positional) < sum(map(bool, counts.values())) - len(named) - bool(rest):
             return None  # arguments are missing before others, or passed with `**`
-        return _Follower(api).result(source, {}, [*given, *rest], named)
+        return _Follower(api).result(source, {}, [*positional, *rest], named)
     except (NotFollowed, RecursionError):
         return None
 
@@ -122,19 +122,19 @@ class _Follower:
 
     def _bound(self, spec: ast.arguments, around: Names, args: list[Flow], named: dict[str, Flow]) -> Names:
         """Bind the parameters to their flows."""
-        own = [*spec.posonlyargs, *spec.args]
-        names: Names = {a.arg: x for a, x in zip(own, args, strict=False)}
-        if len(args) > len(own) and spec.vararg is None:
+        parameters = [*spec.posonlyargs, *spec.args]
+        names: Names = {a.arg: x for a, x in zip(parameters, args, strict=False)}
+        if len(args) > len(parameters) and spec.vararg is None:
             raise NotFollowed
         if spec.vararg is not None:
-            names[spec.vararg.arg] = tuple(args[len(own) :])
-        defaults = [*zip(own[len(own) - len(spec.defaults) :], spec.defaults, strict=True)]
+            names[spec.vararg.arg] = tuple(args[len(parameters) :])
+        defaults = [*zip(parameters[len(parameters) - len(spec.defaults) :], spec.defaults, strict=True)]
         defaults += [(a, e) for a, e in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if e is not None]
         for a, e in defaults:
             if a.arg not in names and a.arg not in named:
                 names[a.arg] = self.value(e, around)
         names.update(named)
-        if names.keys() != {a.arg for a in (*own, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else []))}:
+        if names.keys() != {a.arg for a in (*parameters, *spec.kwonlyargs, *([spec.vararg] if spec.vararg else []))}:
             raise NotFollowed  # an argument is given twice, or is missing
         return names
 
@@ -155,21 +155,21 @@ class _Follower:
             case ast.Constant():
                 return NONE
             case ast.Name(id=name):
-                found = names.get(name, NONE)
-                if isinstance(found, Local):
+                flow = names.get(name, NONE)
+                if isinstance(flow, Local):
                     raise NotFollowed
-                return found
+                return flow
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 return tuple(self.value(item, names) for item in items)
-            case ast.Subscript(value=of, slice=at):
-                whole, i = self.value(of, names), _literal_index(at)
+            case ast.Subscript(value=base, slice=index):
+                whole, i = self.value(base, names), _literal_index(index)
                 if isinstance(whole, tuple) and i is not None and -len(whole) <= i < len(whole):
                     return whole[i]
                 return all_places(whole) | self._all(
-                    ast.iter_child_nodes(at) if isinstance(at, ast.Slice) else [at], names
+                    ast.iter_child_nodes(index) if isinstance(index, ast.Slice) else [index], names
                 )
-            case ast.Attribute(value=of, attr=attr):
-                return NONE if attr in OF_ALL else all_places(self.value(of, names))
+            case ast.Attribute(value=base, attr=attr):
+                return NONE if attr in OF_ALL else all_places(self.value(base, names))
             case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp() | ast.IfExp():
                 return self._all(ast.iter_child_nodes(e), names)
             case ast.Call():
@@ -189,7 +189,7 @@ class _Follower:
         named = {k.arg: self.value(k.value, names) for k in e.keywords if k.arg is not None}
         if len(named) < len(e.keywords):
             raise NotFollowed
-        given = union_places((*args, *named.values()))
+        places = union_places((*args, *named.values()))
         match e.func:
             case ast.Name(id=name) if isinstance(local := names.get(name), Local):
                 return self.result(local.source, local.names, args, named)
@@ -198,9 +198,9 @@ class _Follower:
                 if isinstance(node, FuncDef):
                     return self._of_global(node, args, named)
                 if isinstance(node, TypeInfo) and node.fullname == TENSOR:
-                    return given
-            case ast.Attribute(value=of, attr=attr) if not (attr in WRITES or attr.endswith("_")):
-                root = of
+                    return places
+            case ast.Attribute(value=base, attr=attr) if not (attr in WRITES or attr.endswith("_")):
+                root = base
                 while not isinstance(root, ast.Name):
                     below = getattr(root, "value", None) or getattr(root, "func", None) or getattr(root, "left", None)
                     if not isinstance(below, ast.expr):
@@ -208,7 +208,7 @@ class _Follower:
                     root = below
                 node = self._global(root.id) if root.id not in names else None
                 if root.id in names or (isinstance(node, TypeInfo) and node.fullname == TENSOR):
-                    return given | all_places(self.value(of, names))
+                    return places | all_places(self.value(base, names))
         raise NotFollowed
 
     def _of_global(self, f: FuncDef, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
@@ -219,8 +219,8 @@ class _Follower:
         return self.known[call]
 
     def _global(self, name: str) -> object:
-        found = self.api.tree.names.get(name)
-        return found.node if found is not None else None
+        symbol = self.api.tree.names.get(name)
+        return symbol.node if symbol is not None else None
 
 
 def _literal_index(e: ast.expr) -> int | None:

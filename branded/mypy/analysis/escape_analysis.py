@@ -69,20 +69,20 @@ def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ())
     """
     if isinstance(f, LambdaExpr):
         return check_body_escapes(f, api, {f.arg_names[i] for i in shared if i < len(f.arg_names)})
-    node, own = resolve_function(f, api)
+    node, n_bound = resolve_function(f, api)
     if node is None or not is_in_file(node, api) or not isinstance(node.type, CallableType):
         return None
-    names = {n for i, n in enumerate(node.arg_names) if i < own or i - own in shared}
+    names = {n for i, n in enumerate(node.arg_names) if i < n_bound or i - n_bound in shared}
     return _recheck_escapes(node, api, names)
 
 
-def report_kept(outer: Sequence[Var], brand: Brand, at: Context, api: TypeChecker) -> None:
+def report_kept(outer: Sequence[Var], brand: Brand, context: Context, api: TypeChecker) -> None:
     """Report outer variables whose inferred type has the brand: `kept = []`, then `kept.append(x)` in the call."""
     for v in outer:
         if v.type is not None and occurs(brand, v.type):
             fail(
                 api,
-                at,
+                context,
                 ESCAPE,
                 f'escape: brand "{show(brand, api)}" of this vmap is kept in `{v.name}`, which outlives it',
                 f'value: "{show(v.type, api)}"',
@@ -111,8 +111,8 @@ def _hands_over(
     call: CallExpr, f: FuncDef, api: TypeChecker, names: Collection[str | None], most: int = MOST_CALLS
 ) -> bool:
     """Return whether a value that outlives the call of `f` is passed to a function that stores into it."""
-    given = [e for e in call.args if outlives(e, f, names)]
-    node, _ = resolve_function(call.callee, api) if given and most else (None, 0)
+    outer_args = [e for e in call.args if outlives(e, f, names)]
+    node, _ = resolve_function(call.callee, api) if outer_args and most else (None, 0)
     if node is None or not is_in_file(node, api):
         return False
     puts, calls = _stores_and_calls(node.body)
@@ -128,8 +128,8 @@ def resolve_function(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, i
         return (node if isinstance(node, FuncDef) else None), 0
     t = api.lookup_type_or_none(f.expr)
     owner = get_proper_type(t) if t is not None else None
-    found = owner.type.get(f.name) if isinstance(owner, Instance) else None
-    node = found.node if found is not None else None
+    symbol = owner.type.get(f.name) if isinstance(owner, Instance) else None
+    node = symbol.node if symbol is not None else None
     return (node, 1) if isinstance(node, FuncDef) and not node.is_static else (None, 0)
 
 
@@ -148,7 +148,7 @@ def check_body_escapes(
         shared: The parameters whose arguments outlive the call.
         is_again: Whether the annotations have no rows. A `list[Tensor]` can then hide brands as `Any` does.
     """
-    own = {id(part) for part in own_parts(f)}
+    part_ids = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
         for put in _find_stores(part):
             t = _expression_type(put.value, api)
@@ -158,7 +158,7 @@ def check_body_escapes(
                 _report_store(part, put.place, t, api)
         if isinstance(part, CallExpr) and not is_again:
             _check_called_function(part, f, api, shared)
-        if isinstance(part, OpExpr | ComparisonExpr) and id(part) in own:
+        if isinstance(part, OpExpr | ComparisonExpr) and id(part) in part_ids:
             _report_lost_brands(part, api)
 
 
@@ -166,14 +166,14 @@ def _check_called_function(
     call: CallExpr, f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None]
 ) -> None:
     """Look for stores in a called function, if one of its arguments outlives the call of `f`."""
-    given = [e for e in call.args if outlives(e, f, shared)]
-    node, own = resolve_function(call.callee, api) if given else (None, 0)
+    outer_args = [e for e in call.args if outlives(e, f, shared)]
+    node, n_bound = resolve_function(call.callee, api) if outer_args else (None, 0)
     if node is None or node in _looking or not is_in_file(node, api) or not isinstance(node.type, CallableType):
         return
     if not row_variables(node.type):  # plain_functions checks functions without row variables
         return
-    names = {n for n in call.arg_names if n is not None and call.args[call.arg_names.index(n)] in given}
-    names |= {n for e, n in zip(call.args, node.arg_names[own:], strict=False) if e in given and n is not None}
+    names = {n for n in call.arg_names if n is not None and call.args[call.arg_names.index(n)] in outer_args}
+    names |= {n for e, n in zip(call.args, node.arg_names[n_bound:], strict=False) if e in outer_args and n is not None}
     _looking.append(node)
     try:
         _recheck_escapes(node, api, names)
@@ -285,12 +285,12 @@ def _stored_type(place: Expression, api: TypeChecker) -> ProperType | None:
     return t
 
 
-def _report_store(at: Context, place: Expression, t: Type, api: TypeChecker) -> None:
+def _report_store(context: Context, place: Expression, t: Type, api: TypeChecker) -> None:
     where, fix = (
         f"{_KEPT} in `{_expression_text(place)}`, which outlives the call",
         "return it from the mapped function",
     )
-    fail(api, at, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
+    fail(api, context, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
 
 
 # ---- lost brands ----

@@ -45,7 +45,7 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
     if not knows_us(api) or ("key" in sig.arg_names and ctx.args[sig.arg_names.index("key")]):
         return sig  # with a key, other values are compared
     name = _function_name(getattr(ctx.context, "callee", None))
-    for t in _argument_types([e for given in ctx.args for e in given], api):
+    for t in _argument_types([e for actuals in ctx.args for e in actuals], api):
         if known_brands(t) and name not in OF_ITSELF:
             code, says = _error_text(name)
             reject_batched(

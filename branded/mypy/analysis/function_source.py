@@ -54,29 +54,29 @@ def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, around: tuple
     t, words = f.type, _words(f, api)
     if "." not in f.fullname or not isinstance(t, CallableType) or f in around or len(around) > MOST_CALLS:
         return frozenset()
-    own = _bound_count(f)
-    if words is None or words & ALL_NAMES or not all(map(describes_value, t.arg_types[own:])):
+    n_bound = _bound_count(f)
+    if words is None or words & ALL_NAMES or not all(map(describes_value, t.arg_types[n_bound:])):
         return frozenset()
-    if own and f.arg_names[0] in words and f.arg_names[0] not in shared:
+    if n_bound and f.arg_names[0] in words and f.arg_names[0] not in shared:
         return frozenset()
     source = source_of(f, api)
     depends = _depends(source, f, api, shared, (*around, f)) if source is not None else words
-    return frozenset(f.arg_names[own:]) - depends
+    return frozenset(f.arg_names[n_bound:]) - depends
 
 
 def _depends(
     source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, ...]
 ) -> Names:
     """Return the names that the result may depend on."""
-    made, idle = {name for n in ast.walk(source) if n is not source for name in _bound_names(n)}, set[ast.AST]()
+    bound_names, idle = {name for n in ast.walk(source) if n is not source for name in _bound_names(n)}, set[ast.AST]()
     for n in ast.walk(source):
         if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
             idle.add(n.value)
-        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, made, api)) is not None:
-            own = _bound_count(g)
-            here = frozenset(g.arg_names[:own]) if own and f.arg_names[0] in shared else frozenset[str | None]()
+        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, bound_names, api)) is not None:
+            n_bound = _bound_count(g)
+            here = frozenset(g.arg_names[:n_bound]) if n_bound and f.arg_names[0] in shared else frozenset[str | None]()
             of_g = unused_parameters(g, api, here, around)
-            for name, value in _named_arguments(n, g.arg_names[own:]):
+            for name, value in _named_arguments(n, g.arg_names[n_bound:]):
                 is_own = g is f and isinstance(value, ast.Name) and value.id == name  # as in the enclosing call
                 if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
                     idle.update(ast.walk(value))
@@ -106,18 +106,18 @@ def _bound_names(n: ast.AST) -> Iterator[str]:
             yield asname or name
 
 
-def _called_function(func: ast.expr, f: FuncDef, made: Collection[str], api: TypeChecker) -> FuncDef | None:
+def _called_function(func: ast.expr, f: FuncDef, bound_names: Collection[str], api: TypeChecker) -> FuncDef | None:
     """Return the function of this file, or the method of the same object, that a call refers to."""
     names: SymbolTable | None = None
     match func:
-        case ast.Name(id=name) if name not in made:
+        case ast.Name(id=name) if name not in bound_names:
             names = api.tree.names
         case ast.Attribute(value=ast.Name(id=owner), attr=name) if f.info and owner == f.arg_names[0]:
             names = f.info.names
         case _:
             return None
-    found = names.get(name)
-    node = found.node if found is not None else None
+    symbol = names.get(name)
+    node = symbol.node if symbol is not None else None
     return node if isinstance(node, FuncDef) and is_in_file(node, api) else None
 
 

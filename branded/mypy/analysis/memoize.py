@@ -32,13 +32,13 @@ def type_of_call(call: CallExpr, api: TypeChecker) -> Type:
 def _separate_cache(f: LambdaExpr, api: TypeChecker) -> Iterator[None]:
     """Use an empty cache while a lambda is checked, and restore the previous cache after it."""
     expressions = api.expr_checker
-    kept, expressions.expr_cache = expressions.expr_cache, {}
+    previous_cache, expressions.expr_cache = expressions.expr_cache, {}
     _looked_at.append(f)
     try:
         yield
     finally:
         _looked_at.pop()
-        expressions.expr_cache = kept
+        expressions.expr_cache = previous_cache
 
 
 def cache_in_body(api: TypeChecker) -> None:

@@ -48,18 +48,18 @@ def narrow_match(ctx: FunctionContext, scope: OpenBrands) -> Type:
         x: Vec[S, Tensor] | float
         case Tensor() as y          y: Vec[S, Tensor], and float is left for the other patterns
     """
-    (given,), (expressions,), overrides = ctx.arg_types, ctx.args, checker(ctx).expr_checker.type_overrides
-    subject, varies = get_proper_type(given[0]), bool(rows_in(given[0]))
+    (arg_types,), (expressions,), overrides = ctx.arg_types, ctx.args, checker(ctx).expr_checker.type_overrides
+    subject, varies = get_proper_type(arg_types[0]), bool(rows_in(arg_types[0]))
     wide = None if _has_wider(subject) else scope.instance(ANY_ROW)
     # a subject that is not a dict has no entries, so mypy gives an entry the type Any
     are_dicts = all(map(_is_dict, subject.items if isinstance(subject, UnionType) else [subject]))
-    for classes, t, what in zip(expressions[1:], given[1:], (wide, wide if are_dicts else None), strict=True):
+    for classes, t, what in zip(expressions[1:], arg_types[1:], (wide, wide if are_dicts else None), strict=True):
         types = get_proper_type(t)
         assert isinstance(classes, TupleExpr) and isinstance(types, TupleType)
-        for e, own in zip(classes.items, types.items, strict=True):
+        for e, class_type in zip(classes.items, types.items, strict=True):
             overrides.pop(e, None)
             if varies:
-                overrides[e] = _vec_class(own, what)
+                overrides[e] = _vec_class(class_type, what)
     return ctx.default_return_type
 
 
@@ -98,9 +98,9 @@ def open_vec(ctx: ClassDefContext) -> None:
     do not mention it.
     """
     reads.open_reads(ctx)
-    found = ctx.api.lookup_fully_qualified_or_none(ANY_ROW)
-    if found is not None and isinstance(found.node, TypeInfo) and found.node not in ctx.cls.info.mro:
-        ctx.cls.info.mro.insert(-1, found.node)
+    symbol = ctx.api.lookup_fully_qualified_or_none(ANY_ROW)
+    if symbol is not None and isinstance(symbol.node, TypeInfo) and symbol.node not in ctx.cls.info.mro:
+        ctx.cls.info.mro.insert(-1, symbol.node)
 
 
 def _is_vec(t: Type) -> bool:
@@ -136,8 +136,8 @@ def _vec_class(t: Type, wide: Instance | None = None) -> Type:
         and first.type_object().fullname in (TENSOR, VEC, ANY_ROW)
     ):
         unknown = AnyType(TypeOfAny.special_form)
-        made = get_proper_type(first.ret_type)
-        assert isinstance(made, Instance)
-        vec = wide or as_vec(made).copy_modified(args=[unknown, unknown])
+        instance = get_proper_type(first.ret_type)
+        assert isinstance(instance, Instance)
+        vec = wide or as_vec(instance).copy_modified(args=[unknown, unknown])
         return first.copy_modified(ret_type=vec, instance_type=vec)
     return t

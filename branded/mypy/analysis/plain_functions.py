@@ -65,7 +65,8 @@ class Instances:
         ):
             return None
         rows = [
-            self._rows(given, api) if is_unbatched(t) else [] for t, given in zip(sig.arg_types, ctx.args, strict=False)
+            self._rows(actuals, api) if is_unbatched(t) else []
+            for t, actuals in zip(sig.arg_types, ctx.args, strict=False)
         ]
         if not any(rows):
             return None
@@ -76,10 +77,10 @@ class Instances:
         united = list(dict.fromkeys(b for row in used for b in row))
         result = add_brands(sig.ret_type, united)
         if isinstance(node, FuncDef):
-            found = self._result(node, types, result, united, shared, api)
-            if found is None:
+            body_result = self._result(node, types, result, united, shared, api)
+            if body_result is None:
                 return None
-            result = self._by_flow(node, ctx, found, api)
+            result = self._by_flow(node, ctx, body_result, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
 
     def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
@@ -93,24 +94,24 @@ class Instances:
         owner = callee.expr if isinstance(callee, MemberExpr) and resolve_function(callee, api)[1] == 1 else None
         owner = callee if f.info and f.name == "__call__" and owner is None else owner
         bound = isinstance(owner, Expression) and is_shared(owner)
-        own = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
-        return frozenset([*(f.arg_names[:1] if bound else []), *(n for n, es in own if any(map(is_shared, es)))])
+        named_args = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
+        return frozenset([*(f.arg_names[:1] if bound else []), *(n for n, es in named_args if any(map(is_shared, es)))])
 
     def _by_flow(self, f: FuncDef, ctx: FunctionSigContext | MethodSigContext, result: Type, api: TypeChecker) -> Type:
         """Remove the brands of arguments that a part of the result does not depend on."""
         call, sig = ctx.context, ctx.default_signature
         if not isinstance(call, CallExpr) or any(k.is_star() for k in call.arg_kinds):
             return result
-        given = {n or "": es for n, es in zip(sig.arg_names, ctx.args, strict=False)}
-        flow = flow_of(f, {n: len(es) for n, es in given.items()}, api)
+        args_by_name = {n or "": es for n, es in zip(sig.arg_names, ctx.args, strict=False)}
+        flow = flow_of(f, {n: len(es) for n, es in args_by_name.items()}, api)
         if flow is None:
             return result
-        rows = {(n, i): self._rows([e], api) for n, es in given.items() for i, e in enumerate(es)}
+        rows = {(n, i): self._rows([e], api) for n, es in args_by_name.items() for i, e in enumerate(es)}
         return _restrict_rows(result, flow, rows)
 
-    def _rows(self, given: Sequence[Expression], api: TypeChecker) -> list[Brand]:
+    def _rows(self, expressions: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
-        for e in given:
+        for e in expressions:
             if not isinstance(e, LambdaExpr) and not is_deep(e):
                 with trying(api):
                     rows += rows_in(api.get_expression_type(e))
@@ -131,18 +132,18 @@ class Instances:
         if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
         key = (api.path, f.line, f.column, f.name, shared, *types)
-        kept = self.known.get(key)
-        if kept is None or kept[0] is not f:
+        cached = self.known.get(key)
+        if cached is None or cached[0] is not f:
             if sum(k[:4] == key[:4] and v[0] is f for k, v in self.known.items()) >= MOST:
                 return result
             self.busy.append((f, shared))
             try:
-                kept = self.known[key] = (f, *self._look(f, types, result, rows, shared, api))
+                cached = self.known[key] = (f, *self._look(f, types, result, rows, shared, api))
             finally:
                 self.busy.pop()
-        _, found, errors = kept
+        _, body_result, errors = cached
         api.msg.add_errors(errors)
-        return found
+        return body_result
 
     def _look(
         self,
@@ -155,16 +156,16 @@ class Instances:
     ) -> tuple[Type, list[ErrorInfo]]:
         """Check a body with these argument types; return the result type and the brand errors."""
         assert isinstance(f.type, CallableType)
-        own = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
-        t = f.type.copy_modified(arg_types=[*own, *types], ret_type=result)
+        self_types = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
+        t = f.type.copy_modified(arg_types=[*self_types, *types], ret_type=result)
         copy = recheck_function(f, t, api, rows, lambda copy: check_body_escapes(copy, api, shared, is_again=True))
         told = [e for e in copy.errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
         returned = [api.lookup_type_or_none(r.expr) for r in _return_statements(copy.function) if r.expr is not None]
         certain = [t for t in returned if t is not None and not hides_brands(t) and rows_in(t)]
         if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:
             return result, told
-        found = {b for t in certain for b in rows_in(t)}
-        return add_brands(f.type.ret_type, [b for b in rows if b in found]), told
+        brands = {b for t in certain for b in rows_in(t)}
+        return add_brands(f.type.ret_type, [b for b in rows if b in brands]), told
 
 
 def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
@@ -173,8 +174,8 @@ def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Ty
     is_tuple = isinstance(p, TupleType) and not p.partial_fallback.type.is_named_tuple
     if isinstance(flow, tuple) and isinstance(p, TupleType) and is_tuple and len(flow) == len(p.items):
         return p.copy_modified(items=[_restrict_rows(item, x, rows) for item, x in zip(p.items, flow, strict=True)])
-    own = [b for place in all_places(flow) for b in rows[place]]
-    return change(t, lambda row: [b for b in row if b in own])
+    brands = [b for place in all_places(flow) for b in rows[place]]
+    return change(t, lambda row: [b for b in row if b in brands])
 
 
 def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:

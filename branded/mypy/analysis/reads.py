@@ -24,11 +24,11 @@ _BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradie
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
-def reject_batched(api: TypeChecker, at: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
+def reject_batched(api: TypeChecker, context: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
     row = known_brands(t)
     opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
     names = " and ".join(f'"{show(b, api)}"' for b in row)
-    fail_at_once(api, at, code, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
+    fail_at_once(api, context, code, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
 
 
 def known_brands(t: Type) -> list[Brand]:
@@ -102,11 +102,11 @@ def reject_tensor_data(ctx: FunctionContext) -> Type:
 
 def reject_comparison(ctx: MethodContext) -> Type:
     """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
-    api, at = checker(ctx), ctx.context
-    if known_brands(ctx.default_return_type) and (at.line, at.column) in _tested_comparisons(
+    api, context = checker(ctx), ctx.context
+    if known_brands(ctx.default_return_type) and (context.line, context.column) in _tested_comparisons(
         api.path, _file_version(api.path)
     ):
-        reject_batched(api, at, ctx.default_return_type, READ, TRUTH, _WHERE)
+        reject_batched(api, context, ctx.default_return_type, READ, TRUTH, _WHERE)
     return ctx.default_return_type
 
 

@@ -31,12 +31,12 @@ def unvaried_setting(options: Options) -> str:
     if path is None or not path.is_file():
         return CHOICES[0]
     if path.suffix == ".toml":
-        given = tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(KEY)
+        setting = tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(KEY)
     else:
         parser = configparser.RawConfigParser()
         parser.read(path)
-        given = parser.get(SECTION, KEY, fallback=None)
-    return given if given in CHOICES else CHOICES[0]
+        setting = parser.get(SECTION, KEY, fallback=None)
+    return setting if setting in CHOICES else CHOICES[0]
 
 
 def report_unused_batch(example: ExampleCall, inside: Type) -> None:
@@ -44,8 +44,8 @@ def report_unused_batch(example: ExampleCall, inside: Type) -> None:
     f, args, ways, lifted, mapped = example
     if _takes_anything(f, mapped.api) or _accesses_uop(f):
         return
-    given = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
-    if not _report_unused_parameter(f, given, mapped.at, mapped.api):
+    args_and_ways = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
+    if not _report_unused_parameter(f, args_and_ways, mapped.at, mapped.api):
         _report_unbatched(inside, lifted, mapped)
 
 
@@ -63,21 +63,21 @@ def _accesses_uop(f: Expression) -> bool:
 
 def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> None:
     """Report a result that is certain to be the same for all examples."""
-    at, api, brand, how = mapped.at, mapped.api, mapped.brand, mapped.scope.unvaried
+    context, api, brand, level = mapped.at, mapped.api, mapped.brand, mapped.scope.unvaried
     rows = _certain_rows(inside)
-    if how == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
+    if level == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
         return
     name = show(brand, api)
     message = f'vmap: nothing of the result varies over "{name}", so it is repeated for each example'
     fix = "out_axes=None; out_axes=0 if it is to be repeated"
-    if how == "error":
-        fail(api, at, ERROR, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
+    if level == "error":
+        fail(api, context, ERROR, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
     else:
-        api.note(f"{message}; try: {fix}", at, code=ERROR)
+        api.note(f"{message}; try: {fix}", context, code=ERROR)
 
 
 def _report_unused_parameter(
-    f: Expression, args: Iterable[tuple[Expression | None, Type]], at: Context, api: TypeChecker
+    f: Expression, args: Iterable[tuple[Expression | None, Type]], context: Context, api: TypeChecker
 ) -> bool:
     """Report a lambda that uses a batch instead of its example, and return whether it does.
 
@@ -86,14 +86,14 @@ def _report_unused_parameter(
     if not isinstance(f, LambdaExpr):
         return False
     used = [e for e in walk(f.body) if isinstance(e, NameExpr)]
-    for parameter, (given, way) in zip(f.arguments, args, strict=False):
-        batch = given.node if isinstance(given, NameExpr) else None
+    for parameter, (arg, way) in zip(f.arguments, args, strict=False):
+        batch = arg.node if isinstance(arg, NameExpr) else None
         if batch is None or is_shared(way) or any(e.node is parameter.variable for e in used):
             continue
-        if any(e.node is batch for e in used) and isinstance(given, NameExpr):
+        if any(e.node is batch for e in used) and isinstance(arg, NameExpr):
             name, fix = parameter.variable.name, "None for it in in_axes if all examples share it"
-            note = f"vmap: the function does not use `{name}`, and uses `{given.name}`, which has those of all examples"
-            api.note(f"{note}; try: `{name}`, or {fix}", at, code=ERROR)
+            note = f"vmap: the function does not use `{name}`, and uses `{arg.name}`, which has those of all examples"
+            api.note(f"{note}; try: `{name}`, or {fix}", context, code=ERROR)
             return True
     return False
 

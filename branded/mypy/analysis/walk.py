@@ -54,16 +54,16 @@ def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
 
 def walk(node: object) -> Iterator[Node]:
     """Iterate over a node and its descendants, in source order."""
-    found: list[Node] = []
-    _collect(node, found)
-    return iter(found)
+    nodes: list[Node] = []
+    _collect(node, nodes)
+    return iter(nodes)
 
 
-def _collect(node: object, found: list[Node]) -> None:
+def _collect(node: object, nodes: list[Node]) -> None:
     if isinstance(node, list | tuple):
         for item in node:
-            _collect(item, found)
+            _collect(item, nodes)
     elif isinstance(node, Node):
-        found.append(node)
+        nodes.append(node)
         for name in _PARTS.get(type(node), ()):
-            _collect(getattr(node, name), found)
+            _collect(getattr(node, name), nodes)

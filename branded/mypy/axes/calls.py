@@ -59,8 +59,8 @@ class MethodCall:
 
     def axes(self, name: str) -> Known:
         """Return the axes of an argument; a number has an empty list."""
-        found = self.given.get(name, [])
-        return axes_of_operand(found[0][1]) if len(found) == 1 else None
+        actuals = self.given.get(name, [])
+        return axes_of_operand(actuals[0][1]) if len(actuals) == 1 else None
 
     def types(self, name: str) -> list[Type]:
         return [t for _, t in self.given.get(name, [])]
@@ -71,8 +71,8 @@ class MethodCall:
         return bool(self.given.get(name))
 
     def expression(self, name: str) -> Expression | None:
-        found = self.given.get(name, [])
-        return found[0][0] if len(found) == 1 else None
+        actuals = self.given.get(name, [])
+        return actuals[0][0] if len(actuals) == 1 else None
 
     def number(self, name: str, default: int) -> int | None:
         """Return an int argument that is a literal; None if it is unknown."""
@@ -98,14 +98,14 @@ class MethodCall:
         """Return the entries of a shape: `f(1, 2)`, `f((1, 2))` or `f([1, 2])`; None if their number is unknown."""
         if self.starred:
             return None
-        given = [e for n in (name, "args") for e, _ in self.given.get(n, [])]
-        if len(given) == 1 and isinstance(given[0], TupleExpr | ListExpr):
-            given = list(given[0].items)
-        elif len(given) == 1:
-            t = get_proper_type(self.api.get_expression_type(given[0]))
+        entries = [e for n in (name, "args") for e, _ in self.given.get(n, [])]
+        if len(entries) == 1 and isinstance(entries[0], TupleExpr | ListExpr):
+            entries = list(entries[0].items)
+        elif len(entries) == 1:
+            t = get_proper_type(self.api.get_expression_type(entries[0]))
             if not (isinstance(t, Instance) and t.type.fullname in NUMBERS):
                 return None
-        return None if any(not is_single_entry(e) for e in given) else given
+        return None if any(not is_single_entry(e) for e in entries) else entries
 
     def flag(self, name: str) -> bool | None:
         """Return a bool argument, False by default; None if its value is unknown."""
@@ -156,19 +156,19 @@ def without_axes(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
     if not isinstance(ctx.type, Instance) or not has_axes(ctx.type):
         return ctx
     sig = ctx.default_signature
-    own = sig.copy_modified(
+    plain_sig = sig.copy_modified(
         arg_types=[erase_axes(t, scope) for t in sig.arg_types], ret_type=erase_axes(sig.ret_type, scope)
     )
-    return ctx._replace(default_signature=own)
+    return ctx._replace(default_signature=plain_sig)
 
 
 def method_result(ctx: MethodContext, scope: OpenBrands, what: str, rule: Rule | None) -> Type:
     """Return the result type of a method, with the axes that its rule computes."""
-    own = isinstance(ctx.type, Instance) and has_axes(ctx.type)
-    if not own and not any(has_axes(t) for given in ctx.arg_types for t in given):
+    has_own_axes = isinstance(ctx.type, Instance) and has_axes(ctx.type)
+    if not has_own_axes and not any(has_axes(t) for types in ctx.arg_types for t in types):
         return ctx.default_return_type
-    found = rule(read_method_call(ctx, scope, what)) if rule is not None else None
-    return place_axes(change(erase_axes(ctx.default_return_type, scope), keep_row), found, scope)
+    axes = rule(read_method_call(ctx, scope, what)) if rule is not None else None
+    return place_axes(change(erase_axes(ctx.default_return_type, scope), keep_row), axes, scope)
 
 
 def attribute_type(ctx: AttributeContext, scope: OpenBrands, what: str, rule: Rule) -> Type:
@@ -176,8 +176,8 @@ def attribute_type(ctx: AttributeContext, scope: OpenBrands, what: str, rule: Ru
     if not has_axes(ctx.type):
         return ctx.default_attr_type
     assert isinstance(ctx.api, TypeChecker)
-    own = ctx.type if isinstance(ctx.type, Instance) else None
-    call = MethodCall(what, ctx.context, ctx.api, scope, own, {}, starred=False)
+    self_type = ctx.type if isinstance(ctx.type, Instance) else None
+    call = MethodCall(what, ctx.context, ctx.api, scope, self_type, {}, starred=False)
     return place_axes(change(erase_axes(ctx.default_attr_type, scope), keep_row), rule(call), scope)
 
 
@@ -197,13 +197,13 @@ def place_axes(t: Type, axes: Known | list[Known], scope: OpenBrands) -> Type:
 
 def read_method_call(ctx: MethodContext | FunctionContext, scope: OpenBrands, what: str) -> MethodCall:
     """Return the arguments of a method call by parameter name."""
-    given: dict[str, list[tuple[Expression, Type]]] = {}
+    args_by_name: dict[str, list[tuple[Expression, Type]]] = {}
     for name, es, ts in zip(ctx.callee_arg_names, ctx.args, ctx.arg_types, strict=False):
         if es:  # mypy drops the names of the parameters of operators
-            given[name or ("indices" if what == "[]" else "x")] = list(zip(es, ts, strict=False))
-    own: Type | None = ctx.type if isinstance(ctx, MethodContext) and isinstance(ctx.type, Instance) else None
-    if own is None and (found := given.pop("self", None)):  # Tensor.stack(x, y)
-        own = found[0][1]
+            args_by_name[name or ("indices" if what == "[]" else "x")] = list(zip(es, ts, strict=False))
+    self_type: Type | None = ctx.type if isinstance(ctx, MethodContext) and isinstance(ctx.type, Instance) else None
+    if self_type is None and (self_args := args_by_name.pop("self", None)):  # Tensor.stack(x, y)
+        self_type = self_args[0][1]
     kinds = ctx.context.arg_kinds if isinstance(ctx.context, CallExpr) else []
     starred = any(k in (ARG_STAR, ARG_STAR2) for k in kinds)
-    return MethodCall(what, ctx.context, checker(ctx), scope, own, given, starred)
+    return MethodCall(what, ctx.context, checker(ctx), scope, self_type, args_by_name, starred)

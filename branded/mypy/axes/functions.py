@@ -17,17 +17,17 @@ from branded.mypy.rows.results import plain_result
 def function_result(ctx: FunctionContext, scope: OpenBrands, name: str) -> Type:
     """Return the result type of a function with the axes from its rule; a plain Tensor if nothing is batched."""
     t = plain_result(ctx)
-    if not any(has_axes(a) for given in ctx.arg_types for a in given):
+    if not any(has_axes(a) for types in ctx.arg_types for a in types):
         return t
     rule = FUNCTIONS.get(name)
-    found = rule(read_method_call(ctx, scope, name.rpartition(".")[2])) if rule is not None else None
-    return place_axes(change(erase_axes(t, scope), keep_row), found, scope)
+    axes = rule(read_method_call(ctx, scope, name.rpartition(".")[2])) if rule is not None else None
+    return place_axes(change(erase_axes(t, scope), keep_row), axes, scope)
 
 
 def _first_axes(call: MethodCall) -> Known:
     """Return the axes of the first argument."""
-    given = next(iter(call.given.values()), [])
-    return axes_of_operand(given[0][1]) if given else None
+    actuals = next(iter(call.given.values()), [])
+    return axes_of_operand(actuals[0][1]) if actuals else None
 
 
 def _same_axes(call: MethodCall) -> Known:
@@ -37,7 +37,7 @@ def _same_axes(call: MethodCall) -> Known:
 
 def _broadcast_arguments(call: MethodCall) -> Known:
     """Return the axes of `logaddexp(a, b)`, broadcast from the right."""
-    (a, t), (b, u) = [(axes_of_operand(given[0][1]), given[0][1]) for given in call.given.values()][:2]
+    (a, t), (b, u) = [(axes_of_operand(actuals[0][1]), actuals[0][1]) for actuals in call.given.values()][:2]
     call.self_type = t
     return broadcast_axes(call, a, b, u)
 
@@ -46,9 +46,9 @@ def _matrix_axes(call: MethodCall) -> Known:
     """Return the axes of the first argument; report an error if it is not a matrix."""
     axes = _first_axes(call)
     if axes is not None and len(axes) < 2:
-        given = next(iter(call.given.values()))
+        actuals = next(iter(call.given.values()))
         call.fail(
-            MATRIX, f"a matrix has two axes, and this has {length_text(axes)}", f"value: {call.show(given[0][1])}"
+            MATRIX, f"a matrix has two axes, and this has {length_text(axes)}", f"value: {call.show(actuals[0][1])}"
         )
         return None
     return axes

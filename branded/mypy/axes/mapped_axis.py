@@ -71,14 +71,14 @@ class Mapped:
         return axes
 
     def _tell(self, axis: Type, what: str, t: Type) -> None:
-        found, given = unify_axes(self.axis, axis), f'given: "{show(t, self.api)}"'
+        common_axis, note = unify_axes(self.axis, axis), f'given: "{show(t, self.api)}"'
         name, other = show(axis, self.api), show(self.axis, self.api)
-        if found is not None:
-            self.axis = found
+        if common_axis is not None:
+            self.axis = common_axis
             self.told_by = self.told_by or (what, t)
         elif self.told_by is None:
             wrong = f"axis_name: {other}, and {what} is mapped over `{name}`"
-            fail(self.api, self.at, ERROR, wrong, given, f"try:   another axis in in_axes, or axis_name={name}")
+            fail(self.api, self.at, ERROR, wrong, note, f"try:   another axis in in_axes, or axis_name={name}")
         else:
             before, tree = self.told_by
             fail(
@@ -87,7 +87,7 @@ class Mapped:
                 ERROR,
                 f"{self.what}: `{other}` of {before} goes together with `{name}` of {what}",
                 f'given: "{show(tree, self.api)}"',
-                given,
+                note,
                 "try:   the same axis of each in in_axes, or a vmap inside of a vmap for every pair"
                 if self.what == "vmap"
                 else "try:   transpose() of one of them, so that both begin with the axis of steps",
@@ -164,11 +164,11 @@ def as_axes_result(ctx: FunctionContext, scope: OpenBrands) -> Type:
     names = [_axis_of(name) for name in ctx.arg_types[1]] if len(ctx.arg_types) > 1 else []
     if isinstance(ctx.context, CallExpr) and any(k in (ARG_STAR, ARG_STAR2) for k in ctx.context.arg_kinds):
         return t
-    given = ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else t
-    known = axes_of(given)
-    if known is not None and len(known) != len(names):
-        wrong = f"as_axes: {length_text(names, 'name', 'names')} for a tensor with {length_text(known)}"
-        fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(given, checker(ctx))}"')
+    arg_type = ctx.arg_types[0][0] if ctx.arg_types and ctx.arg_types[0] else t
+    axes = axes_of(arg_type)
+    if axes is not None and len(axes) != len(names):
+        wrong = f"as_axes: {length_text(names, 'name', 'names')} for a tensor with {length_text(axes)}"
+        fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(arg_type, checker(ctx))}"')
     return with_axes(change(t, keep_row), names, scope)
 
 

@@ -14,12 +14,12 @@ from branded.mypy.rows.algebra import UNKNOWN
 def dot(call: MethodCall) -> Known:
     """Return the axes of `x @ y`, which contracts the last axis of x with axis -2 of y (axis -1 of a vector)."""
     name = "w" if call.is_given("w") else "weight" if call.is_given("weight") else "x"
-    found, left, right = call.types(name), call.own, call.axes(name)
-    if not found or left is None or right is None:
+    types, left, right = call.types(name), call.own, call.axes(name)
+    if not types or left is None or right is None:
         return None
     if call.is_given("reverse"):
         return None
-    return product_axes(call, call.self_type or UNKNOWN, left, found[0], right)
+    return product_axes(call, call.self_type or UNKNOWN, left, types[0], right)
 
 
 def reversed_dot(call: MethodCall) -> Known:
@@ -103,7 +103,7 @@ def _bind_letters(call: MethodCall, word: str, t: Type, letters: dict[str, tuple
         return False
     for letter, axis in zip(word, axes, strict=True):
         before, where = letters.get(letter, (axis, t))
-        if (found := unify_axes(before, axis)) is None:
+        if (common_axis := unify_axes(before, axis)) is None:
             call.fail(
                 ERROR,
                 f"`{letter}` is {call.shown(before)} and {call.shown(axis)}",
@@ -112,5 +112,5 @@ def _bind_letters(call: MethodCall, word: str, t: Type, letters: dict[str, tuple
                 f"try:   another letter for one of them, or `{letter}` in another place of `{word}`",
             )
             return False
-        letters[letter] = found, where
+        letters[letter] = common_axis, where
     return True

@@ -37,8 +37,8 @@ def axis_positions(call: MethodCall, name: str, axes: Axes) -> list[int] | None:
     if e is None or (isinstance(e, NameExpr) and e.name == "None"):
         return list(range(len(axes))) if not call.starred else None
     each: list[Expression] = list(e.items) if isinstance(e, TupleExpr | ListExpr) else [e]
-    found = [literal_position(call, call.literal(i), axes) for i in each]
-    return [i for i in found if i is not None] if None not in found else None
+    positions = [literal_position(call, call.literal(i), axes) for i in each]
+    return [i for i in positions if i is not None] if None not in positions else None
 
 
 # ---- elementwise ----
@@ -87,14 +87,14 @@ def broadcast_axes(call: MethodCall, left: Known, right: Known, other: Type) -> 
         return None
     n = max(len(left), len(right))
     padded = [[of_length(1, call.scope)] * (n - len(axes)) + axes for axes in (left, right)]
-    found = []
+    result_axes = []
     for i, (a, b) in enumerate(zip(*padded, strict=True)):
         if (axis := broadcast_axis(a, b)) is None:
             met = f"{call.shown(a)} meets {call.shown(b)}, axis {i - n} of both"
             call.fail(ERROR, met, *_sides(call, other), f"try:   {_alignment_advice(left, right)}")
             return None
-        found.append(axis)
-    return found
+        result_axes.append(axis)
+    return result_axes
 
 
 def _sides(call: MethodCall, other: Type) -> list[str]:

@@ -49,8 +49,8 @@ def permute_axes(call: MethodCall) -> Known:
             *_value_note(call),
         )
         return None
-    at = [literal_position(call, n, axes) for n in numbers]
-    return [axes[i] for i in at if i is not None] if None not in at and len(set(at)) == len(at) else None
+    dims = [literal_position(call, n, axes) for n in numbers]
+    return [axes[i] for i in dims if i is not None] if None not in dims and len(set(dims)) == len(dims) else None
 
 
 # ---- axes of length 1, and lengths ----
@@ -59,9 +59,9 @@ def permute_axes(call: MethodCall) -> Known:
 def unsqueeze_axes(call: MethodCall) -> Known:
     """Return the axes of `x.unsqueeze(dim)`."""
     axes = call.own
-    if axes is None or (at := literal_position(call, call.number("dim", 0), axes, more=1)) is None:
+    if axes is None or (position := literal_position(call, call.number("dim", 0), axes, more=1)) is None:
         return None
-    return [*axes[:at], of_length(1, call.scope), *axes[at:]]
+    return [*axes[:position], of_length(1, call.scope), *axes[position:]]
 
 
 def squeeze_axes(call: MethodCall) -> Known:
@@ -69,10 +69,10 @@ def squeeze_axes(call: MethodCall) -> Known:
     axes = call.own
     if axes is None or not call.is_given("dim"):
         return None
-    at = literal_position(call, call.number("dim", 0), axes)
-    if at is None or not axes or axis_length(axes[at]) is None:
+    position = literal_position(call, call.number("dim", 0), axes)
+    if position is None or not axes or axis_length(axes[position]) is None:
         return None
-    return axes[:at] + axes[at + 1 :] if axis_length(axes[at]) == 1 else axes
+    return axes[:position] + axes[position + 1 :] if axis_length(axes[position]) == 1 else axes
 
 
 def expand_axes(call: MethodCall) -> Known:
@@ -129,20 +129,20 @@ def gather_axes(call: MethodCall) -> Known:
 def stack_axes(call: MethodCall) -> Known:
     """Return the axes of `x.stack(y, dim=0)`: a new axis, as long as the number of tensors."""
     axes = _common_axes(call, None)
-    if axes is None or (at := literal_position(call, call.number("dim", 0), axes, more=1)) is None:
+    if axes is None or (position := literal_position(call, call.number("dim", 0), axes, more=1)) is None:
         return None
     n = 1 + len(call.types("args"))
     new = UNKNOWN if call.starred else of_length(n, call.scope)
-    return [*axes[:at], new, *axes[at:]]
+    return [*axes[:position], new, *axes[position:]]
 
 
 def cat_axes(call: MethodCall) -> Known:
     """Return the axes of `x.cat(y, dim=0)`: the length of axis `dim` is the sum of the lengths."""
-    if call.own is None or (at := literal_position(call, call.number("dim", 0), call.own)) is None:
+    if call.own is None or (position := literal_position(call, call.number("dim", 0), call.own)) is None:
         return None
-    axes = _common_axes(call, at)
+    axes = _common_axes(call, position)
     if axes is not None and axes and call.types("args"):
-        axes[at] = UNKNOWN
+        axes[position] = UNKNOWN
     return axes
 
 
@@ -158,11 +158,11 @@ def _common_axes(call: MethodCall, but: int | None) -> Known:
             call.fail(ERROR, f"{length_text(axes)} and {length_text(other)}", *sides)
             return None
         for i, (a, b) in enumerate(zip(axes, other, strict=True)):
-            found = UNKNOWN if i == but else unify_axes(a, b)
-            if found is None:
+            common_axis = UNKNOWN if i == but else unify_axes(a, b)
+            if common_axis is None:
                 call.fail(ERROR, f"{call.shown(a)} meets {call.shown(b)}, axis {i} of both", *sides)
                 return None
-            axes[i] = a if i == but else found
+            axes[i] = a if i == but else common_axis
     return axes
 
 
@@ -177,14 +177,14 @@ def index_axes(call: MethodCall) -> Known:
     entries: list[Expression] = list(e.items) if isinstance(e, TupleExpr) else [e]
     if any(not is_single_entry(i) for i in entries) or sum(isinstance(i, EllipsisExpr) for i in entries) > 1:
         return None
-    taken = [i for i in entries if not (isinstance(i, EllipsisExpr) or _is_none(i))]
-    if len(taken) > len(axes):
-        wrong = f"{length_text(taken, 'index', 'indices')} for a tensor with {length_text(axes)}"
+    indices = [i for i in entries if not (isinstance(i, EllipsisExpr) or _is_none(i))]
+    if len(indices) > len(axes):
+        wrong = f"{length_text(indices, 'index', 'indices')} for a tensor with {length_text(axes)}"
         call.fail(ERROR, wrong, *_value_note(call))
         return None
     if not any(isinstance(i, EllipsisExpr) for i in entries):
         entries = [*entries, EllipsisExpr()]
-    return _index_entries(call, axes, entries, len(axes) - len(taken))
+    return _index_entries(call, axes, entries, len(axes) - len(indices))
 
 
 def iterate_axes(call: MethodCall) -> Known:
@@ -193,21 +193,21 @@ def iterate_axes(call: MethodCall) -> Known:
 
 
 def _index_entries(call: MethodCall, axes: Axes, entries: list[Expression], rest: int) -> Known:
-    left, found, tensors = list(axes), [], 0
+    remaining, result_axes, tensors = list(axes), [], 0
     for e in entries:
         if isinstance(e, EllipsisExpr):
-            found += left[:rest]
-            del left[:rest]
+            result_axes += remaining[:rest]
+            del remaining[:rest]
         elif _is_none(e):
-            found.append(of_length(1, call.scope))
+            result_axes.append(of_length(1, call.scope))
         else:
-            axis = left.pop(0)
+            axis = remaining.pop(0)
             one = _index_entry(call, axis, e)
             if one is None:
                 return None
             tensors += not (isinstance(e, SliceExpr) or one == [])
-            found += one
-    return found if tensors < 2 else None
+            result_axes += one
+    return result_axes if tensors < 2 else None
 
 
 def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
@@ -222,10 +222,10 @@ def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
         return None
     if isinstance(t, Instance) and t.type.fullname in ("builtins.int", "tinygrad.uop.ops.UOp"):
         return []
-    found = axes_of_operand(t)
-    if found is not None and any(map(is_named, found)) and len(found) > 1:
+    axes = axes_of_operand(t)
+    if axes is not None and any(map(is_named, axes)) and len(axes) > 1:
         return None  # a mask consumes one axis for each of its own
-    return found
+    return axes
 
 
 def _are_numbers(call: MethodCall, e: ListExpr) -> bool:

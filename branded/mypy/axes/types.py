@@ -48,8 +48,8 @@ ALIAS = "branded.core.axis_names.Axes"
 
 def promote_tensor(ctx: ClassDefContext) -> None:
     """Promote Tensor to Axes and Axes to Tensor; mypy takes one step, so `Axes[A]` does not become `Axes[B]`."""
-    found = ctx.api.lookup_fully_qualified_or_none(TENSOR)
-    tensor, info = found.node if found is not None else None, ctx.cls.info
+    symbol = ctx.api.lookup_fully_qualified_or_none(TENSOR)
+    tensor, info = symbol.node if symbol is not None else None, ctx.cls.info
     if not isinstance(tensor, TypeInfo):
         return
     info.alt_promote = Instance(tensor, [])
@@ -60,16 +60,16 @@ def promote_tensor(ctx: ClassDefContext) -> None:
 
 def analyze_axes(ctx: AnalyzeTypeContext, lookup: Callable[[str], SymbolTableNode | None]) -> Type:
     """Analyze `Axes[Users, Features]` in an annotation."""
-    t, api, found = ctx.type, ctx.api, lookup(AXES)
+    t, api, symbol = ctx.type, ctx.api, lookup(AXES)
     assert isinstance(api, TypeAnalyser)
-    if found is None or not isinstance(found.node, TypeInfo) or not (t.args or t.empty_tuple_index):
+    if symbol is None or not isinstance(symbol.node, TypeInfo) or not (t.args or t.empty_tuple_index):
         return api.named_type(TENSOR, [])
     axes = [_declared_axis(a) for a in api.anal_array(t.args, allow_unpack=True)]
     for axis in filter(_is_not_axis, axes):
         kinds = "a subclass of Brand, a length such as Literal[3], or int for any axis"
         api.fail(f"Axes: {format_type_bare(axis, api.options)} is no axis: {kinds}", ctx.context, code=ERROR)
         return api.named_type(TENSOR, [])
-    return Instance(found.node, axes, t.line, t.column)
+    return Instance(symbol.node, axes, t.line, t.column)
 
 
 def _declared_axis(axis: Type) -> Type:
@@ -168,8 +168,8 @@ class _Erased(TypeTranslator):
     def visit_instance(self, t: Instance) -> Type:
         if t.type.fullname == AXES:
             return self.scope.instance(TENSOR)
-        found = super().visit_instance(t)
-        return vec_to_tensor(found) if isinstance(found, Instance) else found
+        result = super().visit_instance(t)
+        return vec_to_tensor(result) if isinstance(result, Instance) else result
 
     def visit_type_alias_type(self, t: TypeAliasType) -> Type:
         return t.copy_modified(args=[a.accept(self) for a in t.args])

@@ -175,25 +175,25 @@ def rows_in(t: Type) -> list[Brand]:
 
 def each_row(t: Type) -> list[list[Brand]]:
     """Return the rows of a tree, in the order in which `change` visits them."""
-    found: list[list[Brand]] = []
-    _find_rows(t, found)
-    return found
+    rows: list[list[Brand]] = []
+    _find_rows(t, rows)
+    return rows
 
 
-def _find_rows(t: Type, found: list[list[Brand]]) -> None:
+def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        return _find_row_args(t.alias.alias_tvars, t.args, found)
+        return _find_row_args(t.alias.alias_tvars, t.args, rows)
     t = get_proper_type(t)
     below: Iterable[Type] = ()
     if isinstance(t, Instance):
         if t.type.fullname == VEC:  # the most frequent case
-            found.append(brands_in_row(t.args[0]))
+            rows.append(brands_in_row(t.args[0]))
         elif t.type.fullname in CONTAINERS:
             below = t.args
         else:
-            own = as_vec(t)
-            if own.args:  # a class without arguments has no rows
-                _find_row_args(own.type.defn.type_vars, own.args, found)
+            vec = as_vec(t)
+            if vec.args:  # a class without arguments has no rows
+                _find_row_args(vec.type.defn.type_vars, vec.args, rows)
     elif isinstance(t, TupleType):
         below = [*t.items, t.partial_fallback]
     elif isinstance(t, UnionType):
@@ -201,17 +201,17 @@ def _find_rows(t: Type, found: list[list[Brand]]) -> None:
     elif isinstance(t, TypedDictType):
         below = t.items.values()
     for item in below:
-        _find_rows(item, found)
+        _find_rows(item, rows)
     if isinstance(t, TypedDictType):
-        _find_row_args(t.fallback.type.defn.type_vars, t.fallback.args, found)
+        _find_row_args(t.fallback.type.defn.type_vars, t.fallback.args, rows)
     return None
 
 
-def _find_row_args(variables: Sequence[Type], args: Sequence[Type], found: list[list[Brand]]) -> None:
+def _find_row_args(variables: Sequence[Type], args: Sequence[Type], rows: list[list[Brand]]) -> None:
     """Find the rows among the arguments of a class or an alias."""
     for v, a in zip(variables, args, strict=False):
         if is_row(v):
-            found.append(brands_in_row(a))
+            rows.append(brands_in_row(a))
 
 
 def holds_tensors(t: Type) -> bool:
@@ -221,8 +221,8 @@ def holds_tensors(t: Type) -> bool:
 
 def is_unbatched(t: Type) -> bool:
     """Return whether a tree contains tensors, none of them batched."""
-    found = each_row(t)
-    return bool(found) and not any(found)
+    rows = each_row(t)
+    return bool(rows) and not any(rows)
 
 
 def _identity(t: Instance) -> Instance:

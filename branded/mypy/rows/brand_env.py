@@ -38,11 +38,11 @@ def checker(ctx: AnyContext) -> TypeChecker:
     return ctx.api
 
 
-def fail(api: TypeChecker, at: Context, code: ErrorCode, message: str, *notes: str) -> None:
+def fail(api: TypeChecker, context: Context, code: ErrorCode, message: str, *notes: str) -> None:
     """Report an error, followed by notes with the facts and the suggested fix."""
-    api.fail(message, at, code=code)
+    api.fail(message, context, code=code)
     for note in notes:
-        api.note(f"  {note}", at, code=code)
+        api.note(f"  {note}", context, code=code)
 
 
 _trials: list[TypeChecker] = []
@@ -61,7 +61,7 @@ def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
         _trials.pop()
 
 
-def fail_at_once(api: TypeChecker, at: Context, code: ErrorCode, message: str, *notes: str) -> None:
+def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: str, *notes: str) -> None:
     """Report an error even where mypy only tries an alternative, such as an operand of `0 < a`.
 
     Such an error holds for every alternative.
@@ -69,13 +69,13 @@ def fail_at_once(api: TypeChecker, at: Context, code: ErrorCode, message: str, *
     times_told[0] += 1
     if _trials:
         api.binder.version += 1  # mypy must not cache the type without its error
-        return fail(api, at, code, message, *notes)
-    watchers, kept = api.errors._watchers, api.errors._watchers[:]
+        return fail(api, context, code, message, *notes)
+    watchers, saved_watchers = api.errors._watchers, api.errors._watchers[:]
     watchers.clear()
     try:
-        fail(api, at, code, message, *notes)
+        fail(api, context, code, message, *notes)
     finally:
-        watchers.extend(kept)
+        watchers.extend(saved_watchers)
 
 
 def show(t: Type, api: TypeChecker) -> str:
@@ -116,9 +116,9 @@ class OpenBrands:
 
     def instance(self, fullname: str, *args: Type) -> Instance:
         """Return a class with these arguments."""
-        found = self._lookup(fullname)
-        assert found is not None and isinstance(found.node, TypeInfo), fullname
-        return Instance(found.node, list(args))
+        symbol = self._lookup(fullname)
+        assert symbol is not None and isinstance(symbol.node, TypeInfo), fullname
+        return Instance(symbol.node, list(args))
 
     @contextmanager
     def opened(self, brand: Brand) -> Iterator[None]:
@@ -141,7 +141,7 @@ class OpenBrands:
     def fresh(
         self,
         stem: str,
-        at: Context,
+        context: Context,
         api: TypeChecker,
         rows: Iterable[Brand] = (),
         place: str | None = None,
@@ -152,40 +152,40 @@ class OpenBrands:
         Its printed name differs from the open brands, the brands in `rows` and the user's type variables. A collective
         refers to the brand by `named`.
         """
-        where = f"{_OURS}@{api.path}@{place or f'{at.line}:{at.column}'}"
+        where = f"{_OURS}@{api.path}@{place or f'{context.line}:{context.column}'}"
         opened = [b.id for b in self.open if isinstance(b, TypeVarType)]
         # vmap(vmap(f))(x) opens both brands in one call
         here = next(i for n in itertools.count() if (i := TypeVarId(-1, namespace=where + n * "'")) not in opened)
-        taken = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
-        taken |= {v.name for f in _enclosing_functions(api) for v in f.variables}
-        name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in taken)
+        used = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
+        used |= {v.name for f in _enclosing_functions(api) for v in f.variables}
+        name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in used)
         bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
         return TypeVarType(name, name if named is None else f"{_NAMED}{named}", here, [], bound, default)
 
     def named(
-        self, axis_name: Expression | None, stem: str, at: Context, api: TypeChecker, rows: Iterable[Brand]
+        self, axis_name: Expression | None, stem: str, context: Context, api: TypeChecker, rows: Iterable[Brand]
     ) -> Brand:
         """Return the brand that a vmap opens: `Users` or `"users"` from `axis_name`, or one named after a parameter."""
-        given = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
-        if (brand := class_of(given)) is not None:
+        name_type = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
+        if (brand := class_of(name_type)) is not None:
             if isinstance(brand, Instance) and brand.type.fullname == BRAND:
                 fix = "try:   class Users(Brand): ..., and its name here"
-                fail(api, at, OPTION, "axis_name: `Brand` is every brand", fix)
+                fail(api, context, OPTION, "axis_name: `Brand` is every brand", fix)
             elif brand in [*self.open, *rows]:
-                self._taken(show(brand, api), at, api)
+                self._taken(show(brand, api), context, api)
             if isinstance(brand, Instance) and any(c.fullname == BRAND for c in brand.type.mro):
                 return brand
-            fail(api, at, OPTION, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
-        name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(given)
+            fail(api, context, OPTION, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
+        name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(name_type)
         if name is not None and any(brand_name(b) == name for b in self.open):
-            self._taken(name, at, api)
-        unknown = not isinstance(given, NoneType) and name is None
-        if unknown and not isinstance(given, AnyType):
+            self._taken(name, context, api)
+        unknown = not isinstance(name_type, NoneType) and name is None
+        if unknown and not isinstance(name_type, AnyType):
             stem = "brand"
-        return self.fresh(name or stem, at, api, rows, named="" if unknown else name)
+        return self.fresh(name or stem, context, api, rows, named="" if unknown else name)
 
-    def _taken(self, name: str, at: Context, api: TypeChecker) -> None:
-        fail(api, at, NAME_TAKEN, f'axis_name: brand "{name}" is open already', "try:   another name")
+    def _taken(self, name: str, context: Context, api: TypeChecker) -> None:
+        fail(api, context, NAME_TAKEN, f'axis_name: brand "{name}" is open already', "try:   another name")
 
 
 def text_of(t: Type) -> str | None:

@@ -39,14 +39,14 @@ class Arg(NamedTuple):
         return f"argument `{self.name}`" if self.name else f"argument {i}"
 
 
-def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context) -> CallExpr:
+def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], context: Context) -> CallExpr:
     """Build the call `f(*args)`, with arguments of these types."""
     nodes: list[Expression] = [
-        a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=at)
+        a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=context)
         for a, t in zip(args, types, strict=True)
     ]
     call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
-    call.set_line(at)
+    call.set_line(context)
     return call
 
 
@@ -65,9 +65,9 @@ def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] 
 
     `numbers` are types that its parameters accept in addition.
     """
-    api, scope, at = transform.api, transform.scope, transform.at
-    place = f"{at.line}:{at.column}"
-    rows = [scope.fresh((n or "x").upper(), at, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
+    api, scope, context = transform.api, transform.scope, transform.at
+    place = f"{context.line}:{context.column}"
+    rows = [scope.fresh((n or "x").upper(), context, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
     vecs: list[Type] = [scope.instance(VEC, r, scope.instance(TENSOR)) for r in rows]
     with trying(api) as errors:
         result = transform.apply(f, [Arg(v) for v in vecs])
@@ -91,13 +91,13 @@ def signatures_of(f: Type, api: TypeChecker) -> list[CallableType]:
     """Return the signatures of a callable: a function, overloaded or not, a partial, or an object with `__call__`."""
     f = get_proper_type(f)
     if isinstance(f, Instance):
-        kept = f.extra_attrs.attrs if f.extra_attrs else {}
-        if CALLED in kept or f.type.fullname == "functools.partial":
-            return signatures_of(kept.get(CALLED) or kept.get("__mypy_partial", UNKNOWN), api)
+        attrs = f.extra_attrs.attrs if f.extra_attrs else {}
+        if CALLED in attrs or f.type.fullname == "functools.partial":
+            return signatures_of(attrs.get(CALLED) or attrs.get("__mypy_partial", UNKNOWN), api)
         if f.type.has_readable_member("__call__"):
-            at = TempNode(f)
+            context = TempNode(f)
             with trying(api):
-                return signatures_of(api.expr_checker.analyze_external_member_access("__call__", f, at), api)
+                return signatures_of(api.expr_checker.analyze_external_member_access("__call__", f, context), api)
     if isinstance(f, Overloaded):
         if overload_plain(f.items[-1]) == f:
             return [f.items[-1]]
@@ -125,8 +125,8 @@ def overload_plain(f: CallableType) -> FunctionLike:
     """Return `f` as an overload: with plain tensors as arguments, it returns plain tensors."""
     rows = [v for v in row_variables(f) if not names_axis(v, f)]
     empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in rows}
-    left = [v for v in f.variables if v.id not in empty]
-    at_empty = expand_type(f.copy_modified(variables=left), empty)
+    remaining = [v for v in f.variables if v.id not in empty]
+    at_empty = expand_type(f.copy_modified(variables=remaining), empty)
     assert isinstance(at_empty, CallableType)
     first = at_empty.copy_modified(
         arg_types=[change(t, keep_row) for t in at_empty.arg_types], ret_type=change(at_empty.ret_type, keep_row)

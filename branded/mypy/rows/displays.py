@@ -47,10 +47,10 @@ def _united_type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
 
 def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     """Return the common type, with the rows of all; None where mypy's join is correct or the types differ in more."""
-    found = [t for t in types if not isinstance(get_proper_type(t), NoneType)]
-    if len(set(found)) < 2 or not any(rows_in(t) or has_axes(t) for t in found):
+    non_none = [t for t in types if not isinstance(get_proper_type(t), NoneType)]
+    if len(set(non_none)) < 2 or not any(rows_in(t) or has_axes(t) for t in non_none):
         return None
-    each = [erase_axes(t, scope) for t in found]
+    each = [erase_axes(t, scope) for t in non_none]
     rows = [each_row(t) for t in each]
     if len({len(r) for r in rows}) > 1:
         return None
@@ -59,7 +59,7 @@ def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     if any(t != wider[0] for t in wider):
         return None
     one = change(wider[0], keep_row)
-    return one if len(found) == len(types) else make_simplified_union([one, NoneType()])
+    return one if len(non_none) == len(types) else make_simplified_union([one, NoneType()])
 
 
 def _replace_rows(t: Type, rows: Sequence[list[Brand]]) -> Type:

@@ -105,11 +105,11 @@ def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:
                 yield s
 
 
-def _injected_call(name: str, f: CallableType, args: list[Expression], at: Node) -> CallExpr:
+def _injected_call(name: str, f: CallableType, args: list[Expression], node: Node) -> CallExpr:
     callee = TempNode(f.copy_modified(name=name))
     call = CallExpr(callee, args, [ARG_POS] * len(args), [None] * len(args))
-    callee.set_line(at)
-    call.set_line(at)
+    callee.set_line(node)
+    call.set_line(node)
     return call
 
 
@@ -136,17 +136,17 @@ def _inject_before_matches(statements: list[Statement], function: Instance) -> N
 
 def _tensor_classes(s: MatchStmt) -> list[TupleExpr]:
     """Return the uses of `Tensor` in the patterns of a match: first those outside dict patterns, then those inside."""
-    found: tuple[list[ClassPattern], list[ClassPattern]] = [], []
+    patterns: tuple[list[ClassPattern], list[ClassPattern]] = [], []
     for p in s.patterns:
-        _find_class_patterns(p, *found)
-    return [TupleExpr([p.class_ref for p in each if _is_tensor(p.class_ref.node)]) for each in found]
+        _find_class_patterns(p, *patterns)
+    return [TupleExpr([p.class_ref for p in each if _is_tensor(p.class_ref.node)]) for each in patterns]
 
 
 def _is_tensor(node: Node | None) -> bool:
     return isinstance(node, TypeInfo) and node.fullname == TENSOR
 
 
-def _find_class_patterns(p: Pattern | None, own: list[ClassPattern], entries: list[ClassPattern]) -> None:
+def _find_class_patterns(p: Pattern | None, outside: list[ClassPattern], entries: list[ClassPattern]) -> None:
     below: Sequence[Pattern | None] = ()
     match p:
         case AsPattern():
@@ -154,12 +154,12 @@ def _find_class_patterns(p: Pattern | None, own: list[ClassPattern], entries: li
         case OrPattern() | SequencePattern():
             below = p.patterns
         case MappingPattern():
-            below, own = p.values, entries
+            below, outside = p.values, entries
         case ClassPattern():
-            own.append(p)
+            outside.append(p)
             below = [*p.positionals, *p.keyword_values]
     for q in below:
-        _find_class_patterns(q, own, entries)
+        _find_class_patterns(q, outside, entries)
 
 
 def update_copy(f: FuncDef) -> None:
@@ -212,9 +212,9 @@ def display_entries(e: Expression) -> list[Expression]:
     """Return the entries of a display; empty for other expressions, and for displays with stars."""
     match e:
         case ListExpr() | SetExpr():
-            found = list(e.items)
+            entries = list(e.items)
         case DictExpr() if all(k is not None for k, _ in e.items):
-            found = [v for _, v in e.items]
+            entries = [v for _, v in e.items]
         case _:
             return []
-    return [] if any(isinstance(i, StarExpr) for i in found) else found
+    return [] if any(isinstance(i, StarExpr) for i in entries) else entries

@@ -67,16 +67,16 @@ def unmappable(
         if info.is_named_tuple and not (result or has_rows(info)) and _any_tensor(fields) and not plain(info):
             yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
             return
-        for (at, field), each in zip(fields.items(), _item_axes(way, t), strict=True):
-            yield from unmappable(field, each, f"{what}{at}", result, plain)
+        for (accessor, field), each in zip(fields.items(), _item_axes(way, t), strict=True):
+            yield from unmappable(field, each, f"{what}{accessor}", result, plain)
     elif not isinstance(t, Instance):
         return
     elif t.type.fullname in CONTAINERS:
         if t.args:
             yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain)
     elif has_rows(t.type) or (fields and (result or (_any_tensor(fields) and plain(t.type)))):
-        for at, field in fields.items():
-            yield from unmappable(field, way, f"{what}{at}", result, plain)
+        for accessor, field in fields.items():
+            yield from unmappable(field, way, f"{what}{accessor}", result, plain)
     elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
         yield what, _describe_leaf(t.type, result)
 
@@ -91,9 +91,9 @@ def _item_axes(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
 
 def _describe_leaf(info: TypeInfo, result: bool) -> str:
     """Describe a leaf without an axis: `an int`; `a Model, which has no row: class Model(Generic[S])`."""
-    said = f"{'an' if info.name[0] in 'aeiouAEIOU' else 'a'} {info.name}"
+    noun = f"{'an' if info.name[0] in 'aeiouAEIOU' else 'a'} {info.name}"
     bare = result or info.fullname.startswith(("builtins.", "typing.", "collections."))
-    return said if bare else f"{said}, which has no row: class {info.name}(Generic[S])"
+    return noun if bare else f"{noun}, which has no row: class {info.name}(Generic[S])"
 
 
 def _any_tensor(fields: dict[str, Type]) -> bool:
@@ -111,6 +111,6 @@ def fields_of(t: ProperType) -> dict[str, Type]:
         case TypedDictType():
             return {f"[{k!r}]": item for k, item in t.items.items()}
         case Instance() if "dataclass" in t.type.metadata:
-            found = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
-            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in found.items() if s and s.type}
+            symbols = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
+            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in symbols.items() if s and s.type}
     return {}

@@ -47,25 +47,25 @@ def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: 
     """
     sig, api = ctx.default_signature, checker(ctx)
     cache_in_body(api)
-    known: dict[TypeVarId, Type] = {}
+    solution: dict[TypeVarId, Type] = {}
     for v in row_variables(sig):
         if names_axis(v, sig):
             continue
-        formals = [(t, given) for t, given in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
-        taken = [e for _, given in formals for e in flat_entries(given)]
-        if not all(_is_whole_row(v, t) for t, _ in formals) or any(map(is_deep, taken)):
+        formals = [(t, actuals) for t, actuals in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
+        entries = [e for _, actuals in formals for e in flat_entries(actuals)]
+        if not all(_is_whole_row(v, t) for t, _ in formals) or any(map(is_deep, entries)):
             continue
-        if (types := _operand_types(taken, api, any_is_plain)) is None:
+        if (types := _operand_types(entries, api, any_is_plain)) is None:
             continue
         rows = [_argument_brands(t) for t in types]
         united = union_row(b for row in rows for b in row)
         if sig.is_type_obj() and (not rows or any(is_same_type(union_row(row), united) for row in rows)):
             continue  # mypy infers the row from the context too: an object may have more brands than its parts
-        known[v.id] = united
+        solution[v.id] = united
     return (
-        accept_narrower(_substitute_variables(sig, known), ctx)
-        if known and not sig.is_type_obj()
-        else _substitute_variables(sig, known)
+        accept_narrower(_substitute_variables(sig, solution), ctx)
+        if solution and not sig.is_type_obj()
+        else _substitute_variables(sig, solution)
     )
 
 
@@ -77,18 +77,18 @@ def method_signature(ctx: MethodSigContext) -> CallableType:
 def array_signature(ctx: FunctionSigContext) -> CallableType:
     """Return the signature of `array([[a, 0], [b, 1]])`: the row is the union over all entries of the lists."""
     sig, api = ctx.default_signature, checker(ctx)
-    found = [e for given in ctx.args[:1] for e in flat_entries(given)]
-    if any(map(is_deep, found)) or (types := _operand_types(found, api)) is None:
+    entries = [e for actuals in ctx.args[:1] for e in flat_entries(actuals)]
+    if any(map(is_deep, entries)) or (types := _operand_types(entries, api)) is None:
         return sig
     united = union_row(b for t in types for b in _argument_brands(t))
     return _substitute_variables(sig, {v.id: united for v in row_variables(sig)})
 
 
-def _substitute_variables(sig: CallableType, known: dict[TypeVarId, Type]) -> CallableType:
+def _substitute_variables(sig: CallableType, solution: dict[TypeVarId, Type]) -> CallableType:
     """Substitute the known variables in a signature."""
-    if not known:
+    if not solution:
         return sig
-    solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in known]), known)
+    solved = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in solution]), solution)
     assert isinstance(solved, CallableType)
     return solved
 
@@ -109,9 +109,9 @@ def _argument_brands(t: Type) -> list[Brand]:
     return rows_in(t)
 
 
-def is_deep(e: Expression, left: int = DEEPEST) -> bool:
+def is_deep(e: Expression, remaining: int = DEEPEST) -> bool:
     if isinstance(e, CallExpr):
-        return left == 0 or any(is_deep(a, left - 1) for a in e.args)
+        return remaining == 0 or any(is_deep(a, remaining - 1) for a in e.args)
     return False
 
 

@@ -19,9 +19,9 @@ from branded.mypy.rows.brand_env import checker, trying
 Call = FunctionSigContext | MethodSigContext
 
 
-def flat_entries(given: Sequence[Expression]) -> Iterator[Expression]:
+def flat_entries(expressions: Sequence[Expression]) -> Iterator[Expression]:
     """Find the entries of nested displays; mypy alone would join their types."""
-    for e in given:
+    for e in expressions:
         match e:
             case ListExpr() | TupleExpr() | SetExpr():
                 yield from flat_entries(e.items)
@@ -34,10 +34,10 @@ def flat_entries(given: Sequence[Expression]) -> Iterator[Expression]:
 def accept_narrower(sig: CallableType, ctx: Call) -> CallableType:
     """Return the signature of a call that also accepts containers with narrower rows than declared."""
     types = list(sig.arg_types)
-    for i, (wanted, given) in enumerate(zip(sig.arg_types, ctx.args, strict=False)):
-        if len(given) == 1 and is_container(wanted) and not isinstance(given[0], ListExpr | TupleExpr | DictExpr):
+    for i, (wanted, actuals) in enumerate(zip(sig.arg_types, ctx.args, strict=False)):
+        if len(actuals) == 1 and is_container(wanted) and not isinstance(actuals[0], ListExpr | TupleExpr | DictExpr):
             with trying(checker(ctx)):
-                t = checker(ctx).get_expression_type(given[0])
+                t = checker(ctx).get_expression_type(actuals[0])
             if is_narrower(t, wanted):
                 types[i] = t
     return sig.copy_modified(arg_types=types)
@@ -73,9 +73,9 @@ def replace_signature(ctx: MethodSigContext) -> CallableType:
     sig, api = ctx.default_signature, checker(ctx)
     rows: list[Brand] = []
     types = list(sig.arg_types)
-    for i, given in enumerate(ctx.args):
+    for i, actuals in enumerate(ctx.args):
         with trying(api):
-            own = [b for e in given for b in rows_in(api.get_expression_type(e))]
-        types[i] = add_brands(types[i], own)
-        rows += own
+            brands = [b for e in actuals for b in rows_in(api.get_expression_type(e))]
+        types[i] = add_brands(types[i], brands)
+        rows += brands
     return sig.copy_modified(arg_types=types, ret_type=add_brands(sig.ret_type, rows))

@@ -100,8 +100,8 @@ def _report_unbound(call: TransformCall, name: str) -> None:
 
 def _open_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
     """Return the named brands, whether the value varies over them or not."""
-    found = [*names.brands, *names.within([*row, *call.scope.open])]
-    return list(dict.fromkeys(found))
+    brands = [*names.brands, *names.within([*row, *call.scope.open])]
+    return list(dict.fromkeys(brands))
 
 
 def _reduce_type(call: TransformCall) -> Type:
@@ -151,8 +151,8 @@ def _index_type(call: TransformCall) -> Type:
     if names.wrong is not None:
         return FAILED
     brands = _open_brands(call, names, [])
-    known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
-    return call.vec(brands if known else [*brands, UNKNOWN])
+    all_known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
+    return call.vec(brands if all_known else [*brands, UNKNOWN])
 
 
 COLLECTIVES: dict[str, Rule] = {

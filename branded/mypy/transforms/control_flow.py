@@ -159,11 +159,11 @@ def associative_scan(call: TransformCall) -> Type:
         return UNKNOWN
     elems = call.tensors(elems)
     out = _carry_type(call, elems, lambda t: call.trial(f, [t, t])) or elems
-    if hides_brands(given := call.result(f, [out, out])):
+    if hides_brands(result := call.result(f, [out, out])):
         return UNKNOWN
-    both = join_trees(out, call.tensors(given))
+    both = join_trees(out, call.tensors(result))
     if both is None:
-        notes = f"gets: {call.show(out)}", f"gives: {call.show(given)}", "try:   a tree like its arguments"
+        notes = f"gets: {call.show(out)}", f"gives: {call.show(result)}", "try:   a tree like its arguments"
         return call.fail(CARRY, "the function gives another tree than it gets", *notes)
     return both
 
@@ -180,14 +180,14 @@ def cond(call: TransformCall) -> Type:
 
 def switch(call: TransformCall) -> Type:
     """Return the type of `switch(index, branches, *operands)`."""
-    given = call.expression("branches")
+    expression = call.expression("branches")
     branches: list[Expression] = []
-    if isinstance(given, ListExpr | TupleExpr):
-        branches = list(given.items)
+    if isinstance(expression, ListExpr | TupleExpr):
+        branches = list(expression.items)
         if not branches:
             return call.fail(CARRY, "there are no branches", "try:   a sequence of functions")
-    elif given is not None:
-        t = get_proper_type(call.api.get_expression_type(given))
+    elif expression is not None:
+        t = get_proper_type(call.api.get_expression_type(expression))
         items = t.items if isinstance(t, TupleType) else _item_types(t)
         branches = [TempNode(i, context=call.at) for i in items]
     return _branch_type(

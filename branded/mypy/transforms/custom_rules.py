@@ -42,17 +42,19 @@ def custom_rule_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
 
     The type parameters of a class cannot be generic themselves.
     """
-    given, api = get_proper_type(ctx.default_return_type), checker(ctx)
-    if not isinstance(given, Instance) or not ctx.args[0]:
-        return given
+    instance, api = get_proper_type(ctx.default_return_type), checker(ctx)
+    if not isinstance(instance, Instance) or not ctx.args[0]:
+        return instance
     f = ctx.args[0][0]
-    own = type_of_lambda(Same(ctx.context, api, scope), f) if isinstance(f, LambdaExpr) else api.get_expression_type(f)
-    items = signatures_of(own, api) if own is not None else []
+    function_type = (
+        type_of_lambda(Same(ctx.context, api, scope), f) if isinstance(f, LambdaExpr) else api.get_expression_type(f)
+    )
+    items = signatures_of(function_type, api) if function_type is not None else []
     if not items:
-        return given
-    kept = items[0] if len(items) == 1 else Overloaded(items)
-    out = given.copy_modified()
-    out.extra_attrs = ExtraAttrs({CALLED: kept}, set(), None)
+        return instance
+    signature = items[0] if len(items) == 1 else Overloaded(items)
+    out = instance.copy_modified()
+    out.extra_attrs = ExtraAttrs({CALLED: signature}, set(), None)
     return out
 
 

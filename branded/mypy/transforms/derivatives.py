@@ -89,8 +89,8 @@ class Derivative:
         inside = result_type(f, leaves, self.at, self.api, [a.type for a in args])
         rows = [b for a in args for b in unique_brands(a.type)] + self.scope.crossed[crossed:]
         if hides_brands(inside) and not any(hides_brands(a.type) for a in args):
-            given = show(inside, self.api)
-            note = f'{self.what}: what the function gives has the type "{given}" here, so it is not checked'
+            type_text = show(inside, self.api)
+            note = f'{self.what}: what the function gives has the type "{type_text}" here, so it is not checked'
             self.api.note(note, self.at, code=ERROR)
         if places is None or hides_brands(inside):
             return UNKNOWN
@@ -101,20 +101,20 @@ class Derivative:
     def generic(self, f: Type) -> Type:
         """Return the type of `grad(f)`: a function with the parameters of `f` that returns the derivative."""
         items = signatures_of(f, self.api)
-        found = []
+        overloads = []
         for item in items:
             with trying(self.api) as errors:
                 one = self._generic(item)
             if one is not None and not errors.has_new_errors():
-                found += one.items
+                overloads += one.items
             elif len(items) == 1:
                 self.api.msg.add_errors(errors.filtered_errors())
                 return AnyType(TypeOfAny.from_error)
         if not items and not isinstance(get_proper_type(f), AnyType):
             return self.fail(f'"{show(f, self.api)}" is not a function', f"try:   {self.what}(f)(x)")
-        if len(found) == 1:
-            return found[0]
-        return Overloaded(found) if found else UNKNOWN
+        if len(overloads) == 1:
+            return overloads[0]
+        return Overloaded(overloads) if overloads else UNKNOWN
 
     def _generic(self, f: CallableType) -> FunctionLike | None:
         types = [t for t, k in zip(f.arg_types, f.arg_kinds, strict=True) if k.is_positional() or k == ARG_STAR]
@@ -133,15 +133,15 @@ class Derivative:
     def _places(self, n: int) -> list[int] | None:
         """Return the positions to differentiate with respect to; None if they are unknown."""
         nums = self.argnums
-        given = [nums] if isinstance(nums, int) else nums
-        if given is None:
+        positions = [nums] if isinstance(nums, int) else nums
+        if positions is None:
             return None
-        if any(not -n <= i < n for i in given):
-            text = nums if isinstance(nums, int) else f"({', '.join(map(str, given))}{',' * (len(given) == 1)})"
+        if any(not -n <= i < n for i in positions):
+            text = nums if isinstance(nums, int) else f"({', '.join(map(str, positions))}{',' * (len(positions) == 1)})"
             wrong = f"argnums={text} for a call with {plural(n, 'positional argument', 'positional arguments')}"
             self.fail(wrong, "try:   the positions of the arguments to differentiate with respect to, counted from 0")
             return None
-        return [i % n for i in given]
+        return [i % n for i in positions]
 
     def _are_floats(self, types: Sequence[Type], places: Sequence[int]) -> bool:
         for t, i in zip(types, places, strict=True):
@@ -239,9 +239,9 @@ def _argnums(e: Expression) -> list[int] | int | None:
         case UnaryExpr(op="-", expr=IntExpr() as n):
             return -n.value
         case TupleExpr() | ListExpr():
-            found = [_argnums(i) for i in e.items]
-            numbers = [i for i in found if isinstance(i, int)]
-            return numbers if len(numbers) == len(found) else None
+            entries = [_argnums(i) for i in e.items]
+            numbers = [i for i in entries if isinstance(i, int)]
+            return numbers if len(numbers) == len(entries) else None
     return None
 
 
@@ -272,39 +272,39 @@ def vjp(call: TransformCall) -> Type:
     if f is None or primals is None:
         return UNKNOWN
     d = Derivative("vjp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
-    found = _value_and_rows(d, f, primals)
-    if found is None:
+    result = _value_and_rows(d, f, primals)
+    if result is None:
         return UNKNOWN
-    value, aux, rows = found
+    value, aux, rows = result
     # a cotangent may have more brands than the value
-    own = call.scope.fresh("CT", call.at, call.api)
-    cotangent = change(value, lambda row: [*row, own])
+    brand = call.scope.fresh("CT", call.at, call.api)
+    cotangent = change(value, lambda row: [*row, brand])
     if row_of(value) is not None:
         cotangent = UnionType([cotangent, call.api.named_generic_type("builtins.float", [])])
-    out = d._tuple([add_brands(d._leaf(t), [*rows, own]) for t in primals])
+    out = d._tuple([add_brands(d._leaf(t), [*rows, brand]) for t in primals])
     function = call.api.named_generic_type("builtins.function", [])
-    pullback = overload_plain(CallableType([cotangent], [ARG_POS], [None], out, function, variables=[own]))
+    pullback = overload_plain(CallableType([cotangent], [ARG_POS], [None], out, function, variables=[brand]))
     return d._tuple([value, pullback] if aux is None else [value, pullback, aux])
 
 
 def jvp(call: TransformCall) -> Type:
     """Return the type of `jvp(f, primals, tangents)`."""
-    f, given, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
-    if f is None or not isinstance(given, TupleType):
-        if row_of(given) is None:
+    f, primal_tree, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
+    if f is None or not isinstance(primal_tree, TupleType):
+        if row_of(primal_tree) is None:
             return UNKNOWN
         return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
-    primals = list(given.items)
+    primals = list(primal_tree.items)
     d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
     if row_of(moved) is not None:
         return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
-    if isinstance(moved, TupleType) and join_trees(d._leaf(given), d._leaf(moved)) is None:
-        shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(given)}"
+    if isinstance(moved, TupleType) and join_trees(d._leaf(primal_tree), d._leaf(moved)) is None:
+        shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(primal_tree)}"
         return call.fail(DERIVATIVE, "the tangent has another tree than the primal", *shown)
-    found = _value_and_rows(d, f, primals)
-    if found is None:
+    result = _value_and_rows(d, f, primals)
+    if result is None:
         return UNKNOWN
-    value, aux, rows = found
+    value, aux, rows = result
     tangent = add_brands(value, [*rows, *unique_brands(moved)])
     return d._tuple([value, tangent] if aux is None else [value, tangent, aux])
 

@@ -64,28 +64,28 @@ class ExampleCall(NamedTuple):
     @contextmanager
     def _keeping(self, call: CallExpr) -> Iterator[None]:
         """Mark the unmapped objects during the call of `f`: they outlive it."""
-        kept = {
+        unmapped = {
             e
             for e, a, way in zip(call.args, self.args, self.ways, strict=True)
             if is_shared(way) and escape_analysis.is_object(a.type)
         }
-        self.mapped.scope.unmapped |= kept
+        self.mapped.scope.unmapped |= unmapped
         try:
             yield
         finally:
-            self.mapped.scope.unmapped -= kept
+            self.mapped.scope.unmapped -= unmapped
 
     def _explain(self, error: ErrorInfo) -> None:
         """Report an error from calling `f` with one example: usually `f` is not generic in the brand."""
         f, args, ways, lifted, mapped = self
-        at, api, message = mapped.at, mapped.api, error.message
+        context, api, message = mapped.at, mapped.api, error.message
         wrong = re.match(r'Argument (\d+)(?: to "?(.*?)"?)? has incompatible type .*; expected "(.*)"$', message)
         where = int(wrong[1]) - 1 if wrong else len(args)
         if wrong is None or not where < len(args) or is_shared(ways[where]):
             code = CALL if error.code in (CALL_ARG, CALL_OVERLOAD) else ERROR if callables_of(f, api) else AXIS_TYPE
-            fail(api, at, code, f"vmap: {message[0].lower()}{message[1:]}")
+            fail(api, context, code, f"vmap: {message[0].lower()}{message[1:]}")
             return
-        given, inside = show(args[where].type, api), show(lifted[where], api)
+        outside, inside = show(args[where].type, api), show(lifted[where], api)
         name = (wrong[2] or "the function").replace('"', "")
         fix = "a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it"
         if "Axes[" in wrong[3] and "Axes[" in inside:
@@ -94,9 +94,9 @@ class ExampleCall(NamedTuple):
             fix = "a row variable of the function's own, axis_name= for a named brand, or a Protocol for a parameter"
         fail(
             api,
-            at,
+            context,
             ERROR,
             f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
-            f'given: "{given}", which is "{inside}" for one example',
+            f'given: "{outside}", which is "{inside}" for one example',
             f"try:   {fix}",
         )

@@ -88,10 +88,10 @@ class TransformCall:
 
     def types_of(self, name: str, erases: bool = True) -> list[Type] | None:
         """Return the types of a star-argument, with or without axes; None if their number is unknown."""
-        found = self.given.get(name, [])
+        expressions = self.given.get(name, [])
         if isinstance(self.at, CallExpr) and ARG_STAR in self.at.arg_kinds:
             return None
-        types = [self.api.get_expression_type(e) for e in found]
+        types = [self.api.get_expression_type(e) for e in expressions]
         return [erase_axes(t, self.scope) for t in types] if erases else types
 
     def is_true(self, name: str) -> bool | None:
@@ -164,19 +164,21 @@ class TransformCall:
         return True
 
 
-def result_type(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecker, given: Sequence[Type] = ()) -> Type:
+def result_type(
+    f: Expression, args: Sequence[Arg], context: Context, api: TypeChecker, original: Sequence[Type] = ()
+) -> Type:
     """Return the type of `f(*args)`, and report errors.
 
-    To mypy a dict of tensors is not a dict of Vecs, but a transform rebuilds the containers that `f` receives. `given`
-    has the types of the arguments before they became tensors; `f` may be declared with them.
+    To mypy a dict of tensors is not a dict of Vecs, but a transform rebuilds the containers that `f` receives.
+    `original` has the types of the arguments before they became tensors; `f` may be declared with them.
 
         def f(d: dict[str, Vec[S, Tensor]]) -> ...      called with a dict[str, Tensor]: ARG_TYPE, not reported yet
         f(dict[str, Vec[S, Tensor]])                    called again, with the rows of all arguments in each
-        f(*given)                                       and with `given`: the first call without an error is the result
+        f(*original)                                    and with `original`: the first call without an error is used
     """
     # mypy treats code after a call that never returns as unreachable; this call may not run
     with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
-        out = type_of_call(synthetic_call(f, [a.type for a in args], args, at), api)
+        out = type_of_call(synthetic_call(f, [a.type for a in args], args, context), api)
     if isinstance(get_proper_type(out), UninhabitedType):
         out = UNKNOWN
     told = [e for e in errors.filtered_errors() if e.code is not NO_UNTYPED_CALL]
@@ -185,9 +187,9 @@ def result_type(f: Expression, args: Sequence[Arg], at: Context, api: TypeChecke
         wider = [
             a.type if row_of(a.type) is not None else change(a.type, lambda r: [*r, *rows], end=as_vec) for a in args
         ]
-        for types in (wider, given) if given else (wider,):
+        for types in (wider, original) if original else (wider,):
             with trying(api) as more:
-                again = type_of_call(synthetic_call(f, types, args, at), api)
+                again = type_of_call(synthetic_call(f, types, args, context), api)
             if not more.has_new_errors():
                 return change(again, keep_row)
     api.msg.add_errors(told)
@@ -218,38 +220,38 @@ def signature_by_rule(
     sig, api = ctx.default_signature, checker(ctx)
     cache_in_body(api)
     impl = node.impl.type if node is not None and node.impl is not None else sig
-    own = impl if isinstance(impl, CallableType) else sig
+    impl_sig = impl if isinstance(impl, CallableType) else sig
     overloads = node.items if node is not None else []
     first = overloads[0].type if overloads else sig
     callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
     what = node.name if node is not None else getattr(callee, "name", "")
-    given = {n: list(es) for n, es in zip(sig.arg_names, ctx.args, strict=False) if n is not None}
+    actuals = {n: list(es) for n, es in zip(sig.arg_names, ctx.args, strict=False) if n is not None}
     result: Type = UNKNOWN
-    required = [n for n, k in zip(own.arg_names, own.arg_kinds, strict=True) if k.is_required()]
-    if sig == first and all(given.get(n or "") for n in required):
+    required = [n for n, k in zip(impl_sig.arg_names, impl_sig.arg_kinds, strict=True) if k.is_required()]
+    if sig == first and all(actuals.get(n or "") for n in required):
         overrides = api.expr_checker.type_overrides
-        expressions = [e for es in given.values() for e in es]
+        expressions = [e for es in actuals.values() for e in es]
         for e in expressions:
             overrides.pop(e, None)
-        call = TransformCall(what, ctx.context, api, scope, given)
+        call = TransformCall(what, ctx.context, api, scope, actuals)
         result = rule(call)
         if not call.has_axes and not isinstance(get_proper_type(result), FunctionLike):
             result = erase_axes(result, scope)
         for e in expressions:
             overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
-    types = [t if n in OPTIONS else UNKNOWN for n, t in formals(own)]
-    return own.copy_modified(arg_types=types, ret_type=result, variables=[])
+    types = [t if n in OPTIONS else UNKNOWN for n, t in formals(impl_sig)]
+    return impl_sig.copy_modified(arg_types=types, ret_type=result, variables=[])
 
 
 def arguments_by_name(call: CallExpr, names: Sequence[str]) -> dict[str, list[Expression]]:
     """Return the arguments of a call by parameter; `names` are the parameters in order."""
-    given: dict[str, list[Expression]] = {}
+    arguments: dict[str, list[Expression]] = {}
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
         if kind == ARG_POS and i < len(names):
-            given[names[i]] = [e]
+            arguments[names[i]] = [e]
         elif name is not None:
-            given[name] = [e]
-    return given
+            arguments[name] = [e]
+    return arguments
 
 
 def formals(f: CallableType) -> Iterator[tuple[str | None, Type]]:
@@ -269,8 +271,8 @@ def tree_leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:
     t = get_proper_type(t)
     t = t.fallback if isinstance(t, LiteralType) else t
     if fields := fields_of(t):
-        for at, field in fields.items():
-            yield from tree_leaves(field, f"{what}{at}")
+        for accessor, field in fields.items():
+            yield from tree_leaves(field, f"{what}{accessor}")
     elif isinstance(t, Instance) and t.type.fullname in CONTAINERS and t.args:
         yield from tree_leaves(t.args[-1], f"each item of {what}")
     else:
@@ -330,8 +332,8 @@ def join_trees(a: Type, b: Type) -> Type | None:
 
 def _join_all(xs: Sequence[Type], ys: Sequence[Type]) -> list[Type] | None:
     """Join the trees pairwise; return None if a pair differs."""
-    found = [t for x, y in zip(xs, ys, strict=False) if (t := join_trees(x, y)) is not None]
-    return found if len(found) == len(xs) == len(ys) else None
+    trees = [t for x, y in zip(xs, ys, strict=False) if (t := join_trees(x, y)) is not None]
+    return trees if len(trees) == len(xs) == len(ys) else None
 
 
 def unique_brands(t: Type) -> list[Brand]:

@@ -79,8 +79,8 @@ def _axes_from_type(t: Type) -> Type:
         return UNKNOWN  # a named tuple of axes, whose declared field types are tensors
     if isinstance(t, TupleType):
         return t.copy_modified(items=[_axes_from_type(i) for i in t.items])
-    known = isinstance(t, NoneType | TypedDictType) or (isinstance(t, Instance) and t.type.fullname not in CONTAINERS)
-    return t if known else UNKNOWN
+    exact = isinstance(t, NoneType | TypedDictType) or (isinstance(t, Instance) and t.type.fullname not in CONTAINERS)
+    return t if exact else UNKNOWN
 
 
 def format_axes(axes: Type) -> str:
@@ -156,62 +156,62 @@ def plural(n: int, one: str, many: str) -> str:
     return f"{n} {one if n == 1 else many}"
 
 
-def axes_of_call(axes: Type, args: Sequence[Arg], exact: bool, at: Context, api: TypeChecker) -> list[Type]:
+def axes_of_call(axes: Type, args: Sequence[Arg], exact: bool, context: Context, api: TypeChecker) -> list[Type]:
     """Return the axes of each argument; keyword arguments are mapped over axis 0."""
     positional = sum(a.kind == ARG_POS for a in args)
     tree = get_proper_type(axes)
     if isinstance(tree, TypedDictType):
         fix = "try:   in_axes=({...},), one entry for each"
-        fail(api, at, AXES, "in_axes: a dict of axes stands for all the arguments", fix)
+        fail(api, context, AXES, "in_axes: a dict of axes stands for all the arguments", fix)
         tree = UNKNOWN
     each: list[Type] = list(tree.items) if isinstance(tree, TupleType) else [tree] * positional
     if len(each) != positional:
         if exact and not any(a.kind in (ARG_STAR, ARG_STAR2) for a in args):
-            given = plural(len(each), "axis", "axes")
+            axes_count = plural(len(each), "axis", "axes")
             wanted = plural(positional, "positional argument", "positional arguments")
             fail(
                 api,
-                at,
+                context,
                 AXES,
-                f"in_axes: {given} for {wanted}",
+                f"in_axes: {axes_count} for {wanted}",
                 f"axes:  {format_axes(tree)}",
                 "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
             )
         each = [UNKNOWN] * positional
-    own, zero = iter(each), tree_of(None, api)
+    positional_axes, zero = iter(each), tree_of(None, api)
     shared = tree if isinstance(tree, NoneType) else UNKNOWN
-    return [next(own) if a.kind == ARG_POS else shared if a.kind == ARG_STAR else zero for a in args]
+    return [next(positional_axes) if a.kind == ARG_POS else shared if a.kind == ARG_STAR else zero for a in args]
 
 
-def check_axes(args: Sequence[Arg], ways: Sequence[Type], axis_size: bool, at: Context, api: TypeChecker) -> bool:
+def check_axes(args: Sequence[Arg], ways: Sequence[Type], axis_size: bool, context: Context, api: TypeChecker) -> bool:
     """Return whether the axes match the arguments and something is mapped; report errors if not."""
-    wrong = list(_wrong_axes(args, ways, axis_size, at, api))
+    wrong = list(_wrong_axes(args, ways, axis_size, context, api))
     for code, message, *notes in wrong:
-        fail(api, at, code, message, *notes)
+        fail(api, context, code, message, *notes)
     return not wrong
 
 
 def _wrong_axes(
-    args: Sequence[Arg], ways: Sequence[Type], axis_size: bool, at: Context, api: TypeChecker
+    args: Sequence[Arg], ways: Sequence[Type], axis_size: bool, context: Context, api: TypeChecker
 ) -> Iterator[tuple[ErrorCode, str, *tuple[str, ...]]]:
     for i, (arg, way) in enumerate(zip(args, ways, strict=True), 1):
         what = arg.label(i)
         for code, wrong in axes_mismatches(way, arg.type, what):
             yield code, f"in_axes: {wrong}"
         share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
-        for where, why in unmappable(arg.type, way, what, plain=partial(_is_untyped, at=at, api=api)):
+        for where, why in unmappable(arg.type, way, what, plain=partial(_is_untyped, context=context, api=api)):
             yield AXIS_TYPE, f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"
-    known = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
-    if known and all(map(is_shared, ways)) and not axis_size:
+    is_complete = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
+    if is_complete and all(map(is_shared, ways)) and not axis_size:
         fix = "try:   an int for an argument with an axis of examples, or axis_size=n"
         yield AXES, "in_axes: nothing is mapped, so there is no number of examples", fix
 
 
-def _is_untyped(info: TypeInfo, at: Context, api: TypeChecker) -> bool:
+def _is_untyped(info: TypeInfo, context: Context, api: TypeChecker) -> bool:
     """Return whether a class is from a file without `Vec`: the brands of its tensors are not tracked."""
     if not is_untyped_class(info, api):
         return False
     name = info.name
     note = f"vmap: {name} says nothing of rows, so its tensors are not checked; class {name}(Generic[S]) would be"
-    api.note(note, at, code=ERROR)
+    api.note(note, context, code=ERROR)
     return True

@@ -60,16 +60,16 @@ class Vmap:
 
     def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
         """Return the type of `vmap(f, …)(*args)`; `exact` means that there are no further arguments."""
-        o, at, api, scope = self.options, self.at, self.api, self.scope
+        o, context, api, scope = self.options, self.at, self.api, self.scope
         # the axes of the arguments, and the brand, named after the parameter of the first mapped argument
-        ways = axes.axes_of_call(o.in_axes, args, exact, at, api)
-        can_map = axes.check_axes(args, ways, o.axis_size, at, api)
+        ways = axes.axes_of_call(o.in_axes, args, exact, context, api)
+        can_map = axes.check_axes(args, ways, o.axis_size, context, api)
         names = parameter_names(f, api)
         first = next((i for i, way in enumerate(ways) if not is_shared(way)), 0)
         stem = next((n for n in [*names[first : first + 1], *names] if n), "s")
-        brand = scope.named(o.axis_name, stem, at, api, [b for a in args for b in rows_in(a.type)])
+        brand = scope.named(o.axis_name, stem, context, api, [b for a in args for b in rows_in(a.type)])
         # the arguments of one example
-        self.mapped = mapped = Mapped(at, api, scope, brand)
+        self.mapped = mapped = Mapped(context, api, scope, brand)
         each = enumerate(zip(args, ways, strict=True), 1)
         lifted = [with_brand(mapped.off(a.type, way, a.label(i)), way, brand, scope) for i, (a, way) in each]
         example = ExampleCall(f, args, ways, lifted, mapped)
@@ -84,11 +84,11 @@ class Vmap:
             both = enumerate(zip(args, ways, strict=True))
             objects = [i for i, (a, way) in both if is_shared(way) and escape_analysis.is_object(a.type)]
             escape_analysis.check_escapes(f, api, objects)
-        escape_analysis.report_kept(outer, brand, at, api)
+        escape_analysis.report_kept(outer, brand, context, api)
         if hides_brands(inside):
             if not errors.has_new_errors() and not any(hides_brands(a.type) for a in args):
                 note = f'vmap: what the function gives has the type "{show(inside, api)}" here, so it is not checked'
-                api.note(note, at, code=ERROR)
+                api.note(note, context, code=ERROR)
             return UNKNOWN
         if not (o.is_repeat or errors.has_new_errors() or told < times_told[0]):
             unused_batch.report_unused_batch(example, inside)
@@ -103,30 +103,30 @@ class Vmap:
         if any(f.implicit for f in items):
             self.api.note("vmap: the function has no types, so nothing is checked here", self.at, code=ERROR)
         if len(items) > 1:  # keep the overloads that accept one example
-            found = []
+            overloads = []
             for f in items:
                 with trying(self.api) as errors:
                     one = self._generic(f)
-                found += [] if errors.has_new_errors() else one.items
-            if not found:
+                overloads += [] if errors.has_new_errors() else one.items
+            if not overloads:
                 fail(self.api, self.at, CALL, "vmap: no overload of the function takes one example of what is mapped")
-            return Overloaded(found) if found else AnyType(TypeOfAny.from_error)
+            return Overloaded(overloads) if overloads else AnyType(TypeOfAny.from_error)
         return self._generic(items[-1]) if items else None
 
     def _generic(self, f: CallableType) -> FunctionLike:
-        own, brand = row_variables(f), self._named_brand()
-        forget = drop_brands(lambda b: b == brand or any(b == v for v in own))
-        given = self._with_axis(f)
+        row_vars, brand = row_variables(f), self._named_brand()
+        forget = drop_brands(lambda b: b == brand or any(b == v for v in row_vars))
+        param_types = self._with_axis(f)
         needed = [
             Arg(change(t, forget), ARG_NAMED if k.is_named() else ARG_POS, n if k.is_named() else None)
-            for t, k, n in zip(given, f.arg_kinds, f.arg_names, strict=True)
+            for t, k, n in zip(param_types, f.arg_kinds, f.arg_names, strict=True)
             if k.is_required() or k == ARG_STAR or (k.is_positional() and self._has_axis(f, n))
         ]
         exact = not any(k == ARG_STAR for k in f.arg_kinds)
         self.apply(TempNode(f, context=self.at), needed, exact)
         assert self.mapped is not None  # `apply` sets it
         result = without_brand(f.ret_type, brand, self.options.out_axes, self.mapped)
-        types = [change(t, drop_brands(lambda b: b == brand)) for t in given]
+        types = [change(t, drop_brands(lambda b: b == brand)) for t in param_types]
         return overload_plain(f.copy_modified(arg_types=types, ret_type=result))
 
     def _with_axis(self, f: CallableType) -> list[Type]:
@@ -135,11 +135,11 @@ class Vmap:
         mapped = Mapped(self.at, self.api, self.scope, UNKNOWN if name is None else name)
         tree = get_proper_type(self.options.in_axes)
         ways: list[Type] = list(tree.items) if isinstance(tree, TupleType) else [tree] * len(f.arg_types)
-        found = []
+        types = []
         for i, (t, k) in enumerate(zip(f.arg_types, f.arg_kinds, strict=True)):
             way = axes.tree_of(None, self.api) if k.is_named() else ways[i] if i < len(ways) else UNKNOWN
-            found.append(mapped.on(t, way))
-        return found
+            types.append(mapped.on(t, way))
+        return types
 
     def _has_axis(self, f: CallableType, name: str | None) -> bool:
         """Return whether in_axes has an entry for the optional parameter `name`."""

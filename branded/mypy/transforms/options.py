@@ -35,30 +35,30 @@ OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "rando
 
 def options_of(call: CallExpr, api: TypeChecker) -> VmapOptions:
     """Return the options of `vmap(f, …)`; in_axes and out_axes may be positional."""
-    given: dict[str, Expression] = {}
+    expressions: dict[str, Expression] = {}
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
         if kind in (ARG_STAR, ARG_STAR2):
             api.note("vmap: options that are given by a star are not checked", call, code=ERROR)
         elif kind == ARG_POS and i > 2:
             fail(api, call, ERROR, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
         elif kind == ARG_POS and i > 0:
-            given[OPTIONS[i - 1]] = e
+            expressions[OPTIONS[i - 1]] = e
         elif name in OPTIONS:
-            given[name] = e
+            expressions[name] = e
         elif name is not None and name != "f":
             like = difflib.get_close_matches(name, OPTIONS, 1)
             fix = f"try:   {like[0] if like else ', '.join(OPTIONS)}"
             fail(api, call, ERROR, f"vmap: there is no option {name}", fix)
     for name, wanted in KINDS.items():
-        t = get_proper_type(api.get_expression_type(given[name])) if name in given else NoneType()
+        t = get_proper_type(api.get_expression_type(expressions[name])) if name in expressions else NoneType()
         kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
-        literal = given.get(name)
+        literal = expressions.get(name)
         text = literal.value if isinstance(literal, StrExpr) else None
         if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)):
             fail(api, call, OPTION, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
-    in_axes, out_axes = (axes.tree_of(given.get(n), api) for n in ("in_axes", "out_axes"))
-    is_repeat = bool(given.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
-    return VmapOptions(in_axes, out_axes, given.get("axis_name"), "axis_size" in given, is_repeat)
+    in_axes, out_axes = (axes.tree_of(expressions.get(n), api) for n in ("in_axes", "out_axes"))
+    is_repeat = bool(expressions.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
+    return VmapOptions(in_axes, out_axes, expressions.get("axis_name"), "axis_size" in expressions, is_repeat)
 
 
 RANDOMNESS = ("error", "same", "different")
@@ -96,10 +96,10 @@ def options_at(call: CallExpr, api: TypeChecker) -> VmapOptions:
     return options_of(call, api)
 
 
-def kept_options(decorator: Instance, at: Context) -> VmapOptions:
+def kept_options(decorator: Instance, context: Context) -> VmapOptions:
     """Return the options that a `vmap(…)` decorator keeps in its type."""
     in_axes, out_axes, name = decorator.args
-    axis_name = None if isinstance(get_proper_type(name), NoneType | AnyType) else TempNode(name, context=at)
+    axis_name = None if isinstance(get_proper_type(name), NoneType | AnyType) else TempNode(name, context=context)
     return VmapOptions(in_axes, out_axes, axis_name)
 
 

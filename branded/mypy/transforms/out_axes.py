@@ -14,20 +14,20 @@ from branded.mypy.transforms.in_axes import axes_mismatches
 
 def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
     """Remove the brand from the result; report an error if it cannot be removed."""
-    at, api, brand = mapped.at, mapped.api, mapped.brand
+    context, api, brand = mapped.at, mapped.api, mapped.brand
     for code, wrong in axes_mismatches(out_axes, inside, "the result"):
-        fail(api, at, code, f"out_axes: {wrong}")
+        fail(api, context, code, f"out_axes: {wrong}")
     outside = without_brand(inside, brand, out_axes, mapped)
     if not occurs(brand, outside):
         for where, why in unmappable(inside, out_axes, "the result", result=True):
             wrong = f"out_axes: {where} is {why}, which cannot be stacked"
-            fail(api, at, AXIS_TYPE, wrong, "try:   None for it in out_axes")
+            fail(api, context, AXIS_TYPE, wrong, "try:   None for it in out_axes")
         return outside
     name, bare = show(brand, api), change(inside, drop_brands(lambda b: b == brand))
     if not occurs(brand, bare):
         fail(
             api,
-            at,
+            context,
             AXES,
             f'out_axes: None for a result that varies over "{name}"',
             f'value: "{show(inside, api)}"',
@@ -36,7 +36,7 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
         return bare
     fail(
         api,
-        at,
+        context,
         ESCAPE,
         f'escape: brand "{name}" of this vmap is still in the result after it',
         f'value: "{show(inside, api)}"',

@@ -21,8 +21,8 @@ def map_(call: TransformCall) -> Type:
 
 def _map_type(call: TransformCall, trees: Sequence[Type]) -> Type:
     """Return the tree of results of `f`; unknown if the trees may have different structures."""
-    given = [get_proper_type(t) for t in trees]
-    t, f = given[0], call.expression("f")
+    proper_types = [get_proper_type(t) for t in trees]
+    t, f = proper_types[0], call.expression("f")
     if f is None:
         return UNKNOWN
     if isinstance(t, NoneType):
@@ -31,21 +31,21 @@ def _map_type(call: TransformCall, trees: Sequence[Type]) -> Type:
         return call.result(f, trees)
     match t:
         case TupleType() if not t.partial_fallback.type.is_named_tuple:
-            tuples = [x.items for x in given if isinstance(x, TupleType) and len(x.items) == len(t.items)]
-            if len(tuples) == len(given):
+            tuples = [x.items for x in proper_types if isinstance(x, TupleType) and len(x.items) == len(t.items)]
+            if len(tuples) == len(proper_types):
                 return t.copy_modified(items=[_map_type(call, each) for each in zip(*tuples, strict=True)])
         case TypedDictType():
-            dicts = [x.items for x in given if isinstance(x, TypedDictType) and x.items.keys() == t.items.keys()]
-            if len(dicts) == len(given):
+            dicts = [x.items for x in proper_types if isinstance(x, TypedDictType) and x.items.keys() == t.items.keys()]
+            if len(dicts) == len(proper_types):
                 return t.copy_modified(item_types=[_map_type(call, [d[k] for d in dicts]) for k in t.items])
         case Instance() if t.type.fullname in CONTAINERS and t.args:
-            return _map_container(call, t, given)
+            return _map_container(call, t, proper_types)
     return UNKNOWN
 
 
-def _map_container(call: TransformCall, t: Instance, given: Sequence[ProperType]) -> Type:
-    alike = [x for x in given if isinstance(x, Instance) and x.type is t.type]
-    if len(alike) < len(given):
+def _map_container(call: TransformCall, t: Instance, trees: Sequence[ProperType]) -> Type:
+    alike = [x for x in trees if isinstance(x, Instance) and x.type is t.type]
+    if len(alike) < len(trees):
         return UNKNOWN
     return t.copy_modified(args=[*t.args[:-1], _map_type(call, [x.args[-1] for x in alike])])
 

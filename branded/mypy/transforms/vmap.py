@@ -84,8 +84,8 @@ class Transforms:
         """Return whether this is vmap, or a variable that holds vmap."""
         if fullname == VMAP:
             return True
-        found = self._lookup(fullname) if "." in fullname else None
-        t = get_proper_type(found.node.type) if found is not None and isinstance(found.node, Var) else None
+        symbol = self._lookup(fullname) if "." in fullname else None
+        t = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
         return isinstance(t, Overloaded) and has_options(t.items[0])
 
     def signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
@@ -106,28 +106,28 @@ class Transforms:
             return accept_any_options(sig)
         anything = api.named_generic_type("builtins.object", [])
         overrides[f] = anything  # the body is checked later, when the types are known
-        own = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
-        return accept_any_options(own)
+        call_sig = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
+        return accept_any_options(call_sig)
 
     def _plainest(self, sig: CallableType) -> CallableType:
         """Return the overload that preserves the type of `f`, not the one that removes a brand for other checkers."""
-        found = self._lookup(VMAP) if sig.unpack_kwargs else None
-        t = get_proper_type(found.node.type) if found and isinstance(found.node, OverloadedFuncDef) else None
+        symbol = self._lookup(VMAP) if sig.unpack_kwargs else None
+        t = get_proper_type(symbol.node.type) if symbol and isinstance(symbol.node, OverloadedFuncDef) else None
         items = t.items if isinstance(t, Overloaded) else []
         return next((i for i in items if isinstance(get_proper_type(i.arg_types[0]), TypeVarType)), sig)
 
     def result(self, ctx: FunctionContext) -> Type:
         """Return the type of `vmap(f)`, `@vmap`, or the decorator `vmap(in_axes=…)`."""
-        api, given = checker(ctx), get_proper_type(ctx.default_return_type)
-        if is_a(given, DECORATOR):
-            return self._decorator(options_of(ctx.context, api), api) if isinstance(ctx.context, CallExpr) else given
-        if is_a(given, MAPPED) or not ctx.arg_types[0] or isinstance(f := ctx.args[0][0], LambdaExpr):
-            return given
+        api, default = checker(ctx), get_proper_type(ctx.default_return_type)
+        if is_a(default, DECORATOR):
+            return self._decorator(options_of(ctx.context, api), api) if isinstance(ctx.context, CallExpr) else default
+        if is_a(default, MAPPED) or not ctx.arg_types[0] or isinstance(f := ctx.args[0][0], LambdaExpr):
+            return default
         body = ctx.arg_types[0][0]
         if isinstance(get_proper_type(body), Instance) and not isinstance(f, TempNode):
             body = api.get_expression_type(f)  # a partial: the context of vmap would make its rows Any
         options = options_of(ctx.context, api) if isinstance(ctx.context, CallExpr) else default_options(api)
-        return Vmap(options, ctx.context, api, self.scope).generic(body) or given
+        return Vmap(options, ctx.context, api, self.scope).generic(body) or default
 
     def _decorator(self, o: VmapOptions, api: TypeChecker) -> Instance:
         """Return the type of `vmap(in_axes=…)`, which keeps the options."""
@@ -145,34 +145,34 @@ class Transforms:
         """Return the type of a function decorated with `@vmap(in_axes=…)`."""
         assert isinstance(ctx.type, Instance)
         api = checker(ctx)
-        given = get_proper_type(ctx.default_return_type)
-        if is_a(given, MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
-            return given
+        default = get_proper_type(ctx.default_return_type)
+        if is_a(default, MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
+            return default
         vmap = Vmap(kept_options(ctx.type, ctx.context), ctx.context, api, self.scope)
-        return vmap.generic(ctx.arg_types[0][0]) or given
+        return vmap.generic(ctx.arg_types[0][0]) or default
 
     def called_at_once(self, ctx: MethodSigContext) -> FunctionLike:
         """Return the signature of a call `vmap(f, …)(x, …)`, or of a lambda that `_store` has stored."""
         call, api = ctx.context, checker(ctx)
         place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
-        made = call.callee if isinstance(call, CallExpr) else None
+        transform_call = call.callee if isinstance(call, CallExpr) else None
         if isinstance(place, LiteralType):
-            made = self._stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
-            if made is None:
+            transform_call = self._stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
+            if transform_call is None:
                 note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
                 api.note(note, call, code=ERROR)
-        f = mapped_function(made) if isinstance(made, CallExpr) else None
-        if not isinstance(call, CallExpr) or not isinstance(made, CallExpr) or f is None:
+        f = mapped_function(transform_call) if isinstance(transform_call, CallExpr) else None
+        if not isinstance(call, CallExpr) or not isinstance(transform_call, CallExpr) or f is None:
             return ctx.default_signature
         api.expr_checker.type_overrides.pop(f, None)
-        what = LATER.get(made.callee.fullname) if isinstance(made.callee, RefExpr) else None
-        own: Transform
+        what = LATER.get(transform_call.callee.fullname) if isinstance(transform_call.callee, RefExpr) else None
+        transform: Transform
         if what is None:
-            own = Vmap(options_at(made, api), call, api, self.scope)
+            transform = Vmap(options_at(transform_call, api), call, api, self.scope)
         else:
-            given = arguments_by_name(made, ("f", "argnums", "has_aux"))
-            own = Derivative.of(TransformCall(what, call, api, self.scope, given))
-        return ctx.default_signature.copy_modified(ret_type=own.apply(f, call_arguments(call, api)))
+            arguments = arguments_by_name(transform_call, ("f", "argnums", "has_aux"))
+            transform = Derivative.of(TransformCall(what, call, api, self.scope, arguments))
+        return ctx.default_signature.copy_modified(ret_type=transform.apply(f, call_arguments(call, api)))
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""
