@@ -89,12 +89,12 @@ class Explanation:
     @functools.cached_property
     def _lines(self) -> list[Line]:
         try:
-            known = self._explained
+            explained = self._explained
         except ShapeError as error:
             return mistake.lines(mistake.Mistake(self._begun, error), self._f, Source.of(self._f).code)
         if self._full:
             return lines(self.data())
-        told = story(known.outline, known.seconds, kernels=self._kernels)
+        told = story(explained.outline, explained.seconds, kernels=self._kernels)
         return [*told, [Span(_GUESSED, "quiet")]] if self._guessed else told
 
     def _repr_html_(self) -> str:
@@ -169,19 +169,19 @@ def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str,
     missing = [p for p in parameters if p.default is p.empty and p.kind not in optional]
     values = {p.name: p.default for p in parameters}
     if missing:
-        if (made := guess_arguments(f, missing)) is None:
+        if (guesses := guess_arguments(f, missing)) is None:
             raise ExplainError(
                 f"explain: `{name}` has no example arguments",
                 ("needs", ", ".join(p.name for p in missing)),
                 fix=f'a default for each, explain({name}, ...), or --args "Tensor([1.0, 2.0]), ..."',
             )
-        values |= made
-    own = [p for p in parameters if p.kind not in optional]
+        values |= guesses
+    params = [p for p in parameters if p.kind not in optional]
     is_needed = {p.name for p in missing}
-    first = [p for p in own if p.kind is not p.KEYWORD_ONLY]
+    first = [p for p in params if p.kind is not p.KEYWORD_ONLY]
     while first and first[-1].name not in is_needed and not _holds_arrays(values[first[-1].name]):
         first.pop()
-    named = [p.name for p in own if p.kind is p.KEYWORD_ONLY]
+    named = [p.name for p in params if p.kind is p.KEYWORD_ONLY]
     keywords = {n: values[n] for n in named if n in is_needed or _holds_arrays(values[n])}
     return tuple(values[p.name] for p in first), keywords
 
@@ -194,9 +194,9 @@ def _check(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     try:
         _signature(f).bind(*args, **kwargs)
     except TypeError as error:
-        given = ", ".join([*map(tree.describe, args), *(f"{k}={tree.describe(v)}" for k, v in kwargs.items())])
+        args_text = ", ".join([*map(tree.describe, args), *(f"{k}={tree.describe(v)}" for k, v in kwargs.items())])
         raise ExplainError(
-            f"explain: `{_name(f)}` does not take these arguments: {error}", ("given", given or "none")
+            f"explain: `{_name(f)}` does not take these arguments: {error}", ("given", args_text or "none")
         ) from None
 
 

@@ -40,13 +40,13 @@ class Functions:
 
     def place(self, where: Where | None) -> tuple[int, int] | None:
         """Return the place of an operation in a called function; None in the explained function or without a file."""
-        if where is None or (found := _around(where.file, where.line)) is None:
+        if where is None or (function := _around(where.file, where.line)) is None:
             return None
-        if self.own.file == found.file and self.own.first <= found.first and found.last <= self.own.last:
+        if self.own.file == function.file and self.own.first <= function.first and function.last <= self.own.last:
             return None
-        if found not in self.found:
-            self.found.append(found)
-        return self.found.index(found), where.line - found.first + 1
+        if function not in self.found:
+            self.found.append(function)
+        return self.found.index(function), where.line - function.first + 1
 
     def data(self) -> list[dict[str, Any]]:
         """Return each function with its text and caller: an index, or None for the explained function, and a line."""

@@ -36,8 +36,8 @@ def number(a: Literal) -> str:
     """Return a number as Python, with its dtype if that is not the default for a Python number."""
     v = a.value
     text = f'float("{v}")' if isinstance(v, float) and not math.isfinite(v) else repr(v)
-    own = {float: "f32", int: "i32", bool: "bool"}[type(v)]
-    return text if a.dtype in (*WEAK, own) else f'Tensor({text}, dtype="{Dtype(a.dtype).long}")'
+    default = {float: "f32", int: "i32", bool: "bool"}[type(v)]
+    return text if a.dtype in (*WEAK, default) else f'Tensor({text}, dtype="{Dtype(a.dtype).long}")'
 
 
 def empty(t: Type, sizes: Sequence[int] = ()) -> str:
@@ -47,23 +47,23 @@ def empty(t: Type, sizes: Sequence[int] = ()) -> str:
     return f"Tensor.empty({shape}{kind})"
 
 
-def call(e: Eqn, given: Sequence[str]) -> str:
+def call(e: Eqn, texts: Sequence[str]) -> str:
     """Return the right side of an operation without inner programs.
 
     Raises:
         NoTextError: There is no Python expression for it.
     """
-    written = [_operand(a, text) for a, text in zip(e.operands, given, strict=True)]
-    if e.op in _SYMBOLS and len(given) == 2 and not e.params:
-        return infix(_SYMBOLS[e.op], *written)
+    operands = [_operand(a, text) for a, text in zip(e.operands, texts, strict=True)]
+    if e.op in _SYMBOLS and len(texts) == 2 and not e.params:
+        return infix(_SYMBOLS[e.op], *operands)
     if e.op in ("neg", "bitwise_not"):
-        return f"{'-' if e.op == 'neg' else '~'}{given[0]}"
+        return f"{'-' if e.op == 'neg' else '~'}{texts[0]}"
     if e.op.isupper():
-        return _primitive(e, written)
+        return _primitive(e, operands)
     if (f := function_of(e.op)) is None:
         raise NoTextError(e.op)
     try:
-        args, kwargs = arguments(f, {k: _value(v) for k, v in e.params.items()}, [Text(g) for g in given])
+        args, kwargs = arguments(f, {k: _value(v) for k, v in e.params.items()}, [Text(g) for g in texts])
     except (StopIteration, TypeError):
         raise NoTextError(e.op) from None
     if e.op == "getitem":
@@ -71,19 +71,19 @@ def call(e: Eqn, given: Sequence[str]) -> str:
     if "." in e.op:  # a function of a package, such as random.normal
         return f"{e.op}({_inside(args, kwargs)})"
     static = inspect.getattr_static(Tensor, e.op, None)
-    if isinstance(static, classmethod | staticmethod) or not given:
+    if isinstance(static, classmethod | staticmethod) or not texts:
         return f"Tensor.{e.op}({_inside(args, kwargs)})"
     first = _operand(e.operands[0], str(args[0])).tensor
     return f"{first}.{e.op}({_inside(args[1:], kwargs)})"
 
 
-def write(e: Eqn, given: Sequence[str], target: str) -> list[str]:
+def write(e: Eqn, texts: Sequence[str], target: str) -> list[str]:
     """Return a write, whose result is a new value in a program: a copy, and the write into the copy."""
     f = function_of(e.op)
     assert f is not None
-    args, _ = arguments(f, {k: _value(v) for k, v in e.params.items()}, [Text(g) for g in given])
-    written = f"{target}.assign({args[1]})" if e.op == "assign" else f"{target}[{_index(args[1])}] = {args[2]}"
-    return [f"{target} = {args[0]}.clone()", written]
+    args, _ = arguments(f, {k: _value(v) for k, v in e.params.items()}, [Text(g) for g in texts])
+    statement = f"{target}.assign({args[1]})" if e.op == "assign" else f"{target}[{_index(args[1])}] = {args[2]}"
+    return [f"{target} = {args[0]}.clone()", statement]
 
 
 def _operand(a: Atom, text: str) -> Operand:
@@ -112,13 +112,13 @@ def _index(v: Any) -> str:
     return "..." if v is Ellipsis else repr(v)
 
 
-def _primitive(e: Eqn, given: Sequence[Operand]) -> str:
+def _primitive(e: Eqn, operands: Sequence[Operand]) -> str:
     if e.op == "STORE" and not e.params:  # a write of the whole value: a copy
-        return f"{given[0].tensor}.clone()"
+        return f"{operands[0].tensor}.clone()"
     row = PRIMITIVES.get(e.op)
-    if row is None or row.python is None or not given:
+    if row is None or row.python is None or not operands:
         raise NoTextError(e.op)
     try:
-        return row.python(*given, **e.params)
+        return row.python(*operands, **e.params)
     except (TypeError, LookupError, ValueError):
         raise NoTextError(e.op) from None

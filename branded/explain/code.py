@@ -22,10 +22,10 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, f: Callable[..., Any]) -> Source:
-        own = inspect.unwrap(f)
+        function = inspect.unwrap(f)
         try:
-            lines, first = inspect.getsourcelines(own)
-            file = inspect.getsourcefile(own) or ""
+            lines, first = inspect.getsourcelines(function)
+            file = inspect.getsourcefile(function) or ""
         except (OSError, TypeError):  # typed at a prompt, or written in C
             return cls("", "", 1)
         if file and not source.lines(file):

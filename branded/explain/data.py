@@ -95,36 +95,36 @@ class Explained:
     """The explanation of one call, and its data: a dict that is ready for JSON."""
 
     def __init__(
-        self, f: Callable[..., Any], expr: Expr, given: Sequence[Tensor], taken: _Taken, limit: Growth
+        self, f: Callable[..., Any], expr: Expr, tensors: Sequence[Tensor], arguments: _Taken, limit: Growth
     ) -> None:
         self.f, self.expr, self.limit = f, expr, limit
         self.program = expr.program
         self.source = Source.of(f)
         last = self.source.first_line + self.source.text.rstrip().count("\n")
         self.called = Functions(self.source.file, self.source.first_line, last)
-        self.paths = [*taken.paths, *("" for _ in expr.program.constvars)]
+        self.paths = [*arguments.paths, *("" for _ in expr.program.constvars)]
         self.named = names_of(self.program, self.paths)
         self.names = self.named.values
         self.said_names = self.named.operand_names(self.source.code)
-        self.axes = [*taken.axes, *("" for _ in expr.program.constvars)]
-        self.batched = self._batched(given)
+        self.axes = [*arguments.axes, *("" for _ in expr.program.constvars)]
+        self.batched = self._batched(tensors)
         self.cells = self._cells()
         self.roots = [self.batched[v] for v in self.program.outs if isinstance(v, Var)]
         self.kernels: list[Kernel] = kernels(self.roots)
         self.memory = footprint(self.roots)
 
-    def _batched(self, given: Sequence[Tensor]) -> dict[Var, UOp]:
+    def _batched(self, tensors: Sequence[Tensor]) -> dict[Var, UOp]:
         """Return the value of each variable for all examples: a leading axis for each brand of its row, in order."""
         p = self.program
         run = evaluation(p)
         with run.opened():
-            env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *given), strict=True))
+            env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *tensors), strict=True))
             for _ in run.steps(p, env):
                 pass
-            found = dict(zip(env, closed([t.uop for t in env.values()]), strict=True))
-            rows = {v: tuple(run.brands[b] for b in v.type.row) for v in found}
+            values = dict(zip(env, closed([t.uop for t in env.values()]), strict=True))
+            rows = {v: tuple(run.brands[b] for b in v.type.row) for v in values}
         # a value that does not carry a brand of its row (in an empty loop) is left out
-        return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in found.items() if set(x.row) == {*rows[v]}}
+        return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in values.items() if set(x.row) == {*rows[v]}}
 
     def _cells(self) -> dict[Var, list[Any]]:
         """Return the cells of the small values that do not depend on a large value."""
@@ -140,8 +140,8 @@ class Explained:
 
     def value(self, a: Atom) -> dict[str, Any]:
         if isinstance(a, Literal):
-            own = {"name": str(a), "type": a.dtype, "row": [], "shape": [], "sizes": []}
-            return {**own, "dtype": a.dtype, "bytes": 0, "cells": [plain(a.value)]}
+            fields = {"name": str(a), "type": a.dtype, "row": [], "shape": [], "sizes": []}
+            return {**fields, "dtype": a.dtype, "bytes": 0, "cells": [plain(a.value)]}
         t = a.type
         return {
             "name": self.names[a],
@@ -168,7 +168,7 @@ class Explained:
 
     def _describe(self, e: Eqn) -> dict[str, Any]:
         """Describe a step, also a step in a body."""
-        found = columns(e, self.names)
+        step_columns = columns(e, self.names)
         return {
             "line": self.source.line(e.where),
             "until": self.source.line(e.where and e.where._replace(line=e.where.end_line)),
@@ -178,13 +178,13 @@ class Explained:
             "caller": self.caller(e),
             "op": e.op,
             **self.crossing(e),
-            "kind": kind(found),
+            "kind": kind(step_columns),
             "moves_devices": is_sharding(e),
             "derived": None if e.derived is None else {"what": e.derived.description, "where": at(e.derived.where)},
             "operands": [self.value(a) for a in e.operands],
             "results": [self.value(v) for v in e.results],
-            "columns": [c.data() for c in found],
-            "why": _sentences(found, e.has_programs),
+            "columns": [c.data() for c in step_columns],
+            "why": _sentences(step_columns, e.has_programs),
             "reason": _reason(columns(e, self.said_names)),
             "loop": loop_of_step(e, self.named),
             "bytes": sum(bytes_of(v.type) for v in e.results),
@@ -196,12 +196,12 @@ class Explained:
         """Return the call site of the function that contains the step, and the caller's names for its values."""
         if (where := e.names.caller) is None:
             return None
-        own = {
-            said[-1]: self.names[a]
-            for a, said in zip(e.operands, e.names.operands, strict=False)
-            if isinstance(a, Var) and len(said) > 1 and said[-1] != self.names[a]
+        names = {
+            aliases[-1]: self.names[a]
+            for a, aliases in zip(e.operands, e.names.operands, strict=False)
+            if isinstance(a, Var) and len(aliases) > 1 and aliases[-1] != self.names[a]
         }
-        return {"where": at(where), "code": self.source.code(where), "names": own}
+        return {"where": at(where), "code": self.source.code(where), "names": names}
 
     def crossing(self, e: Eqn) -> dict[str, Any]:
         """Return the brand that the step enters or leaves, the axis, and the devices of the examples."""
@@ -212,28 +212,28 @@ class Explained:
 
     def bodies(self, e: Eqn) -> list[dict[str, Any]]:
         """Return the programs of a loop, a branch or a function, each with its name and its steps."""
-        found = []
+        bodies = []
         for name, value in e.params.items():
             programs = value if isinstance(value, tuple) else (value,)
             inner = [p for p in programs if isinstance(p, Program)]
             for i, p in enumerate(inner):
                 label = name if len(inner) == 1 else f"{name}[{i}]"
                 takes = [self.value(v) for v in p.invars]
-                found.append({"name": label, "takes": takes, "steps": [self._describe(x) for x in p.eqns]})
-        return found
+                bodies.append({"name": label, "takes": takes, "steps": [self._describe(x) for x in p.eqns]})
+        return bodies
 
     def _from(self, e: Eqn) -> list[list[list[int]]] | None:
         """Return, for each cell of the first result, the operand cells that it depends on, or None."""
         held = [a for a in e.operands if isinstance(a, Var)]
         if any(v not in self.batched or cells_of(v.type) > SHOWN for v in (e.results[0], *held)):
             return None
-        at = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
+        positions = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
         if e.op in ("enter", "leave") and held:
             return [[[0, cell]] for cell in source_cells(e)]
-        found = sources(self.batched[e.results[0]], [self.batched[v] for v in held], [self.cells.get(v) for v in held])
-        if found is None or sum(map(len, found)) > PAIRS:
+        links = sources(self.batched[e.results[0]], [self.batched[v] for v in held], [self.cells.get(v) for v in held])
+        if links is None or sum(map(len, links)) > PAIRS:
             return None
-        return [[[at[i], cell] for i, cell in cells] for cells in found]
+        return [[[positions[i], cell] for i, cell in cells] for cells in links]
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:
@@ -249,8 +249,8 @@ class Explained:
 
     def _static(self, types: static.Types, e: Eqn) -> str | None:
         """Return the static type of the expression; an operation that enters a brand has none."""
-        known = e.op != "enter" and e.where is not None and e.where.file == self.source.file
-        return types.at(e.where) if known else None
+        has_type = e.op != "enter" and e.where is not None and e.where.file == self.source.file
+        return types.at(e.where) if has_type else None
 
     @functools.cached_property
     def outline(self) -> dict[str, Any]:
@@ -267,8 +267,8 @@ class Explained:
             "file": Path(self.source.file).name,
             "first_line": self.source.first_line,
             "arguments": [
-                {**self.value(v), "path": path, "axes": own}
-                for v, path, own in zip((*p.invars, *p.constvars), self.paths, self.axes, strict=True)
+                {**self.value(v), "path": path, "axes": axes}
+                for v, path, axes in zip((*p.invars, *p.constvars), self.paths, self.axes, strict=True)
             ],
             "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in p.brands()],
             "programs": {
@@ -304,8 +304,8 @@ class Explained:
         return next((at(e.where) for e in self.program.eqns if e.params.get("brand") == b and e.where is not None), "")
 
     def _loop(self, name: str, *, folded: bool = False) -> str | None:
-        own = name if name.isidentifier() else "f"
-        return loop_of_function(own, self.program, self.named, self._returned, folded=folded)
+        identifier = name if name.isidentifier() else "f"
+        return loop_of_function(identifier, self.program, self.named, self._returned, folded=folded)
 
     @property
     def _tree(self) -> Any:
@@ -331,10 +331,10 @@ class Explained:
 
     def _result(self) -> Any:
         """Return the result as nested lists; several leaves are returned as a list."""
-        found = [self._nested(a) for a in self.program.outs]
-        if any(x is None for x in found):
+        values = [self._nested(a) for a in self.program.outs]
+        if any(x is None for x in values):
             return None
-        return found[0] if len(found) == 1 else found
+        return values[0] if len(values) == 1 else values
 
     def _nested(self, a: Atom) -> Any:
         if isinstance(a, Literal):
@@ -352,22 +352,22 @@ _NO_LOOP = "what one of the operations does has no Python loop here"
 _NO_FILE = "the function stands in no file, so there are no static types"
 
 
-def _memory(found: Footprint) -> dict[str, int]:
+def _memory(usage: Footprint) -> dict[str, int]:
     names = ("peak", "there", "results", "between", "work")
-    return {"arguments" if name == "there" else name: getattr(found, name) for name in names}
+    return {"arguments" if name == "there" else name: getattr(usage, name) for name in names}
 
 
-def _sentences(found: Sequence[Column], has_body: bool) -> str:
-    return "\n".join(c.why for c in found) or (
+def _sentences(step_columns: Sequence[Column], has_body: bool) -> str:
+    return "\n".join(c.why for c in step_columns) or (
         "No operand varies over a brand; its body is not shown step by step."
         if has_body
         else "No operand varies over a brand, so this is what it is without vmap."
     )
 
 
-def _reason(found: Sequence[Column]) -> list[str]:
+def _reason(step_columns: Sequence[Column]) -> list[str]:
     """Return why the step is not a plain zip, as a line for each brand."""
-    return [f"over {c.why.removesuffix('.')}" for c in found if c.how != "zip"]
+    return [f"over {c.why.removesuffix('.')}" for c in step_columns if c.how != "zip"]
 
 
 def plain(x: Any) -> Any:

@@ -12,20 +12,20 @@ from branded.ir.terms import Atom, Var
 def graph_of(batched: Expr, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the batched program as nodes and edges; each node refers to its step."""
     p, names = batched.program, batched.names()
-    of = {j: s["number"] for s in reversed(steps) for j in s["batched"]}
+    step_of = {j: s["number"] for s in reversed(steps) for j in s["batched"]}
     nodes: list[dict[str, Any]] = []
     edges: list[list[int]] = []
-    at: dict[Var, int] = {}
+    node_of: dict[Var, int] = {}
 
     def add(op: str, results: Sequence[Var], step: int | None, operands: Sequence[Atom] = ()) -> None:
         here = len(nodes)
         kind = ", ".join(str(v.type) for v in results)
-        edges.extend([i, here] for i in dict.fromkeys(at[a] for a in operands if isinstance(a, Var)))
-        at.update(dict.fromkeys(results, here))
+        edges.extend([i, here] for i in dict.fromkeys(node_of[a] for a in operands if isinstance(a, Var)))
+        node_of.update(dict.fromkeys(results, here))
         nodes.append({"id": here, "op": op, "type": kind, "step": step})
 
     for v in (*p.invars, *p.constvars):
         add(names[v], [v], None)
     for i, e in enumerate(p.eqns):
-        add(e.op, e.results, of.get(i), e.operands)
+        add(e.op, e.results, step_of.get(i), e.operands)
     return {"nodes": nodes, "edges": edges}

@@ -36,32 +36,32 @@ def guess_arguments(f: Callable[..., Any], parameters: Sequence[inspect.Paramete
 
     If all axes are known, the function gets tensors with these axes even if it fails: the error is then its own.
     """
-    written = _source_annotations(f)
-    texts = {p.name: written.get(p.name) or _text(p.annotation) for p in parameters}
+    source_texts = _source_annotations(f)
+    texts = {p.name: source_texts.get(p.name) or _text(p.annotation) for p in parameters}
     numbers = {name: _NUMBERS[text] for name, text in texts.items() if text in _NUMBERS}
     tensors = [name for name, text in texts.items() if _TENSOR.search(text)]
     if len(numbers) + len(tensors) < len(texts):
         return None
     told = _known_axes(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
     for shapes in itertools.islice(_shapes(tensors, told), _MOST):
-        made = {
+        guess = {
             n: numbers.get(n, _example(shapes[n], told.get(n, ("", ()))[0]) if n in shapes else None) for n in texts
         }
-        if _runs(f, parameters, made) or {*told} == {*tensors}:
-            return made
+        if _runs(f, parameters, guess) or {*told} == {*tensors}:
+            return guess
     return None
 
 
 def _source_annotations(f: Callable[..., Any]) -> dict[str, str]:
     """Return the annotations of a function by parameter name, as written in its source."""
     try:
-        (made,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(f)))).body
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(f)))).body
     except (OSError, TypeError, SyntaxError, ValueError):  # no source, or more than a function
         return {}
-    if not isinstance(made, ast.FunctionDef):
+    if not isinstance(definition, ast.FunctionDef):
         return {}
-    given = made.args.posonlyargs + made.args.args + made.args.kwonlyargs
-    return {a.arg: ast.unparse(a.annotation) for a in given if a.annotation is not None}
+    parameters = definition.args.posonlyargs + definition.args.args + definition.args.kwonlyargs
+    return {a.arg: ast.unparse(a.annotation) for a in parameters if a.annotation is not None}
 
 
 def _text(annotation: Any) -> str:
@@ -75,17 +75,17 @@ Told = dict[str, tuple[str, tuple[str, ...]]]
 
 
 def _known_axes(doc: str, texts: Mapping[str, str]) -> Told:
-    found: Told = {}
+    axes_of: Told = {}
     for name, text in texts.items():
         if (shape := _SHAPE.search(text)) is not None:
-            found[name] = shape[1], _names(shape[2])
+            axes_of[name] = shape[1], _names(shape[2])
         elif (axes := _axes(text)) is not None:
-            found[name] = "f32", axes
-        elif (own := re.search(rf"\b{name}\b`?:?[^\n]*?{_SHAPE.pattern}", doc)) is not None:
-            found[name] = own[1], _names(own[2])
-    if not found and (shape := _SHAPE.search(doc)) is not None and len(_SHAPE.findall(doc)) == 1:
-        found = dict.fromkeys(texts, (shape[1], _names(shape[2])))
-    return found
+            axes_of[name] = "f32", axes
+        elif (in_doc := re.search(rf"\b{name}\b`?:?[^\n]*?{_SHAPE.pattern}", doc)) is not None:
+            axes_of[name] = in_doc[1], _names(in_doc[2])
+    if not axes_of and (shape := _SHAPE.search(doc)) is not None and len(_SHAPE.findall(doc)) == 1:
+        axes_of = dict.fromkeys(texts, (shape[1], _names(shape[2])))
+    return axes_of
 
 
 def _axes(text: str) -> tuple[str, ...] | None:
@@ -94,10 +94,10 @@ def _axes(text: str) -> tuple[str, ...] | None:
         parts = [x for x in ast.walk(ast.parse(text, mode="eval")) if isinstance(x, ast.Subscript)]
     except SyntaxError:
         return None
-    found = next((x for x in parts if ast.unparse(x.value).split(".")[-1] == "Axes"), None)
-    if found is None:
+    subscript = next((x for x in parts if ast.unparse(x.value).split(".")[-1] == "Axes"), None)
+    if subscript is None:
         return None
-    names = found.slice.elts if isinstance(found.slice, ast.Tuple) else [found.slice]
+    names = subscript.slice.elts if isinstance(subscript.slice, ast.Tuple) else [subscript.slice]
     return tuple(ast.unparse(x.slice if isinstance(x, ast.Subscript) else x) for x in names)
 
 
@@ -110,13 +110,13 @@ def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:
     axes = list(dict.fromkeys(a for name in tensors if name in told for a in told[name][1]))
     sizes = {a: SIZES[0] + i for i, a in enumerate(a for a in axes if not a.isdigit())}
     sizes |= {a: int(a) for a in axes if a.isdigit()}
-    known = {name: tuple(sizes[a] for a in told[name][1]) for name in tensors if name in told}
+    known_shapes = {name: tuple(sizes[a] for a in told[name][1]) for name in tensors if name in told}
     open_ = [name for name in tensors if name not in told]
     ranks = [(r,) * len(open_) for r in _RANKS]
     ranks += [r for r in sorted(itertools.product(_RANKS, repeat=min(len(open_), 4)), key=sum) if r not in ranks]
     for rank in ranks if open_ else [()]:
         for form in _FORMS:
-            yield {**known, **{name: form(r) for name, r in zip(open_, rank, strict=False)}}
+            yield {**known_shapes, **{name: form(r) for name, r in zip(open_, rank, strict=False)}}
 
 
 _FORMS: tuple[Callable[[int], Shape], ...] = (
@@ -137,9 +137,9 @@ def _example(shape: Shape, dtype: str) -> Tensor:
     return Tensor([(3 * i % 7 + 1) / 4 for i in cells]).reshape(shape)
 
 
-def _runs(f: Callable[..., Any], parameters: Sequence[inspect.Parameter], made: Mapping[str, Any]) -> bool:
-    first = [made[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    named = {p.name: made[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+def _runs(f: Callable[..., Any], parameters: Sequence[inspect.Parameter], arguments: Mapping[str, Any]) -> bool:
+    first = [arguments[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    named = {p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
     fixed = [i for i, x in enumerate(first) if not isinstance(x, Tensor)]
     try:
         make_expr(f, static_argnums=fixed)(*first, **named)

@@ -137,9 +137,9 @@ def document(
 
 
 def _script() -> str:
-    own = scripts(*_SCRIPTS, *_PAGE)
+    code = scripts(*_SCRIPTS, *_PAGE)
     library = _read_asset("vendor/dagre.min.js").partition("\n//# sourceMappingURL")[0]
-    return f'{_read_asset("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{own}}})();'
+    return f'{_read_asset("vendor/dagre.min.js.LEGAL.txt")}\n{library}\n(() => {{\n"use strict";\n{code}}})();'
 
 
 def scripts(*names: str) -> str:

@@ -95,9 +95,9 @@ def _on_the_cpu(call: UOp) -> list[str]:
     """Describe how the CPU backend runs the kernel, if that differs from tinygrad's way."""
     ast = call.src[0]
     buffers = [u.base for u in call.src[1:] if not u.is_bound_var]
-    if (found := match.recipe(ast, buffers[0] in buffers[1:])) is not None:
-        made = [p.code.arg.product for p in found.parts if isinstance(p.code.arg, blas.ProductName)]
-        return [f"// on the CPU by BLAS: {', '.join(map(_product, made))}"]
+    if (recipe := match.recipe(ast, buffers[0] in buffers[1:])) is not None:
+        products = [p.code.arg.product for p in recipe.parts if isinstance(p.code.arg, blas.ProductName)]
+        return [f"// on the CPU by BLAS: {', '.join(map(_product, products))}"]
     if suits(private_api.Scheduler(ast, _PlainC(Target("CPU")))):
         return ["// on the CPU as plain loops, of which clang makes vectors"]
     return []

@@ -60,9 +60,9 @@ def loop_of_function(
         program are additional parameters. None if an operation has no Python form.
     """
 
-    def written(how: Callable[[_Writer], list[str]]) -> str:
+    def written(body: Callable[[_Writer], list[str]]) -> str:
         writer = _Writer(names, _inlinable_values(program, names), folded=folded)
-        lines = how(writer)
+        lines = body(writer)
         outs = [writer.atom(a) for a in program.outs]
         parameters = [names.values[v] for v in (*program.invars, *program.constvars)]
         head = f"def {name}({', '.join(parameters)}):"
@@ -80,15 +80,15 @@ def loop_of_function(
 def _inlinable_values(program: Program, names: Names) -> dict[Var, Eqn | None]:
     """Return the unnamed values that are used once, with the operation that uses them, or None for the result."""
     uses: dict[Var, list[Eqn | None]] = {}
-    for user, taken in [*((e, e.operands) for e in program.eqns), (None, program.outs)]:
-        for a in taken:
+    for user, atoms in [*((e, e.operands) for e in program.eqns), (None, program.outs)]:
+        for a in atoms:
             if isinstance(a, Var):
                 uses.setdefault(a, []).append(user)
     within = [_inlinable_values(inner, names) for e in program.eqns for inner in e.programs()]
-    own = [v for e in program.eqns if (v := _single(e)) is not None and v not in names.own]
-    found = {v: uses[v][0] for v in own if len(uses.get(v, [])) == 1}
-    kept = {v: use for v, use in found.items() if use is None or _is_plain(use) or use.op == "leave"}
-    return dict(itertools.chain(kept.items(), *(more.items() for more in within)))
+    unnamed = [v for e in program.eqns if (v := _single(e)) is not None and v not in names.own]
+    used_once = {v: uses[v][0] for v in unnamed if len(uses.get(v, [])) == 1}
+    inlinable = {v: use for v, use in used_once.items() if use is None or _is_plain(use) or use.op == "leave"}
+    return dict(itertools.chain(inlinable.items(), *(more.items() for more in within)))
 
 
 def _single(e: Eqn) -> Var | None:
@@ -135,9 +135,9 @@ class _Writer(Bodies):
         """Texts for variables that are replaced by an expression."""
         self._inside: frozenset[BrandName] = frozenset()
         self._inlined, self._folded = dict(inlined or {}), folded
-        taken = {*self._names.values()}
+        used = {*self._names.values()}
         numbered = itertools.chain(["step"], (f"step{i}" for i in itertools.count(2)))
-        super().__init__(n for n in numbered if n not in taken)
+        super().__init__(n for n in numbered if n not in used)
 
     def index(self, b: BrandName) -> str:
         """Return the loop variable of a brand."""
@@ -159,8 +159,8 @@ class _Writer(Bodies):
 
     def step(self, e: Eqn) -> list[str]:
         brands = list(dict.fromkeys(b for t in _types(e) for b in t.row))
-        if isinstance(own := e.params.get("brand"), BrandName) and own not in brands:
-            brands.append(own)
+        if isinstance(brand := e.params.get("brand"), BrandName) and brand not in brands:
+            brands.append(brand)
         result = e.results[0].type
         dropped = [b for b in brands if e.op not in ("enter", "leave") and b not in result.row]
         if e.op in (*_REDUCTIONS, "all_gather"):
@@ -195,25 +195,25 @@ class _Writer(Bodies):
         return lines
 
     def _body(self, e: Eqn) -> list[str]:
-        given = [self._entry(a) for a in e.operands]
+        args = [self._entry(a) for a in e.operands]
         targets = [self._entry(v) for v in e.results]
         if e.op == "enter":
             b, axis = e.params["brand"], e.params["axis"]
             return [f"{targets[0]} = {self._entry(e.operands[0], *[':'] * axis, self.index(b))}"]
         if e.op == "leave":
             b, axis = e.params["brand"], e.params["axis"]
-            return [f"{self._entry(e.results[0], *[':'] * axis, self.index(b))} = {given[0]}"]
+            return [f"{self._entry(e.results[0], *[':'] * axis, self.index(b))} = {args[0]}"]
         if e.has_programs or e.op in ("setitem", "assign"):
             # a loop or branch first assigns its results to separate names
-            own = [t if "[" not in t else f"{self._names[v]}_" for t, v in zip(targets, e.results, strict=True)]
-            last = [f"{t} = {o}" for t, o in zip(targets, own, strict=True) if t != o]
-            return [*self.equation(e, given, own), *last]
-        return [f"{', '.join(targets)} = {call(e, given)}"]
+            names = [t if "[" not in t else f"{self._names[v]}_" for t, v in zip(targets, e.results, strict=True)]
+            last = [f"{t} = {o}" for t, o in zip(targets, names, strict=True) if t != o]
+            return [*self.equation(e, args, names), *last]
+        return [f"{', '.join(targets)} = {call(e, args)}"]
 
     def _entry(self, a: Atom, *more: str) -> str:
         row = a.type.row if isinstance(a, Var) else ()
-        at = [*map(self.index, row), *more]
-        return f"{self.atom(a)}[{', '.join(at)}]" if at else self.atom(a)
+        indices = [*map(self.index, row), *more]
+        return f"{self.atom(a)}[{', '.join(indices)}]" if indices else self.atom(a)
 
     def _exchange(self, e: Eqn, dropped: Sequence[BrandName]) -> list[str]:
         """Write a reduction over the examples of brands, or a gather of all examples."""
@@ -222,8 +222,8 @@ class _Writer(Bodies):
         over = [b for b in _parameter_brands(e) if isinstance(b, BrandName)] or dropped
         if not over or any(b not in row for b in over) or not isinstance(x, Var):
             raise NoTextError(e.op)
-        at = [":" if b in over else self.index(b) for b in row]
-        value = f"{self.atom(x)}[{', '.join(at)}]"
+        indices = [":" if b in over else self.index(b) for b in row]
+        value = f"{self.atom(x)}[{', '.join(indices)}]"
         if e.op == "all_gather" and (e.params.get("axis") or e.params.get("tiled") or len(over) > 1):
             raise NoTextError(e.op)
         if e.op != "all_gather":
@@ -237,8 +237,8 @@ class _Writer(Bodies):
 
         def entry(a: Atom, which: str) -> str:
             row = a.type.row if isinstance(a, Var) else ()
-            at = [which if c == b else self.index(c) for c in row]
-            return f"{self.atom(a)}[{', '.join(at)}]" if at else self.atom(a)
+            indices = [which if c == b else self.index(c) for c in row]
+            return f"{self.atom(a)}[{', '.join(indices)}]" if indices else self.atom(a)
 
         pairs = [tuple(p) for p in e.params["perm"]]
         moved = [f"for {there}, {here} in {pairs}:", f"{INDENT}{entry(y, here)} = {entry(x, there)}"]
@@ -304,29 +304,29 @@ class _Writer(Bodies):
 
     def _check(self, b: BrandName, part: Sequence[Eqn], rest: Sequence[Eqn]) -> None:
         """Raise an error unless one loop can run these equations: no example may need the result of another."""
-        left: set[Atom] = set()
+        outside: set[Atom] = set()
         for e in part:
             leaves = e.op == "leave" and e.params["brand"] == b
             within = e.has_programs and any(isinstance(a, Var) and b in a.type.row for a in e.operands)
             in_body = within and not all(b in v.type.row for v in e.results)
-            if not left.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or in_body:
+            if not outside.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or in_body:
                 raise _ExchangeError
             if leaves:
-                left |= {*e.results}
+                outside |= {*e.results}
         others = {c for e in part for c in _mentioned_brands(e)} - {b, *self._inside}
         if any(c in others for e in rest for c in _mentioned_brands(e)):
             raise _ExchangeError
 
     def _one(self, e: Eqn) -> list[str]:
-        given, targets = [self.atom(a) for a in e.operands], [self.atom(v) for v in e.results]
+        args, targets = [self.atom(a) for a in e.operands], [self.atom(v) for v in e.results]
         if e.op in ("enter", "leave"):
-            at = ", ".join([*[":"] * e.params["axis"], self.index(e.params["brand"])])
+            index = ", ".join([*[":"] * e.params["axis"], self.index(e.params["brand"])])
             if e.op == "enter":
-                return [f"{targets[0]} = {given[0]}[{at}]"]
-            return [_plain(f"{targets[0]}[{at}] = {given[0]}")]
+                return [f"{targets[0]} = {args[0]}[{index}]"]
+            return [_plain(f"{targets[0]}[{index}] = {args[0]}")]
         if e.op == "axis_index":
             return [f"{targets[0]} = Tensor({self.index(e.results[0].type.row[0])})"]
-        lines = self.equation(e, given, targets)
+        lines = self.equation(e, args, targets)
         if (v := _single(e)) is not None and v in self._inlined and len(lines) == 1:
             use, text = self._inlined[v], lines[0].partition(" = ")[2]
             if len(text) <= _SHORT and (use is None or {*_mentioned_brands(use)} <= self._inside):
@@ -334,13 +334,13 @@ class _Writer(Bodies):
                 return []
         return list(map(_plain, lines))
 
-    def equation(self, e: Eqn, given: Sequence[str], targets: Sequence[str]) -> list[str]:
+    def equation(self, e: Eqn, args: Sequence[str], targets: Sequence[str]) -> list[str]:
         """Write an equation on the values of one example."""
         if e.op in ("setitem", "assign"):
-            return write(e, given, targets[0])
+            return write(e, args, targets[0])
         if not e.has_programs:
-            return [f"{', '.join(targets)} = {call(e, given)}"]
-        return self.with_programs(e, given, targets)
+            return [f"{', '.join(targets)} = {call(e, args)}"]
+        return self.with_programs(e, args, targets)
 
     def block(self, program: Program, consts: Sequence[str], args: Sequence[str]) -> tuple[list[str], list[str]]:
         """Write a program on given values, and return its lines and the texts of its results."""
@@ -356,12 +356,12 @@ def _types(e: Eqn) -> Iterator[Type]:
 
 
 def _parameter_brands(e: Eqn) -> list[BrandName]:
-    found: list[BrandName] = []
+    brands: list[BrandName] = []
     for v in e.params.values():
         for x in v if type(v) in (tuple, list) else (v,):
             if isinstance(x, BrandName):
-                found.append(x)
-    return found
+                brands.append(x)
+    return brands
 
 
 def _mentioned_brands(e: Eqn) -> list[BrandName]:

@@ -53,12 +53,12 @@ def _step(c: Call, code: Callable[[Where], str]) -> Line:
 
 def _place(error: ShapeError) -> tuple[str, str]:
     """Return the innermost user line that the error came through, and its code."""
-    trace, found = error.__traceback__, None
+    trace, innermost = error.__traceback__, None
     while trace is not None:
         if not is_ours(trace.tb_frame.f_code.co_filename):
-            found = trace
+            innermost = trace
         trace = trace.tb_next
-    if found is None:
+    if innermost is None:
         return "", "here"
-    file = found.tb_frame.f_code.co_filename
-    return f"{Path(file).name}:{found.tb_lineno}", line(file, found.tb_lineno) or "here"
+    file = innermost.tb_frame.f_code.co_filename
+    return f"{Path(file).name}:{innermost.tb_lineno}", line(file, innermost.tb_lineno) or "here"

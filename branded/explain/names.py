@@ -78,8 +78,8 @@ class _Wanted:
         self.order |= dict.fromkeys((*p.invars, *p.constvars))
         last = {e.where: e for e in p.eqns}  # the last equation of an expression computes its value
         for e in p.eqns:
-            for a, said in zip(e.operands, e.names.operands, strict=False):
-                for name in said:
+            for a, names in zip(e.operands, e.names.operands, strict=False):
+                for name in names:
                     self.add(a, name)  # an argument keeps its name in the called function
             if e.op in ("enter", "leave") or last[e.where] is e or is_sharding(e) or e.op in WRITES:
                 self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
@@ -106,11 +106,11 @@ class _Wanted:
         """Name the results of a derivative: `grad_loss` for the gradient of `loss`."""
         if e.derived is None:
             return
-        kind, _, of = e.derived.description.partition(" of ")
+        kind, _, function = e.derived.description.partition(" of ")
         others = {a for x in p.eqns if x.derived is None for a in x.operands} | {*p.outs}
         for v in e.results:
             if v in others:
-                self.add(v, f"{_SHORT.get(kind, kind)}_{of}")
+                self.add(v, f"{_SHORT.get(kind, kind)}_{function}")
 
     def _results(self, e: Eqn, leaves: Sequence[Eqn]) -> None:
         if is_sharding(e) and isinstance(e.operands[0], Var):
@@ -137,14 +137,14 @@ def is_sharding(e: Eqn) -> bool:
 
 def _loops(program: Program, values: set[str]) -> dict[BrandName, str]:
     """Return the loop variables: the name of the brand if no value has it, else i, j, k, …."""
-    taken = {*values, *CALLED, *RESERVED}
-    free = (n for n in itertools.chain("ijklmn", (f"i{k}" for k in itertools.count(2))) if n not in taken)
-    found: dict[BrandName, str] = {}
+    used = {*values, *CALLED, *RESERVED}
+    free = (n for n in itertools.chain("ijklmn", (f"i{k}" for k in itertools.count(2))) if n not in used)
+    loops: dict[BrandName, str] = {}
     for b in dict.fromkeys(_brands(program)):
-        usual = b.name not in taken and not STEP.fullmatch(b.name)
-        found[b] = b.name if usual else next(free)
-        taken.add(found[b])
-    return found
+        usual = b.name not in used and not STEP.fullmatch(b.name)
+        loops[b] = b.name if usual else next(free)
+        used.add(loops[b])
+    return loops
 
 
 def _brands(p: Program) -> Iterator[BrandName]:
@@ -156,17 +156,17 @@ def _brands(p: Program) -> Iterator[BrandName]:
 
 def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, str]:
     names: dict[Var, str] = {}
-    taken = {*loops.values(), *CALLED}
-    fresh = (n for n in letters() if n not in taken and n not in {*wanted.names.values()})
+    used = {*loops.values(), *CALLED}
+    fresh = (n for n in letters() if n not in used and n not in {*wanted.names.values()})
     for v in sorted(wanted.order, key=lambda v: v not in wanted.last):  # results are named first
         if v in wanted.same or v in wanted.taken:
             continue
         name = wanted.names.get(v, "out" if v in wanted.left else "")
-        if v in wanted.entered and name in taken:
+        if v in wanted.entered and name in used:
             x, b = wanted.entered[v]
             name = f"{name}_{loops[b]}" if names.get(x, "").split("_")[0] == name.split("_")[0] else name
-        names[v] = name = _free(name, taken) if name else next(fresh)
-        taken.add(name)
+        names[v] = name = _free(name, used) if name else next(fresh)
+        used.add(name)
     for v in wanted.taken:
         names[v] = wanted.names.get(v) or next(fresh)
     for v, x in wanted.same.items():
@@ -176,8 +176,8 @@ def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, st
     return names
 
 
-def _free(name: str, taken: set[str]) -> str:
-    return next(n for n in itertools.chain([name], (f"{name}{i}" for i in itertools.count(2))) if n not in taken)
+def _free(name: str, used: set[str]) -> str:
+    return next(n for n in itertools.chain([name], (f"{name}{i}" for i in itertools.count(2))) if n not in used)
 
 
 def identifier(text: str) -> str:
@@ -194,11 +194,11 @@ _IN_A_SENTENCE = 40
 def _codes(program: Program) -> dict[Var, Where]:
     """Return the positions that compute a single value; a layer of tinygrad computes several at one position."""
     alone = Counter(e.where for e in program.eqns)
-    found = {v: e.where for e in program.eqns for v in e.results if e.where is not None and alone[e.where] == 1}
+    positions = {v: e.where for e in program.eqns for v in e.results if e.where is not None and alone[e.where] == 1}
     for e in program.eqns:
         for inner in e.programs():
-            found |= _codes(inner)
-    return found
+            positions |= _codes(inner)
+    return positions
 
 
 Span = tuple[int, int, int, int]
@@ -208,22 +208,22 @@ def assigned_names(where: Where | None) -> tuple[str, ...]:
     """Return the names to which the expression is assigned: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
     if where is None:
         return ()
-    found = _assignments(tuple(lines(where.file)))
-    return found.get((where.line, where.column, where.end_line, where.end_column), ())
+    assignments = _assignments(tuple(lines(where.file)))
+    return assignments.get((where.line, where.column, where.end_line, where.end_column), ())
 
 
 @functools.lru_cache(maxsize=8)
 def _assignments(lines: tuple[str, ...]) -> dict[Span, tuple[str, ...]]:
-    found: dict[Span, tuple[str, ...]] = {}
+    assignments: dict[Span, tuple[str, ...]] = {}
     for node in ast.walk(parse_lines(lines) or ast.Module([], [])):
         match node:
             case ast.Assign([target], value) | ast.AnnAssign(target, _, ast.expr() as value):
-                found[_span(value)] = _targets(target)
+                assignments[_span(value)] = _targets(target)
             case ast.NamedExpr(target, value):
-                found[_span(value)] = _targets(target)
+                assignments[_span(value)] = _targets(target)
             case ast.AugAssign(target):
-                found[_span(node)] = _targets(target)
-    return found
+                assignments[_span(node)] = _targets(target)
+    return assignments
 
 
 def _span(x: ast.expr | ast.stmt) -> Span:

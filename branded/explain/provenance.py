@@ -65,33 +65,33 @@ def sources(
     if sum(math.prod(x.max_shape) for x in operands) > NAMED:
         return None
     for i, x in enumerate(operands):
-        own = [1 << (len(names) + cell) for cell in range(_size(x))]
-        names += [(i, cell) for cell in range(len(own))]
-        sets[x] = [a | b for a, b in zip(own, sets[x], strict=True)] if x in sets else own
-        if i < len(values) and (given := values[i]) is not None:
-            known[x] = functools.partial(list, given)
+        bits = [1 << (len(names) + cell) for cell in range(_size(x))]
+        names += [(i, cell) for cell in range(len(bits))]
+        sets[x] = [a | b for a, b in zip(bits, sets[x], strict=True)] if x in sets else bits
+        if i < len(values) and (cells := values[i]) is not None:
+            known[x] = functools.partial(list, cells)
     try:
-        found = _Graph(sets, known, _Budget()).sets(out)
+        out_sets = _Graph(sets, known, _Budget()).sets(out)
     except _TooLargeError:
         return None
-    return [[name for bit, name in enumerate(names) if cell >> bit & 1] for cell in found]
+    return [[name for bit, name in enumerate(names) if cell >> bit & 1] for cell in out_sets]
 
 
 def source_cells(e: Eqn) -> list[int]:
     """Return, for each cell of a value that entered or left a brand, the cell before."""
     x, y, b, axis = e.operands[0].type, e.results[0].type, e.params["brand"], e.params["axis"]  # type: ignore[union-attr]
-    own: list[Any] = list(range(len(x.shape)))
+    axes: list[Any] = list(range(len(x.shape)))
     if e.op == "enter":
-        own[axis] = b
-        after = [*y.row, *(a for a in own if a is not b)]
+        axes[axis] = b
+        after = [*y.row, *(a for a in axes if a is not b)]
     else:
-        after = [*y.row, *own[:axis], b, *own[axis:]]
-    before = [*x.row, *own]
+        after = [*y.row, *axes[:axis], b, *axes[axis:]]
+    before = [*x.row, *axes]
     size = dict(zip(after, (*(name.size for name in y.row), *y.shape), strict=True))
     out = []
     for cell in itertools.product(*(range(size[a]) for a in after)):
-        at = dict(zip(after, cell, strict=True))
-        out.append(functools.reduce(lambda flat, a: flat * size[a] + at[a], before, 0))
+        index = dict(zip(after, cell, strict=True))
+        out.append(functools.reduce(lambda flat, a: flat * size[a] + index[a], before, 0))
     return out
 
 
@@ -148,17 +148,17 @@ class _Graph:
             return list(itertools.chain(*below))
         if u.op is Ops.GETTUPLE:
             return self._sets[u.src[0].src[u.arg]] if u.src[0].op is Ops.TUPLE else self._call(u.src[0])[u.arg]
-        if u.op is Ops.AFTER and (written := self._written(u)) is not None:
-            return written
+        if u.op is Ops.AFTER and (sets := self._written(u)) is not None:
+            return sets
         return [functools.reduce(int.__or__, itertools.chain(*below), 0)] * _size(u)
 
     def _where(self, u: UOp) -> Sets:
         flag, yes, no = _align_cells(u, [self._sets[s] for s in u.src])
         try:
-            (taken,) = _align_cells(u, [self.numbers(u.src[0])])
+            (conditions,) = _align_cells(u, [self.numbers(u.src[0])])
         except _UnknownError:
             return [a | b | c for a, b, c in zip(flag, yes, no, strict=True)]
-        return [f | (y if t else n) for f, y, n, t in zip(flag, yes, no, taken, strict=True)]
+        return [f | (y if t else n) for f, y, n, t in zip(flag, yes, no, conditions, strict=True)]
 
     def _written(self, u: UOp) -> Sets | None:
         """Return the sets of a buffer after a write into it or into a view of it, or None."""
@@ -169,16 +169,16 @@ class _Graph:
         if len(u.src) != 2 or write.op is not Ops.AFTER or len(write.src) != 2 or write.src[1].op is not Ops.STORE:
             return None
         view, value = write.src[1].src[:2]
-        at, v = list(range(_size(view))), view
+        positions, v = list(range(_size(view))), view
         while v is not x:
             if v.op not in GroupOp.Movement or v.op is Ops.PAD:
                 return None
             inner = _positions(v)
-            at, v = [inner[i] for i in at], v.src[0]
+            positions, v = [inner[i] for i in positions], v.src[0]
         cells, out = self.sets(value), list(self._sets[x])
-        if len(cells) != len(at):
+        if len(cells) != len(positions):
             return None
-        for i, cell in zip(at, cells, strict=True):
+        for i, cell in zip(positions, cells, strict=True):
             out[i] = cell
         return out
 
@@ -208,10 +208,10 @@ class _Graph:
 
     def _scan(self, loop: Scan, args: Sequence[UOp]) -> list[Sets]:
         used, n = {p.arg.slot: p for p in loop.params()}, loop.carries
-        given, places = loop.cut(args), loop.cut([used.get(i) for i in range(len(args))])
-        inputs, fixed = [*_used(places.inputs, given.inputs)], [*_used(places.fixed, given.fixed)]
-        carried = [self._sets[x] for x in given.carries]
-        numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in given.carries]
+        parts, places = loop.cut(args), loop.cut([used.get(i) for i in range(len(args))])
+        inputs, fixed = [*_used(places.inputs, parts.inputs)], [*_used(places.fixed, parts.fixed)]
+        carried = [self._sets[x] for x in parts.carries]
+        numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in parts.carries]
         stacked: list[list[Sets]] = [[] for _ in loop.step.src[n:]]
         steps = range(loop.length)
         for t in reversed(steps) if loop.reverse else steps:
@@ -351,7 +351,7 @@ def _positions(u: UOp) -> list[int]:
             [(i - a) * s if 0 <= i - a < n else -1 for i in range(size)]
             for (a, _), size, n, s in zip(u.marg, shape, below, steps, strict=True)
         ]
-    return [-1 if -1 in at else sum(at) for at in itertools.product(*axes)]
+    return [-1 if -1 in offsets else sum(offsets) for offsets in itertools.product(*axes)]
 
 
 def _align_cells(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
@@ -367,7 +367,7 @@ def _broadcast_cells(cells: list[Any], shape: Sequence[int], to: Sequence[int]) 
     lead = len(to) - len(shape)
     axes = [[0] * n for n in to[:lead]]
     axes += [[0] * n if m == 1 else [i * s for i in range(n)] for n, m, s in zip(to[lead:], shape, steps, strict=True)]
-    return [cells[sum(at)] for at in itertools.product(*axes)]
+    return [cells[sum(offsets)] for offsets in itertools.product(*axes)]
 
 
 def _used(places: Sequence[UOp | None], values: Sequence[T]) -> Iterator[tuple[UOp, T]]:

@@ -72,24 +72,24 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
     from branded.mypy import BrandedPlugin
     from branded.mypy.check import PLUGIN, read_options
 
-    said, cache = io.StringIO(), FileSystemCache()
+    output, cache = io.StringIO(), FileSystemCache()
     try:
-        found, options = read_options([str(path) for path in files], cache, "branded", said)
+        build_sources, options = read_options([str(path) for path in files], cache, "branded", output)
         # a module given as text is analyzed again: the version in mypy's cache has no expressions
         sources = {
             path: build.BuildSource(s.path, s.module, text, s.base_dir)
-            for (path, text), s in zip(files.items(), found, strict=True)
+            for (path, text), s in zip(files.items(), build_sources, strict=True)
         }
         options.export_types = options.preserve_asts = True
         # only these modules: mypy checks every body that it preserves, and with libraries this takes half a minute
         options.per_module_options["*.*"] = {"preserve_asts": False}  # a pattern for all modules
         for s in sources.values():
             options.per_module_options.setdefault(s.module, {})["preserve_asts"] = True
-        own = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
-        if own:  # next to the cache of `branded check`
+        plugins = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
+        if plugins:  # next to the cache of `branded check`
             options.cache_dir = str(Path(options.cache_dir, "branded"))
         result = build.build(
-            list(sources.values()), options, None, lambda *_: None, cache, said, said, extra_plugins=own
+            list(sources.values()), options, None, lambda *_: None, cache, output, output, extra_plugins=plugins
         )
     except (CompileError, SystemExit):
         return {path: nothing(f"mypy could not check {path.name}, so there are no static types") for path in files}
@@ -104,8 +104,8 @@ def _of_values(tree: Any, types: Mapping[Any, Any]) -> dict[Span, str]:
     told = {e: text for e, t in types.items() if (text := short(str(t)))}
     spans = {(e.line, e.column, e.end_line, e.end_column) for e in told}
     # if several expressions share a span, such as a call and its rewritten form, the outermost one is meant
-    at = {span: find_by_location(tree, *span) for span in spans if span[2] is not None and span[3] is not None}
-    return {span: told[e] for span, e in at.items() if e in told}
+    nodes = {span: find_by_location(tree, *span) for span in spans if span[2] is not None and span[3] is not None}
+    return {span: told[e] for span, e in nodes.items() if e in told}
 
 
 _LONG = re.compile(r"\b(?:[^\W\d]\w*\.)+(?=[^\W\d]\w*)")

@@ -26,8 +26,8 @@ class Column(NamedTuple):
     why: str
 
     def data(self) -> dict[str, Any]:
-        own = {"brand": self.brand.name, "size": self.brand.size}
-        return {**own, "operands": list(self.operands), "how": self.how}
+        brand = {"brand": self.brand.name, "size": self.brand.size}
+        return {**brand, "operands": list(self.operands), "how": self.how}
 
 
 def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
@@ -37,20 +37,20 @@ def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
     """
     rows = [a.type.row if isinstance(a, Var) else () for a in e.operands]
     after = {b for v in e.results for b in v.type.row}
-    own = e.params.get("brand") if e.op in ("enter", "leave") else None
-    seen = [*(b for row in rows for b in row), *(b for v in e.results for b in v.type.row)]
-    brands = dict.fromkeys([*_longest_row(e), *seen, *([own] if isinstance(own, BrandName) else [])])
-    found = []
+    crossing = e.params.get("brand") if e.op in ("enter", "leave") else None
+    row_brands = [*(b for row in rows for b in row), *(b for v in e.results for b in v.type.row)]
+    brands = dict.fromkeys([*_longest_row(e), *row_brands, *([crossing] if isinstance(crossing, BrandName) else [])])
+    out = []
     for b in brands:
         carried = tuple(b in row for row in rows)
-        how = _how(e, b, carried, after)
-        found.append(Column(b, carried, how, f"{b.name}: {_why(e, b, carried, how, names)}."))
-    return found
+        column_kind = _how(e, b, carried, after)
+        out.append(Column(b, carried, column_kind, f"{b.name}: {_why(e, b, carried, column_kind, names)}."))
+    return out
 
 
-def kind(found: Sequence[Column]) -> Kind:
+def kind(step_columns: Sequence[Column]) -> Kind:
     """Return the kind of a step: the rarest kind among its columns."""
-    hows = {c.how for c in found}
+    hows = {c.how for c in step_columns}
     return next((k for k in _RARE if k in hows), "none")
 
 
@@ -71,14 +71,14 @@ def _how(e: Eqn, b: BrandName, carried: Sequence[bool], after: set[BrandName]) -
     return dispatch.kind(b, [a.type.row for a in e.operands if isinstance(a, Var)])
 
 
-def _why(e: Eqn, b: BrandName, carried: Sequence[bool], how: Kind, names: Mapping[Var, str]) -> str:
+def _why(e: Eqn, b: BrandName, carried: Sequence[bool], column_kind: Kind, names: Mapping[Var, str]) -> str:
     pairs = list(zip(e.operands, carried, strict=True))
     with_it = list(dict.fromkeys(_name(a, names) for a, c in pairs if c))
     without = list(dict.fromkeys(_name(a, names) for a, c in pairs if not c and isinstance(a, Var)))
     axis = f"axis {e.params['axis']} of " if "axis" in e.params else ""
     first = _name(e.operands[0], names) if e.operands else ""
     results = join_words([names[v] for v in e.results])
-    match how:
+    match column_kind:
         case "enter" if e.op == "enter":
             return f"{axis}{first} becomes the brand, {examples(b.size)}"
         case "enter":
@@ -135,21 +135,21 @@ def grew(e: Eqn) -> float:
 
 
 def warning(
-    e: Eqn, found: Sequence[Column], limit: Growth, names: Mapping[Var, str], written: Mapping[int, str]
+    e: Eqn, step_columns: Sequence[Column], limit: Growth, names: Mapping[Var, str], kernel_names: Mapping[int, str]
 ) -> str | None:
     """Return a warning for a value that a broadcast, or a repeating leave, makes much larger; else None.
 
-    `written` maps the sizes that kernels write, in bytes, to the names of the kernels.
+    `kernel_names` maps the sizes that kernels write, in bytes, to the names of the kernels.
     """
-    repeats = [c for c in found if c.how == "broadcast" or (c.how == "leave" and not any(c.operands))]
+    repeats = [c for c in step_columns if c.how == "broadcast" or (c.how == "leave" and not any(c.operands))]
     size = max((bytes_of(v.type) for v in e.results), default=0)
     if not repeats or grew(e) < limit.factor or size < limit.size:
         return None
     over = join_words([c.brand.name for c in repeats])
     value = names[max(e.results, key=lambda v: bytes_of(v.type))]
-    if size in written:
-        what = f"the kernel {written[size]} writes that much to memory"
-    elif any(size < n for n in written):
+    if size in kernel_names:
+        what = f"the kernel {kernel_names[size]} writes that much to memory"
+    elif any(size < n for n in kernel_names):
         what = "no kernel writes a value of this size, though one writes a larger one"
     else:
         what = "it is never in memory: no kernel writes that much"

@@ -25,8 +25,8 @@ _INSIDE = 12
 def story(data: Data, seconds: float | None = None, *, kernels: bool = False) -> list[Line]:
     """Return the lines of the story; `seconds` is the run time of the kernels, if it was measured."""
     out = [_brands(data), _broadcasts(data), _cost(data, seconds)]
-    if own := _arguments(data):
-        out += [[], *own]
+    if arguments := _arguments(data):
+        out += [[], *arguments]
     out += section("as a loop", block(data["folded_loop"] or ""))
     out += section("more than a zip", [line for each in _step_blocks(data) for line in each])
     if kernels:
@@ -38,28 +38,28 @@ def story(data: Data, seconds: float | None = None, *, kernels: bool = False) ->
 def _brands(data: Data) -> Line:
     place = f", {data['file']}:{data['first_line']}" if data["file"] else ""
     start = [Span(data["name"], "title"), Span(f"{place}: ", "quiet")]
-    found = [*data["brands"], *_inside(data)]
-    if not found:
+    brands = [*data["brands"], *_inside(data)]
+    if not brands:
         return [*start, Span("no brand, nothing is batched")]
     names: Line = []
-    for i, b in enumerate(found):
-        between = "" if i == 0 else " and " if i == len(found) - 1 else ", "
+    for i, b in enumerate(brands):
+        between = "" if i == 0 else " and " if i == len(brands) - 1 else ", "
         names += [Span(between), Span(f"{b['name']}:{b['size']}", f"brand {b['name']}")]
-    return [*start, Span(f"{count_noun(len(found), 'brand')}, "), *names]
+    return [*start, Span(f"{count_noun(len(brands), 'brand')}, "), *names]
 
 
 def _inside(data: Data) -> list[Data]:
     """Return the brands that the bodies of loops and branches open."""
     columns = {c["brand"]: c for s in _every(data["steps"]) for c in s["columns"]}
-    known = {b["name"] for b in data["brands"]}
-    return [{"name": name, "size": c["size"]} for name, c in columns.items() if name not in known]
+    names = {b["name"] for b in data["brands"]}
+    return [{"name": name, "size": c["size"]} for name, c in columns.items() if name not in names]
 
 
 def _broadcasts(data: Data) -> Line:
     """Return a line with the broadcasts, and the cost of the largest one."""
     steps = list(_every(data["steps"]))
-    found = [s for s in steps if s["kind"] == "broadcast" or _repeats(s)]
-    if not found:
+    broadcasts = [s for s in steps if s["kind"] == "broadcast" or _repeats(s)]
+    if not broadcasts:
         return [
             Span(
                 "nothing broadcasts: each operation takes its examples one by one"
@@ -67,8 +67,8 @@ def _broadcasts(data: Data) -> Line:
                 else "nothing broadcasts"
             )
         ]
-    largest = max(found, key=lambda s: int(s["bytes"]))
-    named = list(dict.fromkeys(map(_describe_broadcast, found)))
+    largest = max(broadcasts, key=lambda s: int(s["bytes"]))
+    named = list(dict.fromkeys(map(_describe_broadcast, broadcasts)))
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     cost = f"; at most {readable(largest['bytes'])}"
     cost += f", {largest['grew']:.4g} times its largest operand" if largest["grew"] > 1 else ""
@@ -112,9 +112,9 @@ def _arguments(data: Data) -> list[Line]:
     names, kinds = (max((len(v[k]) for v in values), default=0) for k in ("name", "type"))
     out: list[Line] = []
     for v in values:
-        at = v["path"] or "from outside of the function"
-        said = [v["axes"] or "", at if at != v["name"] else ""]
-        note = "   ".join(s for s in said if s)
+        path = v["path"] or "from outside of the function"
+        parts = [v["axes"] or "", path if path != v["name"] else ""]
+        note = "   ".join(s for s in parts if s)
         out.append([Span(f"  {v['name']:<{names}}  {v['type']:<{kinds}}   "), Span(note, "quiet")])
     return out
 
@@ -179,10 +179,10 @@ def _body(body: Data, indent: int) -> list[Line]:
     out: list[Line] = [[Span(f"{pad}{body['name']}({_truncate(takes)})", "quiet")]]
     steps = [s for s in body["steps"] if s["op"] not in ("enter", "leave")]
     for step in steps[:_INSIDE]:
-        how = step["kind"] if step["kind"] != "none" else "the same for all"
+        kind = step["kind"] if step["kind"] != "none" else "the same for all"
         place = f"{step['where']}  " if step["where"] else ""
         first = step["results"][0]
-        line = [Span(f"{pad}  {place}", "quiet"), Span(_code(step)), Span(f"   {how}, {first['type']}", "quiet")]
+        line = [Span(f"{pad}  {place}", "quiet"), Span(_code(step)), Span(f"   {kind}, {first['type']}", "quiet")]
         out.append(line)
         for inner in step["bodies"]:
             out += _body(inner, indent + 4)
@@ -218,20 +218,20 @@ def _crossings(steps: Sequence[Data]) -> list[Line]:
     first = steps[0]
     brand, size = first["brand"], next(c["size"] for c in first["columns"] if c["brand"] == first["brand"])
     entered = [s for s in steps if s["op"] == "enter"]
-    left = [s for s in steps if s["op"] == "leave"]
-    said = []
+    leaving = [s for s in steps if s["op"] == "leave"]
+    clauses = []
     if entered:
         axes = [(f"axis {axis}", [s["operands"][0]["name"] for s in same]) for axis, same in _by_axis(entered)]
-        said.append(f"{brand}:{size} is {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
-    if left:
-        same_for_all = [s for s in left if _repeats(s)]
-        axes = [(f"axis {axis}", [s["results"][0]["name"] for s in same]) for axis, same in _by_axis(left)]
-        said.append(f"it leaves as {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
+        clauses.append(f"{brand}:{size} is {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
+    if leaving:
+        same_for_all = [s for s in leaving if _repeats(s)]
+        axes = [(f"axis {axis}", [s["results"][0]["name"] for s in same]) for axis, same in _by_axis(leaving)]
+        clauses.append(f"it leaves as {join_words([f'{axis} of {join_words(names)}' for axis, names in axes])}")
         if same_for_all:
             names = [s["results"][0]["name"] for s in same_for_all]
             be = "is" if len(names) == 1 else "are"
-            said.append(f"{join_words(names)} {be} the same for all {examples(size)}, and repeated")
-    out: list[Line] = [_head(first), [Span(f"      {'; '.join(said)}")]]
+            clauses.append(f"{join_words(names)} {be} the same for all {examples(size)}, and repeated")
+    out: list[Line] = [_head(first), [Span(f"      {'; '.join(clauses)}")]]
     if devices := next((s["devices"] for s in steps if s["devices"]), None):
         each = size // len(devices)
         out.append([Span(f"      shard over {brand}: {examples(each)} on each of {join_words(devices)}")])
@@ -251,10 +251,10 @@ def _every(steps: Sequence[Data]) -> Iterator[Data]:
 
 
 def _result(data: Data) -> list[Line]:
-    found = data["results"]
-    width = max((len(r["path"]) for r in found), default=0)
+    results = data["results"]
+    width = max((len(r["path"]) for r in results), default=0)
     out: list[Line] = []
-    for r in found:
+    for r in results:
         value = "" if r["cells"] is None else numbers(r["cells"])
         shown = value if value and len(value) <= _LONGEST else r["type"]
         out.append([Span(f"  {r['path']:<{width}}{'  ' if width else ''}{shown}")])

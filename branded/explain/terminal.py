@@ -44,9 +44,9 @@ def show(brands: Sequence[Data], lines: Sequence[Line], file: TextIO | None = No
     colors = {b["name"]: _COLORS[i % len(_COLORS)] for i, b in enumerate(brands)}
     for line in lines:
         spans = [(s.text, _STYLES.get(s.style) or colors.get(s.style.removeprefix("brand "), "")) for s in line]
-        own = assemble(*spans)
-        own.rstrip()
-        console.print(own)
+        rich_text = assemble(*spans)
+        rich_text.rstrip()
+        console.print(rich_text)
 
 
 def lines(data: Data) -> list[Line]:
@@ -99,8 +99,8 @@ def _arguments(data: Data) -> list[Line]:
     names, kinds = (max((len(v[k]) for v in values), default=0) for k in ("name", "type"))
     out: list[Line] = []
     for v in values:
-        own = f"  {v['name']:<{names}}  {v['type']:<{kinds}}  {readable(v['bytes']):>9}   "
-        out.append([Span(own), Span(v["path"] or "from outside of the function", "quiet")])
+        row = f"  {v['name']:<{names}}  {v['type']:<{kinds}}  {readable(v['bytes']):>9}   "
+        out.append([Span(row), Span(v["path"] or "from outside of the function", "quiet")])
     return out
 
 
@@ -129,7 +129,7 @@ def caller_lines(step: Data) -> list[Line]:
     call = step["caller"]
     if not call or not call["names"]:
         return []
-    same = ", ".join(f"{own} is {name}" for own, name in call["names"].items())
+    same = ", ".join(f"{inner} is {name}" for inner, name in call["names"].items())
     return [[Span(f"      in {call['code']}, {call['where']}: {same}", "quiet")]]
 
 
@@ -148,8 +148,8 @@ def _columns(step: Data, brands: Sequence[Data]) -> list[Line]:
     for i, v in enumerate(values):
         sign = "= " if i == len(step["operands"]) else "  "
         cells = [str(b["size"]) if b["name"] in v["row"] else _NONE for b in brands]
-        own = Span(f"{_per_example(v):<{kinds}}  {readable(v['bytes']):>9}" if v["bytes"] else _per_example(v))
-        out.append([Span(f"    {sign}{v['name']:<{names}}   "), *_cells(brands, widths, cells), own])
+        type_span = Span(f"{_per_example(v):<{kinds}}  {readable(v['bytes']):>9}" if v["bytes"] else _per_example(v))
+        out.append([Span(f"    {sign}{v['name']:<{names}}   "), *_cells(brands, widths, cells), type_span])
     if hows:
         out.append([Span(pad), *_cells(brands, widths, [hows.get(b["name"], "") for b in brands])])
     return out
