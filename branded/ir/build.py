@@ -49,8 +49,8 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
     frames = _frames(frame)
     # A call may return its own argument, such as `x.float()` of a float tensor: the call did not compute it. Neither
     # did it compute a value in memory.
-    made = (u for f in frames for c in f.calls for u in c.results if u not in c.operands and u.op is not Ops.BUFFER)
-    consts = Consts(places, made, since.brand)
+    values = (u for f in frames for c in f.calls for u in c.results if u not in c.operands and u.op is not Ops.BUFFER)
+    consts = Consts(places, values, since.brand)
     outs, became = _batched(results, since.brand)
     upper = _record_program(Draft(consts, places, None), frame, results)
     middle = Draft(consts, places, None).finish(results)
@@ -74,16 +74,16 @@ def _record_program(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Writt
     for call in reversed(calls):
         if any(u not in scope.env for u in call.results):
             _call(scope, call)
-    written = scope.finish(results)
-    _tell(frame, written)
-    return written
+    program = scope.finish(results)
+    _tell(frame, program)
+    return program
 
 
-def _tell(frame: Frame, written: Written) -> None:
+def _tell(frame: Frame, program: Written) -> None:
     """Mark the equations that are steps of a derivative: no call recorded them, and its results depend on them."""
     for d in frame.derived:
         below = UOp.sink(*d.results).toposort(enter_calls=False)
-        for line in written.lines:
+        for line in program.lines:
             if line.eqn.where is None and line.eqn.derived is None and not below.keys().isdisjoint(line.results):
                 line.eqn.derived = DerivedTerm(d.api_name, d.where)
 
@@ -93,17 +93,17 @@ def _call(scope: Draft, call: Call) -> None:
     if not call.bodies:
         scope.define(call.op, call.operands, params, call.results, call.where, call.names)
         return
-    written: dict[str, list[tuple[Draft, Written]]] = {}
+    drafts: dict[str, list[tuple[Draft, Written]]] = {}
     for k, bodies in call.bodies.items():
         for b in _each(bodies):
             ranges = [c.results[0].src[-1] for c in b.frame.calls if c.op == "enter" and c.results[0].op is Ops.INDEX]
             inner = Draft(scope.consts, b.params, scope, ranges)
-            written.setdefault(k, []).append((inner, _record_program(inner, b.frame, b.results)))
+            drafts.setdefault(k, []).append((inner, _record_program(inner, b.frame, b.results)))
     # a value that any of the bodies captures is an operand, and a constant of each body
-    outside = list(dict.fromkeys(u for parts in written.values() for inner, _ in parts for u in inner.captured))
+    outside = list(dict.fromkeys(u for parts in drafts.values() for inner, _ in parts for u in inner.captured))
     if outside:
         params = {"consts": len(outside), **params}
-    for k, parts in written.items():
+    for k, parts in drafts.items():
         for inner, w in parts:
             w.program.constvars[:] = [inner.captured.get(u) or Var(scope.consts.type(u)) for u in outside]
         programs = tuple(w.program for _, w in parts)
@@ -134,8 +134,8 @@ def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
 def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[UOp], UOp]]:
     """Return the results with left brands closed, and a function from values of the graph to batched values."""
     env: dict[UOp, Any] = {}
-    own = tuple(b for b in left_brands(results) if b.number >= since)
-    outs = Pass(own).run(results, env, has_brand)
+    brands = tuple(b for b in left_brands(results) if b.number >= since)
+    outs = Pass(brands).run(results, env, has_brand)
 
     def became(u: UOp) -> UOp:
         x = env.get(u)
@@ -146,18 +146,18 @@ def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[U
 
 def _links(upper: Written, lower: Written, became: Callable[[UOp], UOp]) -> list[list[int]]:
     """Return, for each equation of a program, the indices of the equations that it becomes one level below."""
-    at = {u: i for i, line in enumerate(lower.lines) for u in line.results}
+    index_of = {u: i for i, line in enumerate(lower.lines) for u in line.results}
     seen: set[UOp] = set()
     out: list[list[int]] = []
     for line in upper.lines:
-        own: set[int] = set()
+        indices: set[int] = set()
         for r in line.results:
             for u in became(r).toposort(lambda u: u not in seen, enter_calls=False):
                 if u not in seen:
                     seen.add(u)
-                    if u in at:
-                        own.add(at[u])
-        out.append(sorted(own))
+                    if u in index_of:
+                        indices.add(index_of[u])
+        out.append(sorted(indices))
     return out
 
 

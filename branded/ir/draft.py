@@ -48,12 +48,12 @@ class Written(NamedTuple):
 class Consts:
     """The state shared by all levels of a program: the names of its brands, and the captured values."""
 
-    def __init__(self, places: Sequence[UOp], made: Iterable[UOp], since: int = 0) -> None:
+    def __init__(self, places: Sequence[UOp], values: Iterable[UOp], since: int = 0) -> None:
         self.since = since
         """The number of the first brand that the program opened itself; earlier brands are around it."""
         self.brands: dict[Scope, BrandName] = {}
         self.values: dict[UOp, None] = {}
-        self._own = {*places, *made}
+        self._own = {*places, *values}
         self._fixed: dict[UOp, bool] = {}
 
     def brand(self, b: Scope) -> BrandName:
@@ -61,9 +61,9 @@ class Consts:
             stem = re.sub(r"\W", "_", b.name)
             if not stem.isidentifier() or stem in RESERVED:
                 stem = f"b{stem}"
-            taken = {name.name for name in self.brands.values()}
-            numbered = (stem if i == 1 else f"{stem}{i}" for i in range(1, len(taken) + 2))
-            self.brands[b] = BrandName(next(n for n in numbered if n not in taken), b.size)
+            used = {name.name for name in self.brands.values()}
+            numbered = (stem if i == 1 else f"{stem}{i}" for i in range(1, len(used) + 2))
+            self.brands[b] = BrandName(next(n for n in numbered if n not in used), b.size)
         return self.brands[b]
 
     def type(self, u: UOp) -> Type:
@@ -92,8 +92,8 @@ class Consts:
         """Return the brands around the program."""
         return {name: b for b, name in self.brands.items() if b.number < self.since}
 
-    def hoist(self, u: UOp, given: bool = False) -> bool:
-        """Return whether this is a constant of the program: captured, and in memory or `given` as a tensor.
+    def hoist(self, u: UOp, is_operand: bool = False) -> bool:
+        """Return whether this is a constant of the program: captured, and in memory or an operand of the user.
 
         A leaf of a derivative around the program is a constant too.
         """
@@ -101,7 +101,7 @@ class Consts:
             return True
         if u.op in _NO_VALUES or not self.is_fixed(u):
             return False
-        if (given and u.shape) or any(v.op is Ops.BUFFER or is_leaf(v) for v in u.toposort()):
+        if (is_operand and u.shape) or any(v.op is Ops.BUFFER or is_leaf(v) for v in u.toposort()):
             self.values[u] = None
             self._fixed.clear()
             return True
@@ -111,13 +111,13 @@ class Consts:
 class Draft:
     """A program in progress: its equations so far, and the variable of each value that they define."""
 
-    def __init__(self, consts: Consts, params: Sequence[UOp], outer: Draft | None, own: Iterable[UOp] = ()) -> None:
+    def __init__(self, consts: Consts, params: Sequence[UOp], outer: Draft | None, ranges: Iterable[UOp] = ()) -> None:
         self.consts, self.outer = consts, outer
         self.params = [Var(consts.type(u)) for u in params]
         self.env: dict[UOp, Atom] = dict(zip(params, self.params, strict=True))
         self.lines: list[DraftLine] = []
         self.captured: dict[UOp, Var] = {}
-        self._own = {*params, *own}
+        self._own = {*params, *ranges}
         self._depends: dict[UOp, bool] = {}
 
     def depends(self, u: UOp) -> bool:
@@ -129,10 +129,10 @@ class Draft:
                 self._depends[v] = v in self._own or any(self._depends.get(s, False) for s in v.src)
         return self._depends[u]
 
-    def atom(self, x: Any, given: bool = False) -> Atom:
+    def atom(self, x: Any, is_operand: bool = False) -> Atom:
         """Return the variable or number of a value; emit the equations that compute it, if necessary.
 
-        `given` means that the user passed the value to an operation, and so has it as a tensor.
+        `is_operand` means that the user passed the value to an operation, and so has it as a tensor.
         """
         if isinstance(x, bool | int | float):
             return Literal(x, type(x).__name__)
@@ -142,7 +142,7 @@ class Draft:
             return number
         if self.outer is not None and not self.depends(x):
             return self._capture(x)
-        if self.consts.hoist(x, given):
+        if self.consts.hoist(x, is_operand):
             return self._capture(x)
         if x.op is Ops.RANGE:
             raise _no_primitive("a UOp.range of your own", "an operation over an axis: x.sum(0)")
@@ -180,7 +180,7 @@ class Draft:
         where: Any = None,
         names: Said = UNSAID,
     ) -> None:
-        atoms = tuple(self.atom(x, given=where is not None) for x in operands)
+        atoms = tuple(self.atom(x, is_operand=where is not None) for x in operands)
         new = tuple(Var(self.consts.type(u)) for u in results)
         for u, v in zip(results, new, strict=True):
             self.env.setdefault(u, v)
@@ -190,16 +190,16 @@ class Draft:
         """Return the program of these results, without unused equations."""
         outs = [self.atom(u) for u in results]
         needed = {a for a in outs if isinstance(a, Var)}
-        kept: list[DraftLine] = []
+        lines: list[DraftLine] = []
         for line in reversed(self.lines):
             if needed.isdisjoint(line.eqn.results):
                 continue
-            kept.append(line)
+            lines.append(line)
             needed |= {a for a in line.eqn.operands if isinstance(a, Var)}
-        kept.reverse()
+        lines.reverse()
         self.captured = {u: v for u, v in self.captured.items() if v in needed}
-        program = Program(list(self.captured.values()), self.params, [line.eqn for line in kept], outs)
-        return Written(program, kept, list(self.captured))
+        program = Program(list(self.captured.values()), self.params, [line.eqn for line in lines], outs)
+        return Written(program, lines, list(self.captured))
 
 
 def type_of(u: UOp) -> Type:
@@ -212,8 +212,8 @@ def _number(u: UOp) -> Literal | None:
     const = u.src[0] if u.op is Ops.CAST else u
     if const.op is not Ops.CONST or const.is_invalid:
         return None
-    of = bool if u.dtype == dtypes.bool else float if dtypes.is_float(u.dtype) else int
-    return Literal(of(const.val), dtype_text(u.dtype)) if math.isfinite(const.val) or of is float else None
+    kind = bool if u.dtype == dtypes.bool else float if dtypes.is_float(u.dtype) else int
+    return Literal(kind(const.val), dtype_text(u.dtype)) if math.isfinite(const.val) or kind is float else None
 
 
 _ONE_VALUE = {Ops.RESHAPE, Ops.EXPAND, Ops.PAD, Ops.SHRINK, Ops.UNSHARD}
@@ -259,15 +259,15 @@ def _equation_parts(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str,
             return "STORE", (value,), {}
         into = Draft(scope.consts, (src[0],), scope)
         return "STORE", (src[0], value), {"into": into.finish([view]).program}
-    if (row := PRIMITIVES.get(op.name)) is not None and (said := row.params(u)) is not None:
-        return op.name, _values(u), said
+    if (row := PRIMITIVES.get(op.name)) is not None and (params := row.params(u)) is not None:
+        return op.name, _values(u), params
     if u.arg is not None or op in _ONE_VALUE:  # not expressible as text
         return op.name, src[:1], {"arg": _rule(u.arg, u)}
     return op.name, src, {}
 
 
-def _rule(name: object, of: Any) -> Rule:
-    return Rule(re.sub(r"[<>]", "", str(name)), of)
+def _rule(name: object, info: Any) -> Rule:
+    return Rule(re.sub(r"[<>]", "", str(name)), info)
 
 
 def _write(u: UOp) -> tuple[UOp, UOp] | None:
@@ -283,8 +283,8 @@ def _function(scope: Draft, u: UOp) -> None:
     p = primitive_of(u)
     results = [u.gettuple(i) for i in range(len(u.src[0].src))]
     params: dict[str, Any] = {}
-    if p is not None and (said := p.as_equation()) is not None:
-        scope.define(said[0], u.src[1:], said[1], results)
+    if p is not None and (equation := p.as_equation()) is not None:
+        scope.define(equation[0], u.src[1:], equation[1], results)
         return
     if p is not None and p.is_opaque:
         scope.define("HOST", u.src[1:], {"function": _rule(u.arg.name, u)}, results)
@@ -300,9 +300,9 @@ def _function(scope: Draft, u: UOp) -> None:
         name, body = "FUNCTION", list(u.src[0].src)
         if u.arg is not None:
             params["rule"] = _rule(u.arg.name or name, u.arg)
-    found = {q.arg.slot: q for q in own_params(UOp.maketuple(*body))}
+    slots = {q.arg.slot: q for q in own_params(UOp.maketuple(*body))}
     steps = range(p.carries, p.carries + p.inputs) if isinstance(p, Scan) else ()
-    places = [found[i] if i in found else like(x, i in steps) for i, x in enumerate(u.src[1:])]
+    places = [slots[i] if i in slots else like(x, i in steps) for i, x in enumerate(u.src[1:])]
     inner = Draft(scope.consts, places, scope)
     params["body"] = inner.finish(body).program
     outside = list(inner.captured)

@@ -44,10 +44,10 @@ _DTYPES: dict[str, DType] = {d.name: d for d in (*dtypes.all, *dtypes.weaks)}
 
 def dtype_of(text: str) -> DType:
     """Return the dtype with this short name."""
-    found = _DTYPES.get(_LONG.get(text, text)) or getattr(dtypes, text, None)
-    if not isinstance(found, DType):
+    dtype = _DTYPES.get(_LONG.get(text, text)) or getattr(dtypes, text, None)
+    if not isinstance(dtype, DType):
         raise ProgramError(f"program: {text!r} is not a dtype", fix="f32, i32, bool, …")
-    return found
+    return dtype
 
 
 def on_one_device(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
@@ -59,15 +59,15 @@ def on_one_device(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
 def evaluation(program: Program, outer: Mapping[BrandName, Scope] | None = None) -> Evaluation:
     """Return a run of a program over its outer brands and its own brands, ordered as its types name them."""
     brands = dict(outer or {})
-    own = {name: Brand(name.size, name.name) for name in program.brands() if name not in brands}
-    return Evaluation(brands | own, tuple(own.values()))
+    own_brands = {name: Brand(name.size, name.name) for name in program.brands() if name not in brands}
+    return Evaluation(brands | own_brands, tuple(own_brands.values()))
 
 
 class Evaluation:
     """One run of a program over these brands; its own brands are open while it runs."""
 
-    def __init__(self, brands: Mapping[BrandName, Scope], own: Row = ()) -> None:
-        self.brands, self.own = brands, own
+    def __init__(self, brands: Mapping[BrandName, Scope], own_brands: Row = ()) -> None:
+        self.brands, self.own = brands, own_brands
 
     def opened(self) -> AbstractContextManager[Row]:
         return all_opened(self.own)
@@ -108,10 +108,10 @@ class Evaluation:
     def _value(self, a: Atom, env: dict[Var, Tensor]) -> Any:
         return env[a] if isinstance(a, Var) else a.value if a.dtype in WEAK else tensor(_const(a))
 
-    def _eqn(self, e: Eqn, given: list[Any]) -> list[Tensor]:
+    def _eqn(self, e: Eqn, operands: list[Any]) -> list[Tensor]:
         p = self._params(e)
         if e.op == "enter":
-            x = _tensor(given[0])
+            x = _tensor(operands[0])
             if x.shape[p["axis"]] != p["brand"].size:
                 raise ValueError(f"axis {p['axis']} has {x.shape[p['axis']]} entries, and the brand is {p['brand']}")
             if (devices := p.get("devices")) and not p["brand"].devices:
@@ -119,9 +119,9 @@ class Evaluation:
             return [tensor(enter(x.uop, p["brand"], p["axis"]))]
         if e.op == "leave":
             b: Brand = p["brand"]
-            return [tensor(leave([_tensor(given[0]).uop], b, [p["axis"]], b.size)[0])]
+            return [tensor(leave([_tensor(operands[0]).uop], b, [p["axis"]], b.size)[0])]
         if e.op == "HOST":
-            return _host(p["function"].info, [on_device(_tensor(x).uop) for x in given])
+            return _host(p["function"].info, [on_device(_tensor(x).uop) for x in operands])
         if e.has_programs:
             n = p.pop("consts", 0)
             run: Callable[..., Any] | None = getattr(
@@ -130,29 +130,29 @@ class Evaluation:
             if run is None:
                 raise _unknown(e.op)
             agreed = functools.partial(_cast_results, e)
-            return agreed(run(p, given[:n], given[n:], *[agreed] * (e.op in {"cond", "switch"})))
+            return agreed(run(p, operands[:n], operands[n:], *[agreed] * (e.op in {"cond", "switch"})))
         if e.op.isupper():
-            atoms = zip(e.operands, given, strict=True)
+            atoms = zip(e.operands, operands, strict=True)
             return [tensor(_primitive(e, [_const(a) if isinstance(a, Literal) else x.uop for a, x in atoms]))]
-        out = self._operation(e.op, p, given)
+        out = self._operation(e.op, p, operands)
         return [out] if isinstance(out, Tensor) else list(out)
 
-    def _operation(self, op: str, p: dict[str, Any], given: list[Any]) -> Any:
-        if op in BINARY and not p and len(given) == 2:
-            x, y = given
+    def _operation(self, op: str, p: dict[str, Any], operands: list[Any]) -> Any:
+        if op in BINARY and not p and len(operands) == 2:
+            x, y = operands
             return BINARY[op](x if isinstance(y, Tensor) else _tensor(x), y)
         if op in COLLECTIVES:
             p = {k: _names(v) for k, v in p.items()}
-            return COLLECTIVES[op](*map(_tensor, given), **p)
+            return COLLECTIVES[op](*map(_tensor, operands), **p)
         if (f := function_of(op)) is None:
             raise _unknown(op)
         if op in WRITES:
-            given = [_tensor(given[0]).clone(), *given[1:]]
-        elif given and not isinstance(given[0], Tensor):
-            given = [_tensor(given[0]), *given[1:]]
-        args, kwargs = arguments(f, p, given)
+            operands = [_tensor(operands[0]).clone(), *operands[1:]]
+        elif operands and not isinstance(operands[0], Tensor):
+            operands = [_tensor(operands[0]), *operands[1:]]
+        args, kwargs = arguments(f, p, operands)
         out = f(*args, **kwargs)
-        return given[0] if op in WRITES else out
+        return operands[0] if op in WRITES else out
 
     def _params(self, e: Eqn) -> dict[str, Any]:
         """Return the parameters in the form that functions accept."""
@@ -166,48 +166,48 @@ class Evaluation:
 
         return {k: value(v) for k, v in e.params.items()}
 
-    def _cond_call(self, p: dict[str, Any], consts: list[Any], given: list[Any], agreed: Agreed) -> list[Tensor]:
+    def _cond_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any], agreed: Agreed) -> list[Tensor]:
         f, g = (self._branch(p[k], consts, agreed) for k in ("true_fun", "false_fun"))
-        out: list[Tensor] = cond(given[0], f, g, *map(_tensor, given[1:]))
+        out: list[Tensor] = cond(operands[0], f, g, *map(_tensor, operands[1:]))
         return out
 
-    def _switch_call(self, p: dict[str, Any], consts: list[Any], given: list[Any], agreed: Agreed) -> list[Tensor]:
+    def _switch_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any], agreed: Agreed) -> list[Tensor]:
         branches = [self._branch(b, consts, agreed) for b in p["branches"]]
-        out: list[Tensor] = switch(given[0], branches, *map(_tensor, given[1:]))
+        out: list[Tensor] = switch(operands[0], branches, *map(_tensor, operands[1:]))
         return out
 
     def _branch(self, program: Program, consts: Sequence[Any], agreed: Agreed) -> Callable[..., list[Tensor]]:
         f = self.function(program, consts)
         return lambda *args: agreed(f(*args))
 
-    def _scan_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+    def _scan_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
         n, f = p["carries"], self.function(p["f"], consts)
 
         def step(carry: list[Tensor], x: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
             out = f(*carry, *x)
             return out[:n], out[n:]
 
-        carry, ys = scan(step, given[:n], list(map(_tensor, given[n:])), p["length"], p.get("reverse", False))
+        carry, ys = scan(step, operands[:n], list(map(_tensor, operands[n:])), p["length"], p.get("reverse", False))
         return [*carry, *ys]
 
-    def _map_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+    def _map_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
         f = self.function(p["f"], consts)
-        return map_(lambda xs: f(*xs), list(map(_tensor, given)))
+        return map_(lambda xs: f(*xs), list(map(_tensor, operands)))
 
-    def _fori_loop_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+    def _fori_loop_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
         f = self.function(p["body_fun"], consts)
-        out: list[Tensor] = fori_loop(given[0], given[1], lambda i, c: f(i, *c), given[2:])
+        out: list[Tensor] = fori_loop(operands[0], operands[1], lambda i, c: f(i, *c), operands[2:])
         return out
 
-    def _while_loop_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+    def _while_loop_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
         go, f = (self.function(p[k], consts) for k in ("cond_fun", "body_fun"))
-        return while_loop(lambda c: go(*c)[0], lambda c: f(*c), given)
+        return while_loop(lambda c: go(*c)[0], lambda c: f(*c), operands)
 
-    def _jit_call(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        return self.function(p["f"], consts)(*given)
+    def _jit_call(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
+        return self.function(p["f"], consts)(*operands)
 
-    def _scan_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        whole = [on_device(_tensor(x).uop) for x in given]
+    def _scan_steps(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
+        whole = [on_device(_tensor(x).uop) for x in operands]
         n, args = p["carries"], split_arguments(whole, p["carries"], p["inputs"], p.get("gated", False))
         cs, xs = [like(x) for x in args.carries], [like(x, 1) for x in args.inputs]
         outs = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*cs, *xs, *args.fixed, *args.gate]))]
@@ -216,27 +216,27 @@ class Evaluation:
         finals, ys = scan_steps(carries, inputs, outs[n:], p["length"], p["reverse"], None, *args.gate)
         return [tensor(u) for u in (*finals, *ys)]
 
-    def _while_loop_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
-        args = split_arguments([on_device(_tensor(x).uop) for x in given], p["carries"], 0, p.get("gated", False))
-        own = [like(x) for x in args.carries]
-        *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*own, *args.fixed, *args.gate]))]
-        carries = [Carry(*c) for c in zip(own, args.carries, outs, strict=True)]
+    def _while_loop_steps(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
+        args = split_arguments([on_device(_tensor(x).uop) for x in operands], p["carries"], 0, p.get("gated", False))
+        places = [like(x) for x in args.carries]
+        *outs, go = [y.uop for y in self.function(p["body"], consts)(*map(tensor, [*places, *args.fixed, *args.gate]))]
+        carries = [Carry(*c) for c in zip(places, args.carries, outs, strict=True)]
         return [tensor(u) for u in while_steps(carries, go, None, *args.gate)]
 
-    def _store_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+    def _store_steps(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
         """Write to a part of a copy, and return the copy."""
-        copy = _tensor(given[0]).clone().uop
+        copy = _tensor(operands[0]).clone().uop
         (view,) = self.run(p["into"], consts, [tensor(copy)])
         part = view.uop
-        value = _tensor(given[1]).uop.cast(part.dtype)
+        value = _tensor(operands[1]).uop.cast(part.dtype)
         value = value if value.shape == part.shape else broadcast_to(value, part.shape)
         return [tensor(copy.after(part.after(part.store(value))))]
 
-    def _function_steps(self, p: dict[str, Any], consts: list[Any], given: list[Any]) -> list[Tensor]:
+    def _function_steps(self, p: dict[str, Any], consts: list[Any], operands: list[Any]) -> list[Tensor]:
         info = p["rule"].info if "rule" in p else None
         if info is None or consts:  # read from text: evaluates the body, without custom derivatives
-            return self.function(p["body"], consts)(*given)
-        args = [_tensor(x).uop for x in given]
+            return self.function(p["body"], consts)(*operands)
+        args = [_tensor(x).uop for x in operands]
         outs = self.function(p["body"], ())(*(tensor(x.param_like(i)) for i, x in enumerate(args)))
         body = UOp.maketuple(*(y.uop for y in outs))
         return [tensor(u) for u in results_of(UOp(Ops.FUNCTION, dtypes.void, (body, *args), info))]

@@ -80,10 +80,10 @@ class Expr:
     @property
     def consts(self) -> list[Tensor]:
         """The values of the constvars; a random sample is computed once."""
-        found = self._levels.consts[self.level]
-        if plain := [c for c in found if not row_of(c.uop) and not is_differentiated(c.uop)]:
+        tensors = self._levels.consts[self.level]
+        if plain := [c for c in tensors if not row_of(c.uop) and not is_differentiated(c.uop)]:
             Tensor.realize(*plain)
-        return list(found)
+        return list(tensors)
 
     def at(self, level: Which) -> Expr:
         """Return the function at another level: the user's operations, tinygrad's primitives, or the batched graph."""
@@ -211,30 +211,30 @@ class Expr:
                 fix="arguments of the tree with which it was made",
             )
         leaves = dict(zip(tree.argument_paths(args, kwargs), tree.leaves((args, kwargs)), strict=True))
-        given = []
+        tensors = []
         variables = iter(self.program.invars)
-        for at in tree.argument_paths(*takes):
-            x = leaves[at]
-            if at in self._levels.fixed:
-                if not _is_same(x, self._levels.fixed[at]):
+        for path in tree.argument_paths(*takes):
+            x = leaves[path]
+            if path in self._levels.fixed:
+                if not _is_same(x, self._levels.fixed[path]):
                     raise ProgramTypeError(
-                        f"program: {at} is part of the program",
-                        ("made", tree.describe(self._levels.fixed[at])),
+                        f"program: {path} is part of the program",
+                        ("made", tree.describe(self._levels.fixed[path])),
                         ("given", tree.describe(x)),
                         fix="make_expr with this argument",
                     )
                 continue
             t, v = tree.as_tensor(x), next(variables)
-            found = None if t is None else type_of(t.uop)
-            if t is None or found is None or found[:2] != v.type[:2]:  # it may vary over more, or fewer, brands
+            arg_type = None if t is None else type_of(t.uop)
+            if t is None or arg_type is None or arg_type[:2] != v.type[:2]:  # it may vary over more, or fewer, brands
                 raise ProgramTypeError(
-                    f"program: {at} has another type",
+                    f"program: {path} has another type",
                     ("takes", str(v.type)),
-                    ("given", tree.describe(x) if found is None else str(found)),
+                    ("given", tree.describe(x) if arg_type is None else str(arg_type)),
                     fix="make_expr with this argument: a program is of one type",
                 )
-            given.append(t)
-        return given
+            tensors.append(t)
+        return tensors
 
 
 def _run_effects(outs: list[Tensor]) -> list[Tensor]:
@@ -254,12 +254,12 @@ def _take_rules(program: Program, origin: Program) -> None:
 
     If several rules share a name, as the functions of two callbacks do, only unchanged text has a unique match.
     """
-    known: dict[tuple[str, str, Rule], list[Any]] = {}
+    infos_of: dict[tuple[str, str, Rule], list[Any]] = {}
     for e, key, rule in _rules(origin):
-        known.setdefault((e.op, key, rule), []).append(rule.info)
+        infos_of.setdefault((e.op, key, rule), []).append(rule.info)
     as_written = str(program) == str(origin)
     for e, key, rule in [*_rules(program)]:
-        infos = known.get((e.op, key, rule), [])
+        infos = infos_of.get((e.op, key, rule), [])
         if as_written:
             e.params[key] = Rule(rule.name, infos.pop(0))
         elif infos and all(i == infos[0] for i in infos):
@@ -342,13 +342,13 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 
 
 def _make(
-    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], at: frozenset[int], by_name: frozenset[str]
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], nums: frozenset[int], by_name: frozenset[str]
 ) -> Expr:
     """Trace the function on arguments without values, and build its program at each level.
 
     make_expr(f, static_argnums=1)(x, 2)     leaves [x, 2]    values [x, None]    fixed {"argument 2": 2}
     """
-    static = [i in at for i, a in enumerate(args) for _ in tree.leaves(a)]
+    static = [i in nums for i, a in enumerate(args) for _ in tree.leaves(a)]
     static += [k in by_name for k, a in kwargs.items() for _ in tree.leaves(a)]
     leaves = tree.leaves((args, kwargs))
     values = [None if fixed else tree.as_tensor(x) for x, fixed in zip(leaves, static, strict=True)]
@@ -358,8 +358,8 @@ def _make(
     did = watched(lambda: _trace_calls(f, args, kwargs, leaves, values))
     levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
-    made = {u: tensor(u) for w in levels.written.values() for u in w.consts}
-    consts = {k: [made[u] for u in w.consts] for k, w in levels.written.items()}
+    tensors = {u: tensor(u) for w in levels.written.values() for u in w.consts}
+    consts = {k: [tensors[u] for u in w.consts] for k, w in levels.written.items()}
     fixed = {p: x for p, x, v in zip(tree.argument_paths(args, kwargs), leaves, values, strict=True) if v is None}
     axes = [axes_text(x) for x, v in zip(leaves, values, strict=True) if v is not None]
     return Expr(
@@ -392,9 +392,9 @@ def _trace_calls(
         since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
         new = iter(places)
-        given = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
-        positional = [tree.rebuild(a, given) for a in args]
-        named = {k: tree.rebuild(a, given) for k, a in kwargs.items()}
+        traced_leaves = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
+        positional = [tree.rebuild(a, traced_leaves) for a in args]
+        named = {k: tree.rebuild(a, traced_leaves) for k, a in kwargs.items()}
         out = call_checked(f, positional, named, "make_expr", "a function with a parameter for each argument")
         token = [] if must.token is None else [tensor(must.token)]
         return _Written(frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token))

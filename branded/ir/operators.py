@@ -40,8 +40,8 @@ def methods() -> frozenset[str]:
 
 def function_of(op: str) -> Operator | None:
     """Return the method of Tensor, or the function of this package, for an operation."""
-    if op.startswith("functions.") and (found := getattr(functions, op.partition(".")[2], None)) is not None:
-        return cast(Operator, found)
+    if op.startswith("functions.") and (function := getattr(functions, op.partition(".")[2], None)) is not None:
+        return cast(Operator, function)
     if op.startswith("linalg."):  # importing it registers its operations, which waits until they are used
         importlib.import_module("branded.linalg")
     if op in FUNCTIONS:
@@ -91,10 +91,10 @@ def _unwatch(me: object) -> None:
 def _recorder(name: str) -> Any:
     """Return the recorder of a method, cached as long as the method stays the same."""
     static = next(vars(c)[name] for c in Tensor.__mro__ if name in vars(c))
-    made = _recorders.get(name)
-    if made is None or made[0] is not static:
-        made = _recorders[name] = static, _watched(name, static)
-    return made[1]
+    entry = _recorders.get(name)
+    if entry is None or entry[0] is not static:
+        entry = _recorders[name] = static, _watched(name, static)
+    return entry[1]
 
 
 def _watched(name: str, static: Any) -> Any:

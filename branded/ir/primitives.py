@@ -107,7 +107,7 @@ def _part(op: Ops, python: Callable[..., str]) -> Entry:
 
 
 def _pad_code(x: Operand, offset: tuple[int, ...], size: tuple[int, ...]) -> str:
-    sides = tuple((o, n - o - own) for o, n, own in zip(offset, size, x.shape, strict=True))
+    sides = tuple((o, n - o - length) for o, n, length in zip(offset, size, x.shape, strict=True))
     return f"{x.tensor}.pad({sides!r})"
 
 
@@ -124,8 +124,8 @@ def _ints(u: UOp) -> tuple[Any, ...]:
 def _sizes(sizes: Any) -> UOp:
     if type(sizes) is not tuple or any(type(i) is not int for i in sizes):
         raise TypeError(f"{sizes!r} are not sizes")
-    made: UOp = shape_to_shape_arg(sizes)
-    return made
+    shape: UOp = shape_to_shape_arg(sizes)
+    return shape
 
 
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max"}

@@ -71,8 +71,8 @@ class _Reader:
         return token
 
     def fail(self, wanted: str) -> Any:
-        at = self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.source)
-        return self._fail(at, wanted)
+        position = self.tokens[self.at][2] if self.at < len(self.tokens) else len(self.source)
+        return self._fail(position, wanted)
 
     def take(self, token: str) -> None:
         if self.peek()[1] != token:
@@ -88,11 +88,11 @@ class _Reader:
 
     def until(self, end: str, item: Callable[[], T], separator: str = "") -> list[T]:
         """Return the items up to a token, each with an optional separator behind it."""
-        found = []
+        items = []
         while not self.has(end):
-            found.append(item())
+            items.append(item())
             self.has(separator)
-        return found
+        return items
 
     def name(self, problem: str) -> str:
         kind, name = self.peek()
