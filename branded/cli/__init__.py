@@ -103,14 +103,14 @@ def check(args: argparse.Namespace) -> int:
     for path in args.paths:
         if not any(word.startswith("-") for word in args.paths) and not (path and Path(path).exists()):
             raise UsageError(f"there is no file or folder {path or repr('')}")
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(output):
             text, status = check(args.paths)
         gc.freeze()  # skips the collection of mypy's objects at exit, a third of the run time
     except SystemExit as stop:  # mypy exits on an invalid configuration or without files
         if args.paths:
-            raise UsageError(said.getvalue().strip().splitlines()[-1]) from stop
+            raise UsageError(output.getvalue().strip().splitlines()[-1]) from stop
         raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
     print(text)
     return status
@@ -133,22 +133,22 @@ def explain(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no folder {Path(args.html).parent}")
         if Path(args.html).is_dir():
             raise UsageError(f"{args.html or repr('')} is not the name of a file")
-    found: list[Explanation] = []
+    explanations: list[Explanation] = []
 
     def explained(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         limit = Growth(args.warn_factor, args.warn_bytes)
         shown = Explanation(f, _arguments(args.args, module), {}, limit, full=args.full, kernels=args.kernels)
-        found.append(shown)
+        explanations.append(shown)
         return shown.show if args.html is None else shown.data
 
     status = _with_function(path, name, "__explain__", explained)
     if status == OK and args.html is not None:
         try:
-            Path(args.html).write_text(found[0].html(), encoding="utf-8")
+            Path(args.html).write_text(explanations[0].html(), encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write {args.html}: {error.strerror}") from None
         print(args.html)
-    return FAILED if any(shown.mistake is not None for shown in found) else status
+    return FAILED if any(shown.mistake is not None for shown in explanations) else status
 
 
 def profile(args: argparse.Namespace) -> int:
@@ -156,8 +156,8 @@ def profile(args: argparse.Namespace) -> int:
     from branded.tools.profile import profile
 
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
-        given = _arguments(args.args, module)
-        return lambda: print(profile(f, *given, tune=args.tune))
+        arguments = _arguments(args.args, module)
+        return lambda: print(profile(f, *arguments, tune=args.tune))
 
     return _with_function(*_target(args.target), "__profile__", profiled)
 
@@ -192,8 +192,8 @@ def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
     if text is None:
         return ()
     try:
-        given: tuple[Any, ...] = eval(f"({text},)", {"Tensor": Tensor, **module.__dict__})
-        return given
+        arguments: tuple[Any, ...] = eval(f"({text},)", {"Tensor": Tensor, **module.__dict__})
+        return arguments
     except Exception as error:
         reason = str(error).replace("\n", " ")
         raise UsageError(f"--args {text!r} cannot be evaluated: {type(error).__name__}: {reason}") from None
@@ -217,11 +217,11 @@ def why(args: argparse.Namespace) -> int:
         for code in why.classes():
             print(f"{code:<14} {why.page(code).partition(chr(10))[0]}")
         return OK
-    if (known := why.of(args.code)) is None:
+    if (name := why.of(args.code)) is None:
         near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"there is no code {args.code[:40]!r}{hint}; `branded why` lists them")
-    print(why.page_text(known))
+    print(why.page_text(name))
     return OK
 
 

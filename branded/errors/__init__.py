@@ -42,8 +42,8 @@ class BrandedError(Exception):
 
     def __init__(self, problem: str, *facts: tuple[str, str], fix: str | None = None) -> None:
         named = any(label == "at" or _PLACE.search(text) for label, text in facts)
-        if not named and (at := place()) is not None:
-            facts = (*facts, ("at", at))
+        if not named and (location := place()) is not None:
+            facts = (*facts, ("at", location))
         lines = [(one_line(label), one_line(text)) for label, text in (*facts, *([("try", fix)] if fix else []))]
         width = max((len(label) for label, _ in lines), default=0) + 1
         text = "\n".join([one_line(problem), *(f"  {label + ':':<{width}} {text}" for label, text in lines)])
@@ -66,10 +66,10 @@ def place() -> str | None:
 
 
 def _restore_error(cls: type[BrandedError], args: tuple[Any, ...], attributes: dict[str, Any]) -> BrandedError:
-    made: type = cls
-    while made.__module__ != "builtins":  # MemoryError.__new__ rejects a class if it is not the first base
-        made = made.__base__ or Exception
-    error: BrandedError = made.__new__(cls, *args)
+    base: type = cls
+    while base.__module__ != "builtins":  # MemoryError.__new__ rejects a class if it is not the first base
+        base = base.__base__ or Exception
+    error: BrandedError = base.__new__(cls, *args)
     error.__dict__.update(attributes)
     return error
 

@@ -57,13 +57,13 @@ def asking(but: str) -> str | None:
 
     Functions named `but` are skipped, because they only call others.
     """
-    found: str | None = None
+    name: str | None = None
     f: FrameType | None = sys._getframe(1)
     while f is not None and is_ours(file := f.f_code.co_filename):
         if file.startswith(_tinygrad()) and f.f_code.co_name != but:
-            found = f.f_code.co_name
+            name = f.f_code.co_name
         f = f.f_back
-    return found
+    return name
 
 
 @functools.lru_cache(maxsize=64)
@@ -73,13 +73,13 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 def frames(until: str) -> list[FrameType]:
     """Return the user's frames, innermost first, up to a file of this package whose path ends with `until`."""
-    found: list[FrameType] = []
+    out: list[FrameType] = []
     f = frame()
-    while f is not None and not ((own := is_ours(f.f_code.co_filename)) and f.f_code.co_filename.endswith(until)):
-        if not own:
-            found.append(f)
+    while f is not None and not ((ours := is_ours(f.f_code.co_filename)) and f.f_code.co_filename.endswith(until)):
+        if not ours:
+            out.append(f)
         f = f.f_back
-    return found
+    return out
 
 
 def where(f: FrameType) -> Where:
@@ -100,25 +100,25 @@ def place(file: str, line: int) -> str:
     return f"{file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}"
 
 
-def lines(file: str, of: dict[str, Any] | None = None) -> list[str]:
-    """Return the lines of a file, or of the source of the module with the globals `of`.
+def lines(file: str, module_globals: dict[str, Any] | None = None) -> list[str]:
+    """Return the lines of a file, or of the source of the module with these globals.
 
     `<string>` has no lines.  `exec` uses this name, and from Python 3.13 on `linecache` would return the source of
     `python -c` for it.
     """
     import linecache
 
-    return [] if file == "<string>" else linecache.getlines(file, of)
+    return [] if file == "<string>" else linecache.getlines(file, module_globals)
 
 
 def line(file: str, number: int) -> str:
     """Return one line without surrounding whitespace, or an empty string if the line does not exist."""
-    return found[number - 1].strip() if 0 < number <= len(found := lines(file)) else ""
+    return file_lines[number - 1].strip() if 0 < number <= len(file_lines := lines(file)) else ""
 
 
-def parse(file: str, of: dict[str, Any] | None = None) -> ast.Module | None:
+def parse(file: str, module_globals: dict[str, Any] | None = None) -> ast.Module | None:
     """Return the syntax tree of a file, or of a module as in `lines`; None if it is not Python."""
-    return parse_lines(tuple(lines(file, of)))
+    return parse_lines(tuple(lines(file, module_globals)))
 
 
 @functools.lru_cache(maxsize=8)
@@ -139,10 +139,10 @@ def running(f: FrameType | None = None) -> list[ast.AST]:
         return []
     w = where(f)
     start, end = (w.line, w.column), (w.end_line, w.end_column)
-    found: list[ast.AST] = [tree]
-    while inner := [x for x in ast.iter_child_nodes(found[-1]) if _holds(x, start, end)]:
-        found.append(inner[-1])
-    return found[::-1]
+    nodes: list[ast.AST] = [tree]
+    while inner := [x for x in ast.iter_child_nodes(nodes[-1]) if _holds(x, start, end)]:
+        nodes.append(inner[-1])
+    return nodes[::-1]
 
 
 _PLACELESS = (ast.arguments, ast.comprehension, ast.match_case, ast.withitem)

@@ -51,10 +51,10 @@ class Large(NamedTuple):
     line: str = ""
 
     def __str__(self) -> str:
-        made = f"  {self.where}: {self.code}" if self.where else ""
+        place = f"  {self.where}: {self.code}" if self.where else ""
         over = " and ".join(f"`{b}`" for b in self.broadcast)
         grew = f"\n{'':13}a broadcast over {over}{f', at {self.line}' if self.line else ''}" if over else ""
-        return f"{readable(self.bytes):>11}  {self.type}{made}{grew}"
+        return f"{readable(self.bytes):>11}  {self.type}{place}{grew}"
 
 
 class Memory(NamedTuple):
@@ -116,23 +116,23 @@ def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
 
 def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:
     leaves = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a)]
-    for x, at in zip(leaves, tree.argument_paths(args, kwargs), strict=True):
+    for x, path in zip(leaves, tree.argument_paths(args, kwargs), strict=True):
         if isinstance(x, Tensor):
-            check_live(x.uop, f"memory: {at}")
+            check_live(x.uop, f"memory: {path}")
     args, kwargs = tree.rebuild((args, kwargs), map(_as_argument, tree.leaves((args, kwargs))))
 
     def run() -> tuple[Footprint, Expr | None]:
         if isinstance(f, Jitted):
             params, leaves = f.graph(args, kwargs)
-            given = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in params}
-            return footprint(replace_ops(leaves, given.get), is_replayed=True), _try_make_expr(f._f, args, kwargs)
+            buffers = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in params}
+            return footprint(replace_ops(leaves, buffers.get), is_replayed=True), _try_make_expr(f._f, args, kwargs)
         out = call_checked(f, args, kwargs, "memory", "a function with a parameter for each argument")
-        found = footprint([y.uop for y in tree.leaves(out) if isinstance(y, Tensor)])
-        return found, _try_make_expr(f, args, kwargs)
+        usage = footprint([y.uop for y in tree.leaves(out) if isinstance(y, Tensor)])
+        return usage, _try_make_expr(f, args, kwargs)
 
-    found, expr = looked_at(run)
-    parts = (found.peak, found.there, found.results, found.between, found.work)
-    return Memory(*parts, tuple(_largest(found, expr, f)))
+    usage, expr = looked_at(run)
+    parts = (usage.peak, usage.there, usage.results, usage.between, usage.work)
+    return Memory(*parts, tuple(_largest(usage, expr, f)))
 
 
 def _as_argument(x: Any) -> Any:
@@ -152,9 +152,9 @@ def _try_make_expr(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         return None
 
 
-def _largest(found: Footprint, expr: Expr | None, f: Callable[..., Any]) -> list[Large]:
-    least = LARGE * max(found.taken, 1)
-    large = [b for b in found.live if nbytes(b) >= least][:SHOWN]
+def _largest(usage: Footprint, expr: Expr | None, f: Callable[..., Any]) -> list[Large]:
+    least = LARGE * max(usage.taken, 1)
+    large = [b for b in usage.live if nbytes(b) >= least][:SHOWN]
     return [_large(b, expr, Source.of(f._f if isinstance(f, Jitted) else f)) for b in large]
 
 
@@ -162,18 +162,18 @@ def _large(b: UOp, expr: Expr | None, source: Source) -> Large:
     """Describe the value in a buffer: the last one of its size among the user's operations, else the primitives."""
     size = nbytes(b)
     levels: tuple[Which, ...] = ("operations", "primitives")
-    for found in [expr.at(level) for level in levels] if expr is not None else ():
-        eqns = found.program.eqns
+    for view in [expr.at(level) for level in levels] if expr is not None else ():
+        eqns = view.program.eqns
         for i, e in reversed(list(enumerate(eqns))):
             for v in e.results:
                 if e.op in ("enter", "leave") or bytes_of(v.type) != size:
                     continue
-                by = e if found.level == "operations" else _operation(expr, i)
-                over, at = _broadcast(e, v, eqns)
+                by = e if view.level == "operations" else _operation(expr, i)
+                over, line = _broadcast(e, v, eqns)
                 brands = tuple(x.name for x in v.type.row)
                 where = by.where if by else None
                 text = source.code(where) if where else ""
-                return Large(size, str(v.type), brands, code.at(where), text, over, at or code.at(where))
+                return Large(size, str(v.type), brands, code.at(where), text, over, line or code.at(where))
     shape = ", ".join(map(str, b.shape)) if len(b.shape) > 1 else int(b.max_numel())
     return Large(size, f"{dtype_text(b.dtype)}[{shape}]")
 
@@ -190,10 +190,10 @@ def _broadcast(e: Eqn, v: Var, eqns: Sequence[Eqn]) -> tuple[tuple[str, ...], st
     makes = {r: other for other in eqns for r in other.results}
     todo, row = [e], set(v.type.row)
     while todo:
-        at = todo.pop(0)
-        names = {a: "" for a in (*at.operands, *at.results) if isinstance(a, Var)}
-        over = [c.brand for c in columns(at, names) if c.how == "broadcast"]
-        if over and row <= {b for r in at.results for b in r.type.row}:
-            return tuple(b.name for b in over), code.at(at.where)
-        todo += [makes[a] for a in at.operands if isinstance(a, Var) and a in makes and row <= {*a.type.row}]
+        eqn = todo.pop(0)
+        names = {a: "" for a in (*eqn.operands, *eqn.results) if isinstance(a, Var)}
+        over = [c.brand for c in columns(eqn, names) if c.how == "broadcast"]
+        if over and row <= {b for r in eqn.results for b in r.type.row}:
+            return tuple(b.name for b in over), code.at(eqn.where)
+        todo += [makes[a] for a in eqn.operands if isinstance(a, Var) and a in makes and row <= {*a.type.row}]
     return (), ""

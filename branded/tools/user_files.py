@@ -45,8 +45,8 @@ def split_target(target: str) -> tuple[Path, str | None]:
     """
     file, name = target, None
     if not Path(target).is_file():
-        head, found, tail = target.rpartition(".py:")
-        if found and "/" not in tail and os.sep not in tail:
+        head, separator, tail = target.rpartition(".py:")
+        if separator and "/" not in tail and os.sep not in tail:
             file, name = head + ".py", tail
     path = Path(file)
     if not path.exists():
@@ -87,13 +87,13 @@ def with_module(path: Path, name: str, args: Sequence[str], action: Callable[[ty
 @contextmanager
 def surroundings(module: types.ModuleType, path: Path, args: Sequence[str]) -> Iterator[None]:
     """Set `sys.argv`, `sys.path` and `sys.modules` as Python does when it runs a file; restore them afterwards."""
-    kept = sys.argv, sys.path, sys.modules.get(module.__name__)
+    previous = sys.argv, sys.path, sys.modules.get(module.__name__)
     sys.argv, sys.path = [str(path), *args], [str(path.resolve().parent), *sys.path]
     sys.modules[module.__name__] = module
     try:
         yield
     finally:
-        sys.argv, sys.path, before = kept
+        sys.argv, sys.path, before = previous
         if before is None:
             del sys.modules[module.__name__]
         else:
@@ -188,21 +188,21 @@ def _users(trace: types.TracebackType | None) -> types.TracebackType | None:
     It ends at the user's last line.  Frames of branded and tinygrad are left out unless DEBUG=1 is set.
     """
     files = [(t, t.tb_frame.f_code.co_filename) for t in _frames(trace)]
-    own = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
-    if not own:
+    users = [t for t, file in files if not file.startswith((*_PACKAGES, "<frozen"))]
+    if not users:
         return next((t for t, file in files if file != __file__), None)
     if DEBUG.value > 0:
-        return own[0]
-    shown = [t for t in _frames(own[0]) if not t.tb_frame.f_code.co_filename.startswith(_PACKAGES[:2])]
-    found: types.TracebackType | None = None
+        return users[0]
+    shown = [t for t in _frames(users[0]) if not t.tb_frame.f_code.co_filename.startswith(_PACKAGES[:2])]
+    result: types.TracebackType | None = None
     for t in reversed(shown):
-        found = types.TracebackType(found, t.tb_frame, t.tb_lasti, t.tb_lineno)
-    return found
+        result = types.TracebackType(result, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return result
 
 
 def _place(error: BrandedError, path: Path, line: int) -> str:
     """Return the user's innermost line in the traceback, as `app.py:12`, or else the given line."""
     places = [(t.tb_frame.f_code.co_filename, t.tb_lineno) for t in _frames(error.__traceback__)]
-    users = [(file, at) for file, at in places if file == str(path) or not file.startswith((*_PACKAGES, "<frozen"))]
-    file, at = users[-1] if users else (path, line)
-    return f"{file}:{at}"
+    users = [(file, n) for file, n in places if file == str(path) or not file.startswith((*_PACKAGES, "<frozen"))]
+    file, lineno = users[-1] if users else (path, line)
+    return f"{file}:{lineno}"

@@ -42,10 +42,10 @@ class Line(NamedTuple):
 Key = tuple[str, int] | None
 
 
-def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[list[Timed], list[Line]]:
+def whole_and_lines(expr: Expr, args: Sequence[Tensor], tune: Tune) -> tuple[list[Timed], list[Line]]:
     """Return the kernels of a program, autotuned as `tune` specifies, and its lines in source order."""
     p = expr.at("batched").program
-    env = dict(zip((*p.constvars, *p.invars), (*expr.at("batched").consts, *given), strict=True))
+    env = dict(zip((*p.constvars, *p.invars), (*expr.at("batched").consts, *args), strict=True))
     first = dict(env)
     _run(p, p.eqns, env)
     with config.tuning_block(*tune):
@@ -55,12 +55,12 @@ def whole_and_lines(expr: Expr, given: Sequence[Tensor], tune: Tune) -> tuple[li
     by_line: dict[Key, list[Eqn]] = {}
     for key, e in zip(keys, p.eqns, strict=True):
         by_line.setdefault(key, []).append(e)
-    found = [
+    lines = [
         Line(*key, _kernels_of(p, eqns, env))
         for key, eqns in by_line.items()
         if key is not None and any(e.op not in _MOVEMENT for e in eqns)
     ]
-    return whole, sorted(found, key=lambda line: (line.file, line.number))
+    return whole, sorted(lines, key=lambda line: (line.file, line.number))
 
 
 def _where(expr: Expr) -> list[Where | None]:
@@ -84,14 +84,14 @@ def _run(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
 
 def _put_into_memory(p: Program, keys: Sequence[Key], env: dict[Var, Tensor]) -> None:
     """Realize the values that one line passes to another."""
-    made = {v: key for key, e in zip(keys, p.eqns, strict=True) for v in e.results}
-    taken = {
+    key_of = {v: key for key, e in zip(keys, p.eqns, strict=True) for v in e.results}
+    values = {
         v
         for key, e in zip(keys, p.eqns, strict=True)
         for v in e.operands
-        if isinstance(v, Var) and made.get(v, key) != key
+        if isinstance(v, Var) and key_of.get(v, key) != key
     }
-    numbers = {v: with_strong_dtype(env[v]) for v in taken if env[v].uop.device is not None and 0 not in env[v].shape}
+    numbers = {v: with_strong_dtype(env[v]) for v in values if env[v].uop.device is not None and 0 not in env[v].shape}
     held = {v: t for v, t in numbers.items() if t.uop.max_numel() * t.dtype.itemsize <= LARGE}
     if held:
         Tensor.realize(*held.values())
@@ -100,9 +100,9 @@ def _put_into_memory(p: Program, keys: Sequence[Key], env: dict[Var, Tensor]) ->
 
 
 def _kernels_of(p: Program, eqns: Sequence[Eqn], env: Mapping[Var, Tensor]) -> list[Timed]:
-    own = {v for e in eqns for v in e.results}
-    kept: set[Any] = {a for e in p.eqns if e not in eqns for a in e.operands} | {*p.outs}
-    there = {v: tensor(t.uop) for v, t in env.items() if v not in own}
+    results = {v for e in eqns for v in e.results}
+    needed: set[Any] = {a for e in p.eqns if e not in eqns for a in e.operands} | {*p.outs}
+    there = {v: tensor(t.uop) for v, t in env.items() if v not in results}
     _run(p, eqns, there)
-    outs: list[UOp] = [there[v].uop for v in own if v in kept]
+    outs: list[UOp] = [there[v].uop for v in results if v in needed]
     return kernels([u for u in outs if u.device is not None])  # constants have no separate kernel
