@@ -348,3 +348,41 @@ def test_a_factorization_in_a_checkpoint() -> None:
 @pytest.mark.parametrize("number", [*range(6), 47, 1215, 20142, 20409])
 def test_random_programs_are_those_without_rules(number: int) -> None:
     assert problem(InBodies(number).case()) is None
+
+
+def _with_rule(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    g = custom_jvp(f)
+    g.defjvp(lambda primals, tangents: jvp(f, primals, tangents))
+    return g
+
+
+@pytest.mark.parametrize("over", ["scan", "fori_loop", "checkpoint"])
+@pytest.mark.parametrize("mode", ["grad", "jvp"])
+def test_a_derivative_by_a_batched_result_of_a_rule_in_jit(over: str, mode: str) -> None:
+    """The call is batched for the loop and for the derivative: the two are the same call."""
+    loss: Callable[[Tensor], Tensor] = {
+        "scan": lambda v: scan(lambda c, _: (v.sum(), v.sum()), Tensor(1.0), length=2)[1].sum(),
+        "fori_loop": lambda v: fori_loop(0, 2, lambda _, c: c + v.sum(), Tensor(0.0)),
+        "checkpoint": lambda v: checkpoint(lambda: v.sum() * 2)(),
+    }[over]
+    square = vmap(_with_rule(lambda v: v * v))
+    if mode == "grad":
+        assert jit(lambda c: grad(loss)(square(c)))(Tensor([1.0, 3.0])).tolist() == [2.0, 2.0]
+    else:
+        assert jit(lambda c: jvp(loss, (square(c),), (c,))[1])(Tensor([1.0, 3.0])).item() == 8.0
+
+
+@pytest.mark.parametrize("level", ["operations", "primitives"])
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        lambda v: branded.psum(v * v, "i"),
+        lambda v: branded.ppermute(v, "i", [(0, 1), (1, 2), (2, 0)]),
+        lambda v: branded.all_gather(v, "i").sum(1),
+        lambda v: branded.psum_scatter(v, "i"),
+    ],
+)
+def test_a_program_runs_collectives_of_functions_with_rules(exchange: Callable[[Tensor], Tensor], level: Any) -> None:
+    x = Tensor([[2.75, -2.25, -1.5], [0.5, 0.0, -0.25], [-2.0, -0.25, -2.5]])
+    f = vmap(_with_rule(exchange), axis_name="i")
+    assert make_expr(f)(x).at(level)(x).tolist() == f(x).tolist() == vmap(exchange, axis_name="i")(x).tolist()

@@ -17,7 +17,7 @@ from branded.control_flow.loops import fori_loop, scan, while_loop
 from branded.control_flow.loops import map as map_
 from branded.control_flow.scan import scan as scan_steps
 from branded.control_flow.while_loop import while_loop as while_steps
-from branded.core.boundary import enter, leave
+from branded.core.boundary import enter, leave, stage
 from branded.core.brand import Brand
 from branded.core.sharding.resharding import copied_to_all
 from branded.core.tracing.body import loses
@@ -25,9 +25,10 @@ from branded.core.tracing.recorded_calls import BINARY, WRITES, arguments
 from branded.core.tracing.step import Carry, Input, like, split_arguments
 from branded.errors import BrandedError, ProgramError
 from branded.graph.primitive import results as results_of
-from branded.graph.rows import SHORT
+from branded.graph.rows import SHORT, row_of
 from branded.graph.scope import Row, Scope, all_opened
-from branded.graph.uops import on_device, tensor
+from branded.graph.tags import leaf
+from branded.graph.uops import lead, on_device, replace_ops, tensor
 from branded.ir.draft import type_of
 from branded.ir.operators import function_of
 from branded.ir.primitives import PRIMITIVES
@@ -68,6 +69,8 @@ class Evaluation:
 
     def __init__(self, brands: Mapping[BrandName, Scope], own_brands: Row = ()) -> None:
         self.brands, self.own = brands, own_brands
+        self.keeps_brands = False
+        """Whether values keep their brands until the end, as in the body of a call with a custom rule."""
 
     def opened(self) -> AbstractContextManager[Row]:
         return all_opened(self.own)
@@ -75,6 +78,7 @@ class Evaluation:
     def run(self, program: Program, consts: Sequence[Tensor], args: Sequence[Tensor]) -> list[Tensor]:
         """Return the results of a program inside this one."""
         inner = evaluation(program, self.brands)
+        inner.keeps_brands = self.keeps_brands
         with inner.opened():
             env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
             for _ in inner.steps(program, env):
@@ -119,6 +123,8 @@ class Evaluation:
             return [tensor(enter(x.uop, p["brand"], p["axis"]))]
         if e.op == "leave":
             b: Brand = p["brand"]
+            if self.keeps_brands and b in row_of(u := _tensor(operands[0]).uop):
+                return [tensor(lead(stage(u, b), (*range(1, p["axis"] + 1), 0)))]
             return [tensor(leave([_tensor(operands[0]).uop], b, [p["axis"]], b.size)[0])]
         if e.op == "HOST":
             return _host(p["function"].info, [on_device(_tensor(x).uop) for x in operands])
@@ -237,8 +243,13 @@ class Evaluation:
         if info is None or consts:  # read from text: evaluates the body, without custom derivatives
             return self.function(p["body"], consts)(*operands)
         args = [_tensor(x).uop for x in operands]
-        outs = self.function(p["body"], ())(*(tensor(x.param_like(i)) for i, x in enumerate(args)))
-        body = UOp.maketuple(*(y.uop for y in outs))
+        leaves = list(map(leaf, args))  # with the brands of the arguments, which the body may leave
+        keeps_brands, self.keeps_brands = self.keeps_brands, True
+        try:
+            outs = [y.uop for y in self.function(p["body"], ())(*map(tensor, leaves))]
+        finally:
+            self.keeps_brands = keeps_brands
+        body = UOp.maketuple(*replace_ops(outs, {x: x.param_like(i) for i, x in enumerate(leaves)}.get))
         return [tensor(u) for u in results_of(UOp(Ops.FUNCTION, dtypes.void, (body, *args), info))]
 
 

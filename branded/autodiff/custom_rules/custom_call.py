@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import UOp
@@ -46,6 +47,28 @@ class RuledCall(Apart):
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
         self.steps: dict[UOp, tuple[int, Scope]] = {}
         """For each placeholder of a value of a loop step that the rule may use: its argument slot, and the loop."""
+        self._variants = WeakValueDictionary[Hashable, Self]()
+
+    def _variant(self, key: Hashable, changes: Callable[[], Mapping[str, Any]]) -> Self:
+        """Return a copy with changes, which is the same for equal keys.
+
+        A call is then equal to itself however often it is batched, and a derivative finds the leaves above it.
+        """
+        if (call := self._variants.get(key)) is None:
+            call = self._variants[key] = copy(self)
+            call.__dict__.update(changes())
+        return call
+
+    def __copy__(self) -> Self:
+        new = object.__new__(type(self))
+        new.__dict__.update(self.__dict__ | {"_variants": WeakValueDictionary()})
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_variants": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"_variants": WeakValueDictionary()})
 
     def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arguments of the function with their tensors replaced by `xs`."""
@@ -87,9 +110,12 @@ class RuledCall(Apart):
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Batch the function; each result varies over the brands that it has in the batched body."""
-        out, call = batch_body(u, run, args), copy(self)
-        call.examples = self.examples.over([a.row for a in args], out.rows)
-        call.exchanges = self.exchanges or has_brand(u.src[0])
+        out, rows = batch_body(u, run, args), tuple(a.row for a in args)
+        exchanges = self.exchanges or has_brand(u.src[0])
+        call = self._variant(
+            (rows, tuple(out.rows), exchanges),
+            lambda: {"examples": self.examples.over(rows, out.rows), "exchanges": exchanges},
+        )
         return out._replace(uop=out.uop.replace(arg=CallInfo(name=u.arg.name, aux=call)))
 
     def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp:
@@ -97,9 +123,11 @@ class RuledCall(Apart):
         if (i := self.flag) is not None:
             known = u.src[1 + i]
             return u.replace(src=(*u.src[: 1 + i], known & against(flag, known), *u.src[2 + i :]))
-        call = copy(self)
-        call.flag = len(u.src) - 1
-        call.examples = Examples([*self.examples.rows, ()], self.examples.results, self.examples.scope)
+        examples = self.examples
+        call = self._variant(
+            slot := len(u.src) - 1,
+            lambda: {"flag": slot, "examples": Examples([*examples.rows, ()], examples.results, examples.scope)},
+        )
         new = safe_body(u, flag, effects)
         new = u.replace(src=(*u.src, flag)) if new is None else new
         return new.replace(arg=CallInfo(name=u.arg.name, aux=call))
