@@ -38,13 +38,13 @@ def _compiler_error(error: OSError | subprocess.CalledProcessError) -> CompilerE
     cc, *of_zig = zig_clang.command()
     if cc == "clang" and isinstance(error, FileNotFoundError):
         return _missing()
-    said = error.strerror if isinstance(error, OSError) else f"it ended with status {error.returncode}"
+    reason = error.strerror if isinstance(error, OSError) else f"it ended with status {error.returncode}"
     return CompilerError(
         "compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run"
         if isinstance(error, OSError)
         else "compiler: the C compiler that was chosen does not compile what tinygrad wrote",
         ("zig" if of_zig else "CC", cc),
-        ("says", str(said)),
+        ("says", str(reason)),
         fix="CC=clang or another clang; gcc does not know the options"
         if not of_zig
         else "pip install --force-reinstall 'branded[cc]', or install clang",
@@ -54,7 +54,7 @@ def _compiler_error(error: OSError | subprocess.CalledProcessError) -> CompilerE
 def _explain() -> None:
     """Let tinygrad try its other devices, and report a missing compiler if none of them is usable."""
     device, compiler = private_api._Device, private_api.ClangCompiler
-    seen: list[CompilerError] = []  # tinygrad discards the errors of the devices that it tried
+    failures: list[CompilerError] = []  # tinygrad discards the errors of the devices that it tried
     compile_: Callable[[Any, str], bytes] = compiler.compile
     select = device.__dict__[private_api.SELECT_DEVICE].func
 
@@ -63,7 +63,7 @@ def _explain() -> None:
         try:
             return compile_(self, src)
         except (OSError, subprocess.CalledProcessError) as error:
-            seen.append(failed := _compiler_error(error))
+            failures.append(failed := _compiler_error(error))
             raise failed from None
 
     def select_or_explain(self: Any) -> str:
@@ -72,8 +72,8 @@ def _explain() -> None:
         except RuntimeError as error:
             if "no usable devices" not in str(error):
                 raise
-            if seen:
-                raise seen[-1] from None
+            if failures:
+                raise failures[-1] from None
             if os.environ.get("CC") or shutil.which("clang"):
                 raise
             raise _missing() from None

@@ -23,7 +23,7 @@ class _Finder:
         others = (
             finder.find_spec(name, path, target) for finder in sys.meta_path if type(finder).__module__ != __name__
         )
-        spec = next((found for found in others if found is not None), None)
+        spec = next((candidate for candidate in others if candidate is not None), None)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 

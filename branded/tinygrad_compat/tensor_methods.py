@@ -69,9 +69,9 @@ def wrap(name: str, make: Callable[[Method], Method]) -> None:
 
 def replace_method(name: str, original: Method, ours: Method) -> None:
     """Replace a method of Tensor by `ours`; `original` is the result of `inner_method` for it."""
-    own = functools.wraps(original)(ours)
+    method = functools.wraps(original)(ours)
     is_named = original is not getattr(Tensor, name)
-    setattr(Tensor, name, functools.wraps(own)(private_api._metadata_wrapper(own)) if is_named else own)
+    setattr(Tensor, name, functools.wraps(method)(private_api._metadata_wrapper(method)) if is_named else method)
 
 
 # ---- the running method ----

@@ -16,8 +16,8 @@ class PerThread(ContextVar[int]):
 
     @property
     def value(self) -> int:
-        found: int = getattr(self.own, "value", self.at_first)
-        return found
+        current: int = getattr(self.own, "value", self.at_first)
+        return current
 
     @value.setter
     def value(self, x: int) -> None:

@@ -49,11 +49,11 @@ class Clang:
         reads: list[int] = []
         try:
             for _ in range(FILES):
-                read, end = os.pipe()
-                reads.append(read)
+                read_end, end = os.pipe()
+                reads.append(read_end)
                 self.ends.insert(0, end)
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
-                [*words, *(f"/dev/fd/{read}" for read in reads)],
+                [*words, *(f"/dev/fd/{read_end}" for read_end in reads)],
                 bufsize=0,  # avoids a lock that another thread may hold at a fork
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -65,16 +65,16 @@ class Clang:
             self._close()
             raise
         finally:
-            for read in reads:
-                os.close(read)
+            for read_end in reads:
+                os.close(read_end)
 
     def compile(self, source: bytes) -> bytes | None:
         """Return the object file, or None if there is none; the process is then finished."""
         try:
             try:
-                left = memoryview(source)
-                while left:
-                    left = left[os.write(self.ends[-1], left) :]
+                remaining = memoryview(source)
+                while remaining:
+                    remaining = remaining[os.write(self.ends[-1], remaining) :]
             finally:
                 os.close(self.ends[-1])
                 self.ends.pop()  # not before the close, so that a forked child closes it too
@@ -218,36 +218,38 @@ def features() -> str:
 
 def _driver_command(compile_: Any, compiler: Any) -> list[str]:
     """Return the command with which tinygrad calls the C compiler."""
-    said: list[str] = []
+    arguments: list[str] = []
 
     def check_output(words: Sequence[str], **_: Any) -> bytes:
-        said.extend(words)
+        arguments.extend(words)
         return b""
 
     stand_in = SimpleNamespace(check_output=check_output)
     FunctionType(compile_.__code__, {**compile_.__globals__, "subprocess": stand_in})(compiler, "")
-    return [*zig_clang.command(), *said[1:]]
+    return [*zig_clang.command(), *arguments[1:]]
 
 
-def _parse_cc1_command(said: str, program: Sequence[str]) -> list[str] | None:
+def _parse_cc1_command(output: str, program: Sequence[str]) -> list[str] | None:
     """Return the command that the driver printed, without the file, or None if this is not clang."""
     import shlex
 
-    lines = [shlex.split(line)[1:] for line in said.splitlines() if " -cc1 " in line]
-    for found in lines:
-        if found[0] == "-cc1" and found[-1] == "-" and "-o" in found and found[found.index("-o") + 1] == "-":
-            return [*program, *(word for word in found[:-1] if word not in ("-disable-free", "-v"))]
+    lines = [shlex.split(line)[1:] for line in output.splitlines() if " -cc1 " in line]
+    for words in lines:
+        if words[0] == "-cc1" and words[-1] == "-" and "-o" in words and words[words.index("-o") + 1] == "-":
+            return [*program, *(word for word in words[:-1] if word not in ("-disable-free", "-v"))]
     return None
 
 
 def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes | None]:
     """Return the driver's command, None after an error, and the object file, None also after a warning."""
     out = subprocess.run([*words, "-v"], input=source, capture_output=True)
-    said = out.stderr.decode(errors="replace")
-    found = (
-        None if out.returncode else _parse_cc1_command(said, [*takewhile(lambda word: not word.startswith("-"), words)])
+    messages = out.stderr.decode(errors="replace")
+    command = (
+        None
+        if out.returncode
+        else _parse_cc1_command(messages, [*takewhile(lambda word: not word.startswith("-"), words)])
     )
-    return found, out.stdout if found and out.stdout[:4] == _ELF and "warning:" not in said else None
+    return command, out.stdout if command and out.stdout[:4] == _ELF and "warning:" not in messages else None
 
 
 def _cache_key(words: Sequence[str]) -> str:
@@ -266,14 +268,14 @@ def _words(compiler: Any) -> list[str] | None:
     """Return the cached command for a compiler, or None if it is unknown."""
     if (key := repr(vars(compiler))) not in _known:
         try:
-            kept = private_api.helpers.diskcache_get(TABLE, _cache_key(_driver_command(_original[0], compiler)))
+            command = private_api.helpers.diskcache_get(TABLE, _cache_key(_driver_command(_original[0], compiler)))
         except Warning:
             raise  # a warning about the database, which is disabled from now on
         except Exception:  # tinygrad's own compilation reports the error better
-            kept = _known[key] = None
-        if not isinstance(kept, list):
+            command = _known[key] = None
+        if not isinstance(command, list):
             return None
-        _known[key] = kept
+        _known[key] = command
     return _known[key]
 
 
@@ -285,10 +287,10 @@ def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
     code = None
     with contextlib.suppress(OSError, ValueError):
         words = _driver_command(_original[0], compiler)
-        found, code = _first(words, source)
-        if found is not None:
-            private_api.helpers.diskcache_put(TABLE, _cache_key(words), found)
-            _known[key] = found
+        command, code = _first(words, source)
+        if command is not None:
+            private_api.helpers.diskcache_put(TABLE, _cache_key(words), command)
+            _known[key] = command
     return code
 
 

@@ -66,15 +66,15 @@ class Pool:
         self.started = started
 
     def imap_unordered(self, f: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
-        left = {task[0]: task for task in tasks}
-        if not _is_there() and threaded_compile.is_little(f, list(left.values())):
-            yield from threaded_compile.compile_kernels(list(left.values()), private_api.worker.PARALLEL.value)
+        remaining = {task[0]: task for task in tasks}
+        if not _is_there() and threaded_compile.is_little(f, list(remaining.values())):
+            yield from threaded_compile.compile_kernels(list(remaining.values()), private_api.worker.PARALLEL.value)
             return
         if (pool := self.started()) is None:
-            yield from map(f, left.values())
+            yield from map(f, remaining.values())
             return
-        results = pool.imap_unordered(f, list(left.values()))
-        while left:
+        results = pool.imap_unordered(f, list(remaining.values()))
+        while remaining:
             try:
                 done = results.next(timeout=LOOK)
             except multiprocessing.TimeoutError:
@@ -84,9 +84,9 @@ class Pool:
             except Exception:
                 break
             else:
-                del left[done[0]]
+                del remaining[done[0]]
                 yield done
-        yield from map(f, left.values())
+        yield from map(f, remaining.values())
 
 
 def _is_there() -> bool:

@@ -38,16 +38,16 @@ class _Rules(dict[frozenset[Ops], list[Any]]):
         self.all = all_
 
     def __missing__(self, operands: frozenset[Ops]) -> list[Any]:
-        found = self[operands] = [rule for rule in self.all if rule[2] <= operands]
-        return found
+        rules = self[operands] = [rule for rule in self.all if rule[2] <= operands]
+        return rules
 
 
 def _rules(matcher: Any) -> dict[Ops, list[Any] | _Rules]:
-    found: dict[Ops, list[Any] | _Rules] | None = matcher.__dict__.get(RULES)
-    if found is None:
-        found = {op: rules if len(rules) <= FEW else _Rules(rules) for op, rules in matcher.pdict.items()}
-        matcher.__dict__[RULES] = found
-    return found
+    by_op: dict[Ops, list[Any] | _Rules] | None = matcher.__dict__.get(RULES)
+    if by_op is None:
+        by_op = {op: rules if len(rules) <= FEW else _Rules(rules) for op, rules in matcher.pdict.items()}
+        matcher.__dict__[RULES] = by_op
+    return by_op
 
 
 def _rule(matcher: Any, ctx: Any) -> _Rule | None:
@@ -65,9 +65,9 @@ def _bind_rules(matcher: Any, ctx: Any) -> _Rule:
     def rule(u: UOp) -> UOp | None:
         if (rules := for_op(u.op)) is None:
             return None
-        known = u.__dict__
-        if (operands := known.get(OPERANDS)) is None:
-            operands = known[OPERANDS] = frozenset([x.op for x in u.src])
+        attributes = u.__dict__
+        if (operands := attributes.get(OPERANDS)) is None:
+            operands = attributes[OPERANDS] = frozenset([x.op for x in u.src])
         for one in rules[operands] if isinstance(rules, _Rules) else rules:
             if one[2] <= operands:
                 out: UOp | None = one[1](u, ctx)
@@ -103,8 +103,8 @@ def _known_within(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def work(*args: Any, **kwargs: Any) -> Any:
         if _here.known() is None:
-            known = _Known()
-            _here.known = weakref.ref(known)
+            cache = _Known()
+            _here.known = weakref.ref(cache)
         return original(*args, **kwargs)
 
     return work
@@ -118,20 +118,20 @@ def _rules_of_indices() -> frozenset[int]:
 
 
 def _is_of_indices(matcher: Any) -> bool:
-    found: bool | None = matcher.__dict__.get(OF_INDICES)
-    if found is None:
-        found = matcher.__dict__[OF_INDICES] = all(id(f) in _rules_of_indices() for _, f in matcher.patterns)
-    return found
+    is_of_indices: bool | None = matcher.__dict__.get(OF_INDICES)
+    if is_of_indices is None:
+        is_of_indices = matcher.__dict__[OF_INDICES] = all(id(f) in _rules_of_indices() for _, f in matcher.patterns)
+    return is_of_indices
 
 
 def _cached_results(context: Any) -> dict[UOp, UOp] | None:
     """Return the cached results of these rules, or None if the rules depend on more than the operation."""
-    if context.ctx is not None or context.bpm is not None or (known := _here.known()) is None:
+    if context.ctx is not None or context.bpm is not None or (cache := _here.known()) is None:
         return None
     matcher = context.pm
     if type(matcher).rewrite is not rewrite or not _is_of_indices(matcher):
         return None
-    return known.setdefault(matcher, {})
+    return cache.setdefault(matcher, {})
 
 
 # ---- the rewrite of a graph ----
@@ -147,14 +147,14 @@ class _First:
 
     def last(self, u: UOp) -> UOp:
         """Apply the rules until none matches, and return the result."""
-        rule, known = self.rule, self.known
+        rule, results = self.rule, self.known
         seen: set[UOp] | None = None
         while True:
             self.now = u
-            if u in known:
-                out = known[u]
+            if u in results:
+                out = results[u]
             else:
-                out = known[u] = rule(u)
+                out = results[u] = rule(u)
             if out is None:
                 return u
             if seen is None:

@@ -41,8 +41,8 @@ def _dtype(original: Callable[..., DType | None]) -> Callable[..., DType | None]
         first = src[0].dtype
         for x in src:
             if x.dtype is not first:
-                found: DType = promoted(*(y.dtype for y in src))
-                return found
+                dtype: DType = promoted(*(y.dtype for y in src))
+                return dtype
         return first
 
     def cast(src: tuple[UOp, ...], arg: Any) -> DType | None:
@@ -98,10 +98,10 @@ def _shape(original: _Shape, name: str) -> _Shape:
         return old[n:] if old is not None and type(n) is int and 0 <= n <= len(old) else None
 
     def indexed(u: UOp) -> Any:
-        old, *found = [x.__dict__[name] for x in u.src]
-        if old is None or None in found:
+        old, *shapes = [x.__dict__[name] for x in u.src]
+        if old is None or None in shapes:
             return None
-        return (*(size for shape in found for size in shape), *old[len(found) :])
+        return (*(size for shape in shapes for size in shape), *old[len(shapes) :])
 
     ways: dict[Ops, _Shape] = dict.fromkeys(GroupOp.Broadcastable, joined)
     ways |= dict.fromkeys(_SAME | {Ops.STORE, Ops.END}, lambda u: u.src[0].__dict__[name] if u.src else None)
@@ -112,7 +112,7 @@ def _shape(original: _Shape, name: str) -> _Shape:
     @functools.wraps(original)
     def shape(u: UOp) -> Any:
         way = ways.get(u.op)
-        return original(u) if way is None or (found := way(u)) is None else found
+        return original(u) if way is None or (result := way(u)) is None else result
 
     return shape
 
@@ -125,13 +125,13 @@ SIZES = "_branded_sizes"
 
 def _sizes(operand: UOp) -> tuple[int, ...] | None:
     """Return the sizes in the operand of a movement, or None if they are not all concrete."""
-    found: tuple[int, ...] | None = operand.__dict__.get(SIZES)
-    if found is None and (operand.op is Ops.STACK or operand.op is Ops.CONST):
+    out: tuple[int, ...] | None = operand.__dict__.get(SIZES)
+    if out is None and (operand.op is Ops.STACK or operand.op is Ops.CONST):
         sizes = operand.src if operand.op is Ops.STACK else (operand,)
         numbers = tuple([x.arg for x in sizes if x.op is Ops.CONST and type(x.arg) is int])
         if len(numbers) == len(sizes):
-            found = operand.__dict__[SIZES] = numbers
-    return found
+            out = operand.__dict__[SIZES] = numbers
+    return out
 
 
 def _are_ints(shape: tuple[Any, ...] | None) -> TypeGuard[tuple[int, ...]]:
@@ -153,9 +153,9 @@ def _once(original: Callable[[tuple[Any, ...]], UOp]) -> Callable[[tuple[Any, ..
     def shape_to_shape_arg(arg: tuple[Any, ...]) -> UOp:
         if not _are_ints(arg):  # True equals 1, but raises an error
             return original(arg)
-        if (found := there.get(arg)) is None:
-            found = there[arg] = original(arg)
-        return found
+        if (shape := there.get(arg)) is None:
+            shape = there[arg] = original(arg)
+        return shape
 
     return shape_to_shape_arg
 
@@ -177,13 +177,13 @@ def _get(original: Callable[..., Any]) -> Callable[..., Any]:
     def get(self: Any, u: UOp | None, owner: Any = None) -> Any:
         if u is None:
             return self
-        name, known = self.nm, u.__dict__
-        if name in known:
-            return known[name]
+        name, attributes = self.nm, u.__dict__
+        if name in attributes:
+            return attributes[name]
         for x in u.src:
             if name not in x.__dict__:
                 return original(self, u, owner)
-        out = known[name] = self.fxn(u)
+        out = attributes[name] = self.fxn(u)
         return out
 
     return get

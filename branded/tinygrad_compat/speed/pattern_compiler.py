@@ -51,9 +51,9 @@ class _Way(NamedTuple):
     def take(self, other: _Way) -> None:
         """Require both alternatives; the same name must refer to the same UOp."""
         self.conditions.extend(other.conditions)
-        for name, at in other.names.items():
-            if (first := self.names.setdefault(name, at)) != at:
-                self.conditions.append(f"{first} is {at}")
+        for name, expr in other.names.items():
+            if (first := self.names.setdefault(name, expr)) != expr:
+                self.conditions.append(f"{first} is {expr}")
 
 
 class _Conditions:
@@ -67,57 +67,61 @@ class _Conditions:
         self.values[name := f"v{len(self.values)}"] = x
         return name
 
-    def add(self, p: Any, at: str, is_known: bool = False) -> None:
-        """Add the conditions for `at` to match `p`; skip its operation if patterns are looked up by it."""
+    def add(self, p: Any, expr: str, is_known: bool = False) -> None:
+        """Add the conditions for `expr` to match `p`; skip its operation if patterns are looked up by it."""
         if p.is_any:
-            self.choose([[(x, at)] for x in p.src[0]])
+            self.choose([[(x, expr)] for x in p.src[0]])
             return
         put = self.common.conditions.append
         if p.op is not None and not is_known:
-            put(f"{at}.op == {p.op[0].value}" if len(p.op) == 1 else f"{at}.op in {self.value(tuple(map(int, p.op)))}")
+            put(
+                f"{expr}.op == {p.op[0].value}"
+                if len(p.op) == 1
+                else f"{expr}.op in {self.value(tuple(map(int, p.op)))}"
+            )
         if p.arg is not None:
-            put(f"{at}.arg == {int(p.arg) if isinstance(p.arg, int) else self.value(p.arg)}")
+            put(f"{expr}.arg == {int(p.arg) if isinstance(p.arg, int) else self.value(p.arg)}")
         if p.strict_length or p.required_len > 0:
-            put(f"len({at}.src) {'==' if p.strict_length else '>='} {p.required_len}")
+            put(f"len({expr}.src) {'==' if p.strict_length else '>='} {p.required_len}")
         if p.name is not None:
-            self.common.take(_Way([], {p.name: at}))
+            self.common.take(_Way([], {p.name: expr}))
         for api_name, wanted in (("dtype", p.match_dtype), ("tag", p.match_tag)):
             if wanted is not None:
                 one = len(wanted) == 1
-                put(f"{at}.{api_name} {'==' if one else 'in'} {self.value(wanted[0] if one else tuple(wanted))}")
+                put(f"{expr}.{api_name} {'==' if one else 'in'} {self.value(wanted[0] if one else tuple(wanted))}")
         if p.src is not None:
-            self.operands(p.src, at)
+            self.operands(p.src, expr)
 
-    def operands(self, src: Sequence[Any], at: str) -> None:
+    def operands(self, src: Sequence[Any], expr: str) -> None:
         if isinstance(src[0], itertools.repeat):
-            of = _Conditions(self.values)
-            of.add(next(src[0]), x := f"x{len(self.values)}")
-            if of.choices or of.common.names:
+            conditions = _Conditions(self.values)
+            conditions.add(next(src[0]), x := f"x{len(self.values)}")
+            if conditions.choices or conditions.common.names:
                 raise _TooLong
-            if of.common.conditions:
-                every = " and ".join(of.common.conditions)
-                self.common.conditions.append(f"all([{every} for {x} in {at}.src])")
+            if conditions.common.conditions:
+                every = " and ".join(conditions.common.conditions)
+                self.common.conditions.append(f"all([{every} for {x} in {expr}.src])")
         elif len(src) == 1:
             for i, x in enumerate(src[0]):
-                self.add(x, f"{at}.src[{i}]")
+                self.add(x, f"{expr}.src[{i}]")
         else:
-            self.choose([[(x, f"{at}.src[{i}]") for i, x in enumerate(xs)] for xs in src])
+            self.choose([[(x, f"{expr}.src[{i}]") for i, x in enumerate(xs)] for xs in src])
 
     def choose(self, among: Sequence[Sequence[tuple[Any, str]]]) -> None:
         """Require all conditions of one group in `among`."""
-        found: list[_Way] = []
+        ways: list[_Way] = []
         for pairs in among:
-            of = _Conditions(self.values)
-            for p, at in pairs:
-                of.add(p, at)
-            found += [_merge_ways(of.common, *rest) for rest in of.ways()]
-        self.choices.append(found)
+            group = _Conditions(self.values)
+            for p, expr in pairs:
+                group.add(p, expr)
+            ways += [_merge_ways(group.common, *rest) for rest in group.ways()]
+        self.choices.append(ways)
 
     def ways(self) -> list[tuple[_Way, ...]]:
-        found = list(itertools.islice(itertools.product(*self.choices), MOST + 1))
-        if len(found) > MOST:
+        combinations = list(itertools.islice(itertools.product(*self.choices), MOST + 1))
+        if len(combinations) > MOST:
             raise _TooLong
-        return found
+        return combinations
 
 
 def _merge_ways(*ways: _Way) -> _Way:
@@ -136,8 +140,8 @@ def match_body(p: Any, has_ctx: bool) -> tuple[str, dict[str, Any]]:
         lines.append(f"  if not ({' and '.join(all_.common.conditions)}): return None")
     for rest in all_.ways():
         way = _merge_ways(*rest, _Way([], all_.common.names))
-        given = [*(["ctx=ctx"] if has_ctx else []), *(f"{name}={at}" for name, at in way.names.items())]
-        lines.append(f"  if {' and '.join([*way.conditions, _CALL.format(', '.join(given))])}: return found")
+        arguments = [*(["ctx=ctx"] if has_ctx else []), *(f"{name}={expr}" for name, expr in way.names.items())]
+        lines.append(f"  if {' and '.join([*way.conditions, _CALL.format(', '.join(arguments))])}: return found")
     return "\n".join([*lines, "  return None"]), all_.values
 
 
@@ -154,12 +158,12 @@ def load_kept() -> dict[str, CodeType]:
     if not Path(private_api.CACHEDB).is_file():
         return {}
     try:
-        kept = marshal.loads(private_api.helpers.diskcache_get(TABLE, _KEY) or b"")
+        functions = marshal.loads(private_api.helpers.diskcache_get(TABLE, _KEY) or b"")
     except Warning:
         raise  # a warning about the database, which is disabled from now on
     except Exception:
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return functions if isinstance(functions, dict) else {}
 
 
 _kept = functools.cache(load_kept)
@@ -177,8 +181,8 @@ def keep_new() -> None:
 
 @functools.lru_cache(maxsize=KEPT)  # many patterns differ only in the function that they call
 def _compile_body(body: str) -> CodeType:
-    if (found := _kept().get(body)) is not None:
-        return found
+    if (stored := _kept().get(body)) is not None:
+        return stored
     space: dict[str, Any] = {}
     exec(compile(function(body), FILE, "exec"), space)
     code: CodeType = space["compiled_match"].__code__

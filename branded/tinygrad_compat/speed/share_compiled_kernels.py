@@ -34,8 +34,8 @@ def _first(device: str | tuple[str, ...] | None) -> str | None:
     first = names[0].partition(":")[0]
     if not private_api.is_open(first):
         return None
-    own = Device[first].renderer
-    return first if all(_is_same(Device[d].renderer, own) for d in names) else None
+    renderer = Device[first].renderer
+    return first if all(_is_same(Device[d].renderer, renderer) for d in names) else None
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -44,11 +44,11 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _of_the_first(kernel: UOp, first: str) -> UOp:
-    if (found := _there.get(kernel)) is None:
+    if (out := _there.get(kernel)) is None:
         away = [u for u in kernel.toposort() if u.op is Ops.PARAM and u.arg.device is not None]
-        found = kernel.substitute({u: u.replace(arg=replace(u.arg, device=first)) for u in away})
-        _there[kernel] = found
-    return found
+        out = kernel.substitute({u: u.replace(arg=replace(u.arg, device=first)) for u in away})
+        _there[kernel] = out
+    return out
 
 
 def _alike(original: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
@@ -57,8 +57,8 @@ def _alike(original: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
         calls = [c for c in linear.src if c.op is Ops.CALL and c.src[0].op is Ops.SINK]
         away = {c: first for c in calls if (first := _first(c.src[0].device)) is not None}
         if away:
-            of = {c: c.replace(src=(_of_the_first(c.src[0], first), *c.src[1:])) for c, first in away.items()}
-            linear = linear.replace(src=tuple(of.get(c, c) for c in linear.src))
+            replacements = {c: c.replace(src=(_of_the_first(c.src[0], first), *c.src[1:])) for c, first in away.items()}
+            linear = linear.replace(src=tuple(replacements.get(c, c) for c in linear.src))
         return original(linear)
 
     return lower_and_compile

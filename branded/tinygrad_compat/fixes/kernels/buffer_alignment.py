@@ -27,9 +27,9 @@ def _view(ctx: Any, c: UOp, src: UOp) -> UOp | None:
     if not is_part or private_api.disk_like(c) or not private_api.all_int(c.shape) or 0 in c.shape:
         out: UOp | None = _original(ctx, c, src)
         return out
-    if (found := src.contiguous_view()) is None:
+    if (memory_view := src.contiguous_view()) is None:
         return None
-    base, offset = found
+    base, offset = memory_view
     if offset * base.element_size() % VECTOR:
         copy: UOp | None = private_api.replace_contig_with_store_after(c)
         return copy
@@ -43,8 +43,8 @@ def _view(ctx: Any, c: UOp, src: UOp) -> UOp | None:
 
 def is_view(u: UOp) -> bool:
     """Return whether `u.contiguous()` is a view of existing memory, not a copy."""
-    found = u.contiguous_view()
-    return found is not None and not found[1] * found[0].element_size() % VECTOR
+    view = u.contiguous_view()
+    return view is not None and not view[1] * view[0].element_size() % VECTOR
 
 
 def install() -> None:

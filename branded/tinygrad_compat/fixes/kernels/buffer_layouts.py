@@ -37,13 +37,13 @@ def laid_out(sink: UOp) -> UOp:
         v = u if src == u.src else u.replace(src=src)
         if u.op is Ops.STAGE and u not in read_whole and u.arg.removable and len(u.src) > 2:
             loops = v.src[1:]
-            if (found := _order(loops, _reads(v.src[0]))) is not None:
-                axes[u] = found
-                v = _with_loop_order(v, [loops[i] for i in found])
+            if (permutation := _order(loops, _reads(v.src[0]))) is not None:
+                axes[u] = permutation
+                v = _with_loop_order(v, [loops[i] for i in permutation])
         elif u.op is Ops.END and v.src[0].op is Ops.STORE and v.src[0].src[0].op is Ops.INDEX:
             loops = v.src[1:]
-            if (found := _order(loops, [v.src[0].src[0]])) is not None:
-                v = _with_loop_order(v, [loops[i] for i in found])
+            if (permutation := _order(loops, [v.src[0].src[0]])) is not None:
+                v = _with_loop_order(v, [loops[i] for i in permutation])
         if v is not u:
             new[u] = v
     return new.get(sink, sink)
@@ -59,20 +59,20 @@ def _order(loops: Sequence[UOp], reads: Sequence[UOp]) -> list[int] | None:
     numbers = [i for i, r in enumerate(loops) if r.op is Ops.RANGE]
     if len(numbers) < 2 or not all(_is_plain(loops[i]) for i in numbers):
         return None
-    found = None
+    order = None
     for read in reads:
         steps = [_step(read, loops[i]) for i in numbers]
         if None in steps or 0 in steps or len(set(steps)) < len(steps):
             continue  # does not depend on all loops
         one = [i for _, i in sorted(zip(steps, numbers, strict=True), reverse=True)]
-        if found is not None and one != found:
+        if order is not None and one != order:
             return None
-        found = one
-    if found is None and (last := _innermost(loops, numbers, reads)) is not None:
-        found = [*(i for i in numbers if i != last), last]
-    if found is None or found == numbers:
+        order = one
+    if order is None and (last := _innermost(loops, numbers, reads)) is not None:
+        order = [*(i for i in numbers if i != last), last]
+    if order is None or order == numbers:
         return None
-    return [*(i for i in range(len(loops)) if i not in numbers), *found]
+    return [*(i for i in range(len(loops)) if i not in numbers), *order]
 
 
 def _innermost(loops: Sequence[UOp], numbers: Sequence[int], reads: Sequence[UOp]) -> int | None:
@@ -80,12 +80,12 @@ def _innermost(loops: Sequence[UOp], numbers: Sequence[int], reads: Sequence[UOp
 
     An example is the batch axis in a product of `w` and `x`, if both are batched, or only `x` with many examples.
     """
-    found: dict[int, int] = {}
+    size_of: dict[int, int] = {}
     for read in reads:
         for i in numbers:
             if _step(read, loops[i]) == 1:
-                found[i] = max(found.get(i, 0), int(read.src[0].max_numel()))
-    return _dominant(found)
+                size_of[i] = max(size_of.get(i, 0), int(read.src[0].max_numel()))
+    return _dominant(size_of)
 
 
 def _dominant(sizes: dict[int, int]) -> int | None:
@@ -102,15 +102,15 @@ def _is_plain(r: UOp) -> bool:
 
 def step(index: UOp, loop: UOp) -> int | None:
     """Return the index's increment per step of the loop, or None if it is not constant."""
-    found = 0
+    increment = 0
     for term in index.get_idx().split_uop(Ops.ADD):
         if term is loop:
-            found += 1
+            increment += 1
         elif term.op is Ops.MUL and term.src[0] is loop and term.src[1].op is Ops.CONST:
-            found += term.src[1].val
+            increment += term.src[1].val
         elif loop in term.backward_slice:
             return None
-    return found
+    return increment
 
 
 def _step(read: UOp, loop: UOp) -> int | None:
@@ -135,8 +135,8 @@ def _with_loop_order(u: UOp, loops: Sequence[UOp]) -> UOp:
     value = (
         u.src[0].substitute(dict(zip(ranges, between, strict=True))).substitute(dict(zip(between, after, strict=True)))
     )
-    own = dict(zip(ranges, after, strict=True))
-    return u.replace(src=(value, *(own.get(r, r) for r in loops)))
+    renumbering = dict(zip(ranges, after, strict=True))
+    return u.replace(src=(value, *(renumbering.get(r, r) for r in loops)))
 
 
 # ---- results ----
@@ -226,20 +226,20 @@ def layout_of(value: UOp) -> MemoryLayout | None:
     """Return the layout of the memory from which a value is computed, or of the dominant one; None if it is unknown."""
     for u in value.toposort(gate=lambda u: _LAYOUTS not in u.__dict__ and u.op in _SEEN_THROUGH and not _is_memory(u)):
         _layouts(u)
-    known = _layouts(value)
-    last = _dominant({axis: layout.size for axis, layout in known.items()})
-    return None if last is None else known[last]
+    layouts = _layouts(value)
+    last = _dominant({axis: layout.size for axis, layout in layouts.items()})
+    return None if last is None else layouts[last]
 
 
 def _layouts(u: UOp) -> dict[int, MemoryLayout]:
     """Return the largest memory for each axis along which the elements that are read are adjacent."""
-    if (known := u.__dict__.get(_LAYOUTS)) is None:
-        known = u.__dict__[_LAYOUTS] = {}
+    if (layouts := u.__dict__.get(_LAYOUTS)) is None:
+        layouts = u.__dict__[_LAYOUTS] = {}
         for layout in _all_layouts(u):
             strides = tuple(s if n != 1 else 0 for s, n in zip(layout.strides, u.shape, strict=True))
-            if 1 in strides and ((axis := strides.index(1)) not in known or layout.size > known[axis].size):
-                known[axis] = MemoryLayout(layout.size, strides)
-    return known
+            if 1 in strides and ((axis := strides.index(1)) not in layouts or layout.size > layouts[axis].size):
+                layouts[axis] = MemoryLayout(layout.size, strides)
+    return layouts
 
 
 def _all_layouts(u: UOp) -> list[MemoryLayout]:
@@ -261,8 +261,8 @@ def _is_memory(u: UOp) -> bool:
 
 def _is_read_in_order(call: UOp) -> bool:
     """Return whether the parameters in the body of a function are in the order of the memory that the call reads."""
-    known = [_order_of(x)[0] for x in call.src[1:] if layout_of(x) is not None] if call.op is Ops.FUNCTION else []
-    return bool(known) and all(known)
+    in_order = [_order_of(x)[0] for x in call.src[1:] if layout_of(x) is not None] if call.op is Ops.FUNCTION else []
+    return bool(in_order) and all(in_order)
 
 
 def _moved(u: UOp, s: UOp, strides: tuple[int, ...]) -> tuple[int, ...]:

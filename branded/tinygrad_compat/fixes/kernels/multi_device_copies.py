@@ -89,8 +89,8 @@ def _own_part(select: UOp, view: UOp) -> UOp | None:
     numbers = {r for s in view.src[1:] for r in s.ranges if r.arg[-1] is AxisType.DEVICE}
     if not numbers:
         return None
-    own = {r: r.const_like(select.arg) for r in numbers}
-    return view.replace(src=(view.src[0].mselect(select.arg), *(s.substitute(own) for s in view.src[1:])))
+    replacements = {r: r.const_like(select.arg) for r in numbers}
+    return view.replace(src=(view.src[0].mselect(select.arg), *(s.substitute(replacements) for s in view.src[1:])))
 
 
 def install() -> None:

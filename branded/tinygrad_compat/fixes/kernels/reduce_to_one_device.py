@@ -17,14 +17,14 @@ def _to_one(copy: UOp) -> UOp | None:
         return None
     views = list[tuple[UOp, int]]()
     u = copy.src[0]
-    while (at := _one(u)) is not None:
-        views.append((u, at))
-        u = u.src[at]
+    while (index := _one(u)) is not None:
+        views.append((u, index))
+        u = u.src[index]
     if u.op is not Ops.ALLREDUCE or isinstance(u.arg[1], str):
         return None
     out = u.replace(arg=(u.arg[0], copy.arg))
-    for view, at in reversed(views):
-        out = view.replace(src=(*view.src[:at], out, *view.src[at + 1 :]))
+    for view, index in reversed(views):
+        out = view.replace(src=(*view.src[:index], out, *view.src[index + 1 :]))
     return out
 
 
@@ -32,8 +32,8 @@ def _one(u: UOp) -> int | None:
     """Return the index of the only operand with a device, if `u` is a movement or elementwise, else None."""
     if u.op not in GroupOp.Movement and u.op not in GroupOp.Elementwise:
         return None
-    found = [i for i, s in enumerate(u.src) if s.device is not None]
-    return found[0] if len(found) == 1 else None
+    indices = [i for i, s in enumerate(u.src) if s.device is not None]
+    return indices[0] if len(indices) == 1 else None
 
 
 def install() -> None:

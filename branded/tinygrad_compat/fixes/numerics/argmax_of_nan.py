@@ -20,12 +20,12 @@ def install() -> None:
     def argmax(self: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         if not (dtypes.is_float(self.dtype) and isinstance(axis, int) and -self.ndim <= axis < self.ndim):
             return original(self, axis, keepdim)
-        at = axis % self.ndim
-        n: Any = self.shape[at]
+        dim = axis % self.ndim
+        n: Any = self.shape[dim]
         # rank equal elements so that the first is the largest
-        left = Tensor.arange(n, 0, -1).reshape(n, *(1,) * (self.ndim - at - 1))
-        rated = self.isnan().where(left + n, self.eq(self.max(at, keepdim=True)) * left)
-        best = rated.max(at, keepdim=keepdim)
+        ranks = Tensor.arange(n, 0, -1).reshape(n, *(1,) * (self.ndim - dim - 1))
+        rated = self.isnan().where(ranks + n, self.eq(self.max(dim, keepdim=True)) * ranks)
+        best = rated.max(dim, keepdim=keepdim)
         at_first: Tensor = n - (best > n).where(best - n, best)
         return at_first.cast(dtypes.int32)
 

@@ -21,9 +21,9 @@ def install() -> None:
 
     @functools.wraps(original)
     def const(self: DType, val: Any) -> Any:
-        if (found := ends.get(self)) is None:
+        if (bounds := ends.get(self)) is None:
             return original(self, val)
-        low, high, first, n = found
+        low, high, first, n = bounds
         x = val if type(val) is int else original(self, val)  # most are ints, which need no conversion
         return x if type(x) is not int or low <= x <= high else (x - first) % n + first
 

@@ -22,7 +22,7 @@ def install() -> None:
 
     @functools.wraps(original)
     def xsin(d: UOp, fast: bool = False, switch_over: float = 30.0) -> UOp:
-        found: UOp = original(d, fast, LARGE if d.dtype == dtypes.float64 else switch_over)
-        return found
+        sine: UOp = original(d, fast, LARGE if d.dtype == dtypes.float64 else switch_over)
+        return sine
 
     private_api.transcendental.xsin = xsin

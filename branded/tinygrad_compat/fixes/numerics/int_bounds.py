@@ -23,13 +23,13 @@ def install() -> None:
     original = UOp.__dict__[private_api.MIN_MAX].func
 
     def min_max(self: UOp) -> Any:
-        found = original(self)
+        bounds = original(self)
         if self.op not in _WRAP or (width := _WIDTHS.get(self.dtype)) is None:
-            return found
+            return bounds
         x = self.src[0]
-        low, high = (x.vmin, x.vmax) if self.op is Ops.CAST and x.dtype in _WIDTHS else found
-        return found if width[0] <= low and high <= width[1] else width
+        low, high = (x.vmin, x.vmax) if self.op is Ops.CAST and x.dtype in _WIDTHS else bounds
+        return bounds if width[0] <= low and high <= width[1] else width
 
-    own = functools.cached_property(min_max)
-    own.__set_name__(UOp, private_api.MIN_MAX)
-    setattr(UOp, private_api.MIN_MAX, own)
+    prop = functools.cached_property(min_max)
+    prop.__set_name__(UOp, private_api.MIN_MAX)
+    setattr(UOp, private_api.MIN_MAX, prop)

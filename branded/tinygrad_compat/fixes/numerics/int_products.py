@@ -24,10 +24,10 @@ def _cast_to_sum_dtype(xs: Sequence[Any], dtype: Any) -> list[Any]:
     """Cast the operands to the dtype of the sum, if they are ints."""
     if not all(isinstance(x, Tensor) for x in xs):
         return list(xs)
-    of = least_upper_dtype(*(x.dtype for x in xs))
-    if of not in dtypes.ints:
+    common_dtype = least_upper_dtype(*(x.dtype for x in xs))
+    if common_dtype not in dtypes.ints:
         return list(xs)
-    return [x.cast(sum_acc_dtype(of) if dtype is None else to_dtype(dtype)) for x in xs]
+    return [x.cast(sum_acc_dtype(common_dtype) if dtype is None else to_dtype(dtype)) for x in xs]
 
 
 def install() -> None:

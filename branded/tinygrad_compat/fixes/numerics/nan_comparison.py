@@ -27,9 +27,9 @@ def install() -> None:
         return bounds.func(self)
 
     private_api.python_alu[Ops.CMPNE] = differ
-    own = functools.cached_property(min_max)
-    own.__set_name__(UOp, private_api.MIN_MAX)
-    setattr(UOp, private_api.MIN_MAX, own)
+    prop = functools.cached_property(min_max)
+    prop.__set_name__(UOp, private_api.MIN_MAX)
+    setattr(UOp, private_api.MIN_MAX, prop)
 
 
 def _is_nan(x: Any) -> bool:

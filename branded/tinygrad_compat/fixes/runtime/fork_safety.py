@@ -34,8 +34,8 @@ def install() -> None:
         """Return this thread's connection; no lock, because compile threads need it while the lock's holder waits."""
         key = os.getpid(), threading.get_ident()
         if key not in _connections:
-            own = FunctionType(opened.__code__, {**vars(private_api.helpers), "_db_connection": None})
-            _connections[key] = own()
+            connect = FunctionType(opened.__code__, {**vars(private_api.helpers), "_db_connection": None})
+            _connections[key] = connect()
         return _connections[key]
 
     private_api.helpers.db_connection = db_connection

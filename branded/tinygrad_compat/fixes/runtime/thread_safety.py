@@ -37,11 +37,11 @@ class _Method:
     """
 
     def __init__(self) -> None:
-        own = threading.local()
-        self.get = get = functools.partial(getattr, own, "state", None)
+        storage = threading.local()
+        self.get = get = functools.partial(getattr, storage, "state", None)
 
         def set(x: Any) -> Any:
-            before, own.state = get(), x
+            before, storage.state = get(), x
             return before
 
         self.set = set
@@ -55,8 +55,8 @@ class _Level(ContextVar[int]):
 
     @property
     def value(self) -> int:
-        found: int = private_api.tensor.TRACEMETA
-        return found
+        level: int = private_api.tensor.TRACEMETA
+        return level
 
     @value.setter
     def value(self, x: int) -> None:

@@ -61,18 +61,18 @@ def _making(table: dict[Any, Any], forget: _Forget) -> Callable[..., Any]:
         if dtype is None:
             dtype = infer(op, src, arg) or void
         key = (op, dtype, src, arg, tag)
-        if (found := table.get(key)) is not None and (u := found()) is not None:
+        if (entry := table.get(key)) is not None and (u := entry()) is not None:
             return u
-        made = make(cls, *key)
-        mine = ref(made)
-        while (found := table.setdefault(key, mine)) is not mine:
-            if (u := found()) is not None:
-                made.op = None  # another thread was first; this UOp is in no table and has no other reference
+        new = make(cls, *key)
+        mine = ref(new)
+        while (entry := table.setdefault(key, mine)) is not mine:
+            if (u := entry()) is not None:
+                new.op = None  # another thread was first; this UOp is in no table and has no other reference
                 return u
-            forget(key, found)
+            forget(key, entry)
         if metadata is not None:
-            metadata_of[made] = metadata
-        return made
+            metadata_of[new] = metadata
+        return new
 
     return call
 
@@ -84,19 +84,20 @@ def _deleting(table: dict[Any, Any], forget: _Forget) -> Callable[[UOp], None]:
     """
     # bound here because Python clears modules at exit before it deletes the last UOps
     buffers, buffer, ref, count = private_api.buffers, Ops.BUFFER, weakref.ref, getrefcount
-    own = unknown = 2**31
+    dying_count = unknown = 2**31
 
     def delete(self: UOp) -> None:
-        nonlocal own
+        nonlocal dying_count
         try:
             if self.op is buffer and (b := buffers.get(self)) is not None:
                 b.ref(-1)
             key = (self.op, self.dtype, self.src, self.arg, self.tag)
             table.pop(key, None)
-            if (n := count(self)) > own:  # another thread holds it: it stays alive, and __del__ is not called again
+            if (n := count(self)) > dying_count:
+                # another thread holds it: it stays alive, and __del__ is not called again
                 table.setdefault(key, ref(self, lambda entry: forget(key, entry)))
-            elif own == unknown:
-                own = n
+            elif dying_count == unknown:
+                dying_count = n
         except (AttributeError, TypeError):
             pass  # its construction failed
 
