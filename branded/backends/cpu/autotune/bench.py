@@ -76,13 +76,13 @@ def sizes(call: UOp) -> dict[UOp, int]:
     """Return how much of each buffer a kernel uses in its first step; in a loop, a buffer may hold all steps."""
     kernel, args = call.src[0], private_api.get_call_arg_uops(call)
     first = {v: v.const_like(v.vmin) for v in kernel.variables()}
-    found = dict[int, int]()
+    size_of = dict[int, int]()
     for u in kernel.toposort():
         for s in u.src:
             if s.op is Ops.PARAM and s.arg.slot >= 0:
                 last = u.src[1].get_idx().substitute(first).vmax if u.op is Ops.INDEX and len(u.src) == 2 else 1 << 62
-                found[s.arg.slot] = max(found.get(s.arg.slot, 1), int(last) + 1)
-    return {u: min(found.get(i, 1 << 62), int(u.max_numel())) for i, u in enumerate(args)}
+                size_of[s.arg.slot] = max(size_of.get(s.arg.slot, 1), int(last) + 1)
+    return {u: min(size_of.get(i, 1 << 62), int(u.max_numel())) for i, u in enumerate(args)}
 
 
 class Scratch:
@@ -134,12 +134,12 @@ _EPSILON = {dtypes.float64: 2.0**-52, dtypes.float32: 2.0**-23, dtypes.float16: 
 _ROUNDINGS = 32
 
 
-def agree(found: Any, right: Any, dtype: DType, terms: int) -> bool:
+def agree(result: Any, right: Any, dtype: DType, terms: int) -> bool:
     """Return whether the results are equal up to the rounding of reordered sums of `terms` terms."""
     if dtype not in _EPSILON:
-        return bool(np.array_equal(found, right))
+        return bool(np.array_equal(result, right))
     with np.errstate(all="ignore"):
-        x, y = _values(found, dtype).astype(np.float64), _values(right, dtype).astype(np.float64)
+        x, y = _values(result, dtype).astype(np.float64), _values(right, dtype).astype(np.float64)
         finite = np.isfinite(y)
         if not (np.isfinite(x) == finite).all() or not np.array_equal(x[~finite], y[~finite], equal_nan=True):
             return False
@@ -151,8 +151,8 @@ def agree(found: Any, right: Any, dtype: DType, terms: int) -> bool:
 
 def terms_of(kernel: UOp) -> int:
     """Return the maximum number of summed terms."""
-    found = [math.prod(int(r.vmax) + 1 for r in u.src[1:]) for u in kernel.toposort() if u.op is Ops.REDUCE]
-    return max(found, default=1)
+    counts = [math.prod(int(r.vmax) + 1 for r in u.src[1:]) for u in kernel.toposort() if u.op is Ops.REDUCE]
+    return max(counts, default=1)
 
 
 # ---- compiling ----
@@ -177,20 +177,20 @@ def compile_candidates(made_of: Sequence[private_api.Scheduler], renderer: Any) 
     Kernels with the same source are compiled once.
     """
     asts = [k.copy().get_optimized_ast() for k in made_of]
-    made: list[tuple[UOp, str] | None] = []
+    programs: list[tuple[UOp, str] | None] = []
     clang_batches.ready(renderer.compiler)
     for ast in asts:
         one = copy.copy(renderer)
         one.compiler = noted = _Noted()
         try:
-            made.append((private_api.codegen.do_to_program(ast, one), noted.source))
+            programs.append((private_api.codegen.do_to_program(ast, one), noted.source))
         except (RuntimeError, AssertionError, private_api.KernelOptError):  # a variant that tinygrad cannot render
-            made.append(None)
-    sources = list(dict.fromkeys(m[1] for m in made if m is not None))
+            programs.append(None)
+    sources = list(dict.fromkeys(m[1] for m in programs if m is not None))
     with ThreadPoolExecutor(max(int(private_api.worker.PARALLEL.value), 1)) as threads:
         codes = dict(zip(sources, threads.map(lambda s: _code(renderer.compiler, s), sources), strict=True))
     out = list[UOp | None]()
-    for m in made:
+    for m in programs:
         code = codes[m[1]] if m is not None else None
         out.append(m[0].replace(src=(*m[0].src[:-1], UOp(Ops.BINARY, arg=code))) if m and code else None)
     return out
@@ -208,28 +208,28 @@ def _code(compiler: Any, source: str) -> bytes | None:
 
 def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:
     """Return the C calls of a candidate; the parts of a kernel run serially, to ignore the load on other cores."""
-    found: list[native.Op] = []
+    ops: list[native.Op] = []
     for call in way:
         args = [memory.address(u) for u in private_api.get_call_arg_uops(call)]
         program = call.src[0]
         if program.op is not Ops.PROGRAM:
-            found.append(blas.kernel(call, [args] * TURNS, None, {v.expr: int(v.vmin) for v in program.src}))
+            ops.append(blas.kernel(call, [args] * TURNS, None, {v.expr: int(v.vmin) for v in program.src}))
             continue
         runtime: Any = private_api.get_runtime("CPU", program, cache=False)
         held.append(runtime)
         info = program.arg
-        known = {v.expr: int(v.vmin) for v in info.vars}
-        known.pop("core_id", None)
-        vals = [0 if x is None else x for x in info.vals(known)]
-        found.append(
+        variables = {v.expr: int(v.vmin) for v in info.vars}
+        variables.pop("core_id", None)
+        vals = [0 if x is None else x for x in info.vals(variables)]
+        ops.append(
             native.KernelCall(
                 runtime.addr,
                 [[*(args[k] for k in info.globals), *vals]] * TURNS,
-                info.launch_dims(known)[0][0],
+                info.launch_dims(variables)[0][0],
                 runtime.runtimevars.get("core_id", -1),
             )
         )
-    return found
+    return ops
 
 
 def written_buffers(call: UOp) -> list[UOp]:
@@ -253,14 +253,14 @@ class Trial:
 
     def agreeing(self) -> list[str]:
         """Return the candidates that agree with the first one, on positive inputs and on inputs of both signs."""
-        first, left = next(iter(self.plans)), list(self.plans)
+        first, remaining = next(iter(self.plans)), list(self.plans)
         for seed, signs in ((0, True), (1, False)):
             right = self._results(first, seed, signs)
-            for name in left[1:]:
-                found = self._results(name, seed, signs)
-                if not all(agree(found[u], right[u], u.dtype, self.terms) for u in self.outs):
-                    left.remove(name)
-        return left
+            for name in remaining[1:]:
+                results = self._results(name, seed, signs)
+                if not all(agree(results[u], right[u], u.dtype, self.terms) for u in self.outs):
+                    remaining.remove(name)
+        return remaining
 
     def _results(self, name: str, seed: int, signs: bool) -> dict[UOp, Any]:
         self.memory.fill(seed, signs)

@@ -43,18 +43,18 @@ class Choice(NamedTuple):
 _known: dict[str, Choice] = {}
 
 
-def key(kernel: UOp, renderer: Any, how: str) -> str:
+def key(kernel: UOp, renderer: Any, level: str) -> str:
     """Return the cache key of a choice: the kernel's graph, the options, the compiler and the machine."""
-    said = private_api.to_program_key(kernel, renderer), program_cache.made_by(), cores.count(), how
-    return hashlib.sha256(repr(said).encode()).hexdigest()
+    parts = private_api.to_program_key(kernel, renderer), program_cache.made_by(), cores.count(), level
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def find(name: str) -> Choice | None:
-    if (found := _known.get(name)) is None and program_cache.is_kept():
-        found = _parse_choice(program_cache.load(TABLE, name))
-        if found is not None:
-            _remember(name, found)
-    return found
+    if (choice := _known.get(name)) is None and program_cache.is_kept():
+        choice = _parse_choice(program_cache.load(TABLE, name))
+        if choice is not None:
+            _remember(name, choice)
+    return choice
 
 
 def keep(name: str, choice: Choice) -> None:

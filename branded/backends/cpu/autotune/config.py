@@ -82,10 +82,10 @@ class _Tuning(threading.local):
 state = _Tuning()
 
 
-def tuning_block(how: TuneLevel | None, found: dict[str, Tuned]) -> Afterwards:
-    """Return a block in which kernels are tuned, unless `how` is None."""
+def tuning_block(level: TuneLevel | None, tuned: dict[str, Tuned]) -> Afterwards:
+    """Return a block in which kernels are tuned, unless `level` is None."""
     block = Afterwards(setattr, state, "now", state.now)
-    state.now = None if how is None else Now(how, found)
+    state.now = None if level is None else Now(level, tuned)
     return block
 
 

@@ -73,13 +73,13 @@ def tune_kernels(linear: UOp) -> UOp:
 
 def by_rule(linear: UOp) -> UOp:
     """Return these calls with the default rule applied, without tuning."""
-    return linear.replace(src=tuple(made for call in linear.src for made in _of_rule(call)))
+    return linear.replace(src=tuple(new_call for call in linear.src for new_call in _of_rule(call)))
 
 
 def _of_rule(call: UOp, always: bool = False) -> tuple[UOp, ...]:
-    if call.src[0].op is not Ops.SINK or (made := match.replace_kernel(call, always)) is None:
+    if call.src[0].op is not Ops.SINK or (replacement := match.replace_kernel(call, always)) is None:
         return (call,)
-    return tuple(made.src) if made.op is Ops.LINEAR else (made,)
+    return tuple(replacement.src) if replacement.op is Ops.LINEAR else (replacement,)
 
 
 def _is_here(call: UOp) -> bool:
@@ -100,8 +100,8 @@ def _apply_choices(calls: Sequence[UOp], now: Now, is_whole: bool) -> list[tuple
         elif choice.options is not None:
             out.append((_with(work.kernel, choice.options), True))
         else:
-            made = _of_rule(call, always=True) if choice.form == BY_BLAS else rule
-            out += [(c, work.is_kernel and made is rule) for c in made]
+            replacements = _of_rule(call, always=True) if choice.form == BY_BLAS else rule
+            out += [(c, work.is_kernel and replacements is rule) for c in replacements]
     return out
 
 
@@ -146,16 +146,16 @@ def _with(call: UOp, options: space.Options) -> UOp:
 def _try(works: Sequence[_Work], now: Now) -> None:
     """Tune the works that are not in the cache and are worth it."""
     distinct = {w.name: w for w in works}
-    known = {name: found for name in distinct if (found := cache.find(name)) is not None}
-    new = [w for name, w in distinct.items() if name not in known]
+    choices = {name: choice for name in distinct if (choice := cache.find(name)) is not None}
+    new = [w for name, w in distinct.items() if name not in choices]
     for w, way in zip(new, _compile_calls([w.rule for w in new]), strict=True):
         seconds = bench.Trial({space.RULE: way}, w.used).seconds([space.RULE])
-        known[w.name] = cache.by_rule(_display_name(way), seconds[space.RULE])
-        cache.keep(w.name, known[w.name])
-    whole = sum(known[w.name].at_first for w in works)
+        choices[w.name] = cache.by_rule(_display_name(way), seconds[space.RULE])
+        cache.keep(w.name, choices[w.name])
+    whole = sum(choices[w.name].at_first for w in works)
     least = max(LEAST_IN_A_STEP if now.is_step else LEAST, SHARE * whole)
     for name, w in distinct.items():
-        before = known[name]
+        before = choices[name]
         after = before if before.tried or before.at_first < least else _best(w, before, now.how)
         if after is not before:
             cache.keep(name, after)
@@ -168,26 +168,28 @@ def _compile_calls(ways: Sequence[Sequence[UOp]]) -> list[bench.Way]:
     """Compile these calls in parallel and cache the kernels, which other programs use too."""
     if not ways:
         return []
-    made = iter(private_api.compile_linear(UOp(Ops.LINEAR, src=tuple(c for calls in ways for c in calls))).src)
-    return [tuple(next(made) for _ in calls) for calls in ways]
+    compiled_calls = iter(
+        private_api.compile_linear(UOp(Ops.LINEAR, src=tuple(c for calls in ways for c in calls))).src
+    )
+    return [tuple(next(compiled_calls) for _ in calls) for calls in ways]
 
 
 def _display_name(way: bench.Way) -> str:
     return " + ".join(str(private_api.ansistrip(private_api.realize.get_call_name(c, []))) for c in way)
 
 
-def _best(work: _Work, before: Choice, how: TuneLevel) -> Choice:
+def _best(work: _Work, before: Choice, level: TuneLevel) -> Choice:
     """Return the fastest variant whose results agree with the default's."""
     kernel, ways = work.kernel, {space.RULE: _compile_calls([work.rule])[0]}
     k = space.loops_of(kernel.src[0], _renderer())
-    found = space.others(k, how) if k is not None and bench.is_safe(k.ast) else {}
-    if found and k is not None and not work.is_kernel:
-        found = {BY_KERNEL: space.rule(k), **found}
-    programs = dict(zip(found, bench.compile_candidates(list(found.values()), _renderer()), strict=True))
+    variants = space.others(k, level) if k is not None and bench.is_safe(k.ast) else {}
+    if variants and k is not None and not work.is_kernel:
+        variants = {BY_KERNEL: space.rule(k), **variants}
+    programs = dict(zip(variants, bench.compile_candidates(list(variants.values()), _renderer()), strict=True))
     for name, program in programs.items():
         if program is not None:
             ways[name] = (kernel.replace(src=(program, *kernel.src[1:])),)
-    calls = _of_rule(work.call, always=True) if found and work.is_kernel and work.is_whole else ()
+    calls = _of_rule(work.call, always=True) if variants and work.is_kernel and work.is_whole else ()
     if any(isinstance(c.src[0].arg, blas.ProductName) for c in calls):
         ways[BY_BLAS] = _compile_calls([calls])[0]
     if len(ways) == 1:
@@ -195,7 +197,7 @@ def _best(work: _Work, before: Choice, how: TuneLevel) -> Choice:
     trial = bench.Trial(ways, work.used, bench.written_buffers(kernel), bench.terms_of(kernel.src[0]))
     seconds = trial.seconds(trial.agreeing())
     best = _fastest(seconds, ways)
-    options = tuple(found[best].applied_opts) if best in found else None
+    options = tuple(variants[best].applied_opts) if best in variants else None
     if options is not None:  # this is compiled next
         ast = _with(kernel, options).src[0]
         private_api.codegen.to_program_cache[private_api.to_program_key(ast, _renderer())] = programs[best]

@@ -47,36 +47,36 @@ def loops_of(kernel: UOp, renderer: object) -> Scheduler | None:
         loops.looks.raises = Looked
         try:
             private_api.full_rewrite_to_sink(kernel, renderer)
-        except Looked as found:
-            return found.k
+        except Looked as look:
+            return look.k
     return None
 
 
 def rule(k: Scheduler) -> Scheduler:
-    found: Scheduler = private_api.heuristic.hand_coded_optimizations(k)
-    return found
+    scheduler: Scheduler = private_api.heuristic.hand_coded_optimizations(k)
+    return scheduler
 
 
-def others(k: Scheduler, how: TuneLevel) -> dict[str, Scheduler]:
-    """Return the variants other than the rule's, by name; `how` is "fast" or "best".
+def others(k: Scheduler, level: TuneLevel) -> dict[str, Scheduler]:
+    """Return the variants other than the rule's, by name; `level` is "fast" or "best".
 
     A kernel with contiguous accesses and no sum has none: memory and arithmetic alone determine its time.
     """
     if not all(isinstance(n, int) for n in k.full_shape) or (not k.reduceops and loops.suits(k)):
         return {}
-    graph, most = k.ast.toposort(), WRITTEN_OUT[how]
+    graph, most = k.ast.toposort(), WRITTEN_OUT[level]
     operations = len(graph) + AS_LONG * sum(u.op in loops.DEAR for u in graph)
-    found, seen = dict[str, Scheduler](), {tuple(rule(k).applied_opts)}
-    for name, made in _all(k, how):
-        if made is None or (options := tuple(made.applied_opts)) in seen:
+    variants, seen = dict[str, Scheduler](), {tuple(rule(k).applied_opts)}
+    for name, variant in _all(k, level):
+        if variant is None or (options := tuple(variant.applied_opts)) in seen:
             continue
         seen.add(options)
-        if made.upcast_size() * operations <= most:
-            found[name] = made
-    return found
+        if variant.upcast_size() * operations <= most:
+            variants[name] = variant
+    return variants
 
 
-def _all(k: Scheduler, how: TuneLevel) -> Iterator[tuple[str, Scheduler | None]]:
+def _all(k: Scheduler, level: TuneLevel) -> Iterator[tuple[str, Scheduler | None]]:
     yield "tinygrad's", private_api.heuristic.hand_coded_optimizations.__wrapped__(k)
     lane = _lane(k)
     row = None if lane is None else _row(k, lane)
@@ -93,7 +93,7 @@ def _all(k: Scheduler, how: TuneLevel) -> Iterator[tuple[str, Scheduler | None]]
     yield from _tile(k, lane, row, (1, 16), "vectors")
     yield from _tile(k, lane, row, (1, 8), "vectors", TERMS)
     yield from _tile(k, lane, row, (4, 8), "vectors")
-    if how == "best":
+    if level == "best":
         for tile in (*((1, n) for n in STRIPES), *TILES):
             for vectorizer in ("vectors", "loops"):
                 yield from _tile(k, lane, row, tile, vectorizer)
@@ -102,13 +102,13 @@ def _all(k: Scheduler, how: TuneLevel) -> Iterator[tuple[str, Scheduler | None]]
 
 def _apply_and_divide(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
     """Apply the options and divide the kernel into one part per core; return None if tinygrad rejects them."""
-    made = k.copy()
+    variant = k.copy()
     try:
         for opt in opts:
-            made.apply_opt(opt)
+            variant.apply_opt(opt)
     except KernelOptError:
         return None
-    return loops.divide_among_cores(made, math.prod(k.full_shape))
+    return loops.divide_among_cores(variant, math.prod(k.full_shape))
 
 
 # ---- tiles ----
@@ -144,19 +144,19 @@ def _upcast(axis: int, n: int) -> list[Opt]:
 
 def _lane(k: Scheduler) -> int | None:
     """Return the loop of the result that accesses memory contiguously in most buffers."""
-    found = {i: _steps(k, i).count(1) for i in k.axes_of(AxisType.WEAK)}
-    best = max(found, key=lambda i: (found[i], i), default=None)
-    return best if best is not None and found[best] else None
+    counts = {i: _steps(k, i).count(1) for i in k.axes_of(AxisType.WEAK)}
+    best = max(counts, key=lambda i: (counts[i], i), default=None)
+    return best if best is not None and counts[best] else None
 
 
 def _row(k: Scheduler, lane: int) -> int | None:
     """Return another loop of the result, along which most buffers are constant or contiguous."""
-    found = dict[int, tuple[int, int]]()
+    counts = dict[int, tuple[int, int]]()
     for i in k.axes_of(AxisType.WEAK):
         steps = _steps(k, i)
         if i != lane and (steps.count(0) or steps.count(1)):
-            found[i] = steps.count(0), steps.count(1)
-    return max(found, key=lambda i: (found[i], i), default=None)
+            counts[i] = steps.count(0), steps.count(1)
+    return max(counts, key=lambda i: (counts[i], i), default=None)
 
 
 def _steps(k: Scheduler, axis: int) -> list[int | None]:

@@ -76,13 +76,13 @@ class Product(NamedTuple):
             sizes = (self.m, self.k)
         else:
             sizes = (self.m, self.n)
-        found = [form, *sizes, self.k, self.lda, self.ldb, self.ldc]
-        found += [self.a.offset, self.b.offset, self.out.offset]
-        found += [self.a.by_variable, self.b.by_variable, self.out.by_variable]
-        found += struct.unpack("q", struct.pack("d", self.alpha))
+        words = [form, *sizes, self.k, self.lda, self.ldb, self.ldc]
+        words += [self.a.offset, self.b.offset, self.out.offset]
+        words += [self.a.by_variable, self.b.by_variable, self.out.by_variable]
+        words += struct.unpack("q", struct.pack("d", self.alpha))
         for loop in (*self.loops, *[OuterAxis(1, 0, 0, 0)] * (LOOPS - len(self.loops))):
-            found += loop
-        return [x % 2**64 for x in found]
+            words += loop
+        return [x % 2**64 for x in words]
 
 
 class ProductName(str):
@@ -121,11 +121,11 @@ def library() -> ctypes.CDLL | None:
     folders = (beside.parent / "numpy.libs", beside / ".dylibs")
     for path in (p for folder in folders for p in sorted(folder.glob("*scipy_openblas64_*"))):
         try:
-            found = ctypes.CDLL(str(path))
+            blas = ctypes.CDLL(str(path))
         except OSError:
             continue
-        if all(hasattr(found, name) for name in _FUNCTIONS):
-            return found
+        if all(hasattr(blas, name) for name in _FUNCTIONS):
+            return blas
     return None
 
 
@@ -168,11 +168,11 @@ def _system() -> tuple[int, Any, int]:
     try:
         here = ctypes.CDLL(None)
         threading = (here.pthread_create, here.pthread_detach, here.malloc, here.free, here.sched_yield, here.usleep)
-        found = (getattr(blas, "openblas_set_num_threads_local"), *threading)  # noqa: B009
+        functions = (getattr(blas, "openblas_set_num_threads_local"), *threading)  # noqa: B009
         threads = int(getattr(blas, "scipy_openblas_get_num_threads64_")())  # noqa: B009
     except (AttributeError, OSError, TypeError):
         return 0, None, 1
-    table = (ctypes.c_uint64 * len(found))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
+    table = (ctypes.c_uint64 * len(functions))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions))
     return ctypes.addressof(table), table, min(threads, MOST)
 
 
@@ -307,20 +307,20 @@ def _glue() -> tuple[Any, int]:
     return native.compile_function(_SOURCE, "branded_product")
 
 
-def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, known: dict[str, int]) -> native.Hosted:
+def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, value_of: dict[str, int]) -> native.Hosted:
     """Return a product as a C call on the buffers of each turn; its variable is a loop's step or has a known value."""
     name: ProductName = call.src[0].arg
     p, variables = name.product, [v.expr for v in call.src[0].src]
     first = [_blas_symbol(p.dtype, p.is_vector)]
-    by = [known.get(v, 0) for v in variables] or [0]
+    by = [value_of.get(v, 0) for v in variables] or [0]
     shared, system = _shared(p)
     form, *numbers = p.numbers()
-    found = [[0, 1, *first, *given, *by, form + shared, *numbers, system] for given in args]
+    words = [[0, 1, *first, *addresses, *by, form + shared, *numbers, system] for addresses in args]
     step_at = _TAKES.index("i") if step in variables else -1
-    return native.Hosted(_glue()[1], found, name.short, is_c=True, step=step_at)
+    return native.Hosted(_glue()[1], words, name.short, is_c=True, step=step_at)
 
 
-def run(call: UOp, addresses: Sequence[int], known: dict[str, int]) -> None:
-    (args,) = kernel(call, [addresses], None, known).args
+def run(call: UOp, addresses: Sequence[int], value_of: dict[str, int]) -> None:
+    (args,) = kernel(call, [addresses], None, value_of).args
     words = array("Q", cast("Sequence[int]", args))
     _glue()[0](words.buffer_info()[0])

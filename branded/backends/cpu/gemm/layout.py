@@ -29,14 +29,14 @@ class Matrices(NamedTuple):
 
 def sorted_out(axes: Iterable[OuterAxis]) -> Matrices | None:
     """Return the axes by role, or None if an axis has no role in a matrix multiplication."""
-    found = Matrices([], [], [], [])
+    matrices = Matrices([], [], [], [])
     kinds = {(True, False, True): 0, (False, True, True): 1, (True, True, False): 2, (True, True, True): 3}
     for x in axes:
         kind = kinds.get((x.a != 0, x.b != 0, x.out != 0))
         if kind is None:
             return None
-        found[kind].append(x)
-    return Matrices(*map(merge_axes, found))
+        matrices[kind].append(x)
+    return Matrices(*map(merge_axes, matrices))
 
 
 def merge_axes(axes: Sequence[OuterAxis]) -> list[OuterAxis]:
@@ -59,20 +59,20 @@ def product(
     axes: Iterable[OuterAxis], dtype: DType, a: Beginning, b: Beginning, out: Beginning, alpha: float
 ) -> tuple[Product, bool] | None:
     """Return the product with most work per call and whether its operands are swapped; None if no BLAS call fits."""
-    if (found := sorted_out(axes)) is None or any(s < 0 for group in found for axis in group for s in axis[1:]):
+    if (matrices := sorted_out(axes)) is None or any(s < 0 for group in matrices for axis in group for s in axis[1:]):
         return None
     best: tuple[Product, bool] | None = None
-    for m, n, k in itertools.product(*(group or [ONE] for group in found[:3])):
-        around = [x for x in itertools.chain(*found[:3]) if x not in (m, n, k)]
-        loops = tuple(x for x in (*found.batch, *around) if x.size > 1)
+    for m, n, k in itertools.product(*(group or [ONE] for group in matrices[:3])):
+        around = [x for x in itertools.chain(*matrices[:3]) if x not in (m, n, k)]
+        loops = tuple(x for x in (*matrices.batch, *around) if x.size > 1)
         if len(loops) > LOOPS or m.size * n.size == 1:
             continue
         # summed axes go innermost, so the result stays in the cache
         loops = tuple(sorted(loops, key=lambda x: -x.out))
-        made = _one((m, n, k), loops, dtype, a, b, out, alpha)
+        unturned = _one((m, n, k), loops, dtype, a, b, out, alpha)
         sides, swapped = (tuple(map(_swap_operands, axes)) for axes in ((n, m, k), loops))
         turned = _one(sides, swapped, dtype, b, a, out, alpha)
-        for candidate, is_turned in ((made, False), (turned, True)):
+        for candidate, is_turned in ((unturned, False), (turned, True)):
             if candidate is not None and (best is None or _inside(candidate) > _inside(best[0])):
                 best = candidate, is_turned
     return best

@@ -69,10 +69,10 @@ def entry(name: str, body: str, before: str = "", after: str = "") -> str:
 
     `before` and `after` run once, with access to all arguments.
     """
-    taken = f"u64 *call = (u64 *)at, {', '.join(f'{x} = call[{i + 2}]' for i, x in enumerate(TAKES))};"
+    declarations = f"u64 *call = (u64 *)at, {', '.join(f'{x} = call[{i + 2}]' for i, x in enumerate(TAKES))};"
     return f"""
 static void part_of_batch(u64 at, u64 part) {{
-  {taken}
+  {declarations}
   struct job j;
   j.f = (u64 *)table, j.full = 0, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
   {" ".join(f"j.{x}[{i}] = (i64){x}{i};" for x in ("size", "a_step", "b_step") for i in range(LOOPS))}
@@ -90,7 +90,7 @@ static void part_of_batch(u64 at, u64 part) {{
   if (j.full) call[1] = {native.FULL};
 }}
 void {name}(u64 at) {{
-  {taken}
+  {declarations}
   call[1] = 0;
   {before}
   if (parts < 2) part_of_batch(at, 0);
@@ -112,19 +112,20 @@ def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], exam
     return [native.replay_address(), cores.address(), min(2 * threads, size), *each, *[0] * (3 - len(each))]
 
 
-def words(numbers: Sequence[int], results: int, at: Sequence[Any]) -> list[Any]:
+def words(numbers: Sequence[int], results: int, addresses: Sequence[Any]) -> list[Any]:
     """Return the arguments of a call, given the addresses of its results and operands."""
-    places = [*at[:results], *[0] * (3 - results), *at[results:]]
+    places = [*addresses[:results], *[0] * (3 - results), *addresses[results:]]
     return [*numbers, *places, *[0] * (5 - len(places))]
 
 
-def steps(batch: Sequence[int], args: Sequence[ArrayType], own: Sequence[int]) -> list[int] | None:
+def steps(batch: Sequence[int], args: Sequence[ArrayType], core_ndims: Sequence[int]) -> list[int] | None:
     """Return the sizes of the batch axes and the byte strides of each operand, or None for too many axes.
 
-    The last `own` axes of an operand belong to each example; the axes before them broadcast to the batch as in numpy.
+    The last `core_ndims` axes of an operand belong to each example; the axes before them broadcast to the batch as in
+    numpy.
     """
     moves = []
-    for x, k in zip(args, own, strict=True):
+    for x, k in zip(args, core_ndims, strict=True):
         shape, tail = x.shape[: len(x.shape) - k], x.shape[len(x.shape) - k :]
         front = (1,) * (len(batch) - len(shape)) + shape
         if len(front) != len(batch) or any(n not in (1, size) for n, size in zip(front, batch, strict=True)):

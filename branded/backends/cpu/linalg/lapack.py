@@ -68,12 +68,12 @@ def _table(dtype: DType) -> Any:
         return None
     try:
         here = ctypes.CDLL(None)
-        found = [getattr(library, SYSTEM[0]), *(getattr(here, name) for name in SYSTEM[1:])]
-        found += [getattr(library, f"scipy_{real}{name}_64_") for name in ROUTINES]
+        functions = [getattr(library, SYSTEM[0]), *(getattr(here, name) for name in SYSTEM[1:])]
+        functions += [getattr(library, f"scipy_{real}{name}_64_") for name in ROUTINES]
     except (AttributeError, OSError, TypeError):
         return None
     # C keeps the address, so the cache keeps the table alive
-    return (ctypes.c_uint64 * len(found))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found))
+    return (ctypes.c_uint64 * len(functions))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions))
 
 
 @functools.cache

@@ -39,12 +39,12 @@ def is_kept(value: UOp, stage: UOp) -> bool:
         return False
     if size > MANY and dear == [Ops.EXP2]:
         return False
-    read = dict[UOp, int]()
+    sizes = dict[UOp, int]()
     for u in inside:
         for s in u.src:
             if s.op in _MEMORY:
-                read[s] = max(read.get(s, 0), int(s.numel()) // (parts(u) if u.op is Ops.INDEX else 1))
-    return bool(size <= sum(read.values()))
+                sizes[s] = max(sizes.get(s, 0), int(s.numel()) // (parts(u) if u.op is Ops.INDEX else 1))
+    return bool(size <= sum(sizes.values()))
 
 
 def parts(index: UOp) -> int:
@@ -63,8 +63,8 @@ def is_long(value: UOp) -> bool:
 def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
     if room.value and (is_kept(src, buf) or is_long(src)):
         return None
-    found: UOp | None = private_api.remove_bufferize(src, buf, idx)
-    return found
+    out: UOp | None = private_api.remove_bufferize(src, buf, idx)
+    return out
 
 
 def install() -> None:

@@ -57,19 +57,19 @@ def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
         last.replace(src=(UOp.const(n, last.dtype),), arg=(names + i, AxisType.REDUCE))
         for i, n in enumerate((size(last) // rows, rows))
     )
-    left = [*(r for r in red.src[1:] if r is not last), *([outer] if size(outer) > 1 else [])]
+    remaining = [*(r for r in red.src[1:] if r is not last), *([outer] if size(outer) > 1 else [])]
     whole = inner if size(outer) == 1 else outer * rows + inner
     term = red.src[0].substitute({last: whole})
     if op is Ops.MAX and dtypes.is_float(red.dtype):
         term = term.ne(term).where(term.const_like(-math.inf), term)
     value = red.replace(src=(term, inner))
-    return Some(value, [*order[:-1], *left, order[-1]], left)
+    return Some(value, [*order[:-1], *remaining, order[-1]], remaining)
 
 
 def _outside(u: UOp) -> dict[UOp, None]:
     """Return the nodes that compute a value, without the index expressions of its reads."""
-    found: dict[UOp, None] = u.toposort(gate=lambda v: v.op is not Ops.INDEX)
-    return found
+    nodes: dict[UOp, None] = u.toposort(gate=lambda v: v.op is not Ops.INDEX)
+    return nodes
 
 
 def _are_columns(red: UOp, column: UOp) -> bool:
@@ -80,7 +80,7 @@ def _are_columns(red: UOp, column: UOp) -> bool:
     if any(u.op in GroupOp.Comparison and not {*red.src[1:]}.isdisjoint(_outside(u)) for u in _outside(red.src[0])):
         return False  # rows are selected by their index: tinygrad turns that into an index expression
     inner = max(red.src[1:], key=lambda r: r.arg)
-    found = indices(reads)
-    if not kernels.in_order(found, column) or kernels.reduces_in_order(red, inner):
+    positions = indices(reads)
+    if not kernels.in_order(positions, column) or kernels.reduces_in_order(red, inner):
         return False
-    return any(kernels.step(i, column) == 1 for i in found)
+    return any(kernels.step(i, column) == 1 for i in positions)

@@ -83,9 +83,9 @@ def _of_e(x: UOp) -> tuple[UOp, float] | None:
 
 
 def _call(x: UOp, text: Callable[[UOp], str]) -> str:
-    if (found := _of_e(x)) is None:
+    if (power := _of_e(x)) is None:
         return f"power_of_2({text(x)})"
-    y, by = found
+    y, by = power
     return f"power_of_e({text(y)})" if by == 1 else f"power_of_e({by}f*({text(y)}))"
 
 

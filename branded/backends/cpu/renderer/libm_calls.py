@@ -39,8 +39,8 @@ def install(op: Ops, source: Callable[[], str], call: Callable[[UOp, Callable[[U
         """Expand as tinygrad does, except our operations, which remain until they are rendered as C."""
         if type(ctx) is not clang or _is_ours(ctx, u):
             return None
-        found: UOp | None = by_tinygrad.rewrite(u, ctx)
-        return found
+        out: UOp | None = by_tinygrad.rewrite(u, ctx)
+        return out
 
     others = PatternMatcher([(UPat(op, name="u"), taken_apart)])
 

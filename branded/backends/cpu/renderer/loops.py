@@ -129,8 +129,8 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
         if not (room.value and type(k.ren) is private_api.cstyle.ClangRenderer):
             return original(k)
         forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow)
-        found = next((made for form in forms if (made := form(k)) is not None), None)
-        return _shorter(k, original(k)) if found is None else divide_among_cores(found)
+        variant = next((candidate for form in forms if (candidate := form(k)) is not None), None)
+        return _shorter(k, original(k)) if variant is None else divide_among_cores(variant)
 
     return hand_coded_optimizations
 
@@ -146,18 +146,18 @@ def over_rows(k: Scheduler) -> Scheduler | None:
     """
     if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
         return None
-    found, dear = k.axes_of(AxisType.WEAK), sum(u.op in DEAR for u in k.ast.toposort())
-    last = found[-1] if found else -1
-    written = [i for i in k.axes_of(AxisType.REDUCE) if k.full_shape[i] > 1]
-    options = [Opt(OptOps.UNROLL, 0, 0) for _ in written]
+    axes, dear = k.axes_of(AxisType.WEAK), sum(u.op in DEAR for u in k.ast.toposort())
+    last = axes[-1] if axes else -1
+    unrolled_axes = [i for i in k.axes_of(AxisType.REDUCE) if k.full_shape[i] > 1]
+    options = [Opt(OptOps.UNROLL, 0, 0) for _ in unrolled_axes]
     if last >= 0 and 1 < k.full_shape[last] <= ROW:
-        written.append(found.pop())
+        unrolled_axes.append(axes.pop())
         options.insert(0, Opt(OptOps.UPCAST, last, 0))
-    if not (written or dear) or not found or k.full_shape[found[-1]] < ROWS:
+    if not (unrolled_axes or dear) or not axes or k.full_shape[axes[-1]] < ROWS:
         return None
-    if math.prod(k.full_shape[i] for i in written) * max(dear, 1) > WRITTEN_OUT:
+    if math.prod(k.full_shape[i] for i in unrolled_axes) * max(dear, 1) > WRITTEN_OUT:
         return None
-    r = k.rngs[found[-1]]
+    r = k.rngs[axes[-1]]
     if any((by := step(b.src[1], r)) is None or not 0 <= by <= ROW for b in k.bufs):
         return None
     try:
@@ -170,19 +170,19 @@ def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
     """Return the reductions with their innermost loops, or an empty list unless all are float sums or products."""
     if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
         return []
-    found = [(reduce, inner) for reduce in k.reduceops if (inner := _innermost(k, reduce)) is not None]
-    are_sums = all(reduce.arg[0] in (Ops.ADD, Ops.MUL) and reduce.dtype in _FLOATS for reduce, _ in found)
-    return found if are_sums and len(found) == len(k.reduceops) else []
+    sums = [(reduce, inner) for reduce in k.reduceops if (inner := _innermost(k, reduce)) is not None]
+    are_sums = all(reduce.arg[0] in (Ops.ADD, Ops.MUL) and reduce.dtype in _FLOATS for reduce, _ in sums)
+    return sums if are_sums and len(sums) == len(k.reduceops) else []
 
 
 def is_short(k: Scheduler) -> bool:
     """Return whether all reductions are float sums of a few contiguous terms."""
-    found = _sums(k)
-    for reduce, inner in found:
+    sums = _sums(k)
+    for reduce, inner in sums:
         least = FEW if _works(reduce) else FEW_NUMBERS
         if inner.vmax + 1 >= _long_sum(reduce) or not in_order(_indices(reduce), inner, least):
             return False
-    return bool(found)
+    return bool(sums)
 
 
 def abreast(k: Scheduler) -> Scheduler | None:
@@ -236,12 +236,12 @@ def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
     return k
 
 
-def _shorter(k: Scheduler, found: Scheduler) -> Scheduler:
+def _shorter(k: Scheduler, variant: Scheduler) -> Scheduler:
     """Keep tinygrad's kernel, without unrolling its sums if that would copy the body too many times."""
     dear = sum(u.op in DEAR for u in k.ast.toposort())
-    if found.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
-        return found
-    return _with(k, [opt for opt in found.applied_opts if opt.op is not OptOps.UNROLL])
+    if variant.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
+        return variant
+    return _with(k, [opt for opt in variant.applied_opts if opt.op is not OptOps.UNROLL])
 
 
 def _with(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
@@ -275,12 +275,12 @@ def _c_function(operation: str, dtype: DType) -> str:
 
 def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
     """Return the kind of reduction that a store performs and its operands, or None."""
-    at, value = store.src[0], store.src[1]
-    if at.addrspace is not AddrSpace.REG or value.dtype not in _FLOATS or value.max_numel() != 1:
+    target, value = store.src[0], store.src[1]
+    if target.addrspace is not AddrSpace.REG or value.dtype not in _FLOATS or value.max_numel() != 1:
         return None
     if value.op in (Ops.ADD, Ops.MUL):
         terms = list(value.split_uop(value.op))
-        before = [t for t in terms if t.op is Ops.LOAD and t.src[0] is at]
+        before = [t for t in terms if t.op is Ops.LOAD and t.src[0] is target]
         if len(before) != 1 or len(terms) == 1:
             return None
         others = [t for t in terms if t is not before[0]]
@@ -290,7 +290,7 @@ def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
         return "sum" if value.op is Ops.ADD else "product", (*before, rest)
     if value.op is Ops.WHERE and value.src[0].op is Ops.CMPLT:
         (less, new, old) = value.src
-        if old.op is Ops.LOAD and old.src[0] is at and less.src == (old, new):
+        if old.op is Ops.LOAD and old.src[0] is target and less.src == (old, new):
             return "largest", (old, new)
     return None
 
@@ -298,7 +298,7 @@ def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
 def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
     """Return the program with each accumulation as a call, and the functions that are called."""
     new: dict[UOp, UOp] = {}
-    made: dict[str, None] = {}
+    functions: dict[str, None] = {}
 
     def put(u: UOp) -> UOp:
         """Return the line or its replacement, after adding its operands."""
@@ -307,16 +307,16 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
         return new[u]
 
     for u in uops:
-        if u.op is Ops.STORE and (found := _reduction(u)) is not None:
-            operation, args = found
-            made[_c_function(operation, u.src[1].dtype)] = None
+        if u.op is Ops.STORE and (reduction := _reduction(u)) is not None:
+            operation, args = reduction
+            functions[_c_function(operation, u.src[1].dtype)] = None
             places = ", ".join(f"{{{i}}}" for i in range(len(args)))
             name = _name(operation, u.src[1].dtype)
             call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
             new[u] = u.replace(src=(put(u.src[0]), call))
         else:
             put(u)
-    return (_used(list(new.values())), list(made)) if made else (uops, [])
+    return (_used(list(new.values())), list(functions)) if functions else (uops, [])
 
 
 def _used(lines: list[UOp]) -> list[UOp]:

@@ -30,13 +30,13 @@ def once(values: Sequence[UOp]) -> list[UOp]:
     if not room.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
     order = list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
-    if not (found := _shared_values(values, order)):
+    if not (shared := _shared_values(values, order)):
         return values
     new = dict[UOp, UOp]()
     for u in order:
         src = tuple(new.get(s, s) for s in u.src)
         v = u if src == u.src else u.replace(src=src)
-        if u in found:
+        if u in shared:
             v = v.contiguous()
         if v is not u:
             new[u] = v
@@ -48,18 +48,18 @@ def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
     """The kernels that read a value, up to `KERNELS`, each identified by its last node."""
     for u in values:
         into[u].add(u)
-    found = set[UOp]()
+    shared = set[UOp]()
     for u in reversed(order):
         kernels = into[u]
         if u.op in _ENDS:
             kernels = {u}
         elif len(kernels) >= KERNELS and _is_small(u) and _is_long(u):
-            found.add(u)
+            shared.add(u)
             kernels = {u}
         for s in u.src:
             if len(there := into.get(s, kernels)) < KERNELS:  # the body of a function is not among them
                 there |= kernels
-    return found
+    return shared
 
 
 def _is_small(u: UOp) -> bool:
@@ -69,12 +69,12 @@ def _is_small(u: UOp) -> bool:
 
 
 def _is_long(u: UOp) -> bool:
-    left, seen, operations = [u], {u}, 0
-    while left and operations < MANY:
-        x = left.pop()
+    stack, seen, operations = [u], {u}, 0
+    while stack and operations < MANY:
+        x = stack.pop()
         operations += _DRAW if x.op is Ops.THREEFRY else int(x.op in GroupOp.ALU)
         for s in x.src:
             if s.op not in _ENDS and s not in seen:
                 seen.add(s)
-                left.append(s)
+                stack.append(s)
     return operations >= MANY

@@ -44,12 +44,12 @@ BITS, PI = 320, 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6
 
 def parts(x: int, bits: int) -> tuple[float, float, float]:
     """Return x / 2^bits as a sum of three floats, the first two with few bits."""
-    found = []
+    floats = []
     for _ in range(2):
         short = max(x.bit_length() - PARTS, 0)
-        found.append(math.ldexp(float(x >> short << short), -bits))
+        floats.append(math.ldexp(float(x >> short << short), -bits))
         x -= x >> short << short
-    return found[0], found[1], math.ldexp(float(x), -bits)
+    return floats[0], floats[1], math.ldexp(float(x), -bits)
 
 
 def _polynomial(coefficients: tuple[float, ...]) -> str:

@@ -172,13 +172,13 @@ def work(program: UOp, is_loops: bool) -> int:
     Plain loops take one nanosecond for a hundred operations or for ninety bytes.  A repeated read hits the cache or a
     register and costs half.  Tiles are less than half as fast, and their repeated reads cost the full price.
     """
-    found = program.src[0].arg.estimates
-    if found is None or program.arg.global_size[0] == 1:
+    estimates = program.src[0].arg.estimates
+    if estimates is None or program.arg.global_size[0] == 1:
         return 0
-    if not all(isinstance(n, int) for n in (found.ops, found.mem, found.lds)):
+    if not all(isinstance(n, int) for n in (estimates.ops, estimates.mem, estimates.lds)):
         return 0
-    ops = found.ops + _call_operations(program)
-    return int(ops // 100 + (found.mem + found.lds) // 180 if is_loops else (ops + found.lds) // 40)
+    ops = estimates.ops + _call_operations(program)
+    return int(ops // 100 + (estimates.mem + estimates.lds) // 180 if is_loops else (ops + estimates.lds) // 40)
 
 
 CALLED = {Ops.EXP2: 15, Ops.SIN: 100}

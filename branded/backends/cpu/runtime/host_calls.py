@@ -49,9 +49,9 @@ class CFunction(NamedTuple):
     args: Callable[[Sequence[Any]], list[Any]]
     """The C arguments, computed from the addresses of the results and of the arguments."""
 
-    def run(self, name: object, at: Sequence[int]) -> None:
+    def run(self, name: object, addresses: Sequence[int]) -> None:
         """Run the function on the memory at these addresses; `name` is for the error message."""
-        call = array("Q", [0, 1, *self.args(at)])
+        call = array("Q", [0, 1, *self.args(addresses)])
         self.function(call.buffer_info()[0])
         if call[1]:
             raise native.full(name)
@@ -108,9 +108,9 @@ class HostName(str):
 
     def run(self, memory: Sequence[Any]) -> None:
         """Run on the memory of the results, then of the arguments; arrays without elements have no memory."""
-        of = iter(memory)
-        results = [_array(x, of) for x in self.results]
-        args = [_array(x, of) for x in self.args]
+        buffers = iter(memory)
+        results = [_array(x, buffers) for x in self.results]
+        args = [_array(x, buffers) for x in self.args]
         for x in args:
             x.flags.writeable = False
         native.inside += 1
@@ -120,13 +120,13 @@ class HostName(str):
             native.inside -= 1
 
 
-def _array(x: ArrayType, of: Any) -> np.ndarray:
+def _array(x: ArrayType, buffers: Any) -> np.ndarray:
     import numpy as np
 
     dtype = _to_np_dtype(x.dtype)
     if not x.nbytes:
         return np.empty(x.shape, dtype)
-    return np.frombuffer(next(of), dtype, math.prod(x.shape)).reshape(x.shape)
+    return np.frombuffer(next(buffers), dtype, math.prod(x.shape)).reshape(x.shape)
 
 
 # ---- from C ----
@@ -139,13 +139,13 @@ _HEAD = 2
 def _entry() -> tuple[int, Any]:
     """Return the address that C calls with the address of its arguments, and the object that keeps it alive."""
 
-    def enter(at: int) -> None:
-        words = (ctypes.c_uint64 * _HEAD).from_address(at)
+    def enter(address: int) -> None:
+        words = (ctypes.c_uint64 * _HEAD).from_address(address)
         try:
             name = _names[words[0]]
             sizes = [x.nbytes for x in (*name.results, *name.args) if x.nbytes]
-            given = (ctypes.c_uint64 * len(sizes)).from_address(at + 8 * _HEAD)
-            name.run([(ctypes.c_char * n).from_address(a) for n, a in zip(sizes, given, strict=True)])
+            addresses = (ctypes.c_uint64 * len(sizes)).from_address(address + 8 * _HEAD)
+            name.run([(ctypes.c_char * n).from_address(a) for n, a in zip(sizes, addresses, strict=True)])
             words[1] = 0
         except BaseException as error:
             native.failures.append(error)
@@ -158,10 +158,10 @@ def host_call(name: HostName, args: Sequence[Sequence[Address]], device: str) ->
     """Return the call that C makes on the buffers of each turn, or None if the device cannot run C calls."""
     if not native.can_run(device):
         return None
-    if (found := name.in_c) is not None:
-        words = [[name.number, 1, *found.args(given)] for given in args]
-        return native.Hosted(found.address, words, name.host.name, is_c=True)
-    return native.Hosted(_entry()[0], [[name.number, 1, *given] for given in args], name)
+    if (function := name.in_c) is not None:
+        words = [[name.number, 1, *function.args(addresses)] for addresses in args]
+        return native.Hosted(function.address, words, name.host.name, is_c=True)
+    return native.Hosted(_entry()[0], [[name.number, 1, *addresses] for addresses in args], name)
 
 
 # ---- directly ----
@@ -173,13 +173,13 @@ def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
     if not isinstance(name, HostName):
         return None
     buffers = [u.buffer.ensure_allocated() for u in private_api.resolve_params(call, ctx.input_uops)]
-    if all(b.device.split(":")[0] == "CPU" for b in buffers) and (found := name.in_c) is not None:
-        found.run(name.host.name, [b.get_buf(b.device).va_addr for b in buffers])
+    if all(b.device.split(":")[0] == "CPU" for b in buffers) and (function := name.in_c) is not None:
+        function.run(name.host.name, [b.get_buf(b.device).va_addr for b in buffers])
         return []
     outs = buffers[: name.outs]
-    written = [_writable(b) for b in outs]
-    name.run([*written, *(b.as_memoryview(allow_zero_copy=True) for b in buffers[name.outs :])])
-    for b, new in zip(outs, written, strict=True):
+    memory = [_writable(b) for b in outs]
+    name.run([*memory, *(b.as_memoryview(allow_zero_copy=True) for b in buffers[name.outs :])])
+    for b, new in zip(outs, memory, strict=True):
         if not _is_here(b):
             b.copy_from(Buffer("PYTHON", b.size, b.dtype, opaque=new))
     return []

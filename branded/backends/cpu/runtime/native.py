@@ -320,18 +320,18 @@ class Plan:
     """A program to run on the buffers of each run, by one thread at a time."""
 
     def __init__(self, table: Table) -> None:
-        made = _TableWriter()
-        made.table(table)
-        while made.later:
-            at, inner = made.later.pop()
-            made.words[at] = len(made.words)
-            made.table(inner)
-        self.words, self.refs, self.states = array("Q", made.words), array("Q", made.refs), made.states
-        self.hosted, self.calls_python = made.hosted, any(not op.is_c for op in made.hosted)
+        writer = _TableWriter()
+        writer.table(table)
+        while writer.later:
+            position, inner = writer.later.pop()
+            writer.words[position] = len(writer.words)
+            writer.table(inner)
+        self.words, self.refs, self.states = array("Q", writer.words), array("Q", writer.refs), writer.states
+        self.hosted, self.calls_python = writer.hosted, any(not op.is_c for op in writer.hosted)
         self.function = _replay()[0]
         self.is_midway = False
-        slots = 1 + max(made.refs[1::3], default=-1)
-        tables = self.words.buffer_info()[0], SLICE, self.refs.buffer_info()[0], len(made.refs) // 3
+        slots = 1 + max(writer.refs[1::3], default=-1)
+        tables = self.words.buffer_info()[0], SLICE, self.refs.buffer_info()[0], len(writer.refs) // 3
         self.call = array("Q", [*tables, 0, *[0] * slots])
         self.at, self.slots = self.call.buffer_info()[0], slots
 
@@ -349,11 +349,11 @@ class Plan:
                 self.words[i] = 0
         self.is_midway = True
         self.call[5:] = array("Q", addresses[: self.slots])
-        while not (how := self.function(self.at)):
+        while not (status := self.function(self.at)):
             pass
-        if how == _FAILED:
+        if status == _FAILED:
             raise callback_error()
-        if how == FULL:
+        if status == FULL:
             raise full(next(op.of for op in self.hosted if op.args[0][0] == self.call[4]))
         self.is_midway = False
         return self.words[8]

@@ -36,14 +36,14 @@ _pays = cores.PAYS
 """The nanoseconds that large kernels may still run serially before the parallel C code is compiled for them."""
 
 
-def _is_ready(found: _Found) -> bool:
+def _is_ready(timing: _Found) -> bool:
     """Return whether the kernel is large and the parallel C code is available or worth compiling."""
     global _pays
-    if found.took < cores.LARGE or not cores.address():
+    if timing.took < cores.LARGE or not cores.address():
         return False
     if native.is_loaded():
         return True
-    _pays -= found.took
+    _pays -= timing.took
     return _pays < 0 or native.is_compiled()
 
 
@@ -58,12 +58,12 @@ def _all_cores(original: Callable[..., float | None]) -> Callable[..., float | N
     ) -> float | None:
         if global_size[0] == 1 or self.lvp or "core_id" not in self.runtimevars or not room.value:
             return original(self, *bufs, global_size=global_size, vals=vals, wait=wait, **options)
-        found: _Found = self.__dict__.setdefault(FOUND, _Found())
+        timing: _Found = self.__dict__.setdefault(FOUND, _Found())
         start = time.perf_counter_ns()
-        if found.left or not _is_ready(found):
+        if timing.left or not _is_ready(timing):
             original(self, *bufs, global_size=global_size, vals=vals, **options)
-            if found.left:
-                found.note(time.perf_counter_ns() - start)
+            if timing.left:
+                timing.note(time.perf_counter_ns() - start)
         else:
             args = [*(b.va_addr for b in bufs), *(x or 0 for x in vals)]
             native.run_parts(self.addr, args, self.runtimevars["core_id"], global_size[0])

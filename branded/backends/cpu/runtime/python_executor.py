@@ -54,12 +54,12 @@ class Direct:
             return self.run(addresses)
         if self.calls_python:
             native.check_not_running(self)
-        known = self.constants + addresses
-        for called, of, who in self.calls:
+        values = self.constants + addresses
+        for called, words_of, who in self.calls:
             if who is None:
-                called(*of(known))
+                called(*words_of(values))
                 continue
-            words = array("Q", of(known))
+            words = array("Q", words_of(values))
             called(words.buffer_info()[0])
             if words[1]:
                 raise native.full(who) if words[1] == native.FULL else native.callback_error()
