@@ -169,13 +169,13 @@ def pure_callback(
     check_function(callback, api_name, "pure_callback(f, result_shape_dtypes, *args)")
     method = checked_method(vmap_method, api_name)
     announced = Results(result_shape_dtypes, api_name)
-    given = arguments(args, kwargs, api_name)
-    row = [b for x in given for b in visible(row_of(x.uop))]
+    tensors = arguments(args, kwargs, api_name)
+    row = [b for x in tensors for b in visible(row_of(x.uop))]
     if method is None and row:
         raise host.no_method(api_name, tuple(dict.fromkeys(row)))
-    flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
-    made = host.Host.of(api_name, flat, method, True)
-    return announced.rebuilt([tensor(u) for u in host.call_on_graphs(made, announced.types, [x.uop for x in given])])
+    flat = Flat(callback, (args, kwargs), [True] * len(tensors), announced.skeleton)
+    call = host.Host.of(api_name, flat, method, True)
+    return announced.rebuilt([tensor(u) for u in host.call_on_graphs(call, announced.types, [x.uop for x in tensors])])
 
 
 def checked_method(vmap_method: object, api_name: str) -> host.Method | None:
@@ -190,12 +190,12 @@ def checked_method(vmap_method: object, api_name: str) -> host.Method | None:
 def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> list[Tensor]:
     """Return the leaves of the arguments as tensors."""
     fix = "tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
-    found = [
+    tensors = [
         t for i, x in enumerate(args) for t in live_tensors(x, f"{api_name}: argument {i + 1}", CallbackTypeError, fix)
     ]
     for name, x in kwargs.items():
-        found += live_tensors(x, f"{api_name}: argument `{name}`", CallbackTypeError, fix)
-    return found
+        tensors += live_tensors(x, f"{api_name}: argument `{name}`", CallbackTypeError, fix)
+    return tensors
 
 
 @overload
@@ -334,7 +334,7 @@ def io_callback(
     api_name = "io_callback"
     check_function(callback, api_name, "io_callback(f, result_shape_dtypes, *args)")
     announced = Results(result_shape_dtypes, api_name)
-    given = arguments(args, kwargs, api_name)
-    flat = Flat(callback, (args, kwargs), [True] * len(given), announced.skeleton)
-    outs = effect(api_name, flat, announced.types, [x.uop for x in given], one_by_one=ordered)
+    tensors = arguments(args, kwargs, api_name)
+    flat = Flat(callback, (args, kwargs), [True] * len(tensors), announced.skeleton)
+    outs = effect(api_name, flat, announced.types, [x.uop for x in tensors], one_by_one=ordered)
     return announced.rebuilt([tensor(u) for u in outs])

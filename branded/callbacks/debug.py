@@ -101,8 +101,8 @@ def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None
 def _run(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     leaves = tree.leaves((args, kwargs))
     tensors = [tree.as_tensor(x) if isinstance(x, Tensor) else None for x in leaves]
-    given = [t for t in tensors if t is not None]
-    for t in given:
+    operands = [t for t in tensors if t is not None]
+    for t in operands:
         check_live(t.uop, api_name)
 
     def without_result(*args: Any, **kwargs: Any) -> None:
@@ -110,7 +110,7 @@ def _run(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs:
 
     without_result.__name__ = getattr(f, "__name__", "<lambda>")
     flat = Flat(without_result, (args, kwargs), [t is not None for t in tensors], None)
-    effect(api_name, flat, [], [t.uop for t in given], one_by_one=False)
+    effect(api_name, flat, [], [t.uop for t in operands], one_by_one=False)
 
 
 class _Checked(string.Formatter):

@@ -31,21 +31,21 @@ def effect(api_name: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UO
     _check(api_name, types, args)
     around = body()
     guard = _branch_flag()
-    given = list(args) if guard is None else [guard, *_predicated(args, guard, around)]
-    if one_by_one and (row := own_brands(given, None)):
+    operands = list(args) if guard is None else [guard, *_predicated(args, guard, around)]
+    if one_by_one and (row := own_brands(operands, None)):
         raise host.no_order(api_name, row)
-    own = own_brands(given, around)
-    if any(not b.size for b in own):
+    brands = own_brands(operands, around)
+    if any(not b.size for b in brands):
         return [UOp.const(0, t.dtype).expand(t.shape) for t in types]
     device = next((x.device for x in args if isinstance(x.device, str)), canonicalize_device(None))
-    made = Host(api_name, f, "sequential", True, is_effect=True, is_ordered=one_by_one, is_guarded=guard is not None)
+    call = Host(api_name, f, "sequential", True, is_effect=True, is_ordered=one_by_one, is_guarded=guard is not None)
     token = before(around, device)
     # one call handles all examples, so its arguments are gathered on one device
-    ones = [on_one(host.expand_to_row(x, own), device) for x in closed(given, own)]
-    sizes = tuple(b.size for b in own)
+    ones = [on_one(host.expand_to_row(x, brands), device) for x in closed(operands, brands)]
+    sizes = tuple(b.size for b in brands)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
-    outs = perform_once(around, [*host.call_on_graphs(made.over(own), of_all, [*ones, token])])
-    return [enter_all(y, own) for y in outs]
+    outs = perform_once(around, [*host.call_on_graphs(call.over(brands), of_all, [*ones, token])])
+    return [enter_all(y, brands) for y in outs]
 
 
 def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> None:
@@ -70,7 +70,7 @@ def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> N
 
 def _branch_flag() -> UOp | None:
     """Return a flag that is true if all branches around the call are taken, or None outside of branches."""
-    return functools.reduce(operator.and_, found) if (found := flags()) else None
+    return functools.reduce(operator.and_, branch_flags) if (branch_flags := flags()) else None
 
 
 def _predicated(args: Sequence[UOp], flag: UOp, around: Body | None) -> list[UOp]:

@@ -15,14 +15,14 @@ from branded.callbacks.host import DifferentiableHost, batch_of, sizes
 from branded.tinygrad_compat.lazy_numpy import np
 
 
-def gather(x: UOp, at: UOp) -> UOp:
-    """Return the entries of `x`, `[..., n]`, at the indices `at`, `i32[..., k]`; 0 for an index out of range."""
-    return _GATHER.apply((*batch_of(x, at), sizes(at)[-1]), x.dtype, x, at)
+def gather(x: UOp, indices: UOp) -> UOp:
+    """Return the entries of `x`, `[..., n]`, at `indices`, `i32[..., k]`; 0 for an index out of range."""
+    return _GATHER.apply((*batch_of(x, indices), sizes(indices)[-1]), x.dtype, x, indices)
 
 
-def scatter(x: UOp, at: UOp, n: int) -> UOp:
-    """Add the entries of `x`, `[..., k]`, at the indices `at` of a zero array `[..., n]`."""
-    return _scatter(n).apply((*batch_of(x, at), n), x.dtype, x, at)
+def scatter(x: UOp, indices: UOp, n: int) -> UOp:
+    """Add the entries of `x`, `[..., k]`, at `indices` of a zero array `[..., n]`."""
+    return _scatter(n).apply((*batch_of(x, indices), n), x.dtype, x, indices)
 
 
 class Gather(DifferentiableHost):
@@ -46,18 +46,18 @@ def _scatter(n: int) -> Scatter:
     return Scatter("scatter", functools.partial(numpy_scatter, n=n), by_c=host_kernels.segments("sum"))
 
 
-def numpy_gather(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+def numpy_gather(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Compute the gather in NumPy, for all examples."""
-    known = (at >= 0) & (at < x.shape[-1])
-    return np.where(known, np.take_along_axis(x, np.where(known, at, 0), -1), x.dtype.type(0))
+    in_range = (indices >= 0) & (indices < x.shape[-1])
+    return np.where(in_range, np.take_along_axis(x, np.where(in_range, indices, 0), -1), x.dtype.type(0))
 
 
-def numpy_scatter(x: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+def numpy_scatter(x: np.ndarray, indices: np.ndarray, n: int) -> np.ndarray:
     """Compute the scatter in NumPy, for all examples."""
-    x, at = np.broadcast_arrays(x, at)
+    x, indices = np.broadcast_arrays(x, indices)
     out = np.zeros((*x.shape[:-1], n), x.dtype)
-    known = (at >= 0) & (at < n)
-    np.add.at(out, (*np.nonzero(known)[:-1], at[known]), x[known])
+    in_range = (indices >= 0) & (indices < n)
+    np.add.at(out, (*np.nonzero(in_range)[:-1], indices[in_range]), x[in_range])
     return out
 
 

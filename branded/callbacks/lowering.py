@@ -23,19 +23,19 @@ from branded.tinygrad_compat.tinygrad_lock import serial
 
 def lower_host_call(u: UOp) -> UOp | None:
     """Lower a call to tinygrad's own operations: buffers, after a call that writes them."""
-    made = primitive_of(u)
-    if not isinstance(made, Host):
+    primitive = primitive_of(u)
+    if not isinstance(primitive, Host):
         return None
     ys = results(u)
     outs = [y.empty_like() for y in ys]
     types = [host_calls.ArrayType(sizes(x), x.dtype) for x in (*outs, *u.src[1:])]
-    name = host_calls.HostName(made, types[: len(outs)], types[len(outs) :])
+    name = host_calls.HostName(primitive, types[: len(outs)], types[len(outs) :])
     inputs = [in_memory(x, x.dtype, ys[0].device) for x in u.src[1:] if 0 not in x.shape]
-    written = [o for o in outs if 0 not in o.shape]
-    if not written:
+    nonempty = [o for o in outs if 0 not in o.shape]
+    if not nonempty:
         nothing: UOp = UOp.maketuple(*outs)
         return nothing
-    done = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=name).call(*written, *inputs)
+    done = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=name).call(*nonempty, *inputs)
     out: UOp = UOp.maketuple(*(o.after(done) if 0 not in o.shape else o for o in outs))
     return out
 
@@ -56,15 +56,15 @@ def _all_results(original: Callable[..., Any]) -> Callable[..., Any]:
 def _used_results(u: UOp) -> Iterator[UOp]:
     """Yield the results of a call that some graph uses, in the form in which they are realized."""
     for i, y in enumerate(u.src[0].src):
-        if 0 not in y.shape and (own := _known_as(Ops.GETTUPLE, y.dtype, u, i)) is not None:
-            kept = _known_as(Ops.CONTIGUOUS, y.dtype, own, None)
-            yield own if kept is None else kept
+        if 0 not in y.shape and (result := _known_as(Ops.GETTUPLE, y.dtype, u, i)) is not None:
+            stored = _known_as(Ops.CONTIGUOUS, y.dtype, result, None)
+            yield result if stored is None else stored
 
 
 def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
     """Return this operation if tinygrad's cache contains it, or None."""
-    found = private_api.UOpMetaClass.ucache.get((op, dtype, (x,), arg, None))
-    return None if found is None else found()
+    entry = private_api.UOpMetaClass.ucache.get((op, dtype, (x,), arg, None))
+    return None if entry is None else entry()
 
 
 @serial

@@ -19,8 +19,8 @@ from branded.tinygrad_compat.lazy_numpy import np
 def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     """Return the cumulative maxima along an axis, and the index at which each first occurs."""
     last = x.transpose(axis, -1).uop
-    values, at = _MAXIMA.apply(sizes(last), x.dtype, last), _PLACES.apply(sizes(last), dtypes.int32, last)
-    return tensor(values).transpose(axis, -1), tensor(at).transpose(axis, -1)
+    values, indices = _MAXIMA.apply(sizes(last), x.dtype, last), _PLACES.apply(sizes(last), dtypes.int32, last)
+    return tensor(values).transpose(axis, -1), tensor(indices).transpose(axis, -1)
 
 
 class RunningMaxima(DifferentiableHost):
@@ -45,18 +45,18 @@ class Shares(DifferentiableHost):
 
 def maxima(x: np.ndarray) -> np.ndarray:
     """Compute the maxima in NumPy, for all examples."""
-    found: np.ndarray = np.maximum.accumulate(x, axis=-1)
-    return found
+    out: np.ndarray = np.maximum.accumulate(x, axis=-1)
+    return out
 
 
 def places(x: np.ndarray) -> np.ndarray:
     """Compute the indices in NumPy, for all examples."""
     y = maxima(x)
     is_new = (y[..., 1:] != y[..., :-1]) & ~((y[..., 1:] != y[..., 1:]) & (y[..., :-1] != y[..., :-1]))
-    at = np.zeros(x.shape, np.int32)
-    at[..., 1:] = np.where(is_new, np.arange(1, x.shape[-1], dtype=np.int32), 0)
-    found: np.ndarray = np.maximum.accumulate(at, axis=-1)
-    return found
+    positions = np.zeros(x.shape, np.int32)
+    positions[..., 1:] = np.where(is_new, np.arange(1, x.shape[-1], dtype=np.int32), 0)
+    out: np.ndarray = np.maximum.accumulate(positions, axis=-1)
+    return out
 
 
 def _larger(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -79,8 +79,8 @@ class Recurrence(TotalHost):
 
 def numpy_cumprod(x: np.ndarray) -> np.ndarray:
     """Compute the products in NumPy, for all examples."""
-    found: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)
-    return found
+    out: np.ndarray = np.cumprod(x, axis=-1, dtype=x.dtype)
+    return out
 
 
 def numpy_recurrence(a: np.ndarray, b: np.ndarray) -> np.ndarray:

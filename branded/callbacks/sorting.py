@@ -57,8 +57,8 @@ _sorter = functools.lru_cache(maxsize=256)(Sorted)
 
 def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
     """Return the first sorted values; NaN is the largest."""
-    found: np.ndarray = np.sort(x, axis=-1)
-    return (found[..., ::-1] if descending else found)[..., :first]
+    out: np.ndarray = np.sort(x, axis=-1)
+    return (out[..., ::-1] if descending else out)[..., :first]
 
 
 def order(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
@@ -72,8 +72,8 @@ def _order(x: np.ndarray, descending: bool) -> np.ndarray:
         both |= np.arange(x.shape[-1], dtype=np.uint64)
         both.sort(axis=-1)
         return both.astype(np.uint32).astype(np.int32)
-    found = np.argsort(x[..., ::-1] if descending else x, axis=-1, kind="stable").astype(np.int32)
-    return x.shape[-1] - 1 - found[..., ::-1] if descending else found
+    order = np.argsort(x[..., ::-1] if descending else x, axis=-1, kind="stable").astype(np.int32)
+    return x.shape[-1] - 1 - order[..., ::-1] if descending else order
 
 
 def _keys(x: np.ndarray) -> np.ndarray | None:

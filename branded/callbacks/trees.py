@@ -76,9 +76,9 @@ def _dtype(dtype: Any, api_name: str) -> DType:
             name = np.dtype(dtype).name
         except TypeError:
             name = None
-    found = getattr(dtypes, name, None) if isinstance(name, str) else None
-    if isinstance(found, DType):
-        return found
+    candidate = getattr(dtypes, name, None) if isinstance(name, str) else None
+    if isinstance(candidate, DType):
+        return candidate
     raise CallbackTypeError(f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
 
 
@@ -89,15 +89,15 @@ class Results:
         self.skeleton = self._of(x, f"{api_name}: result_shape_dtypes", api_name)
         self.types = [ShapeDtype(t.shape, t.dtype) for t in tree.leaves(self.skeleton)]
 
-    def _of(self, x: Any, at: str, api_name: str) -> Any:
+    def _of(self, x: Any, place: str, api_name: str) -> Any:
         if hasattr(x, "shape") and hasattr(x, "dtype"):
             return ShapeDtypeStruct(_shape(x.shape, api_name), _dtype(x.dtype, api_name))
         if (n := tree.node(x)) is None:
             raise CallbackTypeError(
-                f"{at} has {tree.describe(x)}, which has no shape and dtype",
+                f"{place} has {tree.describe(x)}, which has no shape and dtype",
                 fix='ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them',
             )
-        return n.rebuild([self._of(child, at, api_name) for child in n.children])
+        return n.rebuild([self._of(child, place, api_name) for child in n.children])
 
     def rebuilt(self, values: Sequence[Tensor]) -> Any:
         return tree.rebuild(self.skeleton, iter(values))

@@ -92,9 +92,9 @@ def _large(x: int) -> tuple[Any, ...]:
 
 
 def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
-    if (found := value_in_memory(x.uop)) is not None:
-        form.append(found.type)
-        leaves.append(found)
+    if (buffer := value_in_memory(x.uop)) is not None:
+        form.append(buffer.type)
+        leaves.append(buffer)
     else:
         form.append(_type_of(x))
         leaves.append(x)
@@ -149,8 +149,8 @@ def builder(out: Any, depth: int = 0) -> Builder:
             return lambda new: {k: p(new) for k, p in named}
 
         def build(new: Any) -> Any:
-            found = {k: p(new) for k, p in named}
-            return {k: found[k] for k in order}
+            values = {k: p(new) for k, p in named}
+            return {k: values[k] for k in order}
 
         return build
     return lambda new: tree.rebuild(out, new)

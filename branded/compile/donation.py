@@ -17,25 +17,25 @@ from branded.graph.uops import base_of
 # ---- which result may share memory with which argument ----
 
 
-def may_be_one(linear: Linear, out: int, given: int) -> bool:
-    """Return whether the buffer `out` of a program may share memory with its buffer `given`.
+def may_be_one(linear: Linear, out: int, arg: int) -> bool:
+    """Return whether the buffer `out` of a program may share memory with its buffer `arg`.
 
-    They may if the last kernel that reads `given` runs before the first kernel that writes `out`. They also may if both
-    are one kernel that reads each entry of `given` only to write the same entry of `out`.
+    They may if the last kernel that reads `arg` runs before the first kernel that writes `out`. They also may if both
+    are one kernel that reads each entry of `arg` only to write the same entry of `out`.
     """
     uses = [_slots(call) for call in linear.linear.src]
     writes = [i for i, slots in enumerate(uses) if out in slots]
-    reads = [i for i, slots in enumerate(uses) if given in slots]
+    reads = [i for i, slots in enumerate(uses) if arg in slots]
     if not reads or not writes or reads[-1] < writes[0]:
         return bool(writes)
-    if reads[-1] > writes[0] or uses[writes[0]].count(out) != 1 or uses[writes[0]].count(given) != 1:
+    if reads[-1] > writes[0] or uses[writes[0]].count(out) != 1 or uses[writes[0]].count(arg) != 1:
         return False
     call = linear.linear.src[writes[0]]
     args = [u for u in call.src[1:] if not u.is_bound_var]
-    if any(u.op is not Ops.PARAM for u, slot in zip(args, _slots(call), strict=True) if slot in (out, given)):
+    if any(u.op is not Ops.PARAM for u, slot in zip(args, _slots(call), strict=True) if slot in (out, arg)):
         return False
-    at = uses[writes[0]]
-    return _is_entry_by_entry(linear.kernels[writes[0]], at.index(out), at.index(given))
+    call_slots = uses[writes[0]]
+    return _is_entry_by_entry(linear.kernels[writes[0]], call_slots.index(out), call_slots.index(arg))
 
 
 def _slots(call: UOp) -> list[int]:
@@ -44,15 +44,15 @@ def _slots(call: UOp) -> list[int]:
     return [b.arg.slot if b.op is Ops.PARAM else -1 for b in bufs]
 
 
-def _is_entry_by_entry(kernel: UOp, out: int, given: int) -> bool:
+def _is_entry_by_entry(kernel: UOp, out: int, arg: int) -> bool:
     graph = kernel.toposort()
     stores = [u for u in graph if u.op is Ops.STORE]
     if kernel.op is not Ops.SINK or len(stores) != 1 or stores[0].src[0].op is not Ops.INDEX:
         return False
     to = stores[0].src[0]
-    of = {slot: [u for u in graph if any(_is_param(s, slot) for s in u.src)] for slot in (out, given)}
-    same = all(u.op is Ops.INDEX and u.src[1:] == to.src[1:] for u in of[given])
-    return same and of[out] == [to]
+    users = {slot: [u for u in graph if any(_is_param(s, slot) for s in u.src)] for slot in (out, arg)}
+    same = all(u.op is Ops.INDEX and u.src[1:] == to.src[1:] for u in users[arg])
+    return same and users[out] == [to]
 
 
 def _is_param(u: UOp, slot: int) -> bool:

@@ -92,13 +92,13 @@ def _is_plain(params: Sequence[UOp], leaves: Sequence[UOp]) -> bool:
 def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weakref.ref[Tensor], UOp | None]]:
     """Return the tensors that the function captures, such as weights."""
     graph = UOp.sink(*(y.uop for y in leaves)).toposort(enter_calls=False)
-    given, varies = set(params), dict[UOp, bool]()
+    inputs, varies = set(params), dict[UOp, bool]()
     for u in graph:
-        varies[u] = u in given or any(varies.get(s, False) for s in u.src)
-    own = {id(y) for y in leaves}
-    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in own and t.uop in graph]
-    found = [t for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
-    return [(weakref.ref(t), None) for t in found]
+        varies[u] = u in inputs or any(varies.get(s, False) for s in u.src)
+    leaf_ids = {id(y) for y in leaves}
+    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in leaf_ids and t.uop in graph]
+    captured = [t for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
+    return [(weakref.ref(t), None) for t in captured]
 
 
 class _Compiled:
@@ -119,9 +119,9 @@ class _Compiled:
         # an empty parameter gets a placeholder buffer that is never read
         sizes = [max(int(p.max_numel()), 1) for p in params]
         bases = [UOp.new_buffer(p.device, n, p.dtype) for p, n in zip(params, sizes, strict=True)]
-        given = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
+        inputs = [p.const_like(0) if 0 in p.shape else b.reshape(p.shape) for p, b in zip(params, bases, strict=True)]
         dests = [UOp.new_buffer(r.device, r.size, r.dtype).reshape(r.shape) for r in self.results]
-        full = replace_ops(full, dict(zip(params, given, strict=True)).get, at=_constants(full))
+        full = replace_ops(full, dict(zip(params, inputs, strict=True)).get, at=_constants(full))
         with config.tuning_block(*tune):
             self.linear = schedule(list(zip(dests, without_copies(full), strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
@@ -134,29 +134,29 @@ class _Compiled:
             self._lay_out()
 
     def _reused(self, params: Sequence[UOp], donated: Sequence[int]) -> dict[int, int]:
-        found = dict[int, int]()
+        reused = dict[int, int]()
         for j, r in enumerate(self.results):
             for i in donated:
                 p = params[i]
                 alike = (p.dtype, p.max_numel(), p.device) == (r.dtype, r.size, r.device)
-                if alike and i not in found.values() and may_be_one(self.linear, j, len(self.results) + i):
-                    found[j] = i
+                if alike and i not in reused.values() and may_be_one(self.linear, j, len(self.results) + i):
+                    reused[j] = i
                     break
-        return found
+        return reused
 
     def _outputs(self, leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[Handed]:
         """Return the buffers for the results; some of them may be the memory of donated arguments."""
         if branches():  # a result that is computed in a branch needs a new buffer
             return [r.make() for r in self.results]
-        given = [id(x.buffer) for x in leaves if type(x) is Known]
-        found = dict[int, Handed]()
+        buffer_ids = [id(x.buffer) for x in leaves if type(x) is Known]
+        reused = dict[int, Handed]()
         for j, i in self.reused.items():
             x = leaves[i]
-            sole = i in donors and type(x) is Known and given.count(id(x.buffer)) == 1
+            sole = i in donors and type(x) is Known and buffer_ids.count(id(x.buffer)) == 1
             if sole and (h := take_memory(donors[i], self.results[j])) is not None:
-                found[j] = h
-        used = found.values()  # other results may remember them too, and would consider them free
-        return [found.get(j) or r.take(used) for j, r in enumerate(self.results)]
+                reused[j] = h
+        used = reused.values()  # other results may remember them too, and would consider them free
+        return [reused.get(j) or r.take(used) for j, r in enumerate(self.results)]
 
     def _lay_out(self) -> None:
         """Build the plan for C, if C can run the program."""
@@ -239,8 +239,8 @@ def _can_fail(us: Sequence[UOp]) -> bool:
 def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
     """Realize the constants from Python numbers and arrays, which are the same in every call."""
     graph = UOp.sink(*us).toposort(enter_calls=False)
-    made = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
-    return {u: _realize_copy(u) for u in made if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
+    copies = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
+    return {u: _realize_copy(u) for u in copies if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
 
 
 def _nothing(u: UOp) -> UOp:
@@ -280,8 +280,8 @@ class _Input:
         whole = value_in_memory(part[0])
         if whole is None or whole.device != self.device or not whole.address:
             return 0
-        at = whole.address + part[1] * self.dtype.itemsize
-        return at if at % self.alignment == 0 else 0
+        address = whole.address + part[1] * self.dtype.itemsize
+        return address if address % self.alignment == 0 else 0
 
     def buffer(self, x: Any, held: list[UOp]) -> UOp:
         if self.is_empty:
@@ -306,9 +306,9 @@ class _Input:
         if cls is not np.ndarray or self.numpy is None:
             return 0
         if x.dtype == self.numpy and x.flags.c_contiguous:
-            at = int(x.__array_interface__["data"][0])
-            if at % self.alignment == 0:
-                return at
+            address = int(x.__array_interface__["data"][0])
+            if address % self.alignment == 0:
+                return address
         to = self._stage()
         np.copyto(np.frombuffer(self.view, dtype=self.numpy).reshape(self.shape), x)
         return to
@@ -325,13 +325,13 @@ class _Input:
     def _known(self, x: Any, held: list[UOp]) -> Known:
         """Return the argument in a buffer: its own, or a copy."""
         t = _tensor(x).cast(self.dtype)
-        if (found := value_in_memory(t.uop)) is None:
+        if (buffer := value_in_memory(t.uop)) is None:
             t = t.clone(device=self.device)
             Tensor.realize(t)
-            found = value_in_memory(t.uop)
-        assert found is not None
+            buffer = value_in_memory(t.uop)
+        assert buffer is not None
         held.append(t.uop)
-        return found
+        return buffer
 
 
 def _tensor(x: Any) -> Tensor:
@@ -372,15 +372,15 @@ class _Replayed:
 
     def _buffers(self, leaves: Sequence[Any]) -> list[Tensor]:
         """Return the inputs as TinyJit requires them: distinct buffers that the function does not capture."""
-        taken, out = set(self.outside), []
-        for given, p in zip(leaves, self.params, strict=True):
+        used, out = set(self.outside), []
+        for leaf, p in zip(leaves, self.params, strict=True):
             if 0 in p.shape:
                 continue
-            x = _tensor(given).cast(p.dtype)
-            own = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
-            if not own or x.uop.base in taken:
+            x = _tensor(leaf).cast(p.dtype)
+            has_buffer = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
+            if not has_buffer or x.uop.base in used:
                 x = x.clone()
-            taken.add(x.uop.base)
+            used.add(x.uop.base)
             out.append(x)
         if fresh := [x for x in out if not x.uop.is_realized]:
             Tensor.realize(*fresh)
@@ -388,9 +388,9 @@ class _Replayed:
 
 
 def _run(params: Sequence[UOp], leaves: Sequence[Tensor], *xs: Tensor) -> list[Tensor]:
-    of = dict(zip(params, [x.uop for x in xs], strict=True))
-    outs = of_buffers(replace_ops([y.uop for y in leaves], of.get))
-    own = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
-    if own:
-        Tensor.realize(*own)
-    return own
+    value_of = dict(zip(params, [x.uop for x in xs], strict=True))
+    outs = of_buffers(replace_ops([y.uop for y in leaves], value_of.get))
+    copies = [tensor(u.cast(strong_dtype(u.dtype))).clone() for u in outs]
+    if copies:
+        Tensor.realize(*copies)
+    return copies

@@ -33,10 +33,10 @@ def is_wanted() -> bool:
 def describe_call(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], fixed: Sequence[bool]) -> Call:
     """Return a description of each argument leaf of a call, by its path."""
     try:
-        known = list(inspect.signature(f).parameters)
+        parameters = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):
-        known = []
-    names = [known[i] if i < len(known) else f"argument {i + 1}" for i in range(len(args))]
+        parameters = []
+    names = [parameters[i] if i < len(parameters) else f"argument {i + 1}" for i in range(len(args))]
     out: Call = {}
     for x, name, is_fixed in zip((*args, *kwargs.values()), (*names, *kwargs), fixed, strict=True):
         if is_fixed:
@@ -73,9 +73,9 @@ def reason(before: Call, now: Call) -> str:
     return "other containers of the arguments"
 
 
-def _list_paths(how: str, paths: Collection[str]) -> list[str]:
+def _list_paths(change: str, paths: Collection[str]) -> list[str]:
     shown = ", ".join(list(paths)[:3])
-    return [f"{how} {shown}{', ...' if len(paths) > 3 else ''}"] if paths else []
+    return [f"{change} {shown}{', ...' if len(paths) > 3 else ''}"] if paths else []
 
 
 def note(f: Callable[..., Any], before: Call, now: Call) -> None:

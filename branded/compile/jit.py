@@ -143,10 +143,10 @@ class Jitted:
     @property
     def tuned(self) -> Report:
         """The autotuned kernels of all kept programs, with the form of each."""
-        found = dict[str, Tuned]()
+        kernels = dict[str, Tuned]()
         for program in list(self._programs.values()):
-            found |= program.run.tune.found
-        return Report(found.values())
+            kernels |= program.run.tune.found
+        return Report(kernels.values())
 
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)
@@ -214,20 +214,20 @@ class Jitted:
     def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], list[bool]]:
         """Return which arguments are static, and which are donated."""
         key = len(args), *kwargs
-        if (found := self._chosen.get(key)) is None:
-            (at, named), (away, named_away) = (
+        if (options := self._chosen.get(key)) is None:
+            (static, named), (away, named_away) = (
                 static_arguments(self._f, nums, len(args), "jit", option)
                 for nums, option in ((self._static, "static_argnums"), (self._donated, "donate_argnums"))
             )
-            if both := sorted(at & away):
+            if both := sorted(static & away):
                 raise OptionError(
                     f"jit: argument {both[0]} is part of the program, and cannot be donated",
                     fix="its position in static_argnums or in donate_argnums alone",
                 )
             positions, names = range(len(args)), list(kwargs)
-            fixed = [*(i in at for i in positions), *(k in named for k in names)]
-            found = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
-        return found
+            fixed = [*(i in static for i in positions), *(k in named for k in names)]
+            options = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
+        return options
 
     @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again
     def _traced(
@@ -259,12 +259,12 @@ class Jitted:
         return program
 
     def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
-        given = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
-        parts = [y for x, is_fixed in given for y in ([x] if is_fixed else tree.leaves(x))]
+        pairs = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
+        parts = [y for x, is_fixed in pairs for y in ([x] if is_fixed else tree.leaves(x))]
         odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
-        said = "what flatten gave beside the children" if odd is None else tree.describe(odd)
+        description = "what flatten gave beside the children" if odd is None else tree.describe(odd)
         return OptionError(
-            f"jit: {said} is part of the program, and is not hashable",
+            f"jit: {description} is part of the program, and is not hashable",
             fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
         )
 
@@ -290,8 +290,8 @@ class _Program:
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
         leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
 
-        def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
-            values = iter(given)
+        def body(tensors: list[Tensor]) -> tuple[Any, list[Tensor]]:
+            values = iter(tensors)
             new = iter([next(values) if isinstance(x, Tensor) else x for x in leaves])
             whole = [next(new) if is_fixed else tree.rebuild(a, new) for a, is_fixed in trees]
             out = _call_function(f, whole[: len(args)], dict(zip(kwargs, whole[len(args) :], strict=True)))
@@ -299,11 +299,11 @@ class _Program:
 
         variables = [x for x in leaves if isinstance(x, Tensor)]
         # a number goes to the device of the first tensor
-        at = next((x.device for x in variables if x.device is not None), canonicalize_device(None))
+        device = next((x.device for x in variables if x.device is not None), canonicalize_device(None))
         types = [LeafType.of(x.uop) for x in variables]
-        if isinstance(at, str):
+        if isinstance(device, str):
             types = [
-                t if x.device is not None else t._replace(device=at) for x, t in zip(variables, types, strict=True)
+                t if x.device is not None else t._replace(device=device) for x, t in zip(variables, types, strict=True)
             ]
         traced = trace("jit", body, types)
         _check_numbers(
@@ -315,16 +315,16 @@ class _Program:
 
 def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
     """Raise if an int beyond 32 bits, or a value computed from it, would become a 32-bit int."""
-    made = {p: n for p, n in numbers.items() if not tree.fits(n, dtypes.int32)}
-    for u in UOp.sink(*traced.leaves).toposort(enter_calls=False) if made else ():
-        n = next((made[s] for s in u.src if s in made), None)
+    number_of = {p: n for p, n in numbers.items() if not tree.fits(n, dtypes.int32)}
+    for u in UOp.sink(*traced.leaves).toposort(enter_calls=False) if number_of else ():
+        n = next((number_of[s] for s in u.src if s in number_of), None)
         if n is not None and u.dtype == dtypes.weakint:
-            made[u] = n
+            number_of[u] = n
         elif n is not None and u.op is Ops.CAST and not tree.fits(n, u.dtype):
             raise tree.too_large(n, u.dtype, "jit")
     for y in traced.leaves:
-        if y in made:
-            raise tree.too_large(made[y], dtypes.int32, "jit")
+        if y in number_of:
+            raise tree.too_large(number_of[y], dtypes.int32, "jit")
 
 
 def _input(x: Any) -> Any:
@@ -337,15 +337,15 @@ def _input(x: Any) -> Any:
 
 def _record_equation(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the call as one equation of the IR."""
-    with recording.record_structure() as made:
-        if made is None:
+    with recording.record_structure() as recorder:
+        if recorder is None:
             return _call_function(f, args, kwargs)
-        given = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
+        operands = [x for a in (*args, *kwargs.values()) for x in tree.leaves(a) if isinstance(x, Tensor)]
         with recording.body() as done:
             out = _call_function(f, args, kwargs)
             results = live_results(out, "jit")
-            done([t.uop for t in given], [y.uop for y in results])
-        ins = [t.uop for t in given]
+            done([t.uop for t in operands], [y.uop for y in results])
+        ins = [t.uop for t in operands]
         name = getattr(f, "__name__", type(f).__name__)
-        made.put("jit", ins, {"name": name}, [y.uop for y in results], {"f": made.bodies[-1]})
+        recorder.put("jit", ins, {"name": name}, [y.uop for y in results], {"f": recorder.bodies[-1]})
     return out

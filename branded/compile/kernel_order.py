@@ -36,7 +36,7 @@ def _used(call: UOp, writes: Writes) -> _Used:
 
 def _depends(used: Sequence[_Used]) -> list[list[int]]:
     """Return, for each call, the calls that must run before it."""
-    wrote, read = dict[UOp, int](), dict[UOp, list[int]]()
+    wrote, readers = dict[UOp, int](), dict[UOp, list[int]]()
     out: list[list[int]] = []
     for i, (args, writes) in enumerate(used):
         before = dict[int, None]()
@@ -44,12 +44,12 @@ def _depends(used: Sequence[_Used]) -> list[list[int]]:
             if b in wrote:
                 before[wrote[b]] = None
             if b in writes:
-                before |= dict.fromkeys(read.get(b, ()))
+                before |= dict.fromkeys(readers.get(b, ()))
         for b in args:
             if b in writes:
-                wrote[b], read[b] = i, []
+                wrote[b], readers[b] = i, []
             else:
-                read.setdefault(b, []).append(i)
+                readers.setdefault(b, []).append(i)
         before.pop(i, None)
         out.append(list(before))
     return out

@@ -82,16 +82,16 @@ def _loop(
 ) -> Iterator[Timed]:
     loop = call.src[0].arg.loop
     steps, tests = loop_executor.calls(loop)
-    made = native.Plan(table).run(addresses)
+    trip_count = native.Plan(table).run(addresses)
     inner = [
         t
-        for ops, calls, n in ((table.tests, tests, made + 1), (table.ops, steps, made))
+        for ops, calls, n in ((table.tests, tests, trip_count + 1), (table.ops, steps, trip_count))
         for op, c in zip(ops, calls, strict=True)
-        for t in _of(op, c, runs * n, depth + 1, addresses, made)
+        for t in _of(op, c, runs * n, depth + 1, addresses, trip_count)
     ]
     within = [t for t in inner if t.depth == depth + 1]
     flops, moved = sum(t.flops for t in within), sum(t.bytes for t in within)
-    yield Timed(f"{loop.api_name} of {made} steps", each * runs, runs, flops, moved, depth)
+    yield Timed(f"{loop.api_name} of {trip_count} steps", each * runs, runs, flops, moved, depth)
     yield from inner
 
 
@@ -135,11 +135,11 @@ def _name(call: UOp) -> str:
 
 def _work(call: UOp) -> tuple[float, float]:
     """Return the number of operations of a call and the number of bytes that it reads and writes."""
-    found = private_api.realize.estimate_uop(call)
-    moved = _largest(found.mem)
+    estimates = private_api.realize.estimate_uop(call)
+    moved = _largest(estimates.mem)
     if not moved:
         moved = sum(u.max_numel() * u.dtype.itemsize for u in private_api.get_call_arg_uops(call))
-    return _largest(found.ops), moved
+    return _largest(estimates.ops), moved
 
 
 def _largest(n: Any) -> float:

@@ -34,10 +34,10 @@ class Arena:
         self.used = self.most = 0
 
     def take(self, size: int) -> Ref:
-        at = self.used
+        offset = self.used
         self.used += -(-size // 256) * 256
         self.most = max(self.most, self.used)
-        return Ref(0, at)
+        return Ref(0, offset)
 
 
 def allocate_working_memory(size: int, device: str, api_name: str) -> Buffer:
@@ -118,13 +118,13 @@ class Linear:
         """Return the calls with their arguments in each turn, or None if C cannot run all of them."""
         if not _variables(self.linear) <= {*self.vals, self.var, "core_id"}:
             return None  # an unbound variable
-        own = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
-        found: list[native.Op] = []
+        ref_of = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
+        ops: list[native.Op] = []
         for call in self.linear.src:
-            at = [_place(u) for u in private_api.get_call_arg_uops(call)]
-            if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in at):
+            places = [_place(u) for u in private_api.get_call_arg_uops(call)]
+            if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in places):
                 return None
-            args = [[_address(*p, turn, own) for p in at if p is not None] for turn in turns]
+            args = [[_address(*p, turn, ref_of) for p in places if p is not None] for turn in turns]
             op: native.Op | None
             if call.src[0].op is Ops.PROGRAM:
                 op = self._kernel(call, args)
@@ -136,22 +136,22 @@ class Linear:
                 op = _inner(call, args, memory, tables)
             if op is None:
                 return None
-            found.append(op)
-        return found
+            ops.append(op)
+        return ops
 
     def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.KernelCall | None:
         program, device = call.src[0].arg, call.src[1].device
         if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
             return None
         runtime = private_api.get_runtime(device, call.src[0])
-        known = self._vals(None, 0)
+        variables = self._vals(None, 0)
         # None is the thread index, which C writes before each call
-        vals = [0 if x is None else x for x in program.vals(known)]
+        vals = [0 if x is None else x for x in program.vals(variables)]
         names, first = [v.expr for v in program.vars], len(program.globals)
         return native.KernelCall(
             runtime.addr,
             [[*(a[k] for k in program.globals), *vals] for a in args],
-            program.launch_dims(known)[0][0],
+            program.launch_dims(variables)[0][0],
             runtime.runtimevars.get("core_id", -1),
             first + names.index(self.var) if self.var in names else -1,
             cores.work(call.src[0], LOOPS in call.src[0].src[0].arg.applied_opts),
@@ -185,14 +185,14 @@ def schedule(
     linear = private_api.memory_plan_rewrite(unplanned, set(outside))
     if is_compiled:
         linear = private_api.link_linear(linear)
-    own = [u for u in _arguments(linear) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
+    temporaries = [u for u in _arguments(linear) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
     return Linear(
         linear=linear,
         unplanned=unplanned,
         kernels=[calls.src[i].src[0] for i in order],
         vals=vals,
         var=var.expr if var is not None else None,
-        own=list(dict.fromkeys(own)),
+        own=list(dict.fromkeys(temporaries)),
         outside=list(dict.fromkeys(outside)),
     )
 
@@ -228,13 +228,13 @@ def _arguments(linear: UOp) -> Iterator[UOp]:
 
 def _variables(linear: UOp) -> set[str]:
     """Return the names of the variables that the calls use."""
-    found = set[str]()
+    names = set[str]()
     for program in (call.src[0] for call in linear.src):
         if program.op is Ops.PROGRAM:
-            found |= {v.expr for v in program.arg.vars}
+            names |= {v.expr for v in program.arg.vars}
         elif isinstance(program.arg, blas.ProductName):
-            found |= {v.expr for v in program.src}
-    return found
+            names |= {v.expr for v in program.src}
+    return names
 
 
 # ---- calls ----
@@ -243,8 +243,8 @@ def _variables(linear: UOp) -> set[str]:
 def writes(call: UOp) -> Sequence[int]:
     """Return which arguments a call writes to, also for a kernel before compilation."""
     if call.src[0].op is not Ops.SINK:
-        found: Sequence[int] = private_api.get_call_outs_ins(call)[0]
-        return found
+        indices: Sequence[int] = private_api.get_call_outs_ins(call)[0]
+        return indices
     stored = [u.src[0].src[0].buf_uop for u in call.src[0].toposort() if u.op is Ops.STORE]
     return sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})
 
@@ -257,9 +257,9 @@ def _inner(
         size = to.max_numel() * to.dtype.itemsize
         return native.KernelCall(native.memmove(), [[a[0], a[1], size] for a in args])
     before = memory.used
-    found = tables(call, args, memory)
+    inner_tables = tables(call, args, memory)
     memory.used = before  # later calls may reuse it
-    return None if found is None else native.Inner(found)
+    return None if inner_tables is None else native.Inner(inner_tables)
 
 
 def _place(u: UOp) -> tuple[UOp, int] | None:
@@ -268,8 +268,8 @@ def _place(u: UOp) -> tuple[UOp, int] | None:
         return None
     if u.op in (Ops.PARAM, Ops.BUFFER):
         return u, 0
-    if (found := _planned_place(u)) is not None:
-        return found
+    if (place := _planned_place(u)) is not None:
+        return place
     view = u.contiguous_view()
     if view is None or view[0].base.op not in (Ops.PARAM, Ops.BUFFER):
         return None
@@ -288,10 +288,10 @@ def _planned_place(u: UOp) -> tuple[UOp, int] | None:
     return (part.src[0], begin * part.dtype.itemsize) if isinstance(begin, int) else None
 
 
-def _address(base: UOp, offset: int, turn: Sequence[Address], own: dict[UOp, Ref]) -> Address:
+def _address(base: UOp, offset: int, turn: Sequence[Address], ref_of: dict[UOp, Ref]) -> Address:
     if base.op is Ops.PARAM:
         return native.behind(turn[base.arg.slot], offset)
-    return native.behind(own[base] if base in own else address_of(base), offset)
+    return native.behind(ref_of[base] if base in ref_of else address_of(base), offset)
 
 
 def without_copies(values: Sequence[UOp]) -> list[UOp]:

@@ -65,8 +65,8 @@ def lower_loop(u: UOp) -> UOp | None:
     loop = primitive_of(u)
     if not isinstance(loop, Loop):
         return None
-    given = enumerate(zip(u.src[1:], loop.dtypes(u), strict=True))
-    inputs = [in_memory(x, dtype, loop.device) for i, (x, dtype) in given if i not in loop.counts]
+    operands = enumerate(zip(u.src[1:], loop.dtypes(u), strict=True))
+    inputs = [in_memory(x, dtype, loop.device) for i, (x, dtype) in operands if i not in loop.counts]
     outs = [x.empty_like() for x in results(u)]
     call = UOp(Ops.CUSTOM_FUNCTION, src=(), arg=LoopName(loop)).call(*outs, *inputs)
     out: UOp = UOp.maketuple(*(o.after(call) for o in outs))
@@ -152,25 +152,25 @@ class _Step:
         self.is_symbolic = any(u.is_bound_var for u in UOp.maketuple(*outs).toposort())
         """Whether the step uses a symbolic Variable, also in an inner loop."""
         var = UOp.variable("branded_step", 0, max(most - 1, 1)) if isinstance(loop, Scan) else None
-        at = var.bind(0) if var is not None else None
+        index = var.bind(0) if var is not None else None
         to, stacks = [_storage(x) for x in outs[:n]], [_storage(x, most) for x in outs[n : self.results]]
         reads = _allocate_reads(loop, outs[:n], most)
         tables = [UOp.new_buffer(loop.device, len(ps), dtype) for dtype, ps in numbers.items()]
-        stand_ins = _stand_ins(loop, reads, at)
+        stand_ins = _stand_ins(loop, reads, index)
         for table, ps in zip(tables, numbers.values(), strict=True):
             stand_ins |= {p: _slice(table, k) for k, p in enumerate(ps)}
         new = [x.substitute(stand_ins, walk=True) for x in outs]
         self.slots = [i - sum(j < i for j in loop.counts) for i in reads]
-        given = [*reads.values(), *tables]
-        places = [*to, *(_slice(y, at) for y in stacks)]
+        buffers = [*reads.values(), *tables]
+        places = [*to, *(_slice(y, index) for y in stacks)]
         writes = list(zip(places, new[: self.results], strict=True))
-        self.graph = schedule(writes, _bases(*to, *given[:n], *stacks, *given[n:]), var, is_compiled=is_compiled)
+        self.graph = schedule(writes, _bases(*to, *buffers[:n], *stacks, *buffers[n:]), var, is_compiled=is_compiled)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
         self.test: Linear | None = None
         if isinstance(loop, While):
             flag = _storage(outs[n])
-            self.test = schedule([(flag, new[n])], _bases(flag, *given), None, is_compiled=is_compiled)
+            self.test = schedule([(flag, new[n])], _bases(flag, *buffers), None, is_compiled=is_compiled)
             self.flag = flag.base
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
@@ -180,8 +180,8 @@ class _Step:
 
     def release(self) -> None:
         """Free the memory of the step."""
-        found = [b for u in self.own if isinstance(b := u.buffer, Buffer)]
-        for b in (*(b for b in found if b is not b.base), *dict.fromkeys(b.base for b in found)):
+        buffers = [b for u in self.own if isinstance(b := u.buffer, Buffer)]
+        for b in (*(b for b in buffers if b is not b.base), *dict.fromkeys(b.base for b in buffers)):
             if b.is_initialized():
                 b.deallocate()  # type: ignore[no-untyped-call]
 
@@ -205,14 +205,14 @@ class _Step:
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
         length, down = _extent(loop)
         turns = _turns(length, finals, list(args[:n]), spare)
-        ops = self.graph.ops([[*to, *of, *rest] for to, of in turns], memory, tables)
+        ops = self.graph.ops([[*to, *src, *rest] for to, src in turns], memory, tables)
         if not ops:
             return None
         if isinstance(loop, Scan):
             return native.Table(ops, length, down)
         assert self.test is not None
         flag = memory.take(nbytes(self.flag))
-        tests = self.test.ops([[flag, *of, *rest] for _, of in turns], memory, tables)
+        tests = self.test.ops([[flag, *src, *rest] for _, src in turns], memory, tables)
         if not tests:
             return None
         copies = [native.CarryCopy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
@@ -227,21 +227,21 @@ def _allocate_reads(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, 
 
         {0: c, 1: x for all steps, 3: w}
     """
-    n, found = loop.carries, {i: _storage(x) for i, x in enumerate(carries)}
+    n, buffers = loop.carries, {i: _storage(x) for i, x in enumerate(carries)}
     for p in sorted(loop.params(), key=lambda p: p.arg.slot):
         if (i := p.arg.slot) >= n and i not in loop.counts:
-            found[i] = _storage(p, *([most] if loop.is_input(i) else []))
-    return found
+            buffers[i] = _storage(p, *([most] if loop.is_input(i) else []))
+    return buffers
 
 
-def _stand_ins(loop: Loop, reads: Mapping[int, UOp], at: UOp | None) -> dict[UOp, UOp]:
-    """Return the substitution for the parameters of the body in step `at`.
+def _stand_ins(loop: Loop, reads: Mapping[int, UOp], index: UOp | None) -> dict[UOp, UOp]:
+    """Return the substitution for the parameters of the body in step `index`.
 
-    c: the buffer of the carry      x: its entry `at`      w: its buffer      the step index: `at`
+    c: the buffer of the carry      x: its entry `index`      w: its buffer      the step index: `index`
     """
     used = {p.arg.slot: p for p in loop.params()}
-    found = {used[i]: _slice(x, at) if loop.is_input(i) else x for i, x in reads.items() if i in used}
-    return found | {used[i]: at.cast(used[i].dtype) for i in loop.counts if at is not None and i in used}
+    stand_ins = {used[i]: _slice(x, index) if loop.is_input(i) else x for i, x in reads.items() if i in used}
+    return stand_ins | {used[i]: index.cast(used[i].dtype) for i in loop.counts if index is not None and i in used}
 
 
 def _extent(loop: Loop) -> tuple[int, bool]:
@@ -259,9 +259,9 @@ def _bases(*xs: UOp) -> list[UOp]:
     return [x.base for x in xs]
 
 
-def _slice(x: UOp, at: Any) -> UOp:
+def _slice(x: UOp, index: Any) -> UOp:
     """Return the entry of one step."""
-    out: UOp = x.shrink(((at, at + 1), *((0, s) for s in x.shape[1:]))).reshape(x.shape[1:])
+    out: UOp = x.shrink(((index, index + 1), *((0, s) for s in x.shape[1:]))).reshape(x.shape[1:])
     return out
 
 
@@ -279,16 +279,16 @@ _steps: weakref.WeakValueDictionary[tuple[str, str, int, tuple[int, str | None]]
 
 
 def _compile_loop(loop: Loop) -> _CompiledLoop:
-    made = kernels.room.value, config.how()
-    if loop.compiled is None or loop.compiled.made != made:
+    settings = kernels.room.value, config.how()
+    if loop.compiled is None or loop.compiled.made != settings:
         outs, numbers = without_numbers(loop)
         most = _most(loop, outs)
-        key = UOp.maketuple(*outs).key.hex(), loop.form, most, made
+        key = UOp.maketuple(*outs).key.hex(), loop.form, most, settings
         if (step := _steps.get(key)) is None:
             with config.in_a_step():
                 step = _steps[key] = _Step(loop, outs, {dtype: list(ps) for dtype, ps in numbers.items()}, most)
         tables = [_in_table(loop.device, dtype, list(ps.values())) for dtype, ps in numbers.items()]
-        loop.compiled = _CompiledLoop(step, tables, made)
+        loop.compiled = _CompiledLoop(step, tables, settings)
     compiled: _CompiledLoop = loop.compiled
     return compiled
 
@@ -337,8 +337,8 @@ def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
 
 def _replay(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
     step, n = compiled.step, loop.carries
-    given = private_api.resolve_params(call, ctx.input_uops)
-    outs, args = given[: step.results], given[step.results :]
+    buffers = private_api.resolve_params(call, ctx.input_uops)
+    outs, args = buffers[: step.results], buffers[step.results :]
     if loop.gated and not buffer_of(args[-1]).as_memoryview()[0]:
         for to, x in zip(outs[:n], args[:n], strict=True):
             buffer_of(to).copy_from(buffer_of(x))
@@ -363,23 +363,23 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[
         return None
     loop = call.src[0].arg.loop
     compiled = _compile_loop(loop)
-    step, found = compiled.step, []
+    step, out = compiled.step, []
     numbers = [address_of(u) for u in compiled.tables]
     before = memory.used
-    for given in args:
+    for buffers in args:
         memory.used = before  # one turn runs at a time
-        table = step.table(loop, given[: step.results], given[step.results :], numbers, memory)
+        table = step.table(loop, buffers[: step.results], buffers[step.results :], numbers, memory)
         if table is None:
             return None
-        found.append(_wrap_in_gate(loop, table, given, step) if loop.gated else table)
-    return found
+        out.append(_wrap_in_gate(loop, table, buffers, step) if loop.gated else table)
+    return out
 
 
-def _wrap_in_gate(loop: Loop, table: native.Table, given: Sequence[Address], step: _Step) -> native.Table:
+def _wrap_in_gate(loop: Loop, table: native.Table, buffers: Sequence[Address], step: _Step) -> native.Table:
     """Wrap a loop in its gate: if the gate is closed, the initial carries are copied to the results."""
-    inits = given[step.results :][: loop.carries]
-    copies = [native.CarryCopy(to, x, x, nbytes(u)) for to, x, u in zip(given, inits, step.spare, strict=False)]
-    return native.Table([native.Inner([table])], flag=given[-1], copies=copies)
+    inits = buffers[step.results :][: loop.carries]
+    copies = [native.CarryCopy(to, x, x, nbytes(u)) for to, x, u in zip(buffers, inits, step.spare, strict=False)]
+    return native.Table([native.Inner([table])], flag=buffers[-1], copies=copies)
 
 
 def calls(loop: Loop) -> tuple[Sequence[UOp], Sequence[UOp]]:
@@ -390,14 +390,14 @@ def calls(loop: Loop) -> tuple[Sequence[UOp], Sequence[UOp]]:
 
 def _by_hand(loop: Loop, step: _Step, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any) -> int:
     """Replay the loop from Python, on any device, and return the number of steps that ran."""
-    runs = [step.graph.bound([*to, *of, *rest], ctx) for to, of in turns]
+    runs = [step.graph.bound([*to, *src, *rest], ctx) for to, src in turns]
     if isinstance(loop, Scan):
         n = loop.length
         for k, i in enumerate(range(n - 1, -1, -1) if loop.reverse else range(n)):
             runs[_turn(k, n)](i)
         return n
     assert step.test is not None
-    tests = [step.test.bound([step.flag, *of, *rest], ctx) for _, of in turns]
+    tests = [step.test.bound([step.flag, *src, *rest], ctx) for _, src in turns]
     k = 0
     while True:
         which = _turn(k, 1)

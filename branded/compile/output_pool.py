@@ -50,19 +50,19 @@ class Known(NamedTuple):
 
 def value_in_memory(u: UOp) -> Known | None:
     """Return the `Known` of a value that has its own memory on one device, or None."""
-    found: Known | None = u.__dict__.get(KNOWN)
-    if found is not None and found.is_there:
-        return found
+    value: Known | None = u.__dict__.get(KNOWN)
+    if value is not None and value.is_there:
+        return value
     base = base_of(u)
     if base.op is not Ops.BUFFER or not isinstance(base.device, str) or not base.is_realized:
         return None
     b = buffer_of(base)
     opaque = b.get_buf(b.device)
     address = opaque.va_addr if b.device.startswith("CPU") else 0
-    found = u.__dict__[KNOWN] = Known(
+    value = u.__dict__[KNOWN] = Known(
         (u.shape, u.dtype, b.device, None), b, private_api.memories(b), opaque, b.device, address
     )
-    return found
+    return value
 
 
 def part_of(u: UOp) -> tuple[UOp, int] | None:
@@ -73,12 +73,12 @@ def part_of(u: UOp) -> tuple[UOp, int] | None:
         return None
     if u.op is Ops.RESHAPE:
         return below
-    at, step, is_cut = 0, 1, False
+    offset, step, is_cut = 0, 1, False
     for (begin, _), size, n in reversed(list(zip(u.marg, u.shape, u.src[0].shape, strict=True))):
         if not (isinstance(begin, int) and isinstance(size, int)) or (is_cut and size != 1):
             return None
-        at, step, is_cut = at + begin * step, step * n, is_cut or size != n
-    return below[0], below[1] + at
+        offset, step, is_cut = offset + begin * step, step * n, is_cut or size != n
+    return below[0], below[1] + offset
 
 
 class Handed:
@@ -89,9 +89,9 @@ class Handed:
     """The key in the `__dict__` of a UOp that holds a weak reference to its `Handed`."""
 
     def __init__(self, uop: UOp) -> None:
-        self.uop, self.base, found = uop, base_of(uop), value_in_memory(uop)
-        assert found is not None
-        self.buffer, self.table, self.opaque, self.address = found.buffer, found.buffers, found.opaque, found.address
+        self.uop, self.base, value = uop, base_of(uop), value_in_memory(uop)
+        assert value is not None
+        self.buffer, self.table, self.opaque, self.address = value.buffer, value.buffers, value.opaque, value.address
         uop.__dict__[self.KEY] = weakref.ref(self)
         self.uops = self.bases = self.buffers = 0
         """The reference counts of the value, its base and its buffer while nothing else refers to them."""
@@ -137,14 +137,14 @@ class Result:
 
     def make(self) -> Handed:
         """Allocate a buffer, and keep it if there is room."""
-        made = Handed(_allocate(self.device, self.shape, self.size, self.dtype))
-        made.uops, made.bases = getrefcount(made.uop), getrefcount(made.base)
-        made.buffers = getrefcount(made.buffer)
+        pooled_buffer = Handed(_allocate(self.device, self.shape, self.size, self.dtype))
+        pooled_buffer.uops, pooled_buffer.bases = getrefcount(pooled_buffer.uop), getrefcount(pooled_buffer.base)
+        pooled_buffer.buffers = getrefcount(pooled_buffer.buffer)
         if len(self.last) == REMEMBERED:
-            self.last[self.oldest], self.oldest = made, (self.oldest + 1) % REMEMBERED
+            self.last[self.oldest], self.oldest = pooled_buffer, (self.oldest + 1) % REMEMBERED
         elif self._has_room():
-            self.last.append(made)
-        return made
+            self.last.append(pooled_buffer)
+        return pooled_buffer
 
 
 def _allocate(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
