@@ -30,11 +30,11 @@ def _lift_into_function(ctx: Any, x: UOp) -> UOp | None:
         return None
     arguments: list[UOp] = ctx[0]
     param: UOp = x.param_like(len(arguments))
-    given = x.substitute({p: arguments[p.arg.slot] for p in params(x)})
-    if not row_of(given):  # a separate kernel reads it from memory, even if it is a differentiated number
-        given = on_device(given)
-        param = given.param_like(len(arguments))
-    arguments.append(given)
+    argument = x.substitute({p: arguments[p.arg.slot] for p in params(x)})
+    if not row_of(argument):  # a separate kernel reads it from memory, even if it is a differentiated number
+        argument = on_device(argument)
+        param = argument.param_like(len(arguments))
+    arguments.append(argument)
     return param
 
 

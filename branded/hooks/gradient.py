@@ -78,10 +78,10 @@ def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
 
 def _write_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, UOp] | None:
     """Split the cotangent of a partial write into the parts for the old and for the written value."""
-    if (found := aliasing.part(ret)) is None or not found[0]:
+    if (part := aliasing.part(ret)) is None or not part[0]:
         return None
-    own = aliasing.apply_views(found[0], ctx)
-    return aliasing.write_view(own, own.const_like(0), ctx), own
+    part_ct = aliasing.apply_views(part[0], ctx)
+    return aliasing.write_view(part_ct, part_ct.const_like(0), ctx), part_ct
 
 
 def _product_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, ...] | None:
@@ -105,8 +105,8 @@ def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
 
 def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
     """Return 0, not NaN, where the power is infinite and the cotangent is 0, as in the slope of a sigmoid at -200."""
-    kept = ret.ne(math.inf) | ctx.ne(0)
-    return (ctx * kept.where(ret, 0.0) * math.log(2),)
+    mask = ret.ne(math.inf) | ctx.ne(0)
+    return (ctx * mask.where(ret, 0.0) * math.log(2),)
 
 
 def _cast_gradient(ret: UOp) -> tuple[None] | None:
@@ -142,18 +142,18 @@ def _part_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None, None] | None:
     every = parts.copy_to_device(devices)
     out: Any = 0
     for i, start in enumerate(starts):
-        own = every.shrink(tuple((i * n, (i + 1) * n) if a == axis else (0, s) for a, s in enumerate(ctx.shape)))
-        out = own.pad(tuple((start, s - start - n) if a == axis else (0, 0) for a, s in enumerate(whole))) + out
+        shard = every.shrink(tuple((i * n, (i + 1) * n) if a == axis else (0, s) for a, s in enumerate(ctx.shape)))
+        out = shard.pad(tuple((start, s - start - n) if a == axis else (0, 0) for a, s in enumerate(whole))) + out
     return out, None, None
 
 
 def _select_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
     """Return the cotangent of a read on one device, which is 0 for the shards of the other devices."""
     devices = ret.src[0].device
-    given = ctx.contiguous().copy_to_device(devices)
+    cotangent = ctx.contiguous().copy_to_device(devices)
     if not _is_own_of_each(ret.src[0]):
-        return (given,)
-    mine: UOp = UOp.range(len(devices), -1, AxisType.DEVICE).eq(ret.arg).where(given, given.const_like(0))
+        return (cotangent,)
+    mine: UOp = UOp.range(len(devices), -1, AxisType.DEVICE).eq(ret.arg).where(cotangent, cotangent.const_like(0))
     return (mine,)
 
 
@@ -211,22 +211,22 @@ def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
     tinygrad's rule differentiates by all arguments, even if a user's rule rejects one. It also confuses the parameters
     of functions in the body with those of the body, and keeps outside values from such rules in the body.
     """
-    body, given = k.src[0], [*k.src[1:], *ctx.src]
-    n, own = len(k.src) - 1, {p.arg.slot: p for p in params(body)}
+    body, args = k.src[0], [*k.src[1:], *ctx.src]
+    n, param_at = len(k.src) - 1, {p.arg.slot: p for p in params(body)}
     seeds = (g if g.device is None else g.param_like(n + i) for i, g in enumerate(ctx.src))
-    grads = private_api.compute_gradient(body, UOp.maketuple(*seeds), {own[i] for i in needed if i in own})
-    wanted = [i for i in sorted(needed) if i in own and own[i] in grads]
-    new = UOp.maketuple(*(grads[own[i]] for i in wanted))
+    grads = private_api.compute_gradient(body, UOp.maketuple(*seeds), {param_at[i] for i in needed if i in param_at})
+    wanted = [i for i in sorted(needed) if i in param_at and param_at[i] in grads]
+    new = UOp.maketuple(*(grads[param_at[i]] for i in wanted))
     if k.arg.precompile:  # the results of the function are available
-        new = new.substitute({y: y.param_like(len(given) + i) for i, y in enumerate(body.src)}, walk=True)
-        given += [k.gettuple(i) for i in range(len(body.src))]
+        new = new.substitute({y: y.param_like(len(args) + i) for i, y in enumerate(body.src)}, walk=True)
+        args += [k.gettuple(i) for i in range(len(body.src))]
     new = private_api.renumber_invalid_outputs(new)
-    found = params(new)
-    new = new.substitute({p: at_slot(p, i) for i, p in enumerate(found)}, walk=True)
-    src = with_arguments((new, *(given[p.arg.slot] for p in found)), body)
+    new_params = params(new)
+    new = new.substitute({p: at_slot(p, i) for i, p in enumerate(new_params)}, walk=True)
+    src = with_arguments((new, *(args[p.arg.slot] for p in new_params)), body)
     call = src[0].call(*src[1:], name=f"{k.arg.name}.backward", precompile=k.arg.precompile_backward)
-    of = dict(zip(wanted, results(call), strict=True))
-    return [of.get(i) for i in range(n)]
+    grad_of = dict(zip(wanted, results(call), strict=True))
+    return [grad_of.get(i) for i in range(n)]
 
 
 def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
@@ -235,9 +235,9 @@ def _index_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
     if brand_of(r) is None:
         return None
     rows = UOp.arange(x.shape[0])
-    own = rows.eq(UOp(Ops.INDEX, src=(rows, r))).reshape((x.shape[0],) + (1,) * len(ctx.shape))
-    at = ctx.reshape((1, *ctx.shape))
-    return own.where(at, at.const_like(0)), None
+    own_row = rows.eq(UOp(Ops.INDEX, src=(rows, r))).reshape((x.shape[0],) + (1,) * len(ctx.shape))
+    ct = ctx.reshape((1, *ctx.shape))
+    return own_row.where(ct, ct.const_like(0)), None
 
 
 def install() -> None:

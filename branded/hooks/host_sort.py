@@ -45,14 +45,14 @@ def _may_hold_nan(x: Any, dim: Any = -1, descending: bool = False) -> bool:
 @override_if(_may_hold_nan)
 def _sort_nan(network: Method, self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """Sort infinity instead of NaN with tinygrad's `sort`, and put NaN after all infinities."""
-    at = dim % self.ndim
-    n = int(self.shape[at])
+    axis = dim % self.ndim
+    n = int(self.shape[axis])
     lost = self.isnan()
-    known = lost.where(math.inf, self)
-    ordered, _ = network(known, at, descending)
-    count, place = lost.sum(at, keepdim=True), Tensor.arange(n).reshape((n,) + (1,) * (self.ndim - at - 1))
+    filled = lost.where(math.inf, self)
+    ordered, _ = network(filled, axis, descending)
+    count, place = lost.sum(axis, keepdim=True), Tensor.arange(n).reshape((n,) + (1,) * (self.ndim - axis - 1))
     last = (place < count) if descending else (place >= n - count)
-    return last.where(math.nan, ordered), _places((known, lost), (ordered, last), at)
+    return last.where(math.nan, ordered), _places((filled, lost), (ordered, last), axis)
 
 
 Entries = tuple[Tensor, Tensor]
@@ -65,8 +65,8 @@ def _places(x: Entries, y: Entries, dim: int) -> Tensor:
     before = Tensor.ones(n, n, dtype=dtypes.bool).tril().reshape((n, n, *rest))
     number = [(before & _same(t, t, dim)).sum(dim + 1) for t in (x, y)]
     hit = _same(y, x, dim) & number[1].unsqueeze(dim + 1).eq(number[0].unsqueeze(dim))
-    at = Tensor.arange(n).reshape((n, *rest))
-    return hit.where(at, 0).sum(dim + 1).cast(dtypes.default_int)
+    index = Tensor.arange(n).reshape((n, *rest))
+    return hit.where(index, 0).sum(dim + 1).cast(dtypes.default_int)
 
 
 def _same(a: Entries, b: Entries, dim: int) -> Tensor:

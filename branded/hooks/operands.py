@@ -107,8 +107,8 @@ def _ufix(original: Method, self: Tensor, x: Any) -> Any:
 def _convert_arguments(original: Method, self: Tensor, *args: Any, **kwargs: Any) -> Any:
     """Convert the arguments of methods that access tensor attributes of their arguments."""
     name = original.__name__
-    given = [[_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args]
-    return original(self, *given, **kwargs)
+    arguments = [[_argument(v, name) for v in a] if isinstance(a, list | tuple) else _argument(a, name) for a in args]
+    return original(self, *arguments, **kwargs)
 
 
 def _tensor(x: Any, api_name: str) -> Any:
@@ -146,9 +146,9 @@ def _init(original: Method) -> Method:
                 raise
             if is_tracing() and _has_tensors(data):
                 _refuse_list(data)
-            if (found := _of_numpy(data)) is None:
+            if (array := _of_numpy(data)) is None:
                 raise
-            original(self, found, device, dtype)
+            original(self, array, device, dtype)
 
     return init
 
@@ -195,8 +195,8 @@ def _refuse_list(data: Any) -> NoReturn:
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Compute `array + x`, which numpy delegates to the tensor."""
     if not is_tracing():  # an object array, numpy's conversion of unknown types
-        given = [np.asarray(x, dtype=object) if isinstance(x, Tensor) else x for x in inputs]
-        return getattr(ufunc, method)(*given, **kwargs)
+        arrays = [np.asarray(x, dtype=object) if isinstance(x, Tensor) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **kwargs)
     f = _OPERATORS.get(ufunc.__name__)
     if method == "__call__" and f is not None and not kwargs:
         return f(*(x.item() if isinstance(x, np.float64) else _tensor(x, ufunc.__name__) for x in inputs))
@@ -211,11 +211,11 @@ def _array_function(self: Tensor, f: Any, types: Any, args: Sequence[Any], kwarg
 
 
 def _refuse_numpy(x: Tensor, name: str, writes: bool) -> NoReturn:
-    own = f"x.{name}(...), the method of Tensor" if hasattr(Tensor, name) else "methods of Tensor"
+    method = f"x.{name}(...), the method of Tensor" if hasattr(Tensor, name) else "methods of Tensor"
     raise OperandError(
         f"numpy.{name}: {tree.describe(x)} has no values that numpy could read"
         + (", or write into an array" if writes else ""),
-        fix="`a = a + x` for `a += x`" if writes else own,
+        fix="`a = a + x` for `a += x`" if writes else method,
     )
 
 

@@ -173,19 +173,19 @@ def _realize(original: Method) -> Method:
     """
 
     def realize(self: Tensor, *lst: Tensor, **kwargs: Any) -> Tensor:
-        known, is_reading = [], _reading.get()
-        given = (self, *lst)
-        for t in given:
+        unbatched, is_reading = [], _reading.get()
+        tensors = (self, *lst)
+        for t in tensors:
             check_live(t.uop, "realize")
             if row_of(t.uop) or (is_differentiated(t.uop) and not is_reading):
                 aliasing.materialize(t)
             else:
                 t.uop = lower_unbatched(t.uop)
-                known.append(t if is_reading else aliasing.inside(t))
-        if len(known) < len(given):
-            known = [t for t in known if not any(u.op is Ops.STORE for u in t.uop.toposort())]
-        if known:
-            original(*known, **kwargs)
+                unbatched.append(t if is_reading else aliasing.inside(t))
+        if len(unbatched) < len(tensors):
+            unbatched = [t for t in unbatched if not any(u.op is Ops.STORE for u in t.uop.toposort())]
+        if unbatched:
+            original(*unbatched, **kwargs)
         return self
 
     return realize

@@ -20,19 +20,19 @@ from branded.tinygrad_compat.tinygrad_lock import serial
 def _wrap_next_counter(original: Callable[..., Any]) -> Callable[..., Any]:
     @serial
     def next_counter(device: str, num: int) -> tuple[Tensor, Tensor]:
-        of: dict[str, Tensor] = Tensor.__dict__[private_api.COUNTERS]
-        if device not in of:
+        counters: dict[str, Tensor] = Tensor.__dict__[private_api.COUNTERS]
+        if device not in counters:
             original(device, 0)
-            of = Tensor.__dict__[private_api.COUNTERS]
-        now = of[device].clone()
+            counters = Tensor.__dict__[private_api.COUNTERS]
+        now = counters[device].clone()
         low = now[0:1] + (num & 0xFFFFFFFF)
         high = now[1:2] + (num >> 32) + (low < now[0:1])
         with without_rule_block():  # a sample advances the counter, even if a function with a rule runs again
-            of[device].assign(low.cat(high))
+            counters[device].assign(low.cat(high))
         # Computing a sample advances the counter, so that each replay of a TinyJit does. Other threads may compute a
         # sample outside of this capture, so during a capture the counter is advanced immediately.
-        own = Tensor(now.uop.after(of[device].uop))
-        return Tensor.__dict__[private_api.SEEDS][device], own.realize() if _is_captured() else own
+        counter = Tensor(now.uop.after(counters[device].uop))
+        return Tensor.__dict__[private_api.SEEDS][device], counter.realize() if _is_captured() else counter
 
     return next_counter
 

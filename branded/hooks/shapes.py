@@ -39,18 +39,18 @@ def _check_shapes(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Me
             try:
                 return (original if running() is None else inner)(self, *args, **kwargs)
             except Exception as error:
-                found = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
-                if found is None or isinstance(error, EscapeError):
+                tensor = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
+                if tensor is None or isinstance(error, EscapeError):
                     raise
                 from branded.hooks.error_translation.messages import suggest_take  # imported only for an error
 
                 api_name = "slice" if "item" in original.__name__ else original.__name__
                 fix = suggest_take(args[0]) if api_name == "slice" else None
-                each = "step to step" if any(not b.is_brand for b in row_of(found.uop)) else "example to example"
+                each = "step to step" if any(not b.is_brand for b in row_of(tensor.uop)) else "example to example"
                 raise ShapeError(
                     f"{api_name}: a shape or an offset differs from {each}",
                     ("tensor", vec_type(self)),
-                    ("shape", f"depends on {vec_type(found)}"),
+                    ("shape", f"depends on {vec_type(tensor)}"),
                     fix=fix or "index with a tensor, or mask with where",
                 ) from None
 
@@ -81,8 +81,8 @@ def _wrap_roll(original: Method) -> Method:
         for s, d in zip(each, along, strict=True):
             axis = normalize_axis(d, self, "roll: dims")
             n = self.shape[axis]
-            at = (Tensor.arange(n) - s) % n
-            out = out[(*(slice(None),) * axis, at)] if n else out
+            index = (Tensor.arange(n) - s) % n
+            out = out[(*(slice(None),) * axis, index)] if n else out
         return out
 
     return roll

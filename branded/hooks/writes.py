@@ -25,9 +25,9 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 def _check_write(target: Tensor, row: Row, api_name: str) -> None:
     """Raise if a write changes a tensor outside a brand's scope: it would happen once, not once per example."""
-    own, root = row_of(target.uop), None if api_name == "replace" else aliasing.root(target.uop)
+    target_row, root = row_of(target.uop), None if api_name == "replace" else aliasing.root(target.uop)
     for b in open_brands():
-        if b in own or _is_own(target, root, b):
+        if b in target_row or _is_own(target, root, b):
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
         if b not in row:

@@ -84,12 +84,12 @@ def _compare(u: UOp) -> None:
     for x in u.src:
         if x.op is Ops.CONST:
             continue
-        own = x.shape
-        if shape is not None and own != shape:
+        operand_shape = x.shape
+        if shape is not None and operand_shape != shape:
             if is_tracing():
                 u.shape  # noqa: B018  tinygrad's own check, which raises if they do not match
             return
-        shape = own
+        shape = operand_shape
     if shape is not None:
         private_api.keep_shape(u, shape)
 
@@ -127,8 +127,8 @@ class _Told:
         if error is None:
             return
         try:
-            if (found := _find_translation(error, trace)) is not None:
-                raise found from None
+            if (translation := _find_translation(error, trace)) is not None:
+                raise translation from None
         finally:  # tinygrad does not reset it; while it is set, errors of our own attempts are not translated again
             private_api.tensor._METADATA.set(None)
 
@@ -184,8 +184,8 @@ def _late(original: Method) -> Method:
                 out.shape  # noqa: B018
             return out
         except _TOLD as error:
-            found = _build_error(inner_method(original), (self, *args), kwargs, error)
-        raise found
+            translation = _build_error(inner_method(original), (self, *args), kwargs, error)
+        raise translation
 
     return method
 
@@ -198,14 +198,14 @@ def _einsum(original: Method) -> Method:
         try:
             return original(cls, formula, *operands, **kwargs)
         except _TOLD as error:
-            given = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
-            if not _is_ours(given) or not _is_tinygrads(error.__traceback__):
+            inputs = operands[0] if len(operands) == 1 and isinstance(operands[0], tuple | list) else operands
+            if not _is_ours(inputs) or not _is_tinygrads(error.__traceback__):
                 raise
             from branded.hooks.error_translation.messages import letters
 
-            if (found := letters(formula, given)) is None:
+            if (translation := letters(formula, inputs)) is None:
                 raise
-        raise found
+        raise translation
 
     return einsum
 

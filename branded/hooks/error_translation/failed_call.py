@@ -44,16 +44,16 @@ class Refused:
             both = list(self.args[:2])
             return list(zip(("left", "right"), both[::-1] if self.is_reflected else both, strict=True))
         try:
-            given = inspect.signature(self.method).bind(*self.args, **self.kwargs).arguments
+            arguments = inspect.signature(self.method).bind(*self.args, **self.kwargs).arguments
         except (TypeError, ValueError):
-            given = {str(i + 1): x for i, x in enumerate(self.args)}
-        found = []
-        for name, x in given.items():
+            arguments = {str(i + 1): x for i, x in enumerate(self.args)}
+        operands = []
+        for name, x in arguments.items():
             parts = x if isinstance(x, tuple | list) else (x,)
             tensors = [t for t in parts if isinstance(t, Tensor)]
             label = _LABELS.get((self.op, name)) or ("tensor" if name == "self" else name)
-            found += [(label if len(tensors) == 1 else f"{label} {i + 1}", t) for i, t in enumerate(tensors)]
-        return found[:4]
+            operands += [(label if len(tensors) == 1 else f"{label} {i + 1}", t) for i, t in enumerate(tensors)]
+        return operands[:4]
 
     @property
     def is_binary(self) -> bool:
@@ -92,10 +92,10 @@ class Refused:
         e = source.expression()
         if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute) or e.func.attr != self.method.__name__:
             return None
-        given = dict(zip(inspect.signature(self.method).parameters, (e.func.value, *e.args), strict=False))
-        given |= {k.arg: k.value for k in e.keywords if k.arg is not None}
-        called = {_LABELS.get((self.op, name), name): x for name, x in given.items()}
-        called |= dict(zip(("left", "right"), given.values(), strict=False)) if self.is_binary else {}
+        arguments = dict(zip(inspect.signature(self.method).parameters, (e.func.value, *e.args), strict=False))
+        arguments |= {k.arg: k.value for k in e.keywords if k.arg is not None}
+        called = {_LABELS.get((self.op, name), name): x for name, x in arguments.items()}
+        called |= dict(zip(("left", "right"), arguments.values(), strict=False)) if self.is_binary else {}
         return ast.unparse(called[label]) if label in called else None
 
     def written(self) -> tuple[str, str, Callable[[str, str], str]] | None:
@@ -116,8 +116,8 @@ class Refused:
 
 def _of_array(x: Any) -> Any:
     """Convert a numpy array to a tensor, as in a body."""
-    found = tree.as_tensor(x) if hasattr(x, "__array__") and not isinstance(x, Tensor) else None
-    return x if found is None else found
+    tensor = tree.as_tensor(x) if hasattr(x, "__array__") and not isinstance(x, Tensor) else None
+    return x if tensor is None else tensor
 
 
 def error_of(
@@ -127,8 +127,8 @@ def error_of(
     facts = [(name, type_text(t)) for name, t in operands]
     brands = {b: None for _, t in operands for b in visible(row_of(t.uop))}
     facts += [(b.name, f"opened by {b.where}") for b in brands if b.where]
-    if (at := errors.place()) is not None:  # in addition to the places of the brands
-        facts.append(("at", at))
+    if (place := errors.place()) is not None:  # in addition to the places of the brands
+        facts.append(("at", place))
     return cls(api_name, *facts, fix=fix)
 
 

@@ -46,10 +46,10 @@ def translate_call(r: Refused) -> BrandedError:
     """Return the translated error for a failed call."""
     for pattern, tell in _CASES:
         match = pattern.search(r.words)
-        if match is not None and (found := tell(r, match)) is not None:
-            return found
-    if (named := _BY_NAME.get(r.op)) is not None and (found := named(r)) is not None:
-        return found
+        if match is not None and (translation := tell(r, match)) is not None:
+            return translation
+    if (named := _BY_NAME.get(r.op)) is not None and (translation := named(r)) is not None:
+        return translation
     words = r.words.replace("self.", "") if r.words and not _INSIDE.search(r.words) else "these operands do not fit"
     if r.given and len(r.given) < 60 and r.given not in words:
         words += f", given {r.given}"
@@ -60,8 +60,8 @@ def translate_call(r: Refused) -> BrandedError:
 
 def _not_taken(r: Refused) -> str:
     """Return a message about the arguments that are not tensors, one of which has a type that tinygrad rejects."""
-    given = [*r.args[1:], *r.kwargs.values()]
-    rest = [f"the {type(x).__name__} {short_repr(x)}" for x in given if not isinstance(x, Tensor)]
+    args = [*r.args[1:], *r.kwargs.values()]
+    rest = [f"the {type(x).__name__} {short_repr(x)}" for x in args if not isinstance(x, Tensor)]
     return f"it does not take {' and '.join(rest)}" if rest else ""
 
 
@@ -69,18 +69,18 @@ def _suggest_scaling(r: Refused) -> str | None:
     """Suggest `*` for a matrix product with a number."""
     if r.op not in ("dot", "matmul") or len(r.args) != 2 or not isinstance(r.args[1], int | float):
         return None
-    if (written := r.written()) is None:
+    if (texts := r.written()) is None:
         return f"x * {r.args[1]}"
-    return f"{written[0]} * {written[1]}"
+    return f"{texts[0]} * {texts[1]}"
 
 
 def _one_less(r: Refused) -> str | None:
     """Suggest the shape of one example if the shape of a batch was given."""
-    given = r.args[1] if len(r.args) == 2 else r.args[1:]
-    if not r.operands or not isinstance(given, tuple | list) or not visible(row_of(r.operands[0][1].uop)):
+    shape = r.args[1] if len(r.args) == 2 else r.args[1:]
+    if not r.operands or not isinstance(shape, tuple | list) or not visible(row_of(r.operands[0][1].uop)):
         return None
-    x, less = r.operands[0][1], tuple(given[1:])
-    if r.op in _SHAPED and len(given) == x.ndim + 1 and r.works(lambda: getattr(x, r.op)(less)):
+    x, less = r.operands[0][1], tuple(shape[1:])
+    if r.op in _SHAPED and len(shape) == x.ndim + 1 and r.works(lambda: getattr(x, r.op)(less)):
         return f"{r.op}({less}): inside of vmap there is no axis for the examples"
     return None
 
@@ -184,24 +184,24 @@ def _conv(r: Refused) -> BrandedError | None:
 def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     """Return the error for an einsum with an operand that does not match its letters, or a letter with two sizes."""
     groups = formula.replace(" ", "").partition("->")[0].split(",")
-    given = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
+    tensors = [(f"`{g}`", x) for g, x in zip(groups, operands, strict=False) if isinstance(x, Tensor)]
     sizes: dict[str, Any] = {}
-    if len(groups) != len(operands) == len(given):
-        api_name = f"einsum: `{formula}` is of {count_noun(len(groups), 'operand')}, and {len(given)} came"
+    if len(groups) != len(operands) == len(tensors):
+        api_name = f"einsum: `{formula}` is of {count_noun(len(groups), 'operand')}, and {len(tensors)} came"
         return error_of(
             ShapeError, api_name, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand"
         )
-    if "." in formula or not len(given) == len(groups) == len(operands):
+    if "." in formula or not len(tensors) == len(groups) == len(operands):
         return None
-    for group, (_, x) in zip(groups, given, strict=True):
+    for group, (_, x) in zip(groups, tensors, strict=True):
         if len(group) != x.ndim:
             axes = count_noun(x.ndim, "axis", "axes")
             api_name = f"einsum: `{group}` has {len(group)} letters, and {the_value()} {axes}"
-            return error_of(ShapeError, api_name, given, f"a letter for each axis{of_example()}")
+            return error_of(ShapeError, api_name, tensors, f"a letter for each axis{of_example()}")
         for c, n in zip(group, x.shape, strict=True):
             if sizes.setdefault(c, n) != n:
                 api_name = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
-                return error_of(ShapeError, api_name, given, "a letter for each size")
+                return error_of(ShapeError, api_name, tensors, "a letter for each size")
     return None
 
 
@@ -268,9 +268,9 @@ def _mask(r: Refused) -> BrandedError | None:
         return r.error(ShapeError, "a bound of a slice is a number that Python knows, and this is a tensor", fix)
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
-    e, written = _subscript()
+    e, value_text = _subscript()
     x, mask = ("x", "mask") if e is None else (source.part(e.value), ast.unparse(e.slice))
-    if r.op == "assign" or written:
+    if r.op == "assign" or value_text:
         self, axes = r.args[0], r.args[0].ndim - index.ndim
         where = f"({mask})"
         if axes:
@@ -278,7 +278,7 @@ def _mask(r: Refused) -> BrandedError | None:
             where = f"({mask}).reshape({', '.join(map(str, index.shape))})"
         value = r.args[2] if r.op == "assign" else self
         fits = r.works(lambda: index.where(value, self))
-        fix = f"{x} = {where}.where({written or 'value'}, {x})" if fits else "where, with a value for each entry"
+        fix = f"{x} = {where}.where({value_text or 'value'}, {x})" if fits else "where, with a value for each entry"
         return r.error(ShapeError, "a mask says where to write, and a write needs places that are known", fix)
     fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the most that there can be"
     return r.error(ShapeError, "a mask takes as many entries as it happens to, and a shape is the same for all", fix)
@@ -298,16 +298,16 @@ def _subscript() -> tuple[ast.Subscript | None, str]:
         if isinstance(e, ast.Assign) and isinstance(target, ast.Subscript):
             return target, ast.unparse(e.value)
         if isinstance(e, ast.AugAssign) and isinstance(target, ast.Subscript):
-            own = ast.parse(source.part(target.value), mode="eval").body
-            return target, ast.unparse(ast.BinOp(own, e.op, e.value))
+            left = ast.parse(source.part(target.value), mode="eval").body
+            return target, ast.unparse(ast.BinOp(left, e.op, e.value))
     return (around[0] if around and isinstance(around[0], ast.Subscript) else None), ""
 
 
 def suggest_take(index: Any) -> str | None:
     """Suggest an index by `arange` for a slice with tensor bounds and a constant length."""
     parts = list(index) if isinstance(index, tuple) else [index]
-    at = [i for i, s in enumerate(parts) if _of_tensors(s)]
-    s = parts[at[0]] if len(at) == 1 else None
+    positions = [i for i, s in enumerate(parts) if _of_tensors(s)]
+    s = parts[positions[0]] if len(positions) == 1 else None
     if s is None or s.start is None or s.stop is None or s.step not in (None, 1):
         return None
     length = (s.stop - s.start).uop.simplify()
@@ -316,19 +316,19 @@ def suggest_take(index: Any) -> str | None:
     e, _ = _subscript()
     if e is None:
         return f"x[i + Tensor.arange({length.val})]"
-    written = list(e.slice.elts) if isinstance(e.slice, ast.Tuple) else [e.slice]
-    own = written[at[0]] if len(written) == len(parts) else None
-    if not isinstance(own, ast.Slice) or own.lower is None:
+    entries = list(e.slice.elts) if isinstance(e.slice, ast.Tuple) else [e.slice]
+    slice_expr = entries[positions[0]] if len(entries) == len(parts) else None
+    if not isinstance(slice_expr, ast.Slice) or slice_expr.lower is None:
         return f"x[i + Tensor.arange({length.val})]"
-    texts = [ast.unparse(w) for w in written]
-    texts[at[0]] = f"{source.part(own.lower)} + Tensor.arange({length.val})"
+    texts = [ast.unparse(w) for w in entries]
+    texts[positions[0]] = f"{source.part(slice_expr.lower)} + Tensor.arange({length.val})"
     return f"{source.part(e.value)}[{', '.join(texts)}]"
 
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
     i, n = map(int, m.groups())
-    of = f"an axis of {count_noun(n, 'entry', 'entries')}"
-    return r.error(ShapeError, f"{i} is out of bounds for {of}", f"an index from {-n} to {n - 1}" if n else None)
+    axis = f"an axis of {count_noun(n, 'entry', 'entries')}"
+    return r.error(ShapeError, f"{i} is out of bounds for {axis}", f"an index from {-n} to {n - 1}" if n else None)
 
 
 # ---- concatenation and transposition ----

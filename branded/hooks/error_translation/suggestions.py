@@ -57,8 +57,8 @@ def _not_int(e: ast.expr) -> str:
 def method_of(name: str) -> str:
     """Return a method call such as `x.abs()` as a replacement for `abs(x)`."""
     e = source.expression()
-    of = source.part(e.args[0]) if isinstance(e, ast.Call) and _name(e) == name and e.args else "x"
-    return _short(f"{of}.{name}()") or f"x.{name}()"
+    operand = source.part(e.args[0]) if isinstance(e, ast.Call) and _name(e) == name and e.args else "x"
+    return _short(f"{operand}.{name}()") or f"x.{name}()"
 
 
 _INT = "index with the tensor itself, or use where"
@@ -85,12 +85,12 @@ _FLOAT = "tinygrad's methods, which take tensors, where math's do not"
 def suggestion_text(x: Tensor) -> str:
     """Return a `debug.print` call as a replacement for a formatted number."""
     shown = [v for e in source.running() if isinstance(e, ast.expr) for v in ast.walk(e)]
-    found = next((v for v in shown if isinstance(v, ast.FormattedValue)), None)
-    if found is None:
+    value = next((v for v in shown if isinstance(v, ast.FormattedValue)), None)
+    if value is None:
         return _TEXT
-    spec = found.format_spec.values if isinstance(found.format_spec, ast.JoinedStr) else []
-    how = "".join(str(v.value) for v in spec if isinstance(v, ast.Constant))
-    return _short(f'debug.print("{{x{":" + how if how else ""}}}", x={ast.unparse(found.value)})') or _TEXT
+    spec = value.format_spec.values if isinstance(value.format_spec, ast.JoinedStr) else []
+    spec_text = "".join(str(v.value) for v in spec if isinstance(v, ast.Constant))
+    return _short(f'debug.print("{{x{":" + spec_text if spec_text else ""}}}", x={ast.unparse(value.value)})') or _TEXT
 
 
 _TEXT = 'debug.print("{x}", x=x)'
@@ -99,10 +99,10 @@ _TEXT = 'debug.print("{x}", x=x)'
 def suggest_stack() -> str:
     """Return `Tensor.stack(x, Tensor(1.0))` as a replacement for `Tensor([x, 1.0])`."""
     e = source.expression()
-    given = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
-    if not isinstance(given, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in given.elts):
+    entries = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
+    if not isinstance(entries, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in entries.elts):
         return "Tensor.stack(a, b) of its entries"
-    parts = [f"Tensor({ast.unparse(v)})" if isinstance(v, ast.Constant) else ast.unparse(v) for v in given.elts]
+    parts = [f"Tensor({ast.unparse(v)})" if isinstance(v, ast.Constant) else ast.unparse(v) for v in entries.elts]
     return _short(f"Tensor.stack({', '.join(parts)})") or "Tensor.stack(a, b) of its entries"
 
 
@@ -157,10 +157,10 @@ def _rewrite_comparison(e: ast.Compare) -> str | None:
     (op, *more), (right, *_) = e.ops, e.comparators
     if isinstance(op, ast.In | ast.NotIn) and not more:
         if isinstance(right, ast.List | ast.Tuple | ast.Set):
-            found = " | ".join(f"({ast.unparse(e.left)} == {ast.unparse(x)})" for x in right.elts)
+            text = " | ".join(f"({ast.unparse(e.left)} == {ast.unparse(x)})" for x in right.elts)
         else:
-            found = f"({source.part(right)} == {ast.unparse(e.left)}).any()"
-        return f"({found}).logical_not()" if isinstance(op, ast.NotIn) else found
+            text = f"({source.part(right)} == {ast.unparse(e.left)}).any()"
+        return f"({text}).logical_not()" if isinstance(op, ast.NotIn) else text
     if not more:
         return None
     sides = [e.left, *e.comparators]
@@ -172,9 +172,9 @@ def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
     """Rewrite `a if e else b`, `if e:`, `while e:` or `assert e`; any other condition becomes a tensor."""
     if isinstance(e, ast.Compare) and _is_of_displays(e):
         return None
-    made = _condition(e)
+    code = _condition(e)
     outer = around[0] if around else None
-    condition = f"({made})" if made else f"({ast.unparse(e)})" if x.dtype == dtypes.bool else f"({source.part(e)} != 0)"
+    condition = f"({code})" if code else f"({ast.unparse(e)})" if x.dtype == dtypes.bool else f"({source.part(e)} != 0)"
     if isinstance(outer, ast.IfExp) and outer.test is e:
         return f"{condition}.where({ast.unparse(outer.body)}, {ast.unparse(outer.orelse)})"
     if isinstance(outer, ast.While) and outer.test is e:
@@ -183,12 +183,12 @@ def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
         }
         named = [n.id for n in ast.walk(e) if isinstance(n, ast.Name) and n.id in changed]
         carry = named[0] if len({*named}) == 1 else "start"
-        return f"while_loop(lambda {named[0] if carry in named else 'c'}: {made or ast.unparse(e)}, body, {carry})"
+        return f"while_loop(lambda {named[0] if carry in named else 'c'}: {code or ast.unparse(e)}, body, {carry})"
     if isinstance(outer, ast.Assert) and outer.test is e:
-        return f"return {made or ast.unparse(e)} too, and assert it of the result"
+        return f"return {code or ast.unparse(e)} too, and assert it of the result"
     if isinstance(outer, ast.If) and outer.test is e:
         return f"{condition}.where(a, b) for the two values that `if {ast.unparse(e)}` is to choose from"
-    return made
+    return code
 
 
 def _is_of_displays(e: ast.Compare) -> bool:
@@ -206,11 +206,11 @@ _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 def _rewrite_index(e: ast.Subscript) -> str:
     """Rewrite `xs[int(i)]`, or an index into a list."""
-    at, of = copy.deepcopy(e.slice), e.value
-    if isinstance(at, ast.Call) and _name(at) == "int" and len(at.args) == 1:
-        at = ast.parse(f"{source.part(at.args[0])}.int()", mode="eval").body
-    is_list = isinstance(of, ast.List | ast.Tuple) or isinstance(source.value_of(of), list | tuple)
-    return f"{f'Tensor({ast.unparse(of)})' if is_list else source.part(of)}[{ast.unparse(at)}]"
+    index, container = copy.deepcopy(e.slice), e.value
+    if isinstance(index, ast.Call) and _name(index) == "int" and len(index.args) == 1:
+        index = ast.parse(f"{source.part(index.args[0])}.int()", mode="eval").body
+    is_list = isinstance(container, ast.List | ast.Tuple) or isinstance(source.value_of(container), list | tuple)
+    return f"{f'Tensor({ast.unparse(container)})' if is_list else source.part(container)}[{ast.unparse(index)}]"
 
 
 def _short(text: str | None) -> str | None:
