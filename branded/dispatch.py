@@ -62,16 +62,16 @@ class Resolution:
     def _who(self, brand: Scope) -> str:
         if self.kind(brand) == "zip":
             return "all operands vary"
-        at = [str(i) for i, row in enumerate(self.operands, 1) if brand in row]
-        return f"only operand {at[0]} varies" if len(at) == 1 else f"only operands {' and '.join(at)} vary"
+        texts = [str(i) for i, row in enumerate(self.operands, 1) if brand in row]
+        return f"only operand {texts[0]} varies" if len(texts) == 1 else f"only operands {' and '.join(texts)} vary"
 
     def align(self, x: Batched, per_example: int, rank: int) -> UOp:
         """Return `x` with size-1 axes for brands and axes that it lacks; `per_example` is the rank of its examples."""
         if not x.row or (x.row == self.row and per_example == rank):
             return x.uop  # tinygrad aligns to the right
         # f32[3, 8] of users:3 becomes f32[3, 1, 1, 8] in the row users:3 | items:2, where examples have rank 2
-        own = tuple(b.size if kind(b, (x.row, self.row)) == "zip" else 1 for b in self.row)
-        return reshape(x.uop, own + (1,) * (rank - per_example) + x.uop.shape[len(x.row) :])
+        sizes = tuple(b.size if kind(b, (x.row, self.row)) == "zip" else 1 for b in self.row)
+        return reshape(x.uop, sizes + (1,) * (rank - per_example) + x.uop.shape[len(x.row) :])
 
     def fill(self, x: Batched) -> UOp:
         """Return `x` with a full axis for each brand of the result."""
@@ -146,11 +146,11 @@ class Pass:
                 continue  # done, or unbatched: left unchanged
             operands = [x if (x := env.get(s)) is not None else Batched(s, ()) for s in u.src]
             rows = tuple([x.row for x in operands])
-            how = resolutions.get((op, rows)) or resolutions.setdefault((op, rows), resolve(op, rows, self))
-            out = how.rule(u, how, *operands)
+            resolution = resolutions.get((op, rows)) or resolutions.setdefault((op, rows), resolve(op, rows, self))
+            out = resolution.rule(u, resolution, *operands)
             if isinstance(out, UOp):
-                keep_behind(u, how.sizes, out)  # the known shape need not be computed again
-                out = Batched(out, how.row)
+                keep_behind(u, resolution.sizes, out)  # the known shape need not be computed again
+                out = Batched(out, resolution.row)
             env[u] = out
         return [x if isinstance(x := env.get(r), Batched) else Batched(r, ()) for r in roots]
 

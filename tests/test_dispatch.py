@@ -33,10 +33,10 @@ def test_each_rule_states_its_law() -> None:
 
 def test_kinds() -> None:
     with brand("users", 3) as users, brand("items", 2) as items, brand("days", 4) as days:
-        how = resolve(Ops.WHERE, [(users,), (users, items), (users,)])
-        assert how.row == (users, items)
-        assert [how.kind(b) for b in (users, items, days)] == ["zip", "broadcast", "none"]
-        assert str(how) == (
+        resolution = resolve(Ops.WHERE, [(users,), (users, items), (users,)])
+        assert resolution.row == (users, items)
+        assert [resolution.kind(b) for b in (users, items, days)] == ["zip", "broadcast", "none"]
+        assert str(resolution) == (
             "where\n  users:3: zip, all operands vary over it\n  items:2: broadcast, only operand 2 varies over it"
         )
         assert resolve(Ops.ADD, [(items,), (users,)]).row == (users, items)
@@ -47,7 +47,7 @@ def test_rules_can_be_registered() -> None:
     """A rule for an operation that has none: here NOOP, which belongs to kernels otherwise."""
 
     @rule(Ops.NOOP)
-    def noop(u: UOp, how: dispatch.Resolution, x: dispatch.Batched) -> UOp:
+    def noop(u: UOp, resolution: dispatch.Resolution, x: dispatch.Batched) -> UOp:
         """vmap(noop)(xs) = xs."""
         return x.uop
 

@@ -97,11 +97,11 @@ def as_axes(x: Any, *names: Axis) -> Any:
         raise AxisTypeError(f"as_axes: takes a tensor, not {describe(x)}", fix=advice(x) or "Tensor(x)")
     for name in names:
         _check_axis(name)
-    value, said = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)) or "none")
+    value, declared = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)) or "none")
     if len(names) != len(x.shape):
         raise AxesError(
             f"as_axes: {count_noun(len(names), 'name')} for a tensor with {count_noun(len(x.shape), 'axis', 'axes')}",
-            *(value, said),
+            *(value, declared),
             fix="one name for each axis; None for an axis without one",
         )
     sizes: dict[type[Brand], int] = {}
@@ -109,7 +109,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
         for wanted, where in _lengths(name, sizes):
             if wanted != size:
                 raise SizeError(
-                    f"as_axes: axis {i} has {size} entries, and `{_text(name)}` has {wanted}{where}", value, said
+                    f"as_axes: axis {i} has {size} entries, and `{_text(name)}` has {wanted}{where}", value, declared
                 )
         if isinstance(name, type):
             sizes.setdefault(name, size)

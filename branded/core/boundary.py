@@ -63,8 +63,8 @@ def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
         x = shard_examples(x, b, axis)
     out = enter(x.uop, b, axis)
     if is_recording():
-        of = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else placed(b)
-        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **of}, (out,))
+        placement = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else placed(b)
+        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **placement}, (out,))
     return tensor(out)
 
 
@@ -122,9 +122,9 @@ def _is_last(u: UOp, brand: Scope) -> bool:
     info = info_of(u)
     if not info.has_brand or info.row not in ((brand,), ()):
         return False
-    left = left_brands([u]) if info.has_pending else ()
+    pending = left_brands([u]) if info.has_pending else ()
     siblings = (brand_of(x) for x in u.toposort(has_brand) if x.op is Ops.RANGE) if info.sibling_varies else ()
-    return not any(b is not None and b is not brand and b.is_open for b in (*left, *siblings))
+    return not any(b is not None and b is not brand and b.is_open for b in (*pending, *siblings))
 
 
 def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
@@ -261,14 +261,14 @@ def live_tensors(
     x: Any, where: str, error: type[BrandedError], fix: str | None = None, but: str = ", not a tensor"
 ) -> list[Tensor]:
     """Return the leaves of a tree, each by `live_tensor`: `scan: the carry['w'] is the str 'a', not a tensor`."""
-    return [live_tensor(v, at, error, fix, but) for v, at in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
+    return [live_tensor(v, path, error, fix, but) for v, path in zip(tree.leaves(x), tree.paths(x, where), strict=True)]
 
 
 def live_results(out: Any, api_name: str) -> list[Tensor]:
     """Return the leaves of the result of a function that becomes a program."""
-    found = live_tensors(
+    tensors = live_tensors(
         out, f"{api_name}: the result", ProgramTypeError, "return tensors, numbers, or trees of them", ""
     )
-    for t in found:
+    for t in tensors:
         tree.check_fits(t, t.dtype, f"{api_name}: the result")
-    return found
+    return tensors

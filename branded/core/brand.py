@@ -108,19 +108,19 @@ class Brand(Scope):
             [[11, 21], [12, 22], [13, 23]]
         """
         self._check_open("vec")
-        if (given := as_tensor(x)) is None:
+        if (t := as_tensor(x)) is None:
             raise AxisTypeError(f"vec: brand `{self.name}` takes a tensor, not {describe(x)}", fix=advice(x))
-        check_live(given.uop, "vec")
-        at = normalize_axis(axis, given, f"vec: brand `{self.name}`")
-        if given.shape[at] != self.size:
-            sides = repr(self), f"{type_text(given.uop)}, axis {at}"
+        check_live(t.uop, "vec")
+        axis = normalize_axis(axis, t, f"vec: brand `{self.name}`")
+        if t.shape[axis] != self.size:
+            sides = repr(self), f"{type_text(t.uop)}, axis {axis}"
             raise sizes_differ(
-                self.name, self.size, f"tensor has {given.shape[at]}", sides, "another axis=, or another brand for it"
+                self.name, self.size, f"tensor has {t.shape[axis]}", sides, "another axis=, or another brand for it"
             )
-        if self in row_of(given.uop):  # a value that varies over the brand already: each example takes its own entry
-            own = tensor(enter(UOp.arange(self.size), self))
-            return cast("Vec[S | B, T]", given.permute(at, *(i for i in range(given.ndim) if i != at))[own])
-        return cast("Vec[S | B, T]", entered(given, self, at))
+        if self in row_of(t.uop):  # a value that varies over the brand already: each example takes its own entry
+            index = tensor(enter(UOp.arange(self.size), self))
+            return cast("Vec[S | B, T]", t.permute(axis, *(i for i in range(t.ndim) if i != axis))[index])
+        return cast("Vec[S | B, T]", entered(t, self, axis))
 
     @overload
     def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
@@ -143,17 +143,17 @@ class Brand(Scope):
         self._check_open("unvec")
         api_name = f"unvec: brand `{self.name}`"
         if not isinstance(x, Tensor):
-            if (given := as_tensor(x)) is None:
+            if (value := as_tensor(x)) is None:
                 raise AxisTypeError(f"{api_name} gives back tensors and numbers, not {describe(x)}", fix=advice(x))
-            x = given
+            x = value
         check_live(x.uop, "unvec")
         if (position := check_axis(axis, api_name)) is None:
             raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
-        at = out_axis(position, len(x.shape), api_name)
+        result_axis = out_axis(position, len(x.shape), api_name)
         if self.part is not None:
             self.part.refuse("unvec", self)
         self.was_left = True
-        return tensor(exit_brand([x.uop], self, [at], self.size)[0])
+        return tensor(exit_brand([x.uop], self, [result_axis], self.size)[0])
 
     def _check_open(self, api_name: str) -> None:
         if not self.is_open:
@@ -194,12 +194,12 @@ def make_brand(
         raise OptionError(
             f"axis_name: {short_repr(name)} is not a name", fix="a string that is not empty, or a subclass of Brand"
         )
-    taken = open_brands(waiting=True)  # a resumed generator finds its own brand by its name
-    for b in taken:
+    brands = open_brands(waiting=True)  # a resumed generator finds its own brand by its name
+    for b in brands:
         if b.is_named and b.name == text:
             raise NameTakenError(
                 f"axis_name: brand `{text}` is open already",
-                ("open", ", ".join(map(repr, taken))),
+                ("open", ", ".join(map(repr, brands))),
                 *([("first", f"opened by {b.where}")] if b.where else []),
                 fix="another name; two brands of one name could not be told apart",
             )

@@ -102,8 +102,8 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 def as_limit(limit: Any) -> int:
     """Return a limit in bytes, from an int or a text such as `"2GB"` or `"1.5 GiB"`."""
     size = as_int(limit)
-    if isinstance(limit, str) and (found := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", limit.lower())):
-        number, unit, binary = found.groups()
+    if isinstance(limit, str) and (match := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", limit.lower())):
+        number, unit, binary = match.groups()
         size = int(float(number) * (1024 ** "kmgt".index(unit) * 1024 if unit and binary else _UNITS[unit]))
     if size is None or size < 1:
         raise OptionError(

@@ -21,27 +21,27 @@ def bar(total: int, label: str, unit: str) -> Iterator[Made]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda n: None
     elif importlib.util.find_spec("tqdm") is None and importlib.util.find_spec("rich") is not None:
-        with _by_rich(total, label, unit) as made:
-            yield made
+        with _by_rich(total, label, unit) as advance:
+            yield advance
     else:
-        own = importlib.util.find_spec("tqdm") is not None
-        of: Any = importlib.import_module("tqdm").tqdm if own else helpers.tqdm
-        with of(total=total, desc=label, unit=f" {unit}") as shown:
+        has_tqdm = importlib.util.find_spec("tqdm") is not None
+        tqdm: Any = importlib.import_module("tqdm").tqdm if has_tqdm else helpers.tqdm
+        with tqdm(total=total, desc=label, unit=f" {unit}") as shown:
             yield shown.update
 
 
 @contextmanager
 def _by_rich(total: int, label: str, unit: str) -> Iterator[Made]:
     # imported by name, as above: else mypy would read rich, IPython, matplotlib and PIL (500 modules) for each user
-    of: Any = importlib.import_module("rich.progress")
+    rich: Any = importlib.import_module("rich.progress")
 
-    class Rate(of.TextColumn):  # type: ignore[misc]
+    class Rate(rich.TextColumn):  # type: ignore[misc]
         def render(self, task: Any) -> Any:
             self.text_format = f"{task.finished_speed or task.speed or 0:.4g} {unit}/s"
             return super().render(task)
 
-    rest = (of.BarColumn(), of.MofNCompleteColumn(), Rate(""), of.TimeRemainingColumn())
+    rest = (rich.BarColumn(), rich.MofNCompleteColumn(), Rate(""), rich.TimeRemainingColumn())
     console = importlib.import_module("rich.console").Console(stderr=True)
-    with of.Progress(of.TextColumn("{task.description}"), *rest, console=console) as shown:
+    with rich.Progress(rich.TextColumn("{task.description}"), *rest, console=console) as shown:
         task = shown.add_task(label, total=total)
         yield lambda n: shown.update(task, advance=n)

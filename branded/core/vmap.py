@@ -303,8 +303,8 @@ class MappedCall:
         vmap(f)([a, b], k=c)    leaf 0: [a, b], "argument 1"    leaf 1: the same    leaf 2: c, "argument `k`"
         """
         names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
-        given = zip((*self.args, *self.kwargs.values()), names, strict=True)
-        return [pair for pair in given for _ in tree.leaves(pair[0])][i]
+        named_args = zip((*self.args, *self.kwargs.values()), names, strict=True)
+        return [pair for pair in named_args for _ in tree.leaves(pair[0])][i]
 
     def _batch_size(self) -> int:
         first: int | None = None
@@ -340,12 +340,12 @@ class MappedCall:
         name = self.options.axis_name
         text = name.__name__ if isinstance(name, type) else name or self._hint()()
         call = self.options.where
-        left = f"axis_size={size}   ({call})" if first is None else f"{side(first)[:-1]} of {call})"
+        first_side = f"axis_size={size}   ({call})" if first is None else f"{side(first)[:-1]} of {call})"
         raise sizes_differ(
             text,
             size,
             f"argument has {n}",
-            (left, side(i)),
+            (first_side, side(i)),
             self._readings() or f"{self._share(i)} if it is shared, or slice it to {size}",
         )
 
@@ -357,13 +357,13 @@ class MappedCall:
 
     def _hint(self) -> Callable[[], str]:
         """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""
-        at = next((i for i, a in enumerate(self.axes) if a is not None), -1)
-        given: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
-        for which, x in given:
+        index = next((i for i, a in enumerate(self.axes) if a is not None), -1)
+        arguments: list[tuple[int | str, Any]] = [*enumerate(self.args), *self.kwargs.items()]
+        for which, x in arguments:
             n = len(tree.leaves(x))
-            if 0 <= at < n:
+            if 0 <= index < n:
                 return functools.partial(parameter, self.f, which)
-            at -= n
+            index -= n
         return lambda: "brand"
 
     # ---- running ----
@@ -372,22 +372,22 @@ class MappedCall:
         if self.devices and in_step():
             self.devices = ()
         o, n = self.options, len(self.devices)
-        how, rest = o.chunks, self.size % n if n else 0
-        if n and (rest or how.size is not None) and open_brands():
+        chunks, rest = o.chunks, self.size % n if n else 0
+        if n and (rest or chunks.size is not None) and open_brands():
             self.devices, n, rest = self.devices[:1], min(n, 1), 0  # nothing is put together in an outer brand
-        if how.size is None and 0 < rest < self.size:
-            how = how._replace(size=self.size - rest)  # the remainder is a chunk of its own
-        if how.size is None:
+        if chunks.size is None and 0 < rest < self.size:
+            chunks = chunks._replace(size=self.size - rest)  # the remainder is a chunk of its own
+        if chunks.size is None:
             return self.run_on(self.leaves, self.size)
         fix = f"{even_sizes(self.size, n)}, as many for each of {n} devices" if o.chunks.size is None else None
         assert chunk_runner is not None
-        return chunk_runner(how, self.run_on, self.leaves, self.axes, self.size, o.out_axes, o.where, n, fix)
+        return chunk_runner(chunks, self.run_on, self.leaves, self.axes, self.size, o.out_axes, o.where, n, fix)
 
     def run_on(self, leaves: Sequence[Any], size: int, draws: Draws | None = None) -> Any:
         o = self.options
         b = make_brand(o.axis_name, size, hint=self._hint(), where=o.where, randomness=o.randomness)
-        for known in lookers.get():
-            known.append(b)
+        for brands in lookers.get():
+            brands.append(b)
         b.part = draws
         n = len(self.devices)
         b.devices = self.devices if n and size and size % n == 0 else self.devices[:1]
@@ -401,7 +401,7 @@ class MappedCall:
     def _results(self, out: Any, b: Brand) -> Any:
         leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
         tensors: list[Tensor] = []
-        at: list[int] = []
+        positions: list[int] = []
         is_chosen = b.has_chosen and open_brands() == (b,)  # in another vmap it may be combined with more brands
         for i, (y, axis) in enumerate(zip(leaves, axes, strict=True)):
             if isinstance(y, Tensor):
@@ -424,10 +424,10 @@ class MappedCall:
             if t.dtype == dtypes.weakint:
                 tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(with_strong_dtype(t) if is_chosen else t)
-            at.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
-        left = map(tensor, exit_brand([t.uop for t in tensors], b, at, self.size))
+            positions.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
+        outputs = map(tensor, exit_brand([t.uop for t in tensors], b, positions, self.size))
         return tree.rebuild(
-            out, iter([_shared(y, b) if a is None else next(left) for y, a in zip(leaves, axes, strict=True)])
+            out, iter([_shared(y, b) if a is None else next(outputs) for y, a in zip(leaves, axes, strict=True)])
         )
 
     def _result(self, out: Any, i: int) -> str:
@@ -439,6 +439,6 @@ def _shared(y: Any, b: Brand) -> Any:
     return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, b)) is not y.uop else y
 
 
-def _spread(axes: Axes, x: Any, option: str, at: str) -> list[tree.Axis]:
+def _spread(axes: Axes, x: Any, option: str, where: str) -> list[tree.Axis]:
     """Return one axis for each leaf of `x`."""
-    return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.broadcast_prefix(axes, x, option, at)
+    return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.broadcast_prefix(axes, x, option, where)

@@ -36,9 +36,9 @@ def invariant_slice(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | Non
         if (part := todo[-1]) in done:
             todo.pop()
             continue
-        if (how := _of(*part, marks)) is None:
+        if (derivation := _of(*part, marks)) is None:
             return None
-        below, make = how
+        below, make = derivation
         if missing := [p for p in below if p not in done]:
             todo += missing
             continue
@@ -86,8 +86,8 @@ def _of_call(u: UOp, call: UOp, b: Scope) -> _How:
 
 
 def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
-    if (how := _BY_OP.get(u.op)) is not None:
-        return how(u, x, axis)
+    if (rule := _BY_OP.get(u.op)) is not None:
+        return rule(u, x, axis)
     if u.op is Ops.INDEX and len(u.src) == 2 and (b := brand_of(u.src[1])) is not None:
         return [(x, axis + 1)], lambda xs: enter(xs[0], b)
     if u.op is Ops.GETTUPLE and (p := primitive_of(x)) is not None and u.shape[axis]:
@@ -95,7 +95,7 @@ def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
         return (
             None
             if needed is None
-            else ([(x.src[1 + slot], at) for slot, at in needed], lambda _: _first_entry(u, axis))
+            else ([(x.src[1 + slot], input_axis) for slot, input_axis in needed], lambda _: _first_entry(u, axis))
         )
     return _elementwise_rule(u, axis) if u.op in _EACH else None
 
@@ -135,8 +135,8 @@ def _reduce_rule(u: UOp, x: UOp, axis: int) -> _How | None:
 
 def _stage_rule(u: UOp, x: UOp, axis: int) -> _How:
     """Ask for the brand if the axis is the leading one, which stacks its examples."""
-    left = scope_at(u)
-    return [(x, axis - 1 if axis else left)], lambda xs: stack_examples(xs[0], left) if axis else xs[0]
+    brand = scope_at(u)
+    return [(x, axis - 1 if axis else brand)], lambda xs: stack_examples(xs[0], brand) if axis else xs[0]
 
 
 def _first_entry(u: UOp, axis: int) -> UOp:
@@ -150,15 +150,15 @@ _EACH = {*GroupOp.Unary, *GroupOp.Broadcastable, Ops.CAST, Ops.CONTIGUOUS, Ops.C
 def _elementwise_rule(u: UOp, axis: int) -> _How:
     """Ask each operand for the axis, if it has the axis; operands are aligned to the right."""
     rank, n = len(u.shape), u.shape[axis]
-    at = [axis - rank + len(s.shape) for s in u.src]
-    has = [i >= 0 and s.shape[i] == n for s, i in zip(u.src, at, strict=True)]
+    axes = [axis - rank + len(s.shape) for s in u.src]
+    has = [i >= 0 and s.shape[i] == n for s, i in zip(u.src, axes, strict=True)]
 
     def make(xs: Sequence[UOp]) -> UOp:
-        given = iter(xs)
-        one = [reshape(s, _without(s.shape, i)) if i >= 0 else s for s, i in zip(u.src, at, strict=True)]
-        return again(u, *(next(given) if h else s for h, s in zip(has, one, strict=True)))
+        slices = iter(xs)
+        one = [reshape(s, _without(s.shape, i)) if i >= 0 else s for s, i in zip(u.src, axes, strict=True)]
+        return again(u, *(next(slices) if h else s for h, s in zip(has, one, strict=True)))
 
-    return [(s, i) for s, i, h in zip(u.src, at, has, strict=True) if h], make
+    return [(s, i) for s, i, h in zip(u.src, axes, has, strict=True) if h], make
 
 
 def _reshape_rule(u: UOp, x: UOp, axis: int) -> _How | None:

@@ -22,9 +22,9 @@ from branded.tinygrad_compat.private_api import reduce_axes
 
 
 @rule(Ops.FUNCTION)
-def function(u: UOp, how: Resolution, _: Batched, *args: Batched) -> Bundle:
+def function(u: UOp, resolution: Resolution, _: Batched, *args: Batched) -> Bundle:
     """vmap(function(body))(xs) = function(vmap(body))(xs); a primitive is batched by its own rule."""
-    run = how.within or Pass()
+    run = resolution.within or Pass()
     if (p := primitive_of(u)) is not None:
         is_spread = p.is_local and not isinstance(run, OnOneDevice)
         on_devices = dict.fromkeys(b for x in args for b in x.row if b.devices) if is_spread else ()
@@ -77,13 +77,13 @@ def _bundle(ys: Sequence[Batched]) -> Bundle:
 
 
 @rule(Ops.GETTUPLE)
-def gettuple(u: UOp, how: Resolution, x: Bundle) -> Batched:
+def gettuple(u: UOp, resolution: Resolution, x: Bundle) -> Batched:
     """vmap(f)(xs)[i] = the i-th result of the batched function."""
     return Batched(results(x.uop)[u.arg], x.rows[u.arg])
 
 
 @rule(Ops.TUPLE)
-def tuple_(u: UOp, how: Resolution, *xs: Batched) -> Bundle:
+def tuple_(u: UOp, resolution: Resolution, *xs: Batched) -> Bundle:
     """vmap(x, y -> (x, y))(xs, ys) = (xs, ys)."""
     return Bundle(u.replace(src=tuple(x.uop for x in xs)), tuple(x.row for x in xs))
 
@@ -179,8 +179,8 @@ class Examples:
         self, xs: Sequence[UOp | None], rows: Sequence[Row], closed: Row, alone: Callable[[UOp, Row], UOp]
     ) -> list[UOp | None]:
         """Stack the values of all examples; `alone` handles a value that varies over more brands than its row."""
-        given = [(alone(self._made_up(x, closed), row), row) for x, row in zip(xs, rows, strict=True) if x is not None]
-        done = iter(lower([_leave(x, row) for x, row in given], open_brands()))
+        values = [(alone(self._made_up(x, closed), row), row) for x, row in zip(xs, rows, strict=True) if x is not None]
+        done = iter(lower([_leave(x, row) for x, row in values], open_brands()))
         return [None if x is None else next(done) for x in xs]
 
     def _made_up(self, x: UOp, closed: Row) -> UOp:

@@ -14,32 +14,32 @@ from branded.tinygrad_compat.private_api import reduce_axes
 
 
 @rule(Ops.INDEX)
-def index(u: UOp, how: Resolution, x: Batched, *at: Batched) -> UOp:
+def index(u: UOp, resolution: Resolution, x: Batched, *indices: Batched) -> UOp:
     """vmap(x -> x)(xs) = xs: the axis that the brand indexes becomes the brand axis."""
-    if not any(a.row or brand_of(a.uop) is not None for a in at):
-        return _at_own(x, at)
-    if len(at) != 1 or at[0].uop.op is not Ops.RANGE:
-        raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *at)
+    if not any(a.row or brand_of(a.uop) is not None for a in indices):
+        return _at_own(x, indices)
+    if len(indices) != 1 or indices[0].uop.op is not Ops.RANGE:
+        raise refuse(u, "INDEX: indexing by a UOp has no batching rule", "index the Tensor with a Tensor", x, *indices)
     n = len(x.row)
-    if not at[0].row:  # a brand that stays open: index the axis after the brand axes
+    if not indices[0].row:  # a brand that stays open: index the axis after the brand axes
         return u.replace(src=(lead(x.uop, (n, *range(n))), u.src[1]))
-    if at[0].row[0] in x.row:  # each example takes its own entry
+    if indices[0].row[0] in x.row:  # each example takes its own entry
         if (one := invariant_slice(x.uop, n)) is not None:
             return one
-        return _diagonal(x.uop, x.row.index(at[0].row[0]), n)
+        return _diagonal(x.uop, x.row.index(indices[0].row[0]), n)
     if not x.row:  # the leading axis
         return x.uop
-    where = how.row.index(at[0].row[0])
+    where = resolution.row.index(indices[0].row[0])
     return lead(x.uop, (*range(where), n, *range(where, n)))
 
 
-def _at_own(x: Batched, at: tuple[Batched, ...]) -> UOp:
+def _at_own(x: Batched, indices: tuple[Batched, ...]) -> UOp:
     """Index by a UOp that is not a brand, by a masked sum: tinygrad can index only whole buffers."""
     n, out = len(x.row), x.uop
-    for a in at:
+    for a in indices:
         size, rank = out.shape[n], len(out.shape)
-        own = UOp.arange(size).eq(a.uop).reshape((size, *(1,) * (rank - n - 1)))
-        out = reduce_axes(own.where(out, out.const_like(0)), Ops.MAX if out.dtype == dtypes.bool else Ops.ADD, (n,))
+        mask = UOp.arange(size).eq(a.uop).reshape((size, *(1,) * (rank - n - 1)))
+        out = reduce_axes(mask.where(out, out.const_like(0)), Ops.MAX if out.dtype == dtypes.bool else Ops.ADD, (n,))
     return out
 
 
@@ -51,9 +51,9 @@ def _diagonal(x: UOp, a: int, b: int) -> UOp:
     others = [i for i in range(rank) if i not in (a, b)]
     flat = x.permute((a, b, *others)).reshape((size * size, *(x.shape[i] for i in others)))
     rows = flat.pad(((0, size), *((0, 0) for _ in others))).reshape((size, size + 1, *flat.shape[1:]))
-    own = rows.shrink(((0, size), (0, 1), *((0, s) for s in flat.shape[1:]))).reshape((size, *flat.shape[1:]))
-    kept = [a, *others]
-    out: UOp = own.permute(tuple(kept.index(i) for i in range(rank) if i != b))
+    diagonal = rows.shrink(((0, size), (0, 1), *((0, s) for s in flat.shape[1:]))).reshape((size, *flat.shape[1:]))
+    axes = [a, *others]
+    out: UOp = diagonal.permute(tuple(axes.index(i) for i in range(rank) if i != b))
     return out
 
 
@@ -79,16 +79,16 @@ def _of_parts(x: UOp, a: int, b: int) -> UOp:
         out: UOp = parts.shrink(bounds).reshape((*each, each[1], *rest))
         return out
 
-    own = beside(0)
+    blocks = beside(0)
     for i in range(1, devices):
-        own = number.eq(i).where(beside(i), own)
-    kept = [a, *others]
-    out: UOp = _diagonal(own, 1, 2).reshape((size, *rest))
-    return out.permute(tuple(kept.index(i) for i in range(len(x.shape)) if i != b))
+        blocks = number.eq(i).where(beside(i), blocks)
+    axes = [a, *others]
+    out: UOp = _diagonal(blocks, 1, 2).reshape((size, *rest))
+    return out.permute(tuple(axes.index(i) for i in range(len(x.shape)) if i != b))
 
 
 @rule(Ops.STAGE)
-def stage_rule(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
+def stage_rule(u: UOp, resolution: Resolution, y: Batched, brand: Batched) -> UOp:
     """vmap(f)(xs) has the brand's axis in front of the per-example axes of f(x)."""
     n = len(y.row)
     if not brand.row:  # a brand that stays open: its axis comes after the axes of closed brands
@@ -101,19 +101,19 @@ def stage_rule(u: UOp, how: Resolution, y: Batched, brand: Batched) -> UOp:
 
 
 @rule(Ops.STACK)
-def stack(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+def stack(u: UOp, resolution: Resolution, *xs: Batched) -> UOp:
     """vmap(stack)(xs, ys) = stack(xs, ys), with the brand axes moved in front of the new one."""
-    if not how.is_zip and any(len(b.devices) > 1 for b in how.row):
-        return _stack_with_where(how, xs)
-    return lead(again(u, *[how.fill(x) for x in xs]), (*range(1, len(how.row) + 1), 0))
+    if not resolution.is_zip and any(len(b.devices) > 1 for b in resolution.row):
+        return _stack_with_where(resolution, xs)
+    return lead(again(u, *[resolution.fill(x) for x in xs]), (*range(1, len(resolution.row) + 1), 0))
 
 
-def _stack_with_where(how: Resolution, xs: tuple[Batched, ...]) -> UOp:
+def _stack_with_where(resolution: Resolution, xs: tuple[Batched, ...]) -> UOp:
     """Stack elementwise with `where` on several devices: `stack` of tinygrad 0.14 treats a shared value as a shard."""
-    n, rank = len(how.row), len(xs[0].uop.shape) - len(xs[0].row)
+    n, rank = len(resolution.row), len(xs[0].uop.shape) - len(xs[0].row)
     parts = []
     for x in xs:
-        brands = tuple(b.size if b in x.row else 1 for b in how.row)
+        brands = tuple(b.size if b in x.row else 1 for b in resolution.row)
         parts.append(x.uop.reshape((*brands, 1, *x.uop.shape[len(x.row) :])))
     number, out = UOp.arange(len(xs)).reshape((*(1,) * n, len(xs), *(1,) * rank)), parts[0]
     for i, part in enumerate(parts[1:], 1):

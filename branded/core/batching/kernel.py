@@ -15,9 +15,9 @@ LEAVES.add(Ops.SINK)  # holds the roots of the pass
 
 
 @rule(Ops.CALL, Ops.CUSTOM_FUNCTION)
-def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+def call(u: UOp, resolution: Resolution, *xs: Batched) -> UOp:
     """Run a custom kernel on a whole batch, and raise an error inside vmap: a custom kernel has no batching rule."""
-    if not how.row:
+    if not resolution.row:
         return again(u, *(x.uop for x in xs))
     raise refuse(u, KERNEL, KERNEL_FIX, *xs)
 
@@ -26,6 +26,6 @@ def call(u: UOp, how: Resolution, *xs: Batched) -> UOp:
     Ops.NOOP, Ops.REWRITE_ERROR, Ops.PROGRAM, Ops.LINEAR, Ops.GROUP, Ops.LOAD, Ops.WMMA, Ops.BARRIER, Ops.IF, Ops.END,
     Ops.ENDIF, Ops.CUSTOM, Ops.CUSTOMI, Ops.INS,
 )  # fmt: skip
-def inside_kernels(u: UOp, how: Resolution, *xs: Batched) -> UOp:
+def inside_kernels(u: UOp, resolution: Resolution, *xs: Batched) -> UOp:
     """Raise an error: tinygrad creates these operations when it lowers to kernels, never in a mapped function."""
     raise refuse(u, f"{u.op.name}: this operation belongs to kernels, not to tensors", "use the methods of Tensor", *xs)

@@ -8,8 +8,8 @@ from branded.graph.uops import again, lead
 
 
 @rule(Ops.REDUCE)
-def reduce(u: UOp, how: Resolution, x: Batched, *ranges: Batched) -> UOp:
+def reduce(u: UOp, resolution: Resolution, x: Batched, *ranges: Batched) -> UOp:
     """vmap(sum)(xs) = sum over the same per-example axes."""
-    brands, reduced = len(how.row), u.arg[1]
+    brands, reduced = len(resolution.row), u.arg[1]
     whole = lead(x.uop, (*range(brands, brands + reduced), *range(brands)))
     return again(u, whole, *(r.uop for r in ranges))

@@ -15,34 +15,34 @@ from branded.tinygrad_compat.private_api import broadcast_to
 
 
 @rule(Ops.STORE)
-def store(u: UOp, how: Resolution, dest: Batched, value: Batched, *_: Batched) -> UOp:
+def store(u: UOp, resolution: Resolution, dest: Batched, value: Batched, *_: Batched) -> UOp:
     """vmap(write)(dest, value) = value, in the shape of dest; the AFTER that follows makes it a buffer."""
-    aligned: UOp = how.align(value, len(u.src[1].shape), len(u.shape))
-    if aligned.shape != how.sizes + u.shape:
-        aligned = broadcast_to(aligned, how.sizes + u.shape)
+    aligned: UOp = resolution.align(value, len(u.src[1].shape), len(u.shape))
+    if aligned.shape != resolution.sizes + u.shape:
+        aligned = broadcast_to(aligned, resolution.sizes + u.shape)
     return aligned
 
 
 @rule(Ops.AFTER)
-def after(u: UOp, how: Resolution, x: Batched, effect: Batched, *rest: Batched) -> UOp:
+def after(u: UOp, resolution: Resolution, x: Batched, effect: Batched, *rest: Batched) -> UOp:
     """vmap(x after write) = the written value; after a write to a view of x, x with that part replaced."""
     write = u.src[1]
-    if write.op is Ops.CALL and not how.row:  # a custom kernel on a whole batch
+    if write.op is Ops.CALL and not resolution.row:  # a custom kernel on a whole batch
         return again(u, x.uop, effect.uop, *(y.uop for y in rest))
     if rest or write.op not in {Ops.STORE, Ops.AFTER}:
         raise refuse(u, KERNEL, KERNEL_FIX, x, effect)
     if write.op is Ops.STORE and write.src[0] is u.src[0]:
         # a parameter represents a buffer inside a @function, where no buffer can be created
         return stored_as_read(effect, UOp.contiguous if x.uop.base.op is Ops.PARAM else _copy)
-    if (found := part(u)) is None:
+    if (views_and_write := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    apart = new_storage(whole := how.fill(x))  # keeps rules that merge movements from looking into `whole`
-    view = Batched(apart, how.row)
-    for v in reversed(found[0]):
+    apart = new_storage(whole := resolution.fill(x))  # keeps rules that merge movements from looking into `whole`
+    view = Batched(apart, resolution.row)
+    for v in reversed(views_and_write[0]):
         view = _apply(v, view)
-    out = write_view(view.uop, how.fill(effect), apart)  # `effect` is the written value
+    out = write_view(view.uop, resolution.fill(effect), apart)  # `effect` is the written value
     (out,) = replace_ops([out], lambda _: None, lambda v: v is not apart, at={apart: whole})
-    return stored_as_read(Batched(out, how.row), in_memory)
+    return stored_as_read(Batched(out, resolution.row), in_memory)
 
 
 def stored_as_read(x: Batched, stored: Callable[[UOp], UOp]) -> UOp:
@@ -67,7 +67,7 @@ def _copy(x: UOp) -> UOp:
 
 
 def _apply(view: UOp, below: Batched) -> Batched:
-    how = resolve(view.op, (below.row, *((),) * (len(view.src) - 1)))
-    out = how.rule(view, how, below, *(Batched(s, ()) for s in view.src[1:]))
+    resolution = resolve(view.op, (below.row, *((),) * (len(view.src) - 1)))
+    out = resolution.rule(view, resolution, below, *(Batched(s, ()) for s in view.src[1:]))
     assert isinstance(out, UOp)
     return Batched(out, below.row)

@@ -66,10 +66,10 @@ def devices_of(name: object) -> Devices:
 
 def as_devices(devices: Any, api_name: str) -> Devices:
     """Return the full names of the devices, after checking that each one can be opened."""
-    given = [devices] if isinstance(devices, str) else devices
-    if not isinstance(given, list | tuple) or not given or not all(isinstance(d, str) for d in given):
+    specs = [devices] if isinstance(devices, str) else devices
+    if not isinstance(specs, list | tuple) or not specs or not all(isinstance(d, str) for d in specs):
         raise OptionError(f"{api_name}: devices={short_repr(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
-    names = tuple(str(canonicalize_device(d)) for d in given)
+    names = tuple(str(canonicalize_device(d)) for d in specs)
     for d in names:
         if names.count(d) > 1:
             raise OptionError(f"{api_name}: the device {d} is named twice", fix="each device once")
@@ -80,9 +80,9 @@ def as_devices(devices: Any, api_name: str) -> Devices:
             with Context(ALLOW_DEVICE_USAGE=1):  # type: ignore[no-untyped-call]
                 Device[d]
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".split("\n")[0]
+            message = f"{type(error).__name__}: {error}".split("\n")[0]
             raise OptionError(
-                f"{api_name}: the device {d} cannot be opened", ("said", said), fix="one of this machine"
+                f"{api_name}: the device {d} cannot be opened", ("said", message), fix="one of this machine"
             ) from error
     return names
 

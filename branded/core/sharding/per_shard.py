@@ -40,9 +40,9 @@ def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collectio
         part = _Part(brand, i, n)
         here = [Batched(_local(x, brand, i), tuple(part if b is brand else b for b in x.row)) for x in args]
         call = _on(device, home, u)
-        own = primitive_of(call)
-        assert own is not None
-        out = own.batch(call, run, here)
+        local_primitive = primitive_of(call)
+        assert local_primitive is not None
+        out = local_primitive.batch(call, run, here)
         done.append(out._replace(rows=tuple(tuple(brand if b is part else b for b in row) for row in out.rows)))
     rows = done[0].rows
     of_all = zip(*(results(x.uop) for x in done), rows, strict=True)
@@ -94,8 +94,8 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
         if v.op is Ops.COPY and v.arg == home:
             return v.replace(arg=device)
         if v.op is Ops.BUFFER and v.device == home and not v.is_realized:  # memory that the body writes into
-            own: UOp = UOp.new_buffer(device, v.max_numel(), v.dtype)
-            return own
+            buffer: UOp = UOp.new_buffer(device, v.max_numel(), v.dtype)
+            return buffer
         return call_on(device, home, v) if v.op is Ops.FUNCTION else None
 
     p = primitive_of(call)

@@ -87,10 +87,10 @@ def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
     `copied_to_all` reduces it to the copies that are needed.
     """
     whole, number, n = _whole(x, devices), UOp.range(len(devices), -1, AxisType.DEVICE), len(devices)
-    own, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])
+    local_rows, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])
     parts = list[UOp]()
     for r in runs:
-        start = (number + (n - r.before)) % n * own + r.start
+        start = (number + (n - r.before)) % n * local_rows + r.start
         parts.append(whole.shrink(((start, start + r.many), *rest)))
     joined = tensor(parts[0]).cat(*map(tensor, parts[1:])).uop if len(parts) > 1 else parts[0]
     out: UOp = joined.contiguous().unshard(0, number)
@@ -104,8 +104,8 @@ def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
     if len(numbers) != 1:
         return None, []
     r = numbers[0]
-    found = [starts[axis].substitute({r: r.const_like(i)}).simplify() for i in range(int(r.vmax) + 1)]
-    return (r, [int(s.arg) for s in found]) if all(s.op is Ops.CONST for s in found) else (None, [])
+    device_starts = [starts[axis].substitute({r: r.const_like(i)}).simplify() for i in range(int(r.vmax) + 1)]
+    return (r, [int(s.arg) for s in device_starts]) if all(s.op is Ops.CONST for s in device_starts) else (None, [])
 
 
 def _move_rows(u: UOp) -> UOp | None:
@@ -115,14 +115,14 @@ def _move_rows(u: UOp) -> UOp | None:
     x, devices = copy.src[0], copy.arg
     if (axis := x.axis) is None or u.shape[:axis] + u.shape[axis + 1 :] != x.shape[:axis] + x.shape[axis + 1 :]:
         return None
-    own, count = int(x.shape[axis]) // len(devices), int(u.shape[axis])
+    local_rows, count = int(x.shape[axis]) // len(devices), int(u.shape[axis])
     number, starts = starts_of_each(u, axis)
-    if number is None or any(start // own != (start + count - 1) // own for start in starts):
+    if number is None or any(start // local_rows != (start + count - 1) // local_rows for start in starts):
         return None
     x, parts = x.contiguous(), list[UOp]()
     for device, start in zip(devices, starts, strict=True):
-        of, first = divmod(start, own)
-        rows = entries(x, axis, of, len(devices)).mselect(of)
+        shard, first = divmod(start, local_rows)
+        rows = entries(x, axis, shard, len(devices)).mselect(shard)
         bounds = tuple((first, first + count) if a == axis else (0, s) for a, s in enumerate(rows.shape))
         parts.append(rows.shrink(bounds).contiguous().copy_to_device(device))
     return UOp(Ops.MSTACK, u.dtype, tuple(parts))
@@ -171,8 +171,8 @@ def _apply(roots: Sequence[UOp], *rules: Callable[[UOp], UOp | None]) -> list[UO
 
 def _exchange(u: UOp) -> UOp | None:
     """Rewrite a shard of a full copy of a sharded value as an all-to-all."""
-    found = copied_part(u)
-    return _all_to_all(*found) if found is not None and found[0].device == found[1] else None
+    copied = copied_part(u)
+    return _all_to_all(*copied) if copied is not None and copied[0].device == copied[1] else None
 
 
 def _copy_buffers(u: UOp) -> UOp | None:
@@ -218,33 +218,33 @@ def _run_local(u: UOp) -> UOp | None:
 
 def _align_operands(u: UOp, first: str | None) -> UOp | None:
     """Copy the operands on one device to the devices of the others, or to `first` if each is on one device."""
-    own = _operands(u)
-    found = dict.fromkeys(d for s in own if (d := s.device) is not None)
-    several = [d for d in found if isinstance(d, tuple)]
+    operands = _operands(u)
+    devices = dict.fromkeys(d for s in operands if (d := s.device) is not None)
+    several = [d for d in devices if isinstance(d, tuple)]
     if len(several) > 1:
         raise UnsupportedError(
             "zip: the operands are on other devices",
             *((str(i), ", ".join(d)) for i, d in enumerate(several, 1)),
             fix="the same devices for both, in the same order; or .to() one of them first",
         )
-    if len(found) < 2 or (to := several[0] if several else first) is None:
+    if len(devices) < 2 or (to := several[0] if several else first) is None:
         return None
-    new = (s if s.device in {None, to} else copy_to_devices(s, to) for s in own)
-    return u.replace(src=(*u.src[: -len(own)], *new))
+    new = (s if s.device in {None, to} else copy_to_devices(s, to) for s in operands)
+    return u.replace(src=(*u.src[: -len(operands)], *new))
 
 
 def _align_body(u: UOp) -> UOp | None:
     """Align the body of a call whose distributed arguments its parameters take from other devices."""
-    own = _operands(u)
-    devices = next((d for s in own if isinstance(d := s.device, tuple)), None)
+    operands = _operands(u)
+    devices = next((d for s in operands if isinstance(d := s.device, tuple)), None)
     if devices is None or u.op is not Ops.FUNCTION:
         return None
     inner = params(u.src[0])
-    if all(p.device == own[p.arg.slot].device for p in inner):
+    if all(p.device == operands[p.arg.slot].device for p in inner):
         return None
-    here = {p: own[p.arg.slot].param_like(p.arg.slot) for p in inner}
+    here = {p: operands[p.arg.slot].param_like(p.arg.slot) for p in inner}
     body = copied_to_all(replace_ops([u.src[0]], lambda _: None, at=here), devices)
-    return u.replace(src=(*body, *own))
+    return u.replace(src=(*body, *operands))
 
 
 def _of_buffer(u: UOp) -> UOp | None:

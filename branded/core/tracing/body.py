@@ -107,21 +107,21 @@ def trace(api_name: str, f: TracedBody, types: Sequence[LeafType]) -> Traced:
         done(places, [x.uop for x in values])
         leaves = lower([*(x.uop for x in values), *([] if must.token is None else [must.token])], open_brands())
     params = [param(t.shape, t.stored, t.device) for t in types]
-    of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
+    param_of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
     if must.first is None or not is_loop:  # in a program, the token is another result
-        return Traced(params, out, _in_terms_of(leaves, of))
-    own = param((), TOKEN, must.first.device)
-    *leaves, token = _in_terms_of(leaves, of | {must.first: own})
-    return Traced(params, out, leaves, Effect(own, token))
+        return Traced(params, out, _in_terms_of(leaves, param_of))
+    token_param = param((), TOKEN, must.first.device)
+    *leaves, token = _in_terms_of(leaves, param_of | {must.first: token_param})
+    return Traced(params, out, leaves, Effect(token_param, token))
 
 
-def _in_terms_of(leaves: Sequence[UOp], of: dict[UOp, UOp]) -> list[UOp]:
+def _in_terms_of(leaves: Sequence[UOp], param_of: dict[UOp, UOp]) -> list[UOp]:
     """Return a body's results in terms of its parameters; as under vmap, a write into an argument gives a new value."""
     graph = UOp(Ops.SINK, src=tuple(leaves)).toposort(enter_calls=False)
-    if any(u.op is Ops.STORE and not of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
-        env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in of.items()}
+    if any(u.op is Ops.STORE and not param_of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
+        env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in param_of.items()}
         return [x.uop for x in Pass(()).run(leaves, env, None)]
-    return replace_ops(leaves, of.get)
+    return replace_ops(leaves, param_of.get)
 
 
 def live_carry(x: Any, where: str) -> Tensor:
@@ -129,15 +129,15 @@ def live_carry(x: Any, where: str) -> Tensor:
 
 
 def all_carried(x: Any, where: str) -> list[Tensor]:
-    found = live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
-    for y, at in zip(found, tree.paths(x, where), strict=True):
+    tensors = live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
+    for y, path in zip(tensors, tree.paths(x, where), strict=True):
         if any(type(n) is not int for n in y.shape):
             raise CarryError(
-                f"{at} has a symbolic size",
+                f"{path} has a symbolic size",
                 ("value", type_text(y)),
                 fix="the whole tensor, and where for a part of it",
             )
-    return found
+    return tensors
 
 
 def loses(number: DType, dtype: DType) -> bool:
@@ -165,12 +165,12 @@ def _as(number: float, dtype: DType) -> float:
     return bool(number) if dtype == dtypes.bool else int(number) if math.isfinite(number) else 0
 
 
-def numbers_kept(found: Sequence[Tensor]) -> list[Tensor]:
+def numbers_kept(values: Sequence[Tensor]) -> list[Tensor]:
     """Return the results of a loop or branch; outside all brands and bodies, weak dtypes become strong."""
     scopes = open_brands()
     for b in scopes:
-        b.has_chosen |= any(t.dtype in dtypes.weaks for t in found)
-    return list(found if scopes else map(with_strong_dtype, found))
+        b.has_chosen |= any(t.dtype in dtypes.weaks for t in values)
+    return list(values if scopes else map(with_strong_dtype, values))
 
 
 class State:
@@ -196,15 +196,15 @@ class State:
         return [x.cast(d) for x, d in zip(self.given, self.dtypes, strict=True)]
 
     def types(self, beside: Any = None) -> list[LeafType]:
-        of = zip([LeafType.of(x.uop, beside=beside) for x in self.given], self.dtypes, self.rows, strict=True)
-        return [t._replace(dtype=d, row=row, is_of_a_loop=True) for t, d, row in of]
+        leaf_types = zip([LeafType.of(x.uop, beside=beside) for x in self.given], self.dtypes, self.rows, strict=True)
+        return [t._replace(dtype=d, row=row, is_of_a_loop=True) for t, d, row in leaf_types]
 
     def carries(self, traced: Traced) -> list[Carry]:
         """Return the loop's carries; the initial values are expanded to all brands of the later ones."""
         k = len(self.given)
-        for x, y, dtype, at in zip(self.given, traced.leaves[:k], self.dtypes, self.where, strict=True):
+        for x, y, dtype, path in zip(self.given, traced.leaves[:k], self.dtypes, self.where, strict=True):
             for t in (x, tensor(y)):
-                tree.check_fits(t, dtype, f"{self.api_name}: {at}")
+                tree.check_fits(t, dtype, f"{self.api_name}: {path}")
         inits = [
             copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
             for x, row in zip(self.first(), self.rows, strict=True)
@@ -245,10 +245,10 @@ class State:
             every = rows[-1] if goes_on else ()
             k = len(self.given)
             # a value that no step changes does not depend on the number of steps
-            known = list(zip(traced.params[:k], traced.leaves, strict=False))
-            moves = [y is not p and y is not p.cast(y.dtype) for p, y in known]
+            pairs = list(zip(traced.params[:k], traced.leaves, strict=False))
+            moves = [y is not p and y is not p.cast(y.dtype) for p, y in pairs]
             if self.settled(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
-                nexts = [y if m else p for (p, y), m in zip(known, moves, strict=True)]
+                nexts = [y if m else p for (p, y), m in zip(pairs, moves, strict=True)]
                 return traced._replace(leaves=[*nexts, *traced.leaves[k:]])
 
     def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
@@ -274,5 +274,6 @@ class State:
 
 def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
     """Return the brands of a body's results, given the brands of its parameters."""
-    of = dict(zip(traced.params, rows, strict=True))
-    return [visible(row_of(x)) for x in replace_ops(traced.leaves, lambda u: copied(u, of[u]) if of.get(u) else None)]
+    brands_of = dict(zip(traced.params, rows, strict=True))
+    results = replace_ops(traced.leaves, lambda u: copied(u, brands_of[u]) if brands_of.get(u) else None)
+    return [visible(row_of(x)) for x in results]

@@ -21,7 +21,7 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
     varies = _varying(graph, moving)
     if memory := _repeated_writes(graph, varies):
         varies = _varying(graph, memory.union(moving))
-    found: dict[UOp, None] = {}
+    captured: dict[UOp, None] = {}
     in_step = varies | _not_given(graph, varies)
     for u in graph:
         if not in_step[u] and u.op is not Ops.SINK:
@@ -31,21 +31,21 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
                 continue
             s = _memory_of(s)
             if has_shape(s) and (s.device is not None or row_of(s) or is_differentiated(s)):
-                found[s] = None
-    return list(found)
+                captured[s] = None
+    return list(captured)
 
 
 def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
     """Return the unchanging values that each step still recomputes: targets of kernel writes, and symbolic sizes."""
-    found: dict[UOp, bool] = {}
+    recomputed: dict[UOp, bool] = {}
     for u in reversed([*graph]):
-        if varies[u] or u in found or u.op is Ops.SINK:
-            written = _written_by_kernel(u)
-            of = [
+        if varies[u] or u in recomputed or u.op is Ops.SINK:
+            target_slots = _written_by_kernel(u)
+            operands = [
                 (i, s) for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s)
             ]
-            found |= {s: True for i, s in of if _is_symbolic(s) or i in written}
-    return found
+            recomputed |= {s: True for i, s in operands if _is_symbolic(s) or i in target_slots}
+    return recomputed
 
 
 def _written_by_kernel(u: UOp) -> set[int]:
@@ -90,33 +90,33 @@ def _repeated_writes(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> set[UO
     For `y = w.clone(); y[0].assign(x)` with an `x` that varies: the write of `w`, and all views of `y`.
     """
     due = [u.src[0] for u in graph if varies[u] and u.op in {Ops.STORE, Ops.AFTER}]
-    found = set[UOp]()
+    writes = set[UOp]()
     while due:
         u = due.pop()
-        if u in found or varies.get(u, False) or u.op not in _MEMORY:
+        if u in writes or varies.get(u, False) or u.op not in _MEMORY:
             continue
-        found.add(u)
+        writes.add(u)
         due.extend(u.src if u.op is Ops.AFTER else u.src[:1])
-    return found
+    return writes
 
 
 _MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
 
 
 def closure_converted(
-    outs: Sequence[UOp], own: Sequence[UOp], device: str | None = None, but: Collection[UOp] = ()
+    outs: Sequence[UOp], own_params: Sequence[UOp], device: str | None = None, but: Collection[UOp] = ()
 ) -> tuple[UOp, list[UOp]]:
     """Return a body over numbered parameters, its own first, and the captured values for the others.
 
     Values in `but` stay in the body.
     """
-    found = [x for x in constants(outs, set(own)) if x not in but]
-    empty = {x for x in found if 0 in x.shape}  # they have no elements, and no kernel computes them
-    found = [x for x in found if x not in empty]
-    fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in found]
-    all_params = [*own, *map(like, fixed)]
+    captured = [x for x in constants(outs, set(own_params)) if x not in but]
+    empty = {x for x in captured if 0 in x.shape}  # they have no elements, and no kernel computes them
+    captured = [x for x in captured if x not in empty]
+    fixed = [on_device(x.cast(strong_dtype(x.dtype)), device) for x in captured]
+    all_params = [*own_params, *map(like, fixed)]
     numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
-    stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own, *found], numbered, strict=True)}
+    stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own_params, *captured], numbered, strict=True)}
     stand_ins |= {x: x.const_like(0) for x in empty}
     # a leaf here belongs to a derivative inside the body, which is complete
     return UOp.maketuple(*replace_ops(outs, untag, at=stand_ins)), fixed
@@ -133,6 +133,6 @@ def with_arguments(src: tuple[UOp, ...], old: UOp) -> tuple[UOp, ...]:
         with its arguments          PARAM 2 * PARAM 3, of x, w, dx and w
     """
     body, *args = src
-    own = params(body)
-    new, fixed = closure_converted(body.src, own, but=old.toposort(enter_calls=False).keys())
-    return (new, *(args[p.arg.slot] for p in own), *fixed) if fixed else src
+    body_params = params(body)
+    new, fixed = closure_converted(body.src, body_params, but=old.toposort(enter_calls=False).keys())
+    return (new, *(args[p.arg.slot] for p in body_params), *fixed) if fixed else src

@@ -21,15 +21,15 @@ def looked_at(run: Callable[[], T]) -> T:
     """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
     before = [(t, t.uop) for t in living_tensors()]
     tables = [Tensor.__dict__[name] for name in (private_api.COUNTERS, private_api.SEEDS)]
-    known = [dict(table) for table in tables]
+    saved = [dict(table) for table in tables]
 
     def undo() -> None:
         for t, u in before:
             if t.uop is not u:
                 t.uop = u
-        for table, own in zip(tables, known, strict=True):
+        for table, contents in zip(tables, saved, strict=True):
             table.clear()
-            table.update(own)
+            table.update(contents)
 
     def looked() -> T:
         with only_looked_at():

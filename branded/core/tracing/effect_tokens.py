@@ -69,8 +69,8 @@ def collect_effects(body: Body) -> ContextEntry[Body]:
 
 def body() -> Body | None:
     """Return the body that is being traced, or None if the running code has values."""
-    found = _bodies.get()
-    return found[-1] if found else None
+    bodies = _bodies.get()
+    return bodies[-1] if bodies else None
 
 
 def given_to(places: Mapping[UOp, Scope]) -> ContextEntry[Mapping[UOp, Scope]]:
@@ -80,7 +80,7 @@ def given_to(places: Mapping[UOp, Scope]) -> ContextEntry[Mapping[UOp, Scope]]:
 
 def places() -> dict[UOp, Scope]:
     """Return the placeholders of the enclosing steps, with the scopes of their loops."""
-    return {place: steps for given in _steps.get() for place, steps in given.items()}
+    return {place: steps for table in _steps.get() for place, steps in table.items()}
 
 
 def under_predicate(flag: UOp) -> ContextEntry[UOp]:
@@ -95,8 +95,8 @@ def flags() -> tuple[UOp, ...]:
 def gate() -> UOp | None:
     """Return the condition of the branches between a loop and the enclosing body; None without branches."""
     around = body()
-    found = flags()[around.flags if around is not None else 0 :]
-    return functools.reduce(lambda a, b: a & b, found) if found else None
+    conditions = flags()[around.flags if around is not None else 0 :]
+    return functools.reduce(lambda a, b: a & b, conditions) if conditions else None
 
 
 def before(around: Body | None, device: str) -> UOp:
@@ -110,8 +110,8 @@ def without_effects(why: str) -> ContextEntry[str]:
 
 
 def refusal() -> str | None:
-    found = _refusals.get()
-    return found[-1] if found else None
+    refusals = _refusals.get()
+    return refusals[-1] if refusals else None
 
 
 def derivative_block(is_rule: bool) -> AbstractContextManager[object]:

@@ -28,8 +28,8 @@ def record_operand_names() -> ContextEntry[list[Any]]:
 
 def note_record(frame: object) -> None:
     """Note that a record begins."""
-    for found in _naming.get()[-1:]:
-        found.append(frame)
+    for frames in _naming.get()[-1:]:
+        frames.append(frame)
 
 
 class Said(NamedTuple):
@@ -52,13 +52,13 @@ def names_of(operands: Sequence[Any]) -> Said:
     """Return the names of the operands in the running expressions, or of the variables that hold them."""
     if not _naming.any_open() or not (frames := source.frames(_TRACED)):
         return UNSAID
-    found: dict[UOp, list[str]] = {}
+    names: dict[UOp, list[str]] = {}
     for f in reversed(frames):
         for u, name in _names(f).items():
-            found.setdefault(u, []).append(name)
+            names.setdefault(u, []).append(name)
     caller = frames[0].f_back
     direct = source.where(caller) if caller is not None and caller in frames else None
-    return Said(tuple(tuple(found.get(x, ())) if isinstance(x, UOp) else () for x in operands), direct)
+    return Said(tuple(tuple(names.get(x, ())) if isinstance(x, UOp) else () for x in operands), direct)
 
 
 _TRACED = f"program{os.sep}expr.py"
@@ -67,17 +67,17 @@ _TRACED = f"program{os.sep}expr.py"
 
 def _names(f: FrameType) -> dict[UOp, str]:
     local, others = f.f_locals, f.f_globals
-    found: dict[UOp, str] = {}
+    names: dict[UOp, str] = {}
     around = source.expression(f)
     for part in ast.walk(around) if around is not None else ():
         if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
             x = _value(part, local, others)
             if isinstance(x, Tensor):
-                found.setdefault(x.uop, ast.unparse(part))
+                names.setdefault(x.uop, ast.unparse(part))
     for name, x in list(local.items()):
         if isinstance(x, Tensor) and name.isidentifier():
-            found.setdefault(x.uop, name)
-    return found
+            names.setdefault(x.uop, name)
+    return names
 
 
 def _value(part: ast.expr, local: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
@@ -85,13 +85,13 @@ def _value(part: ast.expr, local: Mapping[str, Any], others: Mapping[str, Any]) 
     match part:
         case ast.Name(name):
             return local.get(name, others.get(name))
-        case ast.Attribute(of, name):
-            x = _value(of, local, others)
+        case ast.Attribute(base, name):
+            x = _value(base, local, others)
             if isinstance(x, tuple):
                 return getattr(x, name, None) if name in getattr(type(x), "_fields", ()) else None
             return _fields(x).get(name)
-        case ast.Subscript(of, ast.Constant(key)):
-            x = _value(of, local, others)
+        case ast.Subscript(base, ast.Constant(key)):
+            x = _value(base, local, others)
             try:
                 return x[key] if type(x) in (dict, list, tuple) else None
             except LookupError:
@@ -101,7 +101,7 @@ def _value(part: ast.expr, local: Mapping[str, Any], others: Mapping[str, Any]) 
 
 def _fields(x: Any) -> Mapping[str, Any]:
     try:
-        found = object.__getattribute__(x, "__dict__")
+        fields = object.__getattribute__(x, "__dict__")
     except AttributeError:
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return fields if isinstance(fields, Mapping) else {}

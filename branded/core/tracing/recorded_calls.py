@@ -72,12 +72,12 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
             out = f(*args, **kwargs)
         if frame is not None:
             params = arguments_by_name(f, args, kwargs)
-            taken: list[Any] = [()]
+            inputs: list[Any] = [()]
             if "x" in params:
                 tensors = [tree.as_tensor(v) for v in tree.leaves(params.pop("x"))]
-                taken = [(t.uop,) for t in tensors if t is not None]
+                inputs = [(t.uop,) for t in tensors if t is not None]
             params[named] = value(params[named])
-            for operands, y in zip(taken, tree.leaves(out), strict=True):
+            for operands, y in zip(inputs, tree.leaves(out), strict=True):
                 if isinstance(y, Tensor):  # a number stays a number
                     recording.record_operation(f.__name__, operands, params, (y.uop,))
         return out
@@ -111,14 +111,14 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
     with recording.within() as frame:
         if frame is None:
             return f(*args, **kwargs)
-        given = tuple(map(_now, args)), {k: _now(v) for k, v in kwargs.items()}
+        snapshot = tuple(map(_now, args)), {k: _now(v) for k, v in kwargs.items()}
         out = f(*args, **kwargs)
     if out is NotImplemented:
         return out
     # a method that writes returns the written tensor
-    made = [args[0]] if op in WRITES else [y for y in tree.leaves(out) if isinstance(y, Tensor)]
-    if made and (op in WRITES or not args or not isinstance(args[0], Tensor) or given[0][0] is args[0].uop):
-        _record_call(op, signed, given, made)
+    results = [args[0]] if op in WRITES else [y for y in tree.leaves(out) if isinstance(y, Tensor)]
+    if results and (op in WRITES or not args or not isinstance(args[0], Tensor) or snapshot[0][0] is args[0].uop):
+        _record_call(op, signed, snapshot, results)
     return out
 
 
@@ -129,14 +129,14 @@ def _now(x: Any) -> Any:
     return type(x)([_now(v) for v in x]) if type(x) in (tuple, list) else x
 
 
-def _record_call(op: str, signed: Operator, given: Any, made: list[Tensor]) -> None:
-    args, kwargs = given
+def _record_call(op: str, signed: Operator, snapshot: Any, results: list[Tensor]) -> None:
+    args, kwargs = snapshot
     if signed.__name__ in REFLECTED:
-        found: Described | None = Described([args[1], args[0]], {})
+        call: Described | None = Described([args[1], args[0]], {})
     else:
-        found = describe_call(signed, args, kwargs)
-    if found is not None and all(isinstance(x, UOp | bool | int | float) for x in found.operands):
-        recording.record_operation(op, found.operands, found.params, [y.uop for y in made])
+        call = describe_call(signed, args, kwargs)
+    if call is not None and all(isinstance(x, UOp | bool | int | float) for x in call.operands):
+        recording.record_operation(op, call.operands, call.params, [y.uop for y in results])
 
 
 class Described(NamedTuple):
@@ -150,16 +150,16 @@ def accepts_tensor(p: inspect.Parameter) -> bool:
 
 def describe_call(f: Operator, args: Sequence[Any], kwargs: dict[str, Any]) -> Described | None:
     """Return the operands and parameters of a call on UOps, or None if a parameter has no text."""
-    given = arguments_by_name(f, tuple(args), kwargs)
+    bound = arguments_by_name(f, tuple(args), kwargs)
     operands: list[Any] = []
     params: dict[str, Any] = {}
     skipped: dict[str, Any] = {}
     for p in signature(f).parameters.values():
-        if p.name not in given or (p.default is not p.empty and _same(given[p.name], p.default)):
+        if p.name not in bound or (p.default is not p.empty and _same(bound[p.name], p.default)):
             if accepts_tensor(p) and p.default is not p.empty:
                 skipped[p.name] = p.default
             continue
-        v = given[p.name]
+        v = bound[p.name]
         if p.kind is p.VAR_KEYWORD:
             params |= v
         elif p.kind is p.VAR_POSITIONAL:
@@ -206,29 +206,29 @@ def _has_text(v: Any) -> bool:
     return v is HOLE or v is None or v is Ellipsis or type(v) in (bool, int, float, str) or isinstance(v, DType | Brand)
 
 
-def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+def arguments(f: Operator, params: dict[str, Any], operands: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments of a call, rebuilt from its operands and parameters.
 
     f       def sum(self, axis=None, keepdim=False, dtype=None)
     params  {"keepdim": True}    given  [x]
     gives   [x], {"keepdim": True}: after `axis`, which has its default, all others are passed by name
     """
-    rest = iter(given)
-    left = len(given) - sum(map(_holes, params.values()))
-    known = signature(f).parameters
+    rest = iter(operands)
+    remaining = len(operands) - sum(map(_holes, params.values()))
+    parameters = signature(f).parameters
     args: list[Any] = []
-    kwargs = {k: _fill_holes(v, rest) for k, v in params.items() if k not in known}
+    kwargs = {k: _fill_holes(v, rest) for k, v in params.items() if k not in parameters}
     by_name = False
-    for p in known.values():
+    for p in parameters.values():
         if p.kind is p.VAR_POSITIONAL:
-            args += _fill_holes(params[p.name], rest) if p.name in params else itertools.islice(rest, left)
-            left = left if p.name in params else 0
+            args += _fill_holes(params[p.name], rest) if p.name in params else itertools.islice(rest, remaining)
+            remaining = remaining if p.name in params else 0
             continue
         if p.name in params:
             value = _fill_holes(params[p.name], rest)
-        elif left and p.kind is not p.VAR_KEYWORD and (p.name == "self" or accepts_tensor(p)):
+        elif remaining and p.kind is not p.VAR_KEYWORD and (p.name == "self" or accepts_tensor(p)):
             value = next(rest)
-            left -= 1
+            remaining -= 1
         else:
             by_name = True
             continue
@@ -236,8 +236,8 @@ def arguments(f: Operator, params: dict[str, Any], given: Sequence[Any]) -> tupl
             kwargs[p.name] = value
         else:
             args.append(value)
-    if left > 0:
-        raise TypeError(f"{count_noun(left, 'operand')} too many")
+    if remaining > 0:
+        raise TypeError(f"{count_noun(remaining, 'operand')} too many")
     return args, kwargs
 
 

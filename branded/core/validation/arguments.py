@@ -45,8 +45,8 @@ def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         if ran or not isinstance(error, TypeError) or isinstance(error, BrandedError) or not _refuses(f, args, kwargs):
             from branded.core.validation.coercion_errors import translate_error  # imported only after a mistake
 
-            if (found := translate_error(error, api_name)) is not None:
-                raise found from error
+            if (translated := translate_error(error, api_name)) is not None:
+                raise translated from error
             raise
         reason = str(error)
     raise _wrong(reason, args, kwargs, api_name, fix)
@@ -72,8 +72,8 @@ def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, An
 
 
 def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> CallError:
-    given = [*map(outline, args), *(f"{k}={outline(x)}" for k, x in kwargs.items())]
-    return CallError(f"{api_name}: {reason}", ("given", ", ".join(given) or "nothing"), fix=fix)
+    outlines = [*map(outline, args), *(f"{k}={outline(x)}" for k, x in kwargs.items())]
+    return CallError(f"{api_name}: {reason}", ("given", ", ".join(outlines) or "nothing"), fix=fix)
 
 
 # ---- options ----
@@ -108,15 +108,15 @@ def as_int(x: object) -> int | None:
         return None
 
 
-def positions(given: Any, api_name: str, option: str = "static_argnums") -> tuple[int, ...]:
-    """Return `given`, an int or several, as positions of arguments."""
-    found = [as_int(i) for i in (given if isinstance(given, tuple | list) else (given,))]
-    if None in found:
+def positions(argnums: Any, api_name: str, option: str = "static_argnums") -> tuple[int, ...]:
+    """Return `argnums`, an int or several, as positions of arguments."""
+    indices = [as_int(i) for i in (argnums if isinstance(argnums, tuple | list) else (argnums,))]
+    if None in indices:
         raise OptionError(
-            f"{api_name}: {option}={short_repr(given)} are no positions of arguments",
+            f"{api_name}: {option}={short_repr(argnums)} are no positions of arguments",
             fix=f"ints, counted from 0: {option}=(1,)",
         )
-    return tuple(i for i in found if i is not None)
+    return tuple(i for i in indices if i is not None)
 
 
 def static_arguments(
@@ -136,22 +136,22 @@ def static_arguments(
                     f"{api_name}: {option}={i} for a function of {count_noun(total, 'argument')}",
                     fix="the positions of arguments, counted from 0",
                 )
-    at = [i + total if i < 0 else i for i in nums]
-    return frozenset(i for i in at if i < n), frozenset(names[i] for i in at if 0 <= i < len(names))
+    selected = [i + total if i < 0 else i for i in nums]
+    return frozenset(i for i in selected if i < n), frozenset(names[i] for i in selected if 0 <= i < len(names))
 
 
 def normalize_axis(axis: int, x: Any, api_name: str) -> int:
     """Return `axis` of `x` counted from the front."""
-    at = check_axis(axis, api_name)
-    if at is None:
+    index = check_axis(axis, api_name)
+    if index is None:
         raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
     rank = len(x.shape)
-    if not -rank <= at < rank:
+    if not -rank <= index < rank:
         raise AxisRangeError(
-            f"{api_name}: axis {at} is out of range for {type_text(x.uop)}",
+            f"{api_name}: axis {index} is out of range for {type_text(x.uop)}",
             fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
         )
-    return at % rank
+    return index % rank
 
 
 def out_axis(axis: int, rank: int, api_name: str) -> int:

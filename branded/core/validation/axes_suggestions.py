@@ -38,13 +38,13 @@ def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
         (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
     """
     texts = []
-    for n in dict.fromkeys(found[1] for found in reversed(mapped) if found is not None):
-        axes = [found[0] if found is not None and found[1] == n else None for found in mapped]
+    for n in dict.fromkeys(entry[1] for entry in reversed(mapped) if entry is not None):
+        axes = [entry[0] if entry is not None and entry[1] == n else None for entry in mapped]
         texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
     return ", or ".join(texts[:3])
 
 
-def argument(f: Callable[..., Any], at: int) -> str | None:
+def argument(f: Callable[..., Any], position: int) -> str | None:
     """Return the name of the argument at this position, `x` or `xs[1]`, or None if it is unknown."""
     try:
         params = list(inspect.signature(f).parameters.values())
@@ -52,8 +52,8 @@ def argument(f: Callable[..., Any], at: int) -> str | None:
         return None
     for i, p in enumerate(params):
         if p.kind is p.VAR_POSITIONAL:
-            return f"{p.name}[{at - i}]"
-        if i == at and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            return f"{p.name}[{position - i}]"
+        if i == position and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
             return p.name
     return None
 

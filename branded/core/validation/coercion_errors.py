@@ -74,8 +74,8 @@ def _missing(error: Exception, words: str) -> tuple[str, str] | None:
         name = error.name or ""
         is_known = isinstance(error.obj, Tensor) and name in _ATTRIBUTES
         return (f"a tensor has no method `{name}`", name) if is_known else None
-    found = _REFUSED.match(words)
-    return (f"`{found[1]}` has no parameter `{found[2]}`", found[2]) if found and found[2] in _KEYWORDS else None
+    match = _REFUSED.match(words)
+    return (f"`{match[1]}` has no parameter `{match[2]}`", match[2]) if match and match[2] in _KEYWORDS else None
 
 
 def _with_tinygrad_name(name: str, e: ast.expr | None) -> str:
@@ -103,9 +103,9 @@ def _is_of_others(frame: FrameType) -> bool:
     return source.is_ours(file) or file.startswith((*_LIBRARIES, "<frozen")) or file.endswith(".pyx")
 
 
-def _raises(frame: FrameType, at: int) -> bool:
+def _raises(frame: FrameType, offset: int) -> bool:
     """Return whether the instruction is a `raise` statement."""
-    return frame.f_code.co_code[at] == dis.opmap["RAISE_VARARGS"]
+    return frame.f_code.co_code[offset] == dis.opmap["RAISE_VARARGS"]
 
 
 def _advice(frame: FrameType) -> str:

@@ -66,8 +66,8 @@ class Unfinished:
     def put(
         self, op: str, operands: Sequence[Any], params: dict[str, Any], results: Sequence[UOp], bodies: dict[str, Any]
     ) -> None:
-        own = names_of(operands)
-        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies, own))
+        names = names_of(operands)
+        self.frame.calls.append(Call(op, tuple(operands), params, tuple(results), self.where, bodies, names))
 
 
 _frames: ContextStack[Frame] = ContextStack("branded_frames")
@@ -130,12 +130,12 @@ class body(ContextEntry[Frame]):  # noqa: N801  used as a function
     def __enter__(self) -> Callable[[Sequence[UOp], Sequence[UOp]], None]:  # type: ignore[override]
         if not self.outer:
             return lambda params, results: None
-        of = [s for s in _operations.get() if isinstance(s, Unfinished) and s.frame is self.outer[0]]
+        structures = [s for s in _operations.get() if isinstance(s, Unfinished) and s.frame is self.outer[0]]
         frame = super().__enter__()
         note_record(frame)
 
         def done(params: Sequence[UOp], results: Sequence[UOp]) -> None:
-            for structure in of[-1:]:
+            for structure in structures[-1:]:
                 structure.bodies.append(BodyRecord(frame, tuple(params), tuple(results)))
 
         return done
