@@ -40,7 +40,7 @@ def _real(x: Any, api_name: str, where: str) -> Tensor:
 
 
 def _positions(argnums: Any, args: Sequence[Any], api_name: str) -> tuple[int, ...]:
-    found = []
+    positions = []
     for i in map(as_int, argnums if isinstance(argnums, tuple | list) else (argnums,)):
         if i is None or not -len(args) <= i < len(args):
             raise DerivativeError(
@@ -48,12 +48,12 @@ def _positions(argnums: Any, args: Sequence[Any], api_name: str) -> tuple[int, .
                 f"{count_noun(len(args), 'positional argument')}",
                 fix="the positions of the arguments to differentiate with respect to, counted from 0",
             )
-        found.append(i % len(args))
-    if len(set(found)) < len(found):
+        positions.append(i % len(args))
+    if len(set(positions)) < len(positions):
         raise DerivativeError(
             f"{api_name}: argnums={tree.short_repr(argnums)} names an argument twice", fix="each position once"
         )
-    return tuple(found)
+    return tuple(positions)
 
 
 class Differentiated:
@@ -73,17 +73,17 @@ class Differentiated:
         """The selected arguments: derivatives have the form of this tree."""
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         self.values = [_real(v, api_name, name) for v, name in zip(tree.leaves(self.wrt), self.names, strict=True)]
-        given = tensors(leaf(v.uop) for v in self.values)
+        inputs = tensors(leaf(v.uop) for v in self.values)
         # separate tensors: the function may write into its own, and `realize` renames all tensors' graphs
-        self.leaves = tensors(t.uop for t in given)
-        self.levels: list[Level] = [t.uop.arg for t in given]
-        new, full = iter(given), list(args)
+        self.leaves = tensors(t.uop for t in inputs)
+        self.levels: list[Level] = [t.uop.arg for t in inputs]
+        new, full = iter(inputs), list(args)
         for i in nums:
             full[i] = tree.rebuild(args[i], new)
         active, tracked = transforming(self.levels), track_leaves(self.leaves)
-        own = differentiated_from(next(UOp.unique_num))
+        opened_scopes = differentiated_from(next(UOp.unique_num))
         self.outside = Outside()
-        with active, tracked, own, record_captured_writes(self.outside):
+        with active, tracked, opened_scopes, record_captured_writes(self.outside):
             self.value: Any = call_checked(f, full, kwargs, api_name, "a function with a parameter for each argument")
         if self.outside.memory:
             self._settle()
@@ -105,8 +105,8 @@ class Differentiated:
         self.value = tree.with_uops(self.value, tree.uops(self.value))
         if not is_differentiating():
             self.outside.follow(strip_tags(tree.uops(self.value)))
-            own = [y for y in tree.leaves(self.value) if isinstance(y, Tensor)]
-            self.outside.settle(strip_tags, [*self.leaves, *own])
+            results = [y for y in tree.leaves(self.value) if isinstance(y, Tensor)]
+            self.outside.settle(strip_tags, [*self.leaves, *results])
 
 
 def push_tangents(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:

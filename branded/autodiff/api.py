@@ -217,18 +217,18 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
     return (out, pullback, aux) if has_aux else (out, pullback)
 
 
-def _like(given: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: str, of: str) -> list[UOp]:
+def _like(vectors: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: str, side: str) -> list[UOp]:
     """Return the leaves of tangents or cotangents; raise if a tree, shape or dtype differs from the values."""
-    xs, at = tree.leaves(given), tree.paths(wanted, "the result" if of == "result" else "primals")
-    if tree.paths(given, "") != tree.paths(wanted, ""):
+    xs, paths = tree.leaves(vectors), tree.paths(wanted, "the result" if side == "result" else "primals")
+    if tree.paths(vectors, "") != tree.paths(wanted, ""):
         raise DerivativeError(
-            f"{api_name}: the {kind} has another tree than the {of}",
-            (kind, tree.outline(given)),
-            (of, tree.outline(wanted)),
-            fix=f"a {kind} for each tensor of the {of}",
+            f"{api_name}: the {kind} has another tree than the {side}",
+            (kind, tree.outline(vectors)),
+            (side, tree.outline(wanted)),
+            fix=f"a {kind} for each tensor of the {side}",
         )
     out = []
-    for x, t, name in zip(xs, ts, at, strict=True):
+    for x, t, name in zip(xs, ts, paths, strict=True):
         v = live_tensor(x, f"{api_name}: the {kind} of {name}", DerivativeError)
         dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
@@ -237,7 +237,7 @@ def _like(given: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: st
             raise DerivativeError(
                 f"{api_name}: the {kind} of {name} does not fit it",
                 (kind, vec_type(v)),
-                (of, vec_type(t)),
+                (side, vec_type(t)),
                 fix="the same shape and dtype",
             )
         out.append(v.uop)

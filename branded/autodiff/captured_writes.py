@@ -38,13 +38,13 @@ class Outside:
         graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
         return [u for u in graph if u.op is Ops.AFTER and aliasing.root(u) in self.memory]
 
-    def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], own: Iterable[Tensor] = ()) -> None:
-        """Replace the value of every live tensor that sees these writes by `new` of it, except the tensors in `own`."""
-        apart = {*map(id, own)}
+    def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], but: Iterable[Tensor] = ()) -> None:
+        """Replace the value of every live tensor that sees these writes by `new` of it, except the tensors in `but`."""
+        apart = {*map(id, but)}
         with LOCK:
             live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
-            seen = [t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.written([t.uop])]
-            for t, u in zip(seen, new([t.uop for t in seen]), strict=True):
+            affected = [t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.written([t.uop])]
+            for t, u in zip(affected, new([t.uop for t in affected]), strict=True):
                 t.uop = u
                 self.follow([u])
 

@@ -86,8 +86,8 @@ def _wide(x: Tensor) -> Tensor:
 
 def _broadcast_brands(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:
     """Put the brands of `row` in front, broadcasting along the brands that `x` lacks."""
-    own = x.uop.shape[len(x.row) :]
-    out: UOp = broadcast_to(x.uop.reshape((*(b.size if b in x.row else 1 for b in row), *own)), shape)
+    example_shape = x.uop.shape[len(x.row) :]
+    out: UOp = broadcast_to(x.uop.reshape((*(b.size if b in x.row else 1 for b in row), *example_shape)), shape)
     return out
 
 

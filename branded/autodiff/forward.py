@@ -267,8 +267,8 @@ def max_mask(x: UOp, n: int, dtype: Any) -> UOp:
     Two kernels that both compute `x` may round differently. Then no element equals the maximum of the other kernel, and
     the derivative would be 0 / 0. So the values are materialized, and the maximum is taken of these.
     """
-    kept = x.contiguous()
-    mask: UOp = kept.eq(reduce_axes(kept, Ops.MAX, tuple(range(n)))).cast(dtype)
+    stored = x.contiguous()
+    mask: UOp = stored.eq(reduce_axes(stored, Ops.MAX, tuple(range(n)))).cast(dtype)
     return mask
 
 
@@ -318,12 +318,12 @@ def store(u: UOp, _: Tangent, d: Tangent, *__: Tangent) -> Tangent:
 @tangent(Ops.AFTER)
 def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
     """Combine the tangent of the written part with the tangent of the rest."""
-    if (found := part(u)) is None:
+    if (views_and_write := part(u)) is None:
         raise UnsupportedError(
             "jvp: a kernel written by hand has no rule in forward mode",
             fix="branded.custom_jvp, whose rule both modes use",
         )
-    views = found[0]
+    views = views_and_write[0]
     if not views:
         return written_ if written_ is None or written_.shape == u.shape else broadcast_to(written_, u.shape)
     if d is None and written_ is None:
@@ -350,8 +350,8 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
 def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
     """Return the call whose body also computes tangents, and for each result the index of its tangent."""
     body, args = u.src[0], u.src[1:]
-    given = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
-    slots = {i: len(args) + k for k, (i, _) in enumerate(given)}
+    pairs = [(i, on_device(d)) for i, d in enumerate(ts) if d is not None]
+    slots = {i: len(args) + k for k, (i, _) in enumerate(pairs)}
     outs = push_forward(body.src, {p: at_slot(p, slots[p.arg.slot]) for p in params(body) if p.arg.slot in slots})
     where, last = list[int | None](), len(body.src)
     for d in outs:
@@ -359,5 +359,5 @@ def through_body(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
         last += d is not None
     new = UOp.maketuple(*body.src, *(d for d in outs if d is not None))
     info = dataclasses.replace(u.arg, name=f"{u.arg.name}_jvp" if u.arg.name else None)
-    src = with_arguments((new, *args, *(d for _, d in given)), body)
+    src = with_arguments((new, *args, *(d for _, d in pairs)), body)
     return UOp(Ops.FUNCTION, u.dtype, src, info), where

@@ -29,26 +29,26 @@ S = TypeVar("S", bound=Brand)
 
 def _basis(ts: Sequence[Tensor]) -> list[Tensor]:
     """Build the standard basis of the concatenated tensors: a leading axis with one entry for each element."""
-    total, out, at = sum(t.numel() for t in ts), [], 0
+    total, out, start = sum(t.numel() for t in ts), [], 0
     for t in ts:
         n = t.numel()
         dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
-        eye = Tensor.eye(n, dtype=dtype).pad(((at, total - at - n), (0, 0)))
+        eye = Tensor.eye(n, dtype=dtype).pad(((start, total - start - n), (0, 0)))
         out.append(eye.reshape((total, *t.shape)))
-        at += n
+        start += n
     return out
 
 
 def _split_jacobian(j: Tensor, ts: Sequence[Tensor], axis: int) -> list[Tensor]:
     """Split axis `axis` (0 or -1) of a Jacobian over all elements into one Jacobian for each tensor."""
-    out, at = [], 0
+    out, start = [], 0
     for t in ts:
         n = t.numel()
         if axis == 0:
-            out.append(j[at : at + n].reshape((*t.shape, *j.shape[1:])))
+            out.append(j[start : start + n].reshape((*t.shape, *j.shape[1:])))
         else:
-            out.append(j[..., at : at + n].reshape((*j.shape[:-1], *t.shape)))
-        at += n
+            out.append(j[..., start : start + n].reshape((*j.shape[:-1], *t.shape)))
+        start += n
     return out
 
 

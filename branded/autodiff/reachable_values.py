@@ -16,13 +16,13 @@ _MANY = 1000
 
 def reaches(xs: Iterable[Any], is_it: Callable[[Any], bool]) -> bool:
     """Return whether any value reachable from `xs` satisfies `is_it`; True if a value cannot be inspected."""
-    seen, todo = set[int](), list(xs)
+    visited, todo = set[int](), list(xs)
     while todo:
         x = todo.pop()
-        if id(x) in seen:
+        if id(x) in visited:
             continue
-        seen.add(id(x))
-        if is_it(x) or len(seen) > _MANY:
+        visited.add(id(x))
+        if is_it(x) or len(visited) > _MANY:
             return True
         if isinstance(x, _PLAIN):
             continue
@@ -41,12 +41,12 @@ def _references(x: Any) -> list[Any] | None:
         return [x.__func__, x.__self__]
     if isinstance(x, functools.partial):
         return [x.func, *x.args, *x.keywords.values()]
-    own = [*vars(x).values()] if hasattr(x, "__dict__") else []
+    attributes = [*vars(x).values()] if hasattr(x, "__dict__") else []
     if isinstance(x, tuple | list | set | frozenset):
-        return [*x, *own]
+        return [*x, *attributes]
     if isinstance(x, dict):
-        return [*x.values(), *own]
-    return own or None
+        return [*x.values(), *attributes]
+    return attributes or None
 
 
 def _is_empty(cell: types.CellType) -> bool:

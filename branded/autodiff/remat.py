@@ -86,7 +86,7 @@ remat = checkpoint
 
 def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Build the call as one FUNCTION, like the call of a function with a custom rule."""
-    level, places, given = Level(), list[UOp](), []
+    level, places, leaf_values = Level(), list[UOp](), []
     for x in tree.leaves((args, kwargs)):
         if isinstance(x, Tensor):
             check_live(x.uop, "checkpoint: an argument")
@@ -94,22 +94,24 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
             # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
             places.append(leaf(u, Placeholder(level, len(places))))
             x = tensor(places[-1])
-        given.append(x)
-    args, kwargs = tree.rebuild((args, kwargs), iter(given))
+        leaf_values.append(x)
+    args, kwargs = tree.rebuild((args, kwargs), iter(leaf_values))
     outside = Outside()
     leaves = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
     with call_body(), record_captured_writes(outside):
         out = call_checked(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
     places, values = [t.uop for t in leaves], tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
-    own = [param(p.shape, p.dtype, p.device) for p in places]
-    at = dict[UOp, UOp]()
+    body_params = [param(p.shape, p.dtype, p.device) for p in places]
+    written_value = dict[UOp, UOp]()
     if outside.memory:  # other tensors see the written values, too: the body takes them as arguments
         done = functools.partial(replace_ops, new=in_place_of(level, [p.src[0] for p in places]))
         outside.settle(done)
-        written = outside.written(ys)
-        at |= zip(written, done(written), strict=True)
-    body, fixed = closure_converted(lower(replace_ops(ys, in_place_of(level, own), at=at), open_brands()), own)
+        writes = outside.written(ys)
+        written_value |= zip(writes, done(writes), strict=True)
+    body, fixed = closure_converted(
+        lower(replace_ops(ys, in_place_of(level, body_params), at=written_value), open_brands()), body_params
+    )
     if not ys or not (places or fixed):
         return out
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))
@@ -153,32 +155,32 @@ class Remat(Primitive):
         old = {p.arg.slot: p for p in params(body)}
         new = [like(old.get(i, x)) for i, x in enumerate(args)]
         outs = replace_ops(body.src, {p: new[i] for i, p in old.items()}.get)
-        given = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
-        cts = {i: param(outs[i].shape, outs[i].dtype, outs[i].device) for i in given}
+        outputs = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
+        cts = {i: param(outs[i].shape, outs[i].dtype, outs[i].device) for i in outputs}
         wanted = [i for i in sorted(needed) if i in old and dtypes.is_float(args[i].dtype)]
-        grads, _ = gradients([outs[i] for i in given], list(cts.values()), [new[i] for i in wanted])
+        grads, _ = gradients([outs[i] for i in outputs], list(cts.values()), [new[i] for i in wanted])
         first = dict(zip(new, args, strict=True))
         scratch = {i: _memory(old[i]) for i in _scratch_slots(body)}
         copies = scratch | {i: _copy(args[i]) for i in _starts(body, args) if i not in scratch}
-        at = first | {new[i]: x for i, x in copies.items()}
-        at |= {p: ct for i, p in cts.items() if (ct := cotangents[i]) is not None}
+        value_of = first | {new[i]: x for i, x in copies.items()}
+        value_of |= {p: ct for i, p in cts.items() if (ct := cotangents[i]) is not None}
         if self.policy == "dots":
             dots = [x for x in UOp(Ops.SINK, src=tuple(outs)).toposort(enter_calls=False) if _is_dot(x)]
-            at |= dict(zip(dots, replace_ops(dots, first.get), strict=True))
-        found = dict(zip(wanted, replace_ops(grads, lambda _: None, at=at), strict=True))
-        return [found.get(i) for i in range(len(args))]
+            value_of |= dict(zip(dots, replace_ops(dots, first.get), strict=True))
+        grad_of = dict(zip(wanted, replace_ops(grads, lambda _: None, at=value_of), strict=True))
+        return [grad_of.get(i) for i in range(len(args))]
 
 
 def _scratch_slots(body: UOp) -> set[int]:
     """Return the argument slots of memory that a body, or a function inside it, writes."""
-    found = set[int]()
+    scratch = set[int]()
     for u in body.toposort(enter_calls=False):
         targets = [u.src[0]] if u.op is Ops.STORE else []
         if u.op is Ops.FUNCTION:
             targets = [u.src[1 + i] for i in _scratch_slots(u.src[0])]
         roots = map(aliasing.root, targets)
-        found |= {x.arg.slot for x in roots if x.op is Ops.PARAM}
-    return found
+        scratch |= {x.arg.slot for x in roots if x.op is Ops.PARAM}
+    return scratch
 
 
 def _memory(p: UOp) -> UOp:

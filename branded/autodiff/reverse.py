@@ -55,8 +55,8 @@ def pull_back(
     if not all(meant):
         grads, _ = pull_back(list(itertools.compress(ys, meant)), list(itertools.compress(cts, meant)), targets)
         return grads, [*ys, *others]
-    n, left = len(ys), left_brands([*ys, *cts], siblings=True)
-    above, crossed = _find_exchanges([*ys, *cts], targets) if left else (set(targets), [])
+    n, pending = len(ys), left_brands([*ys, *cts], siblings=True)
+    above, crossed = _find_exchanges([*ys, *cts], targets) if pending else (set(targets), [])
     if not crossed:
         new = lower([*ys, *cts, *targets, *others], open_brands())
         end = len(new) - len(others)
@@ -66,7 +66,7 @@ def pull_back(
     if nothing := {u: u.const_like(0) for u in above if u.op is Ops.STAGE and u.src[1] in empty}:
         new = replace_ops([*ys, *cts], lambda _: None, at=nothing)
         return pull_back(new[:n], new[n:], targets)[0], [*ys, *others]
-    closing = tuple(b for b in left if b in crossed or not b.is_open)
+    closing = tuple(b for b in pending if b in crossed or not b.is_open)
     return _pulled_together(ys, cts, targets, above, crossed, closing), [*ys, *others]
 
 
@@ -113,19 +113,19 @@ def gradients(
     pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_symbolic_zero(ct)]
     if not pairs:
         return list(map(symbolic_zero, targets)), list(values)
-    with _ran_again.during({}) as found:
+    with _ran_again.during({}) as results_of:
         root, seed = UOp.maketuple(*(y for y, _ in pairs)), UOp.maketuple(*(ct for _, ct in pairs))
         grads = compute_gradient(root, seed, set(targets))
-    given = {t: g for t in targets if (g := grads.get(t)) is not None and g.op is not Ops.NOOP}
-    out = [given[t].cast(t.dtype) if t in given else symbolic_zero(t) for t in targets]
-    both = once([*out, *values], found)
+    grad_of = {t: g for t in targets if (g := grads.get(t)) is not None and g.op is not Ops.NOOP}
+    out = [grad_of[t].cast(t.dtype) if t in grad_of else symbolic_zero(t) for t in targets]
+    both = once([*out, *values], results_of)
     return both[: len(out)], both[len(out) :]
 
 
-def once(roots: list[UOp], found: dict[UOp, Sequence[UOp]]) -> list[UOp]:
+def once(roots: list[UOp], results_of: dict[UOp, Sequence[UOp]]) -> list[UOp]:
     """Deduplicate work: calls that run in another form for reverse mode also provide their results."""
-    again = {u.gettuple(i): x for u, results in found.items() for i, x in enumerate(results)}
-    for _ in found:  # a replaced call may be an argument of the next one
+    again = {u.gettuple(i): x for u, results in results_of.items() for i, x in enumerate(results)}
+    for _ in results_of:  # a replaced call may be an argument of the next one
         new = replace_ops(roots, lambda _: None, at=again)
         if all(a is b for a, b in zip(new, roots, strict=True)):
             break
@@ -138,18 +138,18 @@ def in_reverse(ys: Sequence[UOp], targets: Sequence[UOp]) -> list[UOp]:
     if not ys:
         return []
     new = lower([*ys, *targets], open_brands())
-    above, found = set(new[len(ys) :]), dict[UOp, Sequence[UOp]]()
+    above, results_of = set(new[len(ys) :]), dict[UOp, Sequence[UOp]]()
     for u in UOp(Ops.SINK, src=tuple(new)).toposort(enter_calls=False):
         if above.isdisjoint(derives_from(u)):
             continue
         above.add(u)
         call = u.src[0] if u.op is Ops.GETTUPLE else u
-        if u is not call and call not in found and (p := primitive_of(call)) is not None:
+        if u is not call and call not in results_of and (p := primitive_of(call)) is not None:
             with transforming(), derivative_block(p.is_rule):
                 values = p.in_reverse(call, {i for i, x in enumerate(call.src[1:]) if x in above})
             if values is not None:
-                found[call] = values
-    return once(new[: len(ys)], found) if found else list(ys)
+                results_of[call] = values
+    return once(new[: len(ys)], results_of) if results_of else list(ys)
 
 
 def _own(g: UOp, b: Scope, targets: Sequence[UOp]) -> UOp:
@@ -168,9 +168,9 @@ def _leaves(u: UOp) -> Row:
     if u.op is not Ops.GETTUPLE or u.src[0].op is not Ops.FUNCTION:
         return ()
     call = u.src[0]
-    found, p = left_brands([call.src[0].src[u.arg]]), primitive_of(call)
+    brands, p = left_brands([call.src[0].src[u.arg]]), primitive_of(call)
     # a custom rule runs in the scope of the call and handles brands without examples itself
-    return tuple(b for b in found if b.size) if p is not None and p.is_rule else found
+    return tuple(b for b in brands if b.size) if p is not None and p.is_rule else brands
 
 
 def stage_all(x: UOp, brands: Sequence[Scope]) -> UOp:

@@ -90,8 +90,8 @@ class RuledCall(Apart):
 
     def of_step(self, us: Sequence[T], xs: Sequence[UOp]) -> list[T]:
         """Replace the placeholders of step values in the rule's results by the arguments that hold the values."""
-        at = {place: xs[slot].cast(place.dtype) for place, (slot, _) in self.steps.items()}
-        new: Iterator[Any] = iter(replace_ops([u for u in us if u is not None], lambda _: None, at=at))
+        value_of = {place: xs[slot].cast(place.dtype) for place, (slot, _) in self.steps.items()}
+        new: Iterator[Any] = iter(replace_ops([u for u in us if u is not None], lambda _: None, at=value_of))
         return [u if u is None else next(new) for u in us]
 
     def of_arguments(self, u: UOp, tangents: Sequence[UOp | None]) -> list[UOp | None]:
@@ -121,8 +121,8 @@ class RuledCall(Apart):
     def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp:
         """Predicate the function and its rule: host calls and divisions run only for the examples with this flag."""
         if (i := self.flag) is not None:
-            known = u.src[1 + i]
-            return u.replace(src=(*u.src[: 1 + i], known & against(flag, known), *u.src[2 + i :]))
+            condition = u.src[1 + i]
+            return u.replace(src=(*u.src[: 1 + i], condition & against(flag, condition), *u.src[2 + i :]))
         examples = self.examples
         call = self._variant(
             slot := len(u.src) - 1,
@@ -135,11 +135,11 @@ class RuledCall(Apart):
     def _in_branch(self, xs: Sequence[UOp]) -> AbstractContextManager[object]:
         return nullcontext() if self.flag is None else under_predicate(xs[self.flag])
 
-    def _safe(self, us: Sequence[UOp | None], xs: Sequence[UOp], given: Sequence[UOp | None]) -> list[UOp | None]:
+    def _safe(self, us: Sequence[UOp | None], xs: Sequence[UOp], rule_inputs: Sequence[UOp | None]) -> list[UOp | None]:
         """Predicate the results of a rule for examples in another branch; values given to the rule stay unchanged."""
         if self.flag is None:
             return list(us)
-        done = [x for x in (*xs, *given) if x is not None]
+        done = [x for x in (*xs, *rule_inputs) if x is not None]
         new = iter(predicate([u for u in us if u is not None], xs[self.flag], done=done))
         return [None if u is None else next(new) for u in us]
 
@@ -174,13 +174,13 @@ class RuledCall(Apart):
             with self._in_branch(xs):
                 ds = [d for d in self._safe(self.forward(xs, ts), xs, ts) if d is not None]
             self.check_rows(u, xs, {i for i, d in enumerate(ds) if not is_symbolic_zero(d)}, closed)
-        given: list[UOp | None] = []
+        rule_tangents: list[UOp | None] = []
         for i, d in enumerate(ds):
             meant = self.means(u, i)
             self._check_meant(i, d, {slot: t for slot, t in enumerate(ts) if t is not None and slot not in meant})
             moved = any(tangents[slot] is not None for slot in meant)
-            given.append(d if moved and dtypes.is_float(d.dtype) and not is_symbolic_zero(d) else None)
-        done = self.examples.of_all(must.before_use(given), closed)
+            rule_tangents.append(d if moved and dtypes.is_float(d.dtype) and not is_symbolic_zero(d) else None)
+        done = self.examples.of_all(must.before_use(rule_tangents), closed)
         where = itertools.count()
         return UOp.maketuple(*(d for d in done if d is not None)), [None if d is None else next(where) for d in done]
 
@@ -205,29 +205,31 @@ class RuledCall(Apart):
             if values is not None:
                 values = [y for y in self._safe(values, xs, ()) if y is not None]
             self.check_rows(u, xs, {*meant}, closed)
-            for i, slot in ((i, slot) for i, own in meant.items() for slot in wanted - own):
+            for i, slot in ((i, slot) for i, slots in meant.items() for slot in wanted - slots):
                 if (g := grads[slot]) is not None and (ct := cts[i]) is not None:
                     self._check_meant(i, g, {slot: ct})
         if values is not None:
             ran_again(u, self._of_all(values, closed))
-        given = [g if i in used and g is not None and not is_symbolic_zero(g) else None for i, g in enumerate(grads)]
-        return self.examples.totals([*must.before_use(given), *[None] * (len(xs) - len(given))], closed)
+        selected = [g if i in used and g is not None and not is_symbolic_zero(g) else None for i, g in enumerate(grads)]
+        return self.examples.totals([*must.before_use(selected), *[None] * (len(xs) - len(selected))], closed)
 
     def _of_all(self, values: Sequence[UOp], closed: Row) -> list[UOp]:
         """Return the results for all examples, given the results of one."""
         return [x for x in self.examples.of_all(values, closed) if x is not None]
 
-    def _check_meant(self, i: int, found: UOp, others: dict[int, UOp]) -> None:
+    def _check_meant(self, i: int, derivative: UOp, others: dict[int, UOp]) -> None:
         """Raise if a result that all examples share has a derivative by an argument that differs between examples."""
-        if not others or (graph := found.toposort()).keys().isdisjoint(others.values()):
+        if not others or (graph := derivative.toposort()).keys().isdisjoint(others.values()):
             return
         slot = next(slot for slot, x in others.items() if x in graph)
         names = ", ".join(f"`{b.name}`" for b in self.examples.rows[slot] if b not in self.examples.results[i])
-        at = [p for k, a in enumerate(self.args) if k not in self.f.static for p in tree.paths(a, f"argument {k + 1}")]
+        paths = [
+            p for k, a in enumerate(self.args) if k not in self.f.static for p in tree.paths(a, f"argument {k + 1}")
+        ]
         raise DerivativeError(
             f"{self.f.api_name}: the rule of {self.f.name} gives a derivative by what a result does not use",
             ("result", f"{tree.paths(self.out, 'the result')[i]}, the same for all examples of {names}"),
-            ("argument", f"{at[slot]}, which differs from example to example"),
+            ("argument", f"{paths[slot]}, which differs from example to example"),
             fix="let the function use the argument for this result, as in `y + 0 * x`",
         )
 

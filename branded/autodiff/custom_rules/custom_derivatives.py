@@ -75,33 +75,33 @@ class _Custom(Generic[P, R]):
             its body        SIN(PARAM 0) * PARAM 1, for x (instead of p) and for w, which it closes over
             its result      FUNCTION(the body, x, w)
         """
-        given = positional(self.f, args, kwargs, f"{self.api_name}: {self.name}")
-        if beyond := [i for i in self.static if not 0 <= i < len(given)]:
+        call_args = positional(self.f, args, kwargs, f"{self.api_name}: {self.name}")
+        if beyond := [i for i in self.static if not 0 <= i < len(call_args)]:
             raise DerivativeError(
-                f"{self.api_name}: nondiff_argnums has {beyond[0]}, and {self.name} has {len(given)} arguments",
+                f"{self.api_name}: nondiff_argnums has {beyond[0]}, and {self.name} has {len(call_args)} arguments",
                 fix="the positions of arguments, counted from 0",
             )
-        level, places, new_args = Level(), list[UOp](), list[Any](given)
-        for i in [i for i in range(len(given)) if i not in self.static]:
+        level, places, new_args = Level(), list[UOp](), list[Any](call_args)
+        for i in [i for i in range(len(call_args)) if i not in self.static]:
             leaves = [
                 # a separate leaf for each tensor, so that the graph of the result shows where the tensor is used
                 leaf(x, Placeholder(level, k))
-                for k, x in enumerate(self._tensors(given[i], f"argument {i + 1}"), len(places))
+                for k, x in enumerate(self._tensors(call_args[i], f"argument {i + 1}"), len(places))
             ]
             places += leaves
-            new_args[i] = tree.rebuild(given[i], map(tensor, leaves))
+            new_args[i] = tree.rebuild(call_args[i], map(tensor, leaves))
         f: Callable[..., Any] = self.f
-        own = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
+        inputs = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
         with call_body(), rule_block():
             out = f(*new_args)
-        places = [t.uop for t in own]
+        places = [t.uop for t in inputs]
         if not (ys := self._tensors(out, "the result")):
             return cast(R, out)
         params = [param(p.shape, p.dtype, p.device) for p in places]
         body = lower(replace_ops(ys, in_place_of(level, params)), open_brands())
         closed_body, fixed = closure_converted(body, params)
         steps = effect_tokens.places()
-        if steps and not reaches([self.rule, self.forward, *(given[i] for i in self.static)], _is_of_a_step):
+        if steps and not reaches([self.rule, self.forward, *(call_args[i] for i in self.static)], _is_of_a_step):
             steps = {}
         given_to_it = (*(p.src[0] for p in places), *fixed, *(on_device(x.cast(strong_dtype(x.dtype))) for x in steps))
         scope = (*visible(open_brands()), *dict.fromkeys(steps.values()))
@@ -116,7 +116,7 @@ class _Custom(Generic[P, R]):
     def _tensors(self, x: Any, where: str) -> list[UOp]:
         """Return the tensor leaves of an argument or a result."""
         every = zip(tree.leaves(x), tree.paths(x, where), strict=True)
-        return [tensor_of(v, f"{self.api_name}: {at} of {self.name}").uop for v, at in every]
+        return [tensor_of(v, f"{self.api_name}: {path} of {self.name}").uop for v, path in every]
 
 
 def _is_of_a_step(x: object) -> bool:
@@ -124,8 +124,8 @@ def _is_of_a_step(x: object) -> bool:
     return isinstance(x, Tensor) and not all(b.is_brand for b in row_of(x.uop))
 
 
-def _rule(f: F, of: _Custom[Any, Any], which: str) -> F:
-    check_function(f, f"{of.api_name}: {which} of {of.name}", error=DerivativeError)
+def _rule(f: F, custom: _Custom[Any, Any], which: str) -> F:
+    check_function(f, f"{custom.api_name}: {which} of {custom.name}", error=DerivativeError)
     return f
 
 

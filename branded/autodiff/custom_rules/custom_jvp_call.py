@@ -31,13 +31,13 @@ class JvpCall(RuledCall):
         """
         if not transposing.any_open():
             return super().vjp(u, cotangents, needed)
-        args, given = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
-        own = {p: leaf(args[p.arg.slot]) for p in params(u.src[0])}
-        wanted = [p for p in own if p.arg.slot in needed and dtypes.is_float(p.dtype)]
-        ys = replace_ops([u.src[0].src[i] for i in given], own.get)
-        grads, _ = pull_back(ys, [ct for ct in cotangents if ct is not None], [own[p] for p in wanted])
-        found = dict(zip((p.arg.slot for p in wanted), grads, strict=True))
-        return [found.get(i) for i in range(len(args))]
+        args, outputs = u.src[1:], [i for i, ct in enumerate(cotangents) if ct is not None]
+        leaf_of = {p: leaf(args[p.arg.slot]) for p in params(u.src[0])}
+        wanted = [p for p in leaf_of if p.arg.slot in needed and dtypes.is_float(p.dtype)]
+        ys = replace_ops([u.src[0].src[i] for i in outputs], leaf_of.get)
+        grads, _ = pull_back(ys, [ct for ct in cotangents if ct is not None], [leaf_of[p] for p in wanted])
+        grad_of = dict(zip((p.arg.slot for p in wanted), grads, strict=True))
+        return [grad_of.get(i) for i in range(len(args))]
 
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:
         """Run the user's rule."""
@@ -68,12 +68,12 @@ class JvpCall(RuledCall):
         with transforming(levels):
             with transposed.during(level := Level()):
                 dys = self.forward(xs, [seeds.get(i, d) for i, d in enumerate(ts)])
-            given = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
+            pairs = [(d, ct) for d, ct in zip(dys, cotangents, strict=True) if ct is not None]
             with transposing.during(None):
-                grads, _ = pull_back([d for d, _ in given], [ct for _, ct in given], list(seeds.values()))
+                grads, _ = pull_back([d for d, _ in pairs], [ct for _, ct in pairs], list(seeds.values()))
         check_transposed(grads, level)
-        found = dict(zip(seeds, grads, strict=True))
-        return [found.get(i) for i in range(self.tensors)], None
+        grad_of = dict(zip(seeds, grads, strict=True))
+        return [grad_of.get(i) for i in range(self.tensors)], None
 
     def rows_of_rule(self, u: UOp, xs: Sequence[UOp]) -> list[Row]:
         seeds = {i: leaf(x) for i, x in enumerate(xs[: self.tensors]) if dtypes.is_float(x.dtype)}

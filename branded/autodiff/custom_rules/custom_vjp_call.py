@@ -116,13 +116,13 @@ class VjpCall(RuledCall):
         own_leaves = tree.leaves(x)
         if g is None:
             return [None] * len(own_leaves)
-        found: list[UOp | None] = []
-        given = with_none(x, g)
-        if given is None or len(given) != len(own_leaves):
+        out: list[UOp | None] = []
+        values = with_none(x, g)
+        if values is None or len(values) != len(own_leaves):
             raise DerivativeError(f"custom_vjp: the cotangent of {where} has another tree than it")
-        for t, v in zip(own_leaves, given, strict=True):
+        for t, v in zip(own_leaves, values, strict=True):
             if v is None or not dtypes.is_float(t.dtype):
-                found.append(None)
+                out.append(None)
                 continue
             v = tensor_of(v, f"custom_vjp: the cotangent of {where}")
             if v.shape != t.shape:
@@ -132,8 +132,8 @@ class VjpCall(RuledCall):
                     ("argument", vec_type(t)),
                     fix="the same shape",
                 )
-            found.append(v.cast(t.dtype).uop)
-        return found
+            out.append(v.cast(t.dtype).uop)
+        return out
 
 
 class LinearCall(VjpCall):
@@ -149,20 +149,22 @@ class LinearCall(VjpCall):
     given: list[int]
 
     @classmethod
-    def call(cls, of: VjpCall, u: UOp, tangents: Sequence[UOp | None], level: Level) -> tuple[UOp, list[int | None]]:
+    def call(cls, rule: VjpCall, u: UOp, tangents: Sequence[UOp | None], level: Level) -> tuple[UOp, list[int | None]]:
         n, ys = len(u.src) - 1, u.src[0].src
-        p = cls(of.f, of.args, of.tensors, of.out, of.examples)
-        p.flag, p.steps, p.level = of.flag, of.steps, level
+        p = cls(rule.f, rule.args, rule.tensors, rule.out, rule.examples)
+        p.flag, p.steps, p.level = rule.flag, rule.steps, level
         p.moved = [i for i, d in enumerate(tangents) if d is not None]
         ds = [d for d in tangents if d is not None]
         stand_ins = {i: d.param_like(n + k) for k, (i, d) in enumerate(zip(p.moved, ds, strict=True))}
-        own = [stand_ins.keys() & of.means(u, i) if dtypes.is_float(y.dtype) else set() for i, y in enumerate(ys)]
-        p.given = [i for i, moved in enumerate(own) if moved]
+        moves = [stand_ins.keys() & rule.means(u, i) if dtypes.is_float(y.dtype) else set() for i, y in enumerate(ys)]
+        p.given = [i for i, moved in enumerate(moves) if moved]
         # placeholders with the brands and the dependencies of the tangents
-        outs = [sum((stand_ins[k].sum().cast(ys[i].dtype) for k in sorted(own[i])), ys[i] * 0) for i in p.given]
-        rows, made = of.examples.rows, of.examples.results
+        outs = [sum((stand_ins[k].sum().cast(ys[i].dtype) for k in sorted(moves[i])), ys[i] * 0) for i in p.given]
+        rows, result_rows = rule.examples.rows, rule.examples.results
         p.examples = Examples(
-            [*rows, *(rows[i] for i in p.moved)], [*made, *(made[i] for i in p.given)], of.examples.scope
+            [*rows, *(rows[i] for i in p.moved)],
+            [*result_rows, *(result_rows[i] for i in p.given)],
+            rule.examples.scope,
         )
         new = UOp.maketuple(*ys, *outs)
         where = [len(ys) + p.given.index(i) if i in p.given else None for i in range(len(ys))]
@@ -177,8 +179,8 @@ class LinearCall(VjpCall):
         n, k = len(call.src) - 1, len(call.src[0].src)
         if any(i < n for i in needed) or any(ct is not None for ct in cotangents[:k]):
             raise self.refused()
-        of = dict(zip(self.given, cotangents[k:], strict=True))
-        grads = rule.vjp(call, [of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
+        cotangent_of = dict(zip(self.given, cotangents[k:], strict=True))
+        grads = rule.vjp(call, [cotangent_of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
         return [*([None] * n), *(grads[i] for i in self.moved)]
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
@@ -189,8 +191,8 @@ class LinearCall(VjpCall):
     def _of(self, u: UOp) -> tuple[VjpCall, UOp]:
         """Rebuild the VjpCall and its call of the function."""
         n, k = len(u.src) - 1 - len(self.moved), len(u.src[0].src) - len(self.given)
-        rows, made, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
-        rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, made, scope))
+        rows, result_rows, scope = self.examples.rows[:n], self.examples.results[:k], self.examples.scope
+        rule = VjpCall(self.f, self.args, self.tensors, self.out, Examples(rows, result_rows, scope))
         rule.flag, rule.steps = self.flag, self.steps
         src = (UOp.maketuple(*u.src[0].src[:k]), *u.src[1 : 1 + n])
         return rule, UOp(Ops.FUNCTION, u.dtype, src, CallInfo(name=u.arg.name, aux=rule))

@@ -50,20 +50,20 @@ def by_key(x: Any, like: tree.Node) -> list[Any] | None:
 
 def with_none(x: Any, g: Any) -> list[Any] | None:
     """Return the leaves of `g` in the tree of `x`, with None repeated for a whole subtree; None if the trees differ."""
-    found: list[Any] = []
+    out: list[Any] = []
     waiting = [(x, g)]
     while waiting:
         x, g = waiting.pop()
         n = tree.node(x)
         if g is None and x is not None:
-            found += [None] * len(tree.leaves(x))
+            out += [None] * len(tree.leaves(x))
         elif n is None:
-            found.append(g)
+            out.append(g)
         elif (below := by_key(g, n)) is None:
             return None
         else:
             waiting.extend([*zip(n.children, below, strict=True)][::-1])
-    return found
+    return out
 
 
 def no_tangent(x: UOp) -> UOp:
@@ -78,15 +78,15 @@ def fitting(f: Any, like: Any, out: Any, kind: str) -> list[UOp]:
         raise DerivativeError(
             f"{f.api_name}: the {kind} that the rule of {f.name} gave has another tree than the result"
         )
-    found = []
-    for x, y, at in zip(tree.leaves(out), tree.leaves(like), tree.paths(like, "the result"), strict=True):
-        t = tensor_of(x, f"{f.api_name}: the {kind} that the rule of {f.name} gave for {at}")
+    out_leaves = []
+    for x, y, path in zip(tree.leaves(out), tree.leaves(like), tree.paths(like, "the result"), strict=True):
+        t = tensor_of(x, f"{f.api_name}: the {kind} that the rule of {f.name} gave for {path}")
         if t.shape != y.shape:
             raise DerivativeError(
-                f"{f.api_name}: the {kind} that the rule of {f.name} gave for {at} does not fit",
+                f"{f.api_name}: the {kind} that the rule of {f.name} gave for {path} does not fit",
                 (kind, vec_type(t)),
                 ("result", vec_type(tensor(y))),
                 fix="the shape of the result",
             )
-        found.append(t.cast(y.dtype).uop if dtypes.is_float(y.dtype) else t.uop)
-    return found
+        out_leaves.append(t.cast(y.dtype).uop if dtypes.is_float(y.dtype) else t.uop)
+    return out_leaves

@@ -61,15 +61,15 @@ class Apart(Primitive):
         brands = [b for b in here if any(b in row for row in more)]
         if not brands:
             return u
-        n, own = len(u.src) - 1, [enter(UOp.arange(b.size), b) for b in brands]
-        at = {b: x.param_like(n + k) for k, (b, x) in enumerate(zip(brands, own, strict=True))}
+        n, indices = len(u.src) - 1, [enter(UOp.arange(b.size), b) for b in brands]
+        param_of = {b: x.param_like(n + k) for k, (b, x) in enumerate(zip(brands, indices, strict=True))}
         outs = list(u.src[0].src)
         for i, row in enumerate(more):
             for b in row:
-                outs[i] = (at[b] >= 0).where(outs[i], outs[i].const_like(0))
-        new, rows_of_all = copy(self), [()] * (n + len(own))
+                outs[i] = (param_of[b] >= 0).where(outs[i], outs[i].const_like(0))
+        new, rows_of_all = copy(self), [()] * (n + len(indices))
         new.examples = Examples(rows_of_all, self.examples.results, self.examples.scope)
-        return u.replace(src=(UOp.maketuple(*outs), *u.src[1:], *own), arg=CallInfo(name=u.arg.name, aux=new))
+        return u.replace(src=(UOp.maketuple(*outs), *u.src[1:], *indices), arg=CallInfo(name=u.arg.name, aux=new))
 
     def check_rows(self, u: UOp, xs: Sequence[UOp], asked: Set[int], closed: Row) -> None:
         """Raise if a result is the same for all examples but its derivative is not."""
