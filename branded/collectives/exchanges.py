@@ -100,8 +100,8 @@ def _over_devices(t: Tensor, source: dict[int, int], brands: Sequence[Brand]) ->
         return here if len(source) == b.size else _gets(source, b).where(here, 0)
     everyone = of_all(t, brands, "ppermute")
     size = everyone.shape[0]
-    of = own(Tensor([source.get(d, -1) for d in range(size)]), brands)
-    mine = (Tensor.arange(size) == of).reshape(size, *(1,) * t.ndim)
+    source_of = own(Tensor([source.get(d, -1) for d in range(size)]), brands)
+    mine = (Tensor.arange(size) == source_of).reshape(size, *(1,) * t.ndim)
     return mine.where(everyone, 0).sum(0).cast(t.dtype)
 
 
@@ -141,12 +141,12 @@ def all_to_all(x: Any, axis_name: Names, split_axis: int, concat_axis: int, *, t
 
     def one(t: Tensor) -> Tensor:
         split = axis_of(split_axis, t.ndim, "all_to_all", "split_axis")
-        at = axis_of(concat_axis, t.ndim, "all_to_all", "concat_axis")
+        concat = axis_of(concat_axis, t.ndim, "all_to_all", "concat_axis")
         check_axis_size(t, split, brands, tiled, "all_to_all", "split_axis")
         if tiled:
             t = t.unflatten(split, (size, t.shape[split] // size))
         mine = own(moveaxis(of_all(t, brands, "all_to_all", 1 + split), 1 + split, 0), brands)  # (source example, ...)
-        return moveaxis(mine, 0, at).flatten(at, at + 1) if tiled else moveaxis(mine, 0, at)
+        return moveaxis(mine, 0, concat).flatten(concat, concat + 1) if tiled else moveaxis(mine, 0, concat)
 
     return each(x, "all_to_all", one)
 
@@ -188,16 +188,16 @@ def psum_scatter(x: Any, axis_name: Names, *, scatter_dimension: int = 0, tiled:
     size = size_of(axis_name, "psum_scatter")
 
     def one(t: Tensor) -> Tensor:
-        at = axis_of(scatter_dimension, t.ndim, "psum_scatter", "scatter_dimension")
-        check_axis_size(t, at, brands, tiled, "psum_scatter", "scatter_dimension")
+        scatter = axis_of(scatter_dimension, t.ndim, "psum_scatter", "scatter_dimension")
+        check_axis_size(t, scatter, brands, tiled, "psum_scatter", "scatter_dimension")
         if tiled:
-            t = t.unflatten(at, (size, t.shape[at] // size))
+            t = t.unflatten(scatter, (size, t.shape[scatter] // size))
         b = brands[0]
         if len(brands) > 1 or not is_spread(b) or b not in row_of(t.uop):
-            return own(moveaxis(psum(t, brands), at, 0), brands)
+            return own(moveaxis(psum(t, brands), scatter, 0), brands)
         # a reduce_scatter: each device sums its examples and sends the sums
         n, every = len(b.devices), of_all(t, brands, "psum_scatter", 0)
         of_each = sum_examples(every.reshape(n, b.size // n, *t.shape).transpose(0, 1))
-        return own(moveaxis(sum_examples(tensor(reshard(of_each.uop, b.devices, 1 + at))), at, 0), brands)
+        return own(moveaxis(sum_examples(tensor(reshard(of_each.uop, b.devices, 1 + scatter))), scatter, 0), brands)
 
     return each(x, "psum_scatter", one)

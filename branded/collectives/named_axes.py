@@ -30,12 +30,12 @@ def find(name: Any, api_name: str) -> list[Brand]:
     """Return the open brands of these names."""
     if isinstance(name, tuple | list):
         tree.leaves(name)  # raises if it contains itself
-        found = [b for n in name for b in find(n, api_name)]
-        if len(set(found)) < len(found):
+        brands = [b for n in name for b in find(n, api_name)]
+        if len(set(brands)) < len(brands):
             raise AxesError(
                 f"{api_name}: a brand is named twice", ("names", tree.short_repr(name)), fix="each brand once"
             )
-        return found
+        return brands
     here = [b for b in open_brands() if isinstance(b, Brand) and b.is_named]
     if name is Brand:
         raise OptionError(
@@ -150,9 +150,9 @@ def size_of(axis_name: Names, api_name: str) -> int:
 
 
 def axis_of(axis: int, rank: int, api_name: str, option: str) -> int:
-    if (at := as_int(axis)) is None:
+    if (index := as_int(axis)) is None:
         raise AxisTypeError(f"{api_name}: {option}={tree.short_repr(axis)} is not an axis", fix="an int")
-    axis = at
+    axis = index
     if not -rank <= axis < rank:
         raise AxisRangeError(
             f"{api_name}: {option}={axis} is out of range for {rank} axes", fix=f"{-rank} to {rank - 1}"
@@ -167,13 +167,13 @@ def sources(perm: Any, brands: Sequence[Brand]) -> dict[int, int]:
     pairs: list[Any] = list(perm) if isinstance(perm, tuple | list | np.ndarray) else [perm]
     for pair in pairs:
         ends = [as_int(i) for i in pair] if isinstance(pair, tuple | list | np.ndarray) else []
-        known = [i for i in ends if i is not None and 0 <= i < size]
-        if len(known) != 2 or len(ends) != 2:
+        valid = [i for i in ends if i is not None and 0 <= i < size]
+        if len(valid) != 2 or len(ends) != 2:
             raise AxisRangeError(
                 f"ppermute: {tree.short_repr(pair)} is not a pair of examples of {', '.join(map(repr, brands))}",
                 fix=f"pairs (source, destination) of numbers from 0 to {size - 1}",
             )
-        source[known[1]] = known[0]
+        source[valid[1]] = valid[0]
     if len(source) < len(pairs) or len(set(source.values())) < len(pairs):
         raise AxesError(
             "ppermute: an example sends or gets more than once",
@@ -189,9 +189,9 @@ def neighbours(source: dict[int, int], b: Brand) -> list[Rows] | None:
     `source` maps each destination to its source. A destination row without a source may hold any values.
     """
     n = len(b.devices)
-    own, runs = b.size // n, list[Rows]()
-    for row in range(own):
-        ways = {((i - s // own) % n, s % own) for i in range(n) if (s := source.get(i * own + row)) is not None}
+    rows, runs = b.size // n, list[Rows]()
+    for row in range(rows):
+        ways = {((i - s // rows) % n, s % rows) for i in range(n) if (s := source.get(i * rows + row)) is not None}
         if len(ways) > 1:
             return None
         before, start = ways.pop() if ways else (0, row)

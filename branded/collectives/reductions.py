@@ -229,9 +229,9 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
     def one(t: Tensor) -> Tensor:
         if not brands:
             return t
-        at = axis_of(axis, t.ndim + (not tiled), "all_gather", "axis")
-        g = moveaxis(of_all(t, brands, "all_gather"), 0, at)
-        return g.flatten(at, at + 1) if tiled else g
+        position = axis_of(axis, t.ndim + (not tiled), "all_gather", "axis")
+        g = moveaxis(of_all(t, brands, "all_gather"), 0, position)
+        return g.flatten(position, position + 1) if tiled else g
 
     return each(x, "all_gather", one)
 
