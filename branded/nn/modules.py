@@ -109,17 +109,17 @@ def functional_call(
         raise StateTypeError(
             f"functional_call: {tree.describe(module)} cannot be called", fix="a module, and then its state"
         )
-    own = _names(module, "functional_call")
+    tensors = _names(module, "functional_call")
     wanted = _mutable_patterns(mutable)
-    made = _created_tensors(module, own, state, wanted) if wanted else []
-    given = {name: x for name, x in state.items() if not any(name == n for n, *_ in made)} if made else state
-    values = _values(own, given)
+    created = _created_tensors(module, tensors, state, wanted) if wanted else []
+    used_state = {name: x for name, x in state.items() if not any(name == n for n, *_ in created)} if created else state
+    values = _values(tensors, used_state)
     held = {i: tensor(new_storage(x.uop)).is_param_(x.is_param) for i, x in values.items()}
     before = {i: x.uop.arg for i, x in held.items()}
     after: dict[str, Tensor] = {}
 
     def call() -> Any:
-        for name, holder, key in made:
+        for name, holder, key in created:
             setattr(holder, key, tensor(new_storage(state[name].uop)))
         out = call_checked(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
         after.update(_names(module, "functional_call") if wanted else {})
@@ -127,14 +127,16 @@ def functional_call(
 
     out = with_others(module, held, call)
     changed = {i for i, x in held.items() if x.uop.arg is not before[i]}
-    written = {
-        name: (x, held[id(own[name])]) for name, x in given.items() if id(own[name]) in changed and id(x) not in values
+    writes = {
+        name: (x, held[id(tensors[name])])
+        for name, x in used_state.items()
+        if id(tensors[name]) in changed and id(x) not in values
     }
     if not wanted:
-        for name, (x, new) in written.items():
+        for name, (x, new) in writes.items():
             _write(x, new, name)
         return out
-    _check_mutable(written, wanted)
+    _check_mutable(writes, wanted)
     same = {id(held[i]): x for i, x in values.items() if i not in changed}
     return out, {
         name: same[id(x)] if id(x) in same else _plain(x) for name, x in after.items() if _matches(name, wanted)
@@ -153,9 +155,9 @@ def _mutable_patterns(mutable: Any) -> list[str]:
     return list(names)
 
 
-def _check_mutable(written: Mapping[str, tuple[Tensor, Tensor]], wanted: Sequence[str]) -> None:
+def _check_mutable(writes: Mapping[str, tuple[Tensor, Tensor]], wanted: Sequence[str]) -> None:
     """Raise if the call writes into a tensor that `mutable` does not name."""
-    for name, (x, new) in written.items():
+    for name, (x, new) in writes.items():
         if not _matches(name, wanted):
             raise WriteError(
                 f"functional_call: the call writes into `{name}`, which `mutable` does not name",
@@ -170,14 +172,14 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _created_tensors(
-    module: object, own: Mapping[str, Tensor], state: object, wanted: Sequence[str]
+    module: object, tensors: Mapping[str, Tensor], state: object, wanted: Sequence[str]
 ) -> list[tuple[str, Any, str]]:
     """Return the tensors that a previous call created in the module, each with its name, holder and key."""
     if not isinstance(state, Mapping):
         return []
-    found = []
+    created = []
     for name, x in state.items():
-        if name in own or not isinstance(x, Tensor) or not _matches(name, [p for p in wanted if p != "*"]):
+        if name in tensors or not isinstance(x, Tensor) or not _matches(name, [p for p in wanted if p != "*"]):
             continue
         *path, key = str(name).split(".")
         holder: Any = module
@@ -186,8 +188,8 @@ def _created_tensors(
             holder = parts.get(int(step) if isinstance(holder, list | tuple) and step.isdigit() else step)
         if hasattr(holder, "__dict__") and not hasattr(holder, key):
             check_live(x.uop, f"functional_call: `{name}`")
-            found.append((name, holder, key))
-    return found
+            created.append((name, holder, key))
+    return created
 
 
 def _plain(x: Tensor) -> Tensor:
@@ -218,28 +220,29 @@ def _names(module: object, api_name: str) -> dict[str, Tensor]:
         ) from None
 
 
-def _values(own: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tensor]:
+def _values(tensors: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, Tensor]:
     """Map the identity of each tensor of the module to the tensor to use instead."""
     if not isinstance(state, Mapping):
         raise StateTypeError(
             f"functional_call: the state is {tree.describe(state)}",
             fix="a dict of tensors, as of get_state_dict or stack_module_state",
         )
-    values = {id(t): t for t in own.values()}
+    values = {id(t): t for t in tensors.values()}
     by: dict[int, str] = {}
     for name, x in state.items():
-        if name not in own:
+        if name not in tensors:
             raise StateError(
                 f"functional_call: the module has no tensor `{name}`",
-                ("names", _list_names(own)),
-                fix=", ".join(difflib.get_close_matches(str(name), own, 1)) or "the names of get_state_dict(module)",
+                ("names", _list_names(tensors)),
+                fix=", ".join(difflib.get_close_matches(str(name), tensors, 1))
+                or "the names of get_state_dict(module)",
             )
         if not isinstance(x, Tensor):
             raise StateTypeError(
                 f"functional_call: `{name}` is {tree.describe(x)}", fix="Tensor(...) of it, which a write can reach"
             )
         check_live(x.uop, f"functional_call: `{name}`")
-        mine = own[name]
+        mine = tensors[name]
         if x.shape != mine.shape:
             raise StateError(
                 f"functional_call: `{name}` has another shape than in the module",
@@ -352,19 +355,19 @@ _NONE = object()
 
 def _constants(module: object) -> dict[str, Any]:
     """Return the numbers and functions of a module by name, in the places that `get_state_dict` searches."""
-    found: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     waiting: list[tuple[str, Any]] = [("", module)]
     while waiting:
         name, x = waiting.pop()
         if isinstance(x, Tensor | UOp | _TinyJit | type):
             continue
         if isinstance(x, int | float | complex | np.generic | np.ndarray | FunctionType):
-            found[name] = x
+            constants[name] = x
             continue
         x = x._asdict() if hasattr(x, "_asdict") else x if isinstance(x, dict) else getattr(x, "__dict__", x)
         parts = enumerate(x) if isinstance(x, list | tuple) else x.items() if isinstance(x, dict) else ()
         waiting.extend((f"{name}.{key}" if name else str(key), part) for key, part in parts)
-    return found
+    return constants
 
 
 def _is_same(x: Any, y: Any) -> bool:

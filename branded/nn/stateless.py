@@ -35,7 +35,7 @@ def with_others(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]
     return undone(replaced, restored)
 
 
-def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], seen: set[int]) -> Any:
+def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], visited: set[int]) -> Any:
     """Replace the tensors of `x`, in place if possible, in the places that `get_state_dict` searches."""
     if isinstance(x, Tensor):
         return held.get(id(x), x)
@@ -44,17 +44,17 @@ def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], se
     if isinstance(x, _TinyJit):  # it would run with its captured tensors
         return x.fxn if x.fxn is not None else _refuse_jit("a TinyJit in the module")
     if hasattr(x, "_asdict") or type(x) is tuple:
-        parts = [_replace(part, held, undo, seen) for part in x]
+        parts = [_replace(part, held, undo, visited) for part in x]
         if all(a is b for a, b in zip(x, parts, strict=True)):
             return x
         return type(x)(*parts) if hasattr(x, "_asdict") else tuple(parts)
     holder: Any = x if isinstance(x, OrderedDict) else getattr(x, "__dict__", x)
-    if not isinstance(holder, dict | list) or id(holder) in seen:
+    if not isinstance(holder, dict | list) or id(holder) in visited:
         return x
-    seen.add(id(holder))
+    visited.add(id(holder))
     undo.append((holder, holder.copy()))
     for key in range(len(holder)) if isinstance(holder, list) else list(holder):
-        holder[key] = _replace(holder[key], held, undo, seen)
+        holder[key] = _replace(holder[key], held, undo, visited)
     if holder is not x:
         _without_jit(x, holder)
     return x
