@@ -82,38 +82,38 @@ def map_leaves(
         raise CallError(f"{api_name}: {describe(f)} is not a function", fix=f"{api_name}(f, tree)")
     parts = flat(tree, is_leaf)
     names = [*names[: len(rest) + 1], *(f"tree {i + 1}" for i in range(len(names), len(rest) + 1))]
-    given = [[x for x, n in parts if n is None]]
-    given += [_along(api_name, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
+    columns = [[x for x, n in parts if n is None]]
+    columns += [_along(api_name, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
     if with_path:
-        given.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
-    values = [f(*xs) for xs in zip(*given, strict=True)]
-    made: list[Any] = []
+        columns.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
+    values = [f(*xs) for xs in zip(*columns, strict=True)]
+    stack: list[Any] = []
     for _, n in reversed(parts):  # children before their container, the last container first
-        made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
-    return made[0]
+        stack.append(values.pop() if n is None else n.rebuild([stack.pop() for _ in n.children]))
+    return stack[0]
 
 
 def _along(api_name: str, parts: Flat, other: Any, names: tuple[str, str]) -> list[Any]:
     """Return the subtrees of `other` at the leaves of this tree."""
     first, second = names
-    found, waiting = [], [other]
+    subtrees, waiting = [], [other]
     for i, (x, n) in enumerate(parts):
         y = waiting.pop()
         if n is None:
-            found.append(y)
+            subtrees.append(y)
             continue
         m = node(y)
         if type(x) is not type(y) or m is None or m.keys != n.keys or aux_of(x) != aux_of(y):
-            at = list(places(parts, "tree"))[i]
+            path = list(places(parts, "tree"))[i]
             raise TreeError(
                 f"{api_name}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
                 (_label(first), outline(x)),
                 (_label(second), outline(y)),
-                *([("where", at)] if i else []),
+                *([("where", path)] if i else []),
                 fix="trees of the same containers, or is_leaf= for where the first one ends",
             )
         waiting.extend(m.children[::-1])
-    return found
+    return subtrees
 
 
 def _label(name: str) -> str:
@@ -186,12 +186,12 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING,
     """
     if not callable(f):
         raise CallError(f"tree.reduce: {describe(f)} is not a function", fix="tree.reduce(f, tree)")
-    found = [x for x, n in flat(tree, is_leaf) if n is None]
+    values = [x for x, n in flat(tree, is_leaf) if n is None]
     if initializer is not _NOTHING:
-        return functools.reduce(f, found, initializer)
-    if not found:
+        return functools.reduce(f, values, initializer)
+    if not values:
         raise TreeError("tree.reduce: the tree has no leaves", fix="an initializer: tree.reduce(f, tree, 0)")
-    return functools.reduce(f, found)
+    return functools.reduce(f, values)
 
 
 def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
@@ -243,7 +243,7 @@ def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
     inner = check_structure(inner, api_name, "inner")
     columns = []
     for x in inside:
-        found, s = flatten(x)
+        row, s = flatten(x)
         if s != inner:
             raise TreeError(
                 f"{api_name}: an inner tree has another form than inner",
@@ -251,5 +251,5 @@ def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
                 ("tree", repr(s)),
                 fix="an outer tree of trees of one form",
             )
-        columns.append(found)
+        columns.append(row)
     return inner.unflatten([outer.unflatten([c[i] for c in columns]) for i in range(inner.num_leaves)])

@@ -40,8 +40,8 @@ def describe(x: Any) -> str:
     if isinstance(x, type):
         return f"the class {x.__name__}"
     name = type(x).__name__
-    of = f" of {package}" if (package := package_of(x)) else ""
-    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}{of}"
+    origin = f" of {package}" if (package := package_of(x)) else ""
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}{origin}"
 
 
 def short_repr(x: Any) -> str:

@@ -82,13 +82,13 @@ def register_pytree_node(
     api_name = "register_pytree_node"
     if not isinstance(cls, type):
         raise TreeError(f"{api_name}: {describe(cls)} is not a class", fix=f"{api_name}(Class, flatten, unflatten)")
-    taken = {*_LEAVES, np.ndarray, tuple, list, dict, collections.deque, type(None)}
-    if cls in _registry or cls in taken:
+    builtin_nodes = {*_LEAVES, np.ndarray, tuple, list, dict, collections.deque, type(None)}
+    if cls in _registry or cls in builtin_nodes:
         raise TreeError(f"{api_name}: {describe(cls)} is registered already", fix="a class of your own, once")
     for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
         if not callable(f) or not _takes(f, len(parameters)):
-            said = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"
-            raise TreeError(f"{api_name}: {name} {said}", fix=f"{name}({', '.join(parameters)})")
+            problem = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"
+            raise TreeError(f"{api_name}: {name} {problem}", fix=f"{name}({', '.join(parameters)})")
     _registry[cls] = _Registered(flatten, unflatten)
     return cls
 
@@ -133,12 +133,12 @@ def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any
     Attributes that are not fields are derived from the fields: a class with such attributes is called to compute them.
     """
     fields = dataclasses.fields(cls)
-    of = {f.name: value for f, value in zip(fields, values, strict=True)}
+    value_of = {f.name: value for f, value in zip(fields, values, strict=True)}
     if not derived and cls.__new__ is object.__new__:
         new = object.__new__(cls)
     else:
         try:
-            new = cls(**{f.name: of[f.name] for f in fields if f.init})
+            new = cls(**{f.name: value_of[f.name] for f in fields if f.init})
         except Exception as error:
             not_fields = ", ".join(f"`{name}`" for name in derived) or "none"
             raise TreeError(
@@ -147,29 +147,29 @@ def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any
                 ("derived", f"attributes that are not fields: {not_fields}"),
                 fix=f"a field for each of them; or register_pytree_node({cls.__name__}, flatten, unflatten)",
             ) from error
-    for name, value in of.items():
+    for name, value in value_of.items():
         object.__setattr__(new, name, value)
     return new
 
 
 def in_order(keys: Iterable[Any]) -> tuple[Any, ...]:
     """Return the keys of a dict in sorted order, independent of insertion order."""
-    found = tuple(keys)
-    if len(found) < 2:
-        return found
+    order = tuple(keys)
+    if len(order) < 2:
+        return order
     try:
-        if not any(isinstance(key, Set) for key in found):  # `<` is not a total order for sets
-            return tuple(sorted(found))
+        if not any(isinstance(key, Set) for key in order):  # `<` is not a total order for sets
+            return tuple(sorted(order))
     except TypeError:  # such as an int and a str
         pass
-    return tuple(sorted(found, key=lambda key: (type(key).__qualname__, repr(key))))
+    return tuple(sorted(order, key=lambda key: (type(key).__qualname__, repr(key))))
 
 
 def _with_items(empty: Any, order: Sequence[Any], keys: Sequence[Any], values: Sequence[Any]) -> Any:
     """Return a dict with other values, with its keys in this order."""
-    new, of = {} if empty is None else copy.copy(empty), dict(zip(keys, values, strict=True))
+    new, value_of = {} if empty is None else copy.copy(empty), dict(zip(keys, values, strict=True))
     for key in order:
-        new[key] = of[key]
+        new[key] = value_of[key]
     return new
 
 
@@ -200,8 +200,8 @@ def node(x: Any) -> Node | None:
         return Node(tuple(range(len(x))), tuple(x), functools.partial(cls, maxlen=x.maxlen))
     if isinstance(x, dict):
         keys = in_order(x)
-        made = functools.partial(_with_items, _empty_copy(x), tuple(x), keys)
-        return Node(keys, tuple([x[key] for key in keys]), made)
+        maker = functools.partial(_with_items, _empty_copy(x), tuple(x), keys)
+        return Node(keys, tuple([x[key] for key in keys]), maker)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
         derived = tuple(name for name in getattr(x, "__dict__", ()) if name not in names)
@@ -220,7 +220,7 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
     """
     if is_leaf is not None and not callable(is_leaf):
         raise TreeError(f"tree: is_leaf is {describe(is_leaf)}, not a function", fix="is_leaf=lambda x: x is None")
-    found: Flat = []
+    parts: Flat = []
     waiting, around = [x], dict[int, Any]()
     watching = False
     while waiting:
@@ -229,10 +229,10 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
             del around[x.of]
             continue
         if type(x) is Tensor:
-            found.append((x, None))
+            parts.append((x, None))
             continue
         n = None if is_leaf is not None and is_leaf(x) else node(x)
-        found.append((x, n))
+        parts.append((x, n))
         if n is None or not n.children:
             continue
         if watching:
@@ -240,11 +240,11 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
                 _refuse_endless(x, id(x) in around)
             around[id(x)] = x
             waiting.append(_End(id(x)))
-        elif len(found) > _SUSPICIOUS:  # possibly endless: check for cycles from here on
-            found, waiting, watching = [], [found[0][0]], True
+        elif len(parts) > _SUSPICIOUS:  # possibly endless: check for cycles from here on
+            parts, waiting, watching = [], [parts[0][0]], True
             continue
         waiting.extend(n.children[::-1])
-    return found
+    return parts
 
 
 class _End:
@@ -252,8 +252,8 @@ class _End:
 
     __slots__ = ("of",)
 
-    def __init__(self, of: int) -> None:
-        self.of = of
+    def __init__(self, identity: int) -> None:
+        self.of = identity
 
 
 _SUSPICIOUS, _DEEPEST = 1000, 100_000
@@ -296,10 +296,10 @@ def rebuild(x: Any, new: Iterator[Any]) -> Any:
         return next(new)
     parts = flat(x)
     values = [next(new) for _, n in parts if n is None]
-    made: list[Any] = []
+    stack: list[Any] = []
     for _, n in reversed(parts):  # children before their container, the last container first
-        made.append(values.pop() if n is None else n.rebuild([made.pop() for _ in n.children]))
-    return made[0]
+        stack.append(values.pop() if n is None else n.rebuild([stack.pop() for _ in n.children]))
+    return stack[0]
 
 
 def treedef_key(x: Any) -> Hashable:
@@ -334,12 +334,12 @@ def orders(x: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(repr, y)) for y, n in flat(x) if n is not None and isinstance(y, dict))
 
 
-def paths(x: Any, at: str) -> list[str]:
+def paths(x: Any, where: str) -> list[str]:
     """Return the path of each leaf of `x` as a Python expression: `['w'][0].bias`."""
     if type(x) is Tensor:
-        return [at]
+        return [where]
     parts = flat(x)
-    return [place for place, (_, n) in zip(places(parts, at), parts, strict=True) if n is None]
+    return [place for place, (_, n) in zip(places(parts, where), parts, strict=True) if n is None]
 
 
 def argument_paths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
@@ -348,9 +348,9 @@ def argument_paths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
     return [p for i, a in enumerate(args) for p in paths(a, f"argument {i + 1}")] + by_name
 
 
-def places(parts: Flat, at: str) -> Iterator[str]:
+def places(parts: Flat, where: str) -> Iterator[str]:
     """Return the path of each part of a tree as a Python expression."""
-    waiting = [at]
+    waiting = [where]
     for y, n in parts:
         yield (place := waiting.pop())
         if n is not None:
@@ -388,20 +388,20 @@ def check_axes(axes: Any, option: str) -> None:
         check_axis(axis, option)
 
 
-def broadcast_prefix(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
+def broadcast_prefix(axes: Any, x: Any, option: str, where: str) -> list[Axis]:
     """Return one axis for each leaf of `x`, from a prefix tree: the axis of a container applies to its leaves."""
-    found: list[Axis] = []
-    waiting = [(axes, x, at)]
+    out: list[Axis] = []
+    waiting = [(axes, x, where)]
     while waiting:
-        axes, x, at = waiting.pop()
+        axes, x, where = waiting.pop()
         ax = None if axes is None else node(axes)
         if ax is None:
-            found += [check_axis(axes, option)] * (1 if type(x) is Tensor else len(leaves(x)))
+            out += [check_axis(axes, option)] * (1 if type(x) is Tensor else len(leaves(x)))
             continue
         n = node(x)
         if n is None:
             raise AxesError(
-                f"{option}: a {type(axes).__name__} of axes stands where {at} is a single leaf",
+                f"{option}: a {type(axes).__name__} of axes stands where {where} is a single leaf",
                 ("axes", short_repr(axes)),
                 ("value", describe(x)),
                 fix="one int or None for it",
@@ -412,14 +412,14 @@ def broadcast_prefix(axes: Any, x: Any, option: str, at: str) -> list[Axis]:
             by_key = dict(zip(n.keys, ax.children, strict=True))
         else:
             raise AxesError(
-                f"{option}: the axes do not fit {at}",
+                f"{option}: the axes do not fit {where}",
                 ("axes", f"{short_repr(axes)}  ({_count(axes, ax)})"),
                 ("value", f"{type(x).__name__} with {_count(x, n)}"),
                 fix="an axis for each of them, or one int or None for all",
             )
-        children = [(by_key[k], child, at + _step(x, k)) for k, child in zip(n.keys, n.children, strict=True)]
+        children = [(by_key[k], child, where + _step(x, k)) for k, child in zip(n.keys, n.children, strict=True)]
         waiting.extend(children[::-1])
-    return found
+    return out
 
 
 def _count(x: Any, n: Node) -> str:

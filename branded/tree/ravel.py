@@ -42,7 +42,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     Source: `jax.flatten_util.ravel_pytree`.
     """
     values, structure = flatten(tree)
-    ts = [_tensor(x, at) for x, at in zip(values, paths(tree, "the tree"), strict=True)]
+    ts = [_tensor(x, path) for x, path in zip(values, paths(tree, "the tree"), strict=True)]
     kinds, shapes = [t.dtype for t in ts], [t.shape for t in ts]
     sizes = [math.prod(s) for s in shapes]
     dtype = functools.reduce(_upper, kinds) if kinds else dtypes.default_float
@@ -50,8 +50,8 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     vector = some[0].cat(*some[1:]) if some else Tensor.zeros(0, dtype=dtype)
     is_mixed, total, text = len(set(kinds)) > 1, sum(sizes), type_text(vector.uop, ())
 
-    def unravel(given: Tensor) -> Any:
-        x = _tensor(given, "the vector")
+    def unravel(vector: Tensor) -> Any:
+        x = _tensor(vector, "the vector")
         if x.shape != (total,) or (is_mixed and x.dtype != dtype):
             raise TreeError(
                 "tree.ravel: this vector does not fit the tree",

@@ -43,10 +43,10 @@ class Structure:
                 ("tree", repr(self)),
                 fix="as many leaves as tree.leaves gives of such a tree",
             )
-        made: list[Any] = []
+        stack: list[Any] = []
         for maker in reversed(self._makers):  # children before their container, the last container first
-            made.append(values.pop() if maker is None else maker[1]([made.pop() for _ in range(maker[0])]))
-        return made[0]
+            stack.append(values.pop() if maker is None else maker[1]([stack.pop() for _ in range(maker[0])]))
+        return stack[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Structure) and self._key == other._key
@@ -80,10 +80,10 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
 
 def _structure_text(parts: Flat) -> str:
     """Return the tree as text, with a star for each leaf."""
-    made: list[str] = []
+    stack: list[str] = []
     for x, n in reversed(parts):
-        made.append("*" if n is None else _container(x, n, [made.pop() for _ in n.children]))
-    return made[0]
+        stack.append("*" if n is None else _container(x, n, [stack.pop() for _ in n.children]))
+    return stack[0]
 
 
 def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
@@ -91,8 +91,8 @@ def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
         return "None"
     name = type(x).__name__
     if isinstance(x, dict) and not is_registered(x):
-        of = dict(zip(n.keys, inside, strict=True))
-        text = "{" + ", ".join(f"{key!r}: {of[key]}" for key in x) + "}"
+        text_of = dict(zip(n.keys, inside, strict=True))
+        text = "{" + ", ".join(f"{key!r}: {text_of[key]}" for key in x) + "}"
         return text if type(x) is dict else f"{name}({text})"
     if type(x) is tuple:
         return f"({inside[0]},)" if len(inside) == 1 else f"({', '.join(inside)})"
@@ -102,8 +102,8 @@ def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
     return f"{name}({', '.join(named)})"
 
 
-def check_structure(given: Any, api_name: str, name: str) -> Structure:
+def check_structure(x: Any, api_name: str, name: str) -> Structure:
     """Return the user's structure; raise TreeError if it is not a `Structure`."""
-    if not isinstance(given, Structure):
-        raise TreeError(f"{api_name}: {name} is {describe(given)}", fix=f"tree.structure(...) for {name}")
-    return given
+    if not isinstance(x, Structure):
+        raise TreeError(f"{api_name}: {name} is {describe(x)}", fix=f"tree.structure(...) for {name}")
+    return x
