@@ -185,9 +185,9 @@ else:
         if where is None or _for_mypy_alone:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module, _, attribute = where.partition(":")
-        found = importlib.import_module(module)
-        globals()[name] = found = getattr(found, attribute) if attribute else found
-        return found
+        attr = importlib.import_module(module)
+        globals()[name] = attr = getattr(attr, attribute) if attribute else attr
+        return attr
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_LATER, *__all__})

@@ -38,10 +38,10 @@ def names_of(x: Tensor | UOp) -> Names:
         return (None,) * len(u.shape)
     if isinstance(x, Tensor) and (axes := told.get(id(x))) is not None:
         return _only_names(axes[1])
-    known = _declared_names()
-    for v in u.toposort(lambda v: v not in known, enter_calls=False) if known else ():
-        known[v] = _names(v, known)
-    return known.get(u) or (None,) * len(u.shape)
+    cached = _declared_names()
+    for v in u.toposort(lambda v: v not in cached, enter_calls=False) if cached else ():
+        cached[v] = _names(v, cached)
+    return cached.get(u) or (None,) * len(u.shape)
 
 
 def _only_names(axes: Sequence[Axis]) -> Names:
@@ -50,12 +50,12 @@ def _only_names(axes: Sequence[Axis]) -> Names:
 
 def _declared_names() -> dict[UOp, Names]:
     """Return the declared names by value, without values that unrelated tensors may equal (constants)."""
-    known: dict[UOp, Names] = {}
+    declared: dict[UOp, Names] = {}
     for ref, axes in list(told.values()):
         if (x := ref()) is not None and any(v.op in _UNIQUE for v in x.uop.toposort()):
             names = _only_names(axes)
-            known[x.uop] = names if known.get(x.uop, names) == names else (None,) * len(names)
-    return known
+            declared[x.uop] = names if declared.get(x.uop, names) == names else (None,) * len(names)
+    return declared
 
 
 _UNIQUE = {Ops.BUFFER, Ops.PARAM, Ops.RANGE}
@@ -64,16 +64,16 @@ _KEEPS = {Ops.COPY, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.AFT
 """Operations whose result has the axes of their first operand: a slice of `Users` is still `Users`."""
 
 
-def _names(u: UOp, known: Mapping[UOp, Names]) -> Names:
+def _names(u: UOp, declared: Mapping[UOp, Names]) -> Names:
     """Return the names of the axes of `u`, given the names of its operands."""
-    of = [known.get(s, ()) for s in u.src]
-    if not any(map(any, of)):
+    operand_names = [declared.get(s, ()) for s in u.src]
+    if not any(map(any, operand_names)):
         return ()
     if u.op in GroupOp.Elementwise:
-        return _broadcast(of, len(u.shape))
+        return _broadcast(operand_names, len(u.shape))
     if u.op is Ops.STACK:
-        return (None, *_broadcast(of, len(u.shape) - 1))
-    x = of[0]
+        return (None, *_broadcast(operand_names, len(u.shape) - 1))
+    x = operand_names[0]
     if u.op is Ops.PERMUTE:
         return tuple(x[i] for i in u.arg) if x else ()
     if u.op is Ops.EXPAND:
@@ -91,11 +91,11 @@ def _names(u: UOp, known: Mapping[UOp, Names]) -> Names:
     return ()
 
 
-def _broadcast(of: Sequence[Names], rank: int) -> Names:
+def _broadcast(operand_names: Sequence[Names], rank: int) -> Names:
     """Align axes from the right; an axis with two different names gets None."""
     out: list[type | None] = []
     for k in range(rank, 0, -1):
-        met = {n for names in of if len(names) >= k and (n := names[-k]) is not None}
+        met = {n for names in operand_names if len(names) >= k and (n := names[-k]) is not None}
         out.append(met.pop() if len(met) == 1 else None)
     return tuple(out)
 

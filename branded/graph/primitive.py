@@ -153,8 +153,8 @@ def primitive_of(u: UOp) -> Primitive | None:
 
 def params(body: UOp) -> list[UOp]:
     """Return the parameters of a body by their slots, without parameters of functions inside."""
-    found = {p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}
-    return [found[i] for i in sorted(found)]
+    by_slot = {p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}
+    return [by_slot[i] for i in sorted(by_slot)]
 
 
 def uses(call: UOp, i: int) -> set[int]:
@@ -182,19 +182,19 @@ _SLOTS = "_branded_slots"
 
 def slots(body: UOp) -> set[int]:
     """Return the arguments that a body uses; for a function inside, only the arguments of the results in use."""
-    if (known := body.__dict__.get(_SLOTS)) is not None:
-        return cast("set[int]", known)
-    found, seen, todo = set[int](), set[UOp](), [body]
+    if (cached := body.__dict__.get(_SLOTS)) is not None:
+        return cast("set[int]", cached)
+    used, visited, todo = set[int](), set[UOp](), [body]
     while todo:
-        if (u := todo.pop()) in seen:
+        if (u := todo.pop()) in visited:
             continue
-        seen.add(u)
+        visited.add(u)
         if u.op is Ops.PARAM:
-            found.add(u.arg.slot)
+            used.add(u.arg.slot)
         else:
             todo += u.src[1:] if u.op in {Ops.CALL, Ops.FUNCTION} else depends(u)
-    body.__dict__[_SLOTS] = found
-    return found
+    body.__dict__[_SLOTS] = used
+    return used
 
 
 def at_slot(param: UOp, slot: int) -> UOp:

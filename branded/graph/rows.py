@@ -66,9 +66,9 @@ def info_of(u: UOp) -> Info:
     y = x + W                   row (i,): the union of the rows of its operands
     STAGE(y, RANGE i)           row (), and `has_pending`: `i` is still in the graph, until a pass closes it
     """
-    known: Info | None = u.__dict__.get(_KEY)
-    if known is not None:
-        return known
+    info: Info | None = u.__dict__.get(_KEY)
+    if info is not None:
+        return info
     stack = [u]
     while stack:
         v = stack[-1]
@@ -76,8 +76,8 @@ def info_of(u: UOp) -> Info:
             stack += below
             continue
         stack.pop()
-        v.__dict__[_KEY] = known = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
-    return cast("Info", known)  # `u` is the last of the stack
+        v.__dict__[_KEY] = info = _of_operation(v, [cast("Info", s.__dict__[_KEY]) for s in v.src])
+    return cast("Info", info)  # `u` is the last of the stack
 
 
 def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
@@ -115,10 +115,10 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
     A brand that its body leaves is removed.
     """
     out = call.src[0].src[i]
-    if (own := info_of(out)).has_pending:
+    if (body_info := info_of(out)).has_pending:
         info = _in_body(out, arguments)
     else:
-        info = _joined([own, *(arguments[slot] for slot in uses(call, i))])
+        info = _joined([body_info, *(arguments[slot] for slot in uses(call, i))])
     if any(x.has_brand for x in (info_of(call.src[0]), *arguments)):
         return info._replace(sibling_varies=True, has_brand=True)
     return info
@@ -126,15 +126,15 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
 
 def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
     """Return the facts about a part of a body, given the facts about the arguments."""
-    known: dict[UOp, Info] = {}
+    infos: dict[UOp, Info] = {}
     for u in out.toposort(enter_calls=False):
         if u.op is Ops.PARAM and u.arg.slot < len(arguments):
-            known[u] = arguments[u.arg.slot]
+            infos[u] = arguments[u.arg.slot]
         elif u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
-            known[u] = _of_result(u.src[0], u.arg, [known[s] for s in u.src[0].src[1:]])
+            infos[u] = _of_result(u.src[0], u.arg, [infos[s] for s in u.src[0].src[1:]])
         else:
-            known[u] = _of_operation(u, [known[s] if s in known else info_of(s) for s in u.src])
-    return known[out]
+            infos[u] = _of_operation(u, [infos[s] if s in infos else info_of(s) for s in u.src])
+    return infos[out]
 
 
 def row_of(u: UOp) -> Row:
@@ -180,8 +180,8 @@ def left_brands(us: Sequence[UOp], *, siblings: bool = False) -> Row:
     if not any(has_pending(u) or (siblings and info_of(u).sibling_varies) for u in us):
         return ()
     nodes = UOp(Ops.SINK, src=tuple(us)).toposort(has_brand if siblings else has_pending)
-    left = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
-    return tuple(dict.fromkeys(b for b in left if b is not None))
+    brands = (brand_of(u.src[1]) for u in nodes if u.op is Ops.STAGE)
+    return tuple(dict.fromkeys(b for b in brands if b is not None))
 
 
 def visible(row: Row) -> Row:

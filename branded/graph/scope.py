@@ -96,29 +96,29 @@ class ContextStack(Generic[T]):
     def push(self, entry: ContextEntry[T]) -> None:
         if _METADATA.get() is not None:
             tensor_methods.forget_unless_one_runs()
-        known = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
-        self._known.set((*known, weakref.ref(entry)))
+        entries = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
+        self._known.set((*entries, weakref.ref(entry)))
 
     def get(self, *, waiting: bool = False) -> tuple[T, ...]:
         """Return the values that hold here, outermost first; `waiting` adds the values of suspended generators."""
-        known = self._known.get()
-        if not known:
+        entries = self._known.get()
+        if not entries:
             return ()
-        found: list[T] = []
+        values: list[T] = []
         is_over = True
-        for ref in known:
+        for ref in entries:
             if (entry := ref()) is None or entry.closed:
                 continue
             is_over = False
             if entry.waits and not waiting:
                 continue
             if entry.alone:
-                found.clear()
+                values.clear()
             else:
-                found.append(entry.value)
+                values.append(entry.value)
         if is_over:
             self._known.set(())  # so that `may_hold`, which checks only this tuple, is false
-        return tuple(found)
+        return tuple(values)
 
     def any_open(self) -> bool:
         """Return whether a value holds here."""
@@ -160,12 +160,12 @@ class Region:
         """Tensors after this one belong to the region."""
         raise NotImplementedError
 
-    def has_outside(self, storage: Callable[[UOp], UOp], of: UOp) -> bool:
+    def has_outside(self, storage: Callable[[UOp], UOp], memory: UOp) -> bool:
         """Return whether a tensor from outside has this storage."""
         for ref in list(all_tensors):
             if (t := ref()) is self._mark:
                 return False
-            if t is not None and storage(t.uop) is of:
+            if t is not None and storage(t.uop) is memory:
                 return True
         return False
 
@@ -219,9 +219,9 @@ class Scope(Region):
     @property
     def name(self) -> str:
         if self._name is None:
-            taken = {b.name for b in self.outer}
+            names = {b.name for b in self.outer}
             stem = self._hint() if self._hint else "brand"
-            self._name = next(n for n in _numbered_names(stem) if n not in taken)
+            self._name = next(n for n in _numbered_names(stem) if n not in names)
         return self._name
 
     @property
@@ -276,14 +276,14 @@ def union(a: Row, b: Row) -> Row:
 
 def brand_of(u: UOp) -> Scope | None:
     """Return the scope whose RANGE is `u`."""
-    found: Scope | None = u.__dict__.get(_SCOPE)
-    return found
+    scope: Scope | None = u.__dict__.get(_SCOPE)
+    return scope
 
 
 def scope_at(u: UOp) -> Scope:
     """Return the scope that this INDEX enters, or that this STAGE leaves."""
-    found: Scope = u.src[1].__dict__[_SCOPE]
-    return found
+    scope: Scope = u.src[1].__dict__[_SCOPE]
+    return scope
 
 
 def _numbered_names(stem: str) -> Iterator[str]:

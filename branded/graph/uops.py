@@ -33,13 +33,13 @@ def tensor(u: UOp) -> Tensor:
 
 def tensors(us: Iterable[UOp]) -> list[Tensor]:
     """Return `tensor(u)` for each `u`, in one call."""
-    made = []
+    out = []
     for u in us:
         t = Tensor.__new__(Tensor)
         t.uop, t.grad, t.is_param = u, None, True
         all_tensors[weakref.ref(t)] = None
-        made.append(t)
-    return made
+        out.append(t)
+    return out
 
 
 def realize_tensors(xs: Iterable[object]) -> None:
@@ -76,9 +76,9 @@ _RANK = "_branded_rank"
 
 def ranks(u: UOp) -> list[int]:
     """Return the rank of each operand of an elementwise `u`, without computing shapes if possible."""
-    found = [_rank(s) for s in u.src]
-    u.__dict__[_RANK] = max(found)
-    return found
+    operand_ranks = [_rank(s) for s in u.src]
+    u.__dict__[_RANK] = max(operand_ranks)
+    return operand_ranks
 
 
 def _rank(u: UOp) -> int:
@@ -90,10 +90,10 @@ def _rank(u: UOp) -> int:
     """
     v = u
     while v.op in GroupOp.Elementwise and _RANK not in v.__dict__ and known_shape(v) is None:
-        of = [s for s in v.src if s.op is not Ops.CONST]  # a constant has no axes
-        if len(of) > 1:
+        operands = [s for s in v.src if s.op is not Ops.CONST]  # a constant has no axes
+        if len(operands) > 1:
             break
-        v = of[0] if of else v.src[0]
+        v = operands[0] if operands else v.src[0]
     n: int | None = v.__dict__.get(_RANK)
     u.__dict__[_RANK] = n = len(v.shape) if n is None else n
     return n
