@@ -54,21 +54,21 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
     """
     api_name = "associative_scan"
     check_function(fn, api_name, f"{api_name}(fn, elems)", CarryError)
-    given = live_tensors(elems, f"{api_name}: elems", CarryError, "tensors, or trees of them")
-    xs = [tree.with_memory_dtype(x, f"{api_name}: elems") for x in given]
+    tensors = live_tensors(elems, f"{api_name}: elems", CarryError, "tensors, or trees of them")
+    xs = [tree.with_memory_dtype(x, f"{api_name}: elems") for x in tensors]
     if not xs:
         raise SizeError(f"{api_name}: there are no elements", fix="a tensor, or a tree of them")
     axes = [normalize_axis(axis, x, f"{api_name}: axis") for x in xs]
-    for x, a, at in zip(xs, axes, tree.paths(elems, "elems"), strict=True):
+    for x, a, path in zip(xs, axes, tree.paths(elems, "elems"), strict=True):
         if type(x.shape[a]) is not int:
             raise SizeError(
-                f"{api_name}: {at} has a symbolic number of elements",
+                f"{api_name}: {path} has a symbolic number of elements",
                 ("value", vec_type(x)),
                 fix="the whole tensor, and the first n elements of the result",
             )
         if x.shape[a] != xs[0].shape[axes[0]]:
             raise SizeError(
-                f"{api_name}: {at} has {x.shape[a]} elements, and there are {xs[0].shape[axes[0]]}",
+                f"{api_name}: {path} has {x.shape[a]} elements, and there are {xs[0].shape[axes[0]]}",
                 ("value", vec_type(x)),
                 fix="the same size along the axis for each of elems",
             )
@@ -116,7 +116,7 @@ def _interleave(a: Tensor, b: Tensor) -> Tensor:
     return both.cat(a[n:]) if a.shape[0] > n else both
 
 
-def _check_result(out: Any, elems: Any, given: Leaves) -> Leaves:
+def _check_result(out: Any, elems: Any, expected: Leaves) -> Leaves:
     api_name = "associative_scan"
     if tree.treedef_key(out) != tree.treedef_key(elems):
         raise CarryError(
@@ -125,19 +125,19 @@ def _check_result(out: Any, elems: Any, given: Leaves) -> Leaves:
             ("gives", tree.outline(out)),
             fix="return a tree like its arguments",
         )
-    found = []
-    for y, x, at in zip(tree.leaves(out), given, tree.paths(out, "the result"), strict=True):
-        t = live_tensor(y, f"{api_name}: {at}", CarryError, "tensors, or trees of them")
+    leaves = []
+    for y, x, path in zip(tree.leaves(out), expected, tree.paths(out, "the result"), strict=True):
+        t = live_tensor(y, f"{api_name}: {path}", CarryError, "tensors, or trees of them")
         if t.shape != x.shape or strong_dtype(t.dtype) != x.dtype:
             raise CarryError(
-                f"{api_name}: {at} changes its type",
+                f"{api_name}: {path} changes its type",
                 ("gets", vec_type(x)),
                 ("gives", vec_type(t)),
                 fix="a function that works on many elements at a time: vmap(fn); and in their dtype",
             )
-        tree.check_fits(t, x.dtype, f"{api_name}: {at}")
-        found.append(t.cast(x.dtype))
-    return found
+        tree.check_fits(t, x.dtype, f"{api_name}: {path}")
+        leaves.append(t.cast(x.dtype))
+    return leaves
 
 
 def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:

@@ -46,10 +46,10 @@ def _is_known(x: Tensor) -> bool:
 def _number(x: Any, api_name: str, kind: str) -> Any:
     if isinstance(x, bool | int | float):
         return x
-    given, x = x, tree.as_tensor(x)
+    original, x = x, tree.as_tensor(x)
     if x is None or x.shape:
         raise CarryError(
-            f"{api_name}: the {kind} is {tree.describe(given)}, and must be one for each example",
+            f"{api_name}: the {kind} is {tree.describe(original)}, and must be one for each example",
             fix=".any() or .all() of it, where() for a choice element by element, vmap for one choice per example",
         )
     check_live(x.uop, api_name)
@@ -88,15 +88,15 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
 
 def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | None:
     """Return the outside value that all branches return, which needs no selection, or None."""
-    found = set[UOp]()
+    outside = set[UOp]()
     for u, inside in zip(outs, insides, strict=True):
-        graph = UOp(Ops.SINK, src=(u,)).toposort(lambda v, own=inside: v not in own, enter_calls=False)
+        graph = UOp(Ops.SINK, src=(u,)).toposort(lambda v, ends=inside: v not in ends, enter_calls=False)
         if any(v.op is Ops.STORE for v in graph):  # a write into the branch's copy of an operand
             return None
-        found |= {*replace_ops([u], lambda _: None, at=inside)}
-        if len(found) > 1:
+        outside |= {*replace_ops([u], lambda _: None, at=inside)}
+        if len(outside) > 1:
             return None
-    return found.pop()
+    return outside.pop()
 
 
 def _add_gates(outs: Sequence[UOp], flag: UOp, before: set[UOp], operands: set[UOp], done: set[UOp]) -> list[UOp]:
@@ -117,8 +117,8 @@ def _uops(x: Any) -> list[UOp]:
 
 
 def _leaves(out: Any, api_name: str, name: str) -> list[Any]:
-    found = zip(tree.leaves(out), tree.paths(out, f"{api_name}: the result"), strict=True)
-    ts = [(x, live_tensor(x, f"{at} of {name}", CarryError)) for x, at in found]
+    pairs = zip(tree.leaves(out), tree.paths(out, f"{api_name}: the result"), strict=True)
+    ts = [(x, live_tensor(x, f"{path} of {name}", CarryError)) for x, path in pairs]
     return [x if isinstance(x, bool | int | float) else t for x, t in ts]
 
 
@@ -134,19 +134,19 @@ def _matching_leaves(api_name: str, names: Sequence[str], outs: Sequence[Any]) -
                 fix="the same tree from each",
             )
     result: list[list[Tensor]] = []
-    for at, xs in zip(tree.paths(outs[0], "the result"), zip(*all_leaves, strict=True), strict=True):
+    for path, xs in zip(tree.paths(outs[0], "the result"), zip(*all_leaves, strict=True), strict=True):
         like, chosen = _like(xs)
         has_dtype = like.dtype not in dtypes.weaks or not open_brands()
         same = []
         for x, name in zip(xs, names, strict=True):
             if has_dtype:
-                tree.check_fits(x, like.dtype, f"{api_name}: {at} of {name}")
+                tree.check_fits(x, like.dtype, f"{api_name}: {path} of {name}")
             t = x if isinstance(x, Tensor) else Tensor(x)
             if (not isinstance(x, Tensor) or x.dtype in dtypes.weaks) and not loses(t.dtype, like.dtype):
                 t = t.cast(like.dtype)
             if t.shape != like.shape or t.dtype != like.dtype:
                 raise CarryError(
-                    f"{api_name}: the branches disagree about {at}",
+                    f"{api_name}: the branches disagree about {path}",
                     (names[chosen], vec_type(like)),
                     (name, vec_type(t)),
                     fix="cast or reshape one of them, so that the shapes and dtypes agree",
@@ -185,12 +185,12 @@ def _branch(
     if isinstance(chosen, int):  # do not run the other branches: they may write, or be slow
         out = branches[chosen](*operands)
         return tree.rebuild(out, iter([t for (t,) in _matching_leaves(api_name, names[chosen : chosen + 1], [out])]))
-    with recording.record_structure() as made:
+    with recording.record_structure() as structure:
         out = _select_branches(api_name, names, branches, operands, chosen)
-        if made is not None:
-            bodies = made.bodies[-len(branches) :]
+        if structure is not None:
+            bodies = structure.bodies[-len(branches) :]
             by_name = dict(zip(names, bodies, strict=True)) if api_name == "cond" else {"branches": bodies}
-            made.put(api_name, [decided, *_uops(operands)], {}, _uops(out), by_name)
+            structure.put(api_name, [decided, *_uops(operands)], {}, _uops(out), by_name)
     return out
 
 
@@ -243,9 +243,9 @@ def _run(
 
     def traced() -> Any:
         with branch(), under_predicate(flag), recording.body() as done:
-            given = [tree.rebuild(x, iter([gated(v) for v in tree.leaves(x)])) for x in operands]
-            out = f(*given)
-            done(_uops(given), _uops(out))
+            gated_operands = [tree.rebuild(x, iter([gated(v) for v in tree.leaves(x)])) for x in operands]
+            out = f(*gated_operands)
+            done(_uops(gated_operands), _uops(out))
             return out
 
     out, gates = _seen_through_gates(alive, flag, traced)
@@ -353,7 +353,7 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[mi
         raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix='an int, or .cast("int32")')
     names = [f"branch {k}" for k in range(n)]
     if isinstance(i, Tensor) and not _is_known(i) and n > 1:
-        at = i.clip(0, n - 1)
-        return _branch("switch", names, branches, operands, [at.eq(k).uop for k in range(n)], i.uop)
+        clamped = i.clip(0, n - 1)
+        return _branch("switch", names, branches, operands, [clamped.eq(k).uop for k in range(n)], i.uop)
     value = int(i.item()) if isinstance(i, Tensor) and n > 1 else 0 if isinstance(i, Tensor) else i
     return _branch("switch", names, branches, operands, min(max(value, 0), n - 1))

@@ -88,8 +88,8 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         if self.is_in_turn and not is_recording() and (done := in_turn(self.fun, call, f"sequential_vmap: {name}")):
             return cast(R, done[0])
         b = here[-1]  # the innermost
-        given = [_stage_argument(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
-        xs, batched = [x for x, _ in given], [flags for _, flags in given]
+        staged = [_stage_argument(a, b, f"custom_vmap: argument {i + 1} of {name}") for i, a in enumerate(call)]
+        xs, batched = [x for x, _ in staged], [flags for _, flags in staged]
         api_name = f"custom_vmap: the rule of {name}"
         pair = call_checked(self.rule, (b.size, batched, *xs), {}, api_name, "rule(axis_size, in_batched, *args)")
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -136,19 +136,19 @@ def _entries(out: Any, out_batched: Any, b: Scope, name: str, wanted: tuple[Any]
             fix="return the tree that the function returns",
         )
     back = []
-    for y, varies, at in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
-        y = tensor_of(y, f"custom_vmap: {at} of the rule of {name}")
+    for y, varies, path in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
+        y = tensor_of(y, f"custom_vmap: {path} of the rule of {name}")
         if varies and (not y.shape or y.shape[0] != b.size):
             raise AxesError(
-                f"custom_vmap: {at} of the rule of {name} is said to be batched, and has no axis of examples",
+                f"custom_vmap: {path} of the rule of {name} is said to be batched, and has no axis of examples",
                 ("value", vec_type(y)),
                 fix=f"the {b.size} examples along axis 0, or False in out_batched",
             )
         back.append(own(y, (b,)) if varies else y)
-    for y, x, at in zip(back, tree.leaves(wanted[0]) if wanted else (), tree.paths(out, "the result"), strict=False):
+    for y, x, path in zip(back, tree.leaves(wanted[0]) if wanted else (), tree.paths(out, "the result"), strict=False):
         if (t := tree.as_tensor(x)) is not None and t.shape != y.shape:
             raise AxesError(
-                f"custom_vmap: {at} of the rule of {name} has another shape for each example than {name} gives",
+                f"custom_vmap: {path} of the rule of {name} has another shape for each example than {name} gives",
                 ("rule", vec_type(y)),
                 ("function", vec_type(t)),
                 fix="return the function's shape, with the examples along axis 0 where it is batched",
@@ -162,12 +162,12 @@ def _name(f: Callable[..., Any]) -> str:
 
 def _flags(batched: Any, out: Any, name: str) -> list[bool]:
     """Expand a prefix tree of bools to a bool for each leaf of the result."""
-    found: list[bool] = []
+    flags: list[bool] = []
     waiting = [(batched, out)]
     while waiting:
         batched, out = waiting.pop()
         if isinstance(batched, bool):
-            found += [batched] * len(tree.leaves(out))
+            flags += [batched] * len(tree.leaves(out))
             continue
         n = tree.node(out)
         if n is None or (below := by_key(batched, n)) is None:
@@ -175,7 +175,7 @@ def _flags(batched: Any, out: Any, name: str) -> list[bool]:
                 f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each"
             )
         waiting.extend([*zip(below, n.children, strict=True)][::-1])
-    return found
+    return flags
 
 
 def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:

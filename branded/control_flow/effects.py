@@ -33,8 +33,8 @@ def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> li
         return loop.build()
     around, (param, new) = body(), traced.effect
     first = before(around, param.device)
-    made = loop.build([Carry(param, first, new)])
-    if reach_a_leaf(made):
+    values = loop.build([Carry(param, first, new)])
+    if reach_a_leaf(values):
         # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
         if param in UOp.sink(*traced.leaves).toposort():
             raise UnsupportedError(
@@ -42,9 +42,9 @@ def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> li
                 fix="pure_callback; or the values of io_callback before the loop, as its xs",
             )
         outs = loop.build()
-        perform_once(around, made[-1:])
+        perform_once(around, values[-1:])
         return outs
-    return perform_once(around, made)
+    return perform_once(around, values)
 
 
 def reach_a_leaf(us: Sequence[UOp]) -> bool:
@@ -59,17 +59,17 @@ def own_brands(us: Sequence[UOp], around: Body | None) -> Row:
     return tuple(b for b in row if around is None or b not in around.outer)
 
 
-def perform_once(around: Body | None, made: Sequence[UOp]) -> list[UOp]:
+def perform_once(around: Body | None, values: Sequence[UOp]) -> list[UOp]:
     """Perform the effect of a computation whose last value is the token, once, and return the other values.
 
     All values are closed in one pass, so that they belong to one call.
     """
     if is_only_looked_at():
-        return list(made[:-1])
+        return list(values[:-1])
     if around is None:
-        return perform(made)[:-1]
-    own = own_brands(made, around)
-    *closed, token = Pass(own).run(made, {}, has_brand)
+        return perform(values)[:-1]
+    brands = own_brands(values, around)
+    *closed, token = Pass(brands).run(values, {}, has_brand)
     axes = tuple(range(len(token.uop.shape)))  # the calls for all examples share one token
     around.token = reduce_axes(token.uop, Ops.MAX, axes) if axes else token.uop
     return [enter_all(x.uop, x.row) for x in closed]
@@ -80,23 +80,23 @@ def calls_of(token: UOp | None) -> set[UOp]:
 
     Values of these calls must stay unchanged, because a rewritten call would be a second call.
     """
-    found = set[UOp]()
+    calls = set[UOp]()
     while token is not None:
         while token.op is not Ops.GETTUPLE:
             if not token.src:
-                return found
+                return calls
             token = token.src[0]
         call = token.src[0]
-        found.add(call)
+        calls.add(call)
         token = call.src[1 + token.arg] if isinstance(primitive_of(call), Loop) else call.src[-1]
-    return found
+    return calls
 
 
 def perform(us: Sequence[UOp]) -> list[UOp]:
     """Evaluate the values now."""
     done = closed(us)
-    found = replace_ops([x.uop for x in done], untag)
-    return [enter_all(u, x.row) for u, x in zip(_worked_out(found), done, strict=True)]
+    untagged = replace_ops([x.uop for x in done], untag)
+    return [enter_all(u, x.row) for u, x in zip(_worked_out(untagged), done, strict=True)]
 
 
 @serial

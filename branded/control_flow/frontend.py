@@ -27,8 +27,8 @@ from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
 
-def check_functions(api_name: str, **given: Any) -> None:
-    for name, f in given.items():
+def check_functions(api_name: str, **functions: Any) -> None:
+    for name, f in functions.items():
         if not callable(f):
             raise CarryError(f"{api_name}: {name} is {tree.describe(f)}, not a function")
 
@@ -59,8 +59,8 @@ def run_scan(
         return checkpoint_scan(api_name, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):
         n = length_of(api_name, all_carried(xs, f"{api_name}: xs"), tree.paths(xs, "xs"), length)
-        own = functools.partial(run_scan, api_name, progress=is_shown)
-        return unroll_scan(api_name, own, f, init, xs, n, reverse, unroll)
+        run = functools.partial(run_scan, api_name, progress=is_shown)
+        return unroll_scan(api_name, run, f, init, xs, n, reverse, unroll)
     return _in_steps(api_name, f, init, xs, length, reverse, is_shown)
 
 
@@ -69,9 +69,9 @@ def _trace_steps(
 ) -> Traced:
     """Trace one step until the types of the carry agree."""
 
-    def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
+    def body(leaves: list[Tensor]) -> tuple[Any, list[Tensor]]:
         k = len(state.given)
-        carry, x = state.rebuilt(given[:k]), tree.rebuild(xs, iter(given[k:]))
+        carry, x = state.rebuilt(leaves[:k]), tree.rebuild(xs, iter(leaves[k:]))
         pair = call_checked(f, (carry, x), {}, api_name, "a function of the carry and of one entry of xs")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise CarryError(
@@ -116,26 +116,26 @@ def _in_steps(
 
 
 def record_loop(
-    made: recording.Unfinished | None,
+    structure: recording.Unfinished | None,
     op: str,
     values: Sequence[Any],
     out: Any,
     bodies: Callable[[recording.BodyRecord], dict[str, recording.BodyRecord]],
-    own: slice = slice(None),
+    param_slice: slice = slice(None),
     bounds: Sequence[Any] = (),
     params: dict[str, Any] | None = None,
 ) -> None:
-    """Record a loop in the IR as the original call; `own` selects the body parameters for these values."""
-    if made is None or not made.bodies:
+    """Record a loop in the IR as the original call; `param_slice` selects the body parameters for these values."""
+    if structure is None or not structure.bodies:
         return
-    body = made.bodies[-1]
-    known = zip(values, body.params[own], strict=True)
-    operands = [t.cast(p.dtype).uop for x, p in known if (t := tree.as_tensor(x)) is not None]
+    body = structure.bodies[-1]
+    pairs = zip(values, body.params[param_slice], strict=True)
+    operands = [t.cast(p.dtype).uop for x, p in pairs if (t := tree.as_tensor(x)) is not None]
     heads = [x.uop if isinstance(x, Tensor) else x for x in bounds]
-    made.put(op, [*heads, *operands], params or {}, [y.uop for y in tree.leaves(out)], bodies(body))
+    structure.put(op, [*heads, *operands], params or {}, [y.uop for y in tree.leaves(out)], bodies(body))
 
 
-def length_of(api_name: str, whole: Sequence[Tensor], at: Sequence[str], length: Any) -> int:
+def length_of(api_name: str, whole: Sequence[Tensor], paths: Sequence[str], length: Any) -> int:
     if length is not None:
         n = as_int(length)
         if n is None or not 0 <= n <= dtypes.int32.max:
@@ -145,7 +145,7 @@ def length_of(api_name: str, whole: Sequence[Tensor], at: Sequence[str], length:
             )
         length = n
     first = ""
-    for x, where in zip(whole, at, strict=True):
+    for x, where in zip(whole, paths, strict=True):
         if not x.shape:
             raise SizeError(
                 f"{api_name}: {where} is {vec_type(x)}: there is no axis of steps", fix="stack the steps along axis 0"
@@ -170,12 +170,12 @@ def run_while(api_name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[
     check_functions(api_name, cond_fun=cond_fun, body_fun=body_fun)
     state = State(api_name, init)
 
-    def body(given: list[Tensor]) -> tuple[None, list[Tensor]]:
+    def body(leaves: list[Tensor]) -> tuple[None, list[Tensor]]:
         # the condition runs first, as the body may write into its argument
         fix = "functions of the carry alone"
         with without_effects(f"{api_name}: the condition"):
-            go = call_checked(cond_fun, (state.rebuilt(given),), {}, api_name, fix)
-        new = call_checked(body_fun, (state.rebuilt(given),), {}, api_name, fix)
+            go = call_checked(cond_fun, (state.rebuilt(leaves),), {}, api_name, fix)
+        new = call_checked(body_fun, (state.rebuilt(leaves),), {}, api_name, fix)
         if isinstance(go, bool | np.bool_):
             go = Tensor(bool(go))
         if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:

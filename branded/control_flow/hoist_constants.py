@@ -27,10 +27,10 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
     Only operands of arithmetic on step-dependent values are lifted. Sizes, positions, and the numbers that tinygrad
     simplifies (0, 1 and -1) stay in the step.
     """
-    varies, found = set[UOp](), dict[DType, dict[UOp, float]]()
+    varies, numbers = set[UOp](), dict[DType, dict[UOp, float]]()
     count = itertools.count(1 << 16)
 
-    def taken(s: UOp) -> UOp:
+    def hoist(s: UOp) -> UOp:
         if s in varies or not (s.op is Ops.CONST or _is_number(s)):
             return s
         value: UOp = s.simplify()  # type: ignore[no-untyped-call]
@@ -40,7 +40,7 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
         if x in (0, 1, -1, QUARTER) or not math.isfinite(x) or stored.fmt is None or not _fits(x, stored):
             return s
         p = UOp.param(next(count), stored, (), loop.device)
-        found.setdefault(stored, {})[p] = x
+        numbers.setdefault(stored, {})[p] = x
         out: UOp = p.cast(s.dtype)
         return out
 
@@ -48,18 +48,18 @@ def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]
         if u.op is not Ops.PARAM and varies.isdisjoint(u.src):
             return None
         varies.add(u)
-        if u.op is Ops.POW and (power := _power(u, taken)) is not None:
+        if u.op is Ops.POW and (power := _power(u, hoist)) is not None:
             varies.update(power.backward_slice_with_self)
             return power
-        if u.op not in _TAKES_NUMBERS or (src := tuple(map(taken, u.src))) == u.src:
+        if u.op not in _TAKES_NUMBERS or (src := tuple(map(hoist, u.src))) == u.src:
             return None
         varies.add(v := u.replace(src=src))
         return v
 
-    return replace_ops(loop.step.src, new), found
+    return replace_ops(loop.step.src, new), numbers
 
 
-def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:
+def _power(u: UOp, hoist: Callable[[UOp], UOp]) -> UOp | None:
     """Rewrite a power with a constant base or exponent as tinygrad computes it: the constant scales an exponent of 2.
 
     Return None for a whole or half exponent, which needs only a few products and a root. Also return None for a
@@ -69,11 +69,11 @@ def _power(u: UOp, taken: Callable[[UOp], UOp]) -> UOp | None:
     if not dtypes.is_float(u.dtype):
         return None
     if (a := _literal_value(base)) is not None and a > 0 and a != 1:
-        return (exponent * taken(base.const_like(math.log2(a)))).exp2()
+        return (exponent * hoist(base.const_like(math.log2(a)))).exp2()
     if (e := _literal_value(exponent)) is None or not math.isfinite(e) or (2 * e).is_integer():
         return None
     base = base if e > 0 else base.reciprocal()
-    size = ((base < 0).where(-base, base).log2() * taken(exponent.const_like(abs(e)))).exp2()
+    size = ((base < 0).where(-base, base).log2() * hoist(exponent.const_like(abs(e)))).exp2()
     of_negative = base.ne(-math.inf).where(size.const_like(math.nan), size)
     out: UOp = (base < 0).where(of_negative, size)
     return out

@@ -105,15 +105,15 @@ def scan(
     """
     check_flag(progress, "progress")
     init = _arrays(init)
-    with recording.record_structure() as made:
+    with recording.record_structure() as structure:
         # the IR records the computation, not how it runs
-        how: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if made is None else {}
-        out = run_scan("scan", f, init, xs, length, reverse, **how)
-        if made is not None:
+        options: Any = {"unroll": unroll, "checkpoint": checkpoint, "progress": progress} if structure is None else {}
+        out = run_scan("scan", f, init, xs, length, reverse, **options)
+        if structure is not None:
             values, ys = tree.leaves(init), tree.leaves(xs)
             n = ys[0].shape[0] if length is None else length
-            known: dict[str, Any] = {"length": n, "carries": len(values)} | ({"reverse": True} if reverse else {})
-            record_loop(made, "scan", [*values, *ys], out, lambda body: {"f": body}, params=known)
+            params: dict[str, Any] = {"length": n, "carries": len(values)} | ({"reverse": True} if reverse else {})
+            record_loop(structure, "scan", [*values, *ys], out, lambda body: {"f": body}, params=params)
     return out
 
 
@@ -174,37 +174,37 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     """
     check_functions("fori_loop", body_fun=body_fun)
     init_val = _arrays(init_val)
-    lower, upper = (_number(b, at) for b, at in ((lower, "lower"), (upper, "upper")))
+    lower, upper = (_number(b, name) for b, name in ((lower, "lower"), (upper, "upper")))
     step = functools.partial(_step, body_fun)
-    with recording.record_structure() as made:
+    with recording.record_structure() as structure:
         if isinstance(lower, int) and isinstance(upper, int):
             n = max(0, upper - lower)
-            first = lower if made is None else 0  # the IR has the bounds outside the body
+            first = lower if structure is None else 0  # the IR has the bounds outside the body
             steps = tensor(step_numbers(n))
-            if made is not None:
+            if structure is not None:
                 steps = Tensor.arange(lower, lower + n, dtype=dtypes.int32).cast(dtypes.weakint)
-            k = 1 if unroll is None or made is not None else unroll
+            k = 1 if unroll is None or structure is not None else unroll
             body_of = lambda x, i: (step(i.cast(dtypes.weakint) + first, x), None)  # noqa: E731
             out, _ = run_scan("fori_loop", body_of, init_val, steps, n, False, k)
-            own = slice(0, -1)
+            param_slice = slice(0, -1)
         else:
             if unroll is not None:
                 raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
             start, upper = _of_one_dtype(
-                lower, *(_check_bound(x, at) for x, at in ((lower, "lower"), (upper, "upper")))
+                lower, *(_check_bound(x, name) for x, name in ((lower, "lower"), (upper, "upper")))
             )
             lower, until = _check_bound(start, "lower"), upper
             _, out = run_while(
                 "fori_loop", lambda c: c[0] < until, lambda c: (c[0] + 1, step(c[0], c[1])), (start, init_val)
             )
-            own = slice(1, None)
+            param_slice = slice(1, None)
 
         def body(b: recording.BodyRecord) -> dict[str, recording.BodyRecord]:
-            if own.start:  # a while loop, which carries the index and `x`
+            if param_slice.start:  # a while loop, which carries the index and `x`
                 return {"body_fun": b._replace(results=b.results[1:-1])}
             return {"body_fun": b._replace(params=(b.params[-1], *b.params[:-1]))}
 
-        record_loop(made, "fori_loop", tree.leaves(init_val), out, body, own, (lower, upper))
+        record_loop(structure, "fori_loop", tree.leaves(init_val), out, body, param_slice, (lower, upper))
     return out
 
 
@@ -212,27 +212,29 @@ def _step(body_fun: Callable[..., Any], i: Any, x: Any) -> Any:
     return call_checked(body_fun, (i, x), {}, "fori_loop", "a function of the number of the step and of the carry")
 
 
-def _number(x: Any, at: str) -> Any:
+def _number(x: Any, name: str) -> Any:
     """Return a bound known to Python as an int, after checking that it fits the int32 step index."""
     if (n := as_int(x)) is None:
         return Tensor(x).clone() if isinstance(x, UOp) else x  # a Variable: kept in memory, so that each run reads it
     if not dtypes.int32.min <= n <= dtypes.int32.max:
-        raise CarryError(f"fori_loop: {at}={tree.short_repr(n)} is not an int32", fix="bounds from -2**31 to 2**31 - 1")
+        raise CarryError(
+            f"fori_loop: {name}={tree.short_repr(n)} is not an int32", fix="bounds from -2**31 to 2**31 - 1"
+        )
     return n
 
 
-def _check_bound(x: Any, at: str) -> Tensor:
-    b = live_carry(x, f"fori_loop: {at}")
+def _check_bound(x: Any, name: str) -> Tensor:
+    b = live_carry(x, f"fori_loop: {name}")
     if b.shape or not (dtypes.is_int(b.dtype) or b.dtype == dtypes.bool):
-        raise CarryError(f"fori_loop: {at} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
+        raise CarryError(f"fori_loop: {name} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
     return b.cast(dtypes.int32) if b.dtype == dtypes.bool else b
 
 
-def _of_one_dtype(given: Any, lower: Tensor, upper: Tensor) -> tuple[Any, Tensor]:
+def _of_one_dtype(raw_lower: Any, lower: Tensor, upper: Tensor) -> tuple[Any, Tensor]:
     """Cast the bounds to one dtype, which is the dtype of the step index; a Python int as lower bound stays one."""
     dtype = least_upper_dtype(strong_dtype(lower.dtype), strong_dtype(upper.dtype))
     is_number = lower.dtype in dtypes.weaks and dtype == dtypes.int32
-    return given if is_number else lower.cast(dtype), upper.cast(dtype)
+    return raw_lower if is_number else lower.cast(dtype), upper.cast(dtype)
 
 
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
@@ -260,9 +262,9 @@ def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     check_functions("map", f=f)
     if batch_size is not None and (size := _batch_size(batch_size)):
         return cast(Y, _by_batches(f, xs, size))
-    with recording.record_structure() as made:
+    with recording.record_structure() as structure:
         _, out = run_scan("map", lambda _, x: (None, _one(f, x)), None, xs, None, False)
-        record_loop(made, "map", tree.leaves(xs), out, lambda body: {"f": body})
+        record_loop(structure, "map", tree.leaves(xs), out, lambda body: {"f": body})
     return cast(Y, out)
 
 
@@ -270,9 +272,9 @@ def _one(f: Callable[..., Any], x: Any) -> Any:
     return call_checked(f, (x,), {}, "map", "a function of one entry of xs")
 
 
-def _batch_size(given: Any) -> int:
-    if (size := as_int(given)) is None or size < 0:
-        raise SizeError(f"map: batch_size={tree.short_repr(given)} is not a size", fix="an int of 1 or more")
+def _batch_size(batch_size: Any) -> int:
+    if (size := as_int(batch_size)) is None or size < 0:
+        raise SizeError(f"map: batch_size={tree.short_repr(batch_size)} is not a size", fix="an int of 1 or more")
     return size
 
 
@@ -322,9 +324,9 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
     Source: `jax.lax.while_loop`.
     """
     init_val = _arrays(init_val)
-    with recording.record_structure() as made:
+    with recording.record_structure() as structure:
         out: C = run_while("while_loop", cond_fun, body_fun, init_val)
-        record_loop(made, "while_loop", tree.leaves(init_val), out, _go_and_step)
+        record_loop(structure, "while_loop", tree.leaves(init_val), out, _go_and_step)
     return out
 
 

@@ -120,22 +120,24 @@ class Loop(Primitive):
 
     def dtypes(self, u: UOp) -> list[DType]:
         """Return the dtype that the step expects for each argument."""
-        known = {p.arg.slot: p.dtype for p in self.params()} | {i: self.step.src[i].dtype for i in range(self.carries)}
-        return [known.get(i, strong_dtype(x.dtype)) for i, x in enumerate(u.src[1:])]
+        expected = {p.arg.slot: p.dtype for p in self.params()} | {
+            i: self.step.src[i].dtype for i in range(self.carries)
+        }
+        return [expected.get(i, strong_dtype(x.dtype)) for i, x in enumerate(u.src[1:])]
 
     def uses(self, u: UOp, i: int) -> set[int]:
         if i not in self._uses:
             direct = [slots(out) for out in self.step.src]
-            seen, todo = set[int](), [i, *self.always()]
+            used, todo = set[int](), [i, *self.always()]
             done = set[int]()
             while todo:
                 if (k := todo.pop()) in done:
                     continue
                 done.add(k)
-                seen |= direct[k]
+                used |= direct[k]
                 todo += [s for s in direct[k] if s < self.carries]
             gate = {len(u.src) - 2} if self.gated else set()
-            self._uses[i] = seen | ({i} if i < self.carries else set()) | gate
+            self._uses[i] = used | ({i} if i < self.carries else set()) | gate
         return self._uses[i]
 
     def always(self) -> list[int]:
@@ -193,20 +195,20 @@ class Loop(Primitive):
             [a.row for a in args.carries],
             [wider(p, a.row) for p, a in pairs(step.params.inputs, args.inputs)],
         )
-        known = {p: a.uop for p, a in pairs(step.params.fixed, args.fixed) if not a.row}
-        given = {p: a for p, a in pairs(step.params.fixed, args.fixed) if a.row}
-        given |= {
+        unbatched = {p: a.uop for p, a in pairs(step.params.fixed, args.fixed) if not a.row}
+        batched = {p: a for p, a in pairs(step.params.fixed, args.fixed) if a.row}
+        batched |= {
             p: a._replace(uop=w) for p, a, w in zip(step.params.inputs, args.inputs, inputs, strict=True) if a.row
         }
         while True:
             carries = [wider(p, row) for p, row in pairs(step.params.carries, rows)]
             wide = zip(step.params.carries, carries, rows, strict=True)
-            env = given | {p: Batched(w, row) for p, w, row in wide if row}
+            env = batched | {p: Batched(w, row) for p, w, row in wide if row}
             new = run.run([*step.nexts, *step.outs], dict(env), None)
             every: Row = functools.reduce(union, (new[i].row for i in self.always()), ())
             grown = [union(union(row, x.row), every) for row, x in pairs(rows, new[: self.carries])]
             if grown == rows:
-                return ForAll(carries, inputs, new[: self.carries], new[self.carries :], rows, known)
+                return ForAll(carries, inputs, new[: self.carries], new[self.carries :], rows, unbatched)
             rows = grown
 
 
@@ -227,10 +229,10 @@ class ForAll(NamedTuple):
         return [Carry(p, full(a, row), x) for p, a, row, x in every]
 
 
-def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
+def _at_home(results: list[UOp], step_params: Sequence[UOp], device: str) -> list[UOp]:
     """Move a step with values on other devices to the loop's device, including the calls in the step."""
     graph = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
-    varies, fixed, away = set(own), dict[UOp, None](), False
+    varies, fixed, away = set(step_params), dict[UOp, None](), False
     for u in graph:
         if any(s in varies for s in u.src):
             varies.add(u)
@@ -253,8 +255,8 @@ def _at_home(results: list[UOp], own: Sequence[UOp], device: str) -> list[UOp]:
             u = u if d == device else call_on(device, d, u)
         return u
 
-    at = {s: on_one(s, device) for s in fixed if s.device not in {None, device}}
-    return replace_ops(results, back, at=at)
+    copies = {s: on_one(s, device) for s in fixed if s.device not in {None, device}}
+    return replace_ops(results, back, at=copies)
 
 
 @functools.lru_cache(maxsize=64)
@@ -298,11 +300,11 @@ def _assemble_step(
     inits = [on_device(on_one(c.init, device), device) for c in carries]
     wholes = [x.whole if is_count(x.whole) else on_device(on_one(x.whole, device), device) for x in inputs]
     results = [on_device(x, device) for x in (*(c.next.cast(c.param.dtype) for c in carries), *outs)]
-    given = [*(c.param for c in carries), *(x.param for x in inputs)]
-    own = [p if p.device in {None, device} else param(p.shape, p.dtype, device) for p in given]
-    at = {old: new for old, new in pairs(given, own) if old is not new}
-    results = _at_home(replace_ops(results, at.get) if at else results, own, device)
-    step, fixed = closure_converted(results, own, device)
+    old_params = [*(c.param for c in carries), *(x.param for x in inputs)]
+    new_params = [p if p.device in {None, device} else param(p.shape, p.dtype, device) for p in old_params]
+    param_of = {old: new for old, new in pairs(old_params, new_params) if old is not new}
+    results = _at_home(replace_ops(results, param_of.get) if param_of else results, new_params, device)
+    step, fixed = closure_converted(results, new_params, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *step.src)):
         raise UnsupportedError(
             "loop: its body runs on one device, and a value in it is on several",
@@ -345,20 +347,20 @@ def _results_of(loop: Loop, call: UOp) -> list[UOp]:
 
 
 def moved_carries(
-    step: Step, args: Args[UOp], tangents: Args[UOp | None], given: Mapping[UOp, UOp]
+    step: Step, args: Args[UOp], tangents: Args[UOp | None], tangent_of: Mapping[UOp, UOp]
 ) -> tuple[list[Carry | None], list[UOp | None]]:
     """Return for each carry the carry of its tangent, or None, and the tangents of the other outputs of the step."""
-    given = {**given, **{x: d for x, d in pairs(step.params.fixed, tangents.fixed) if d is not None}}
-    own = {c: like(c) for c, d in pairs(step.params.carries, tangents.carries) if d is not None}
+    tangent_of = {**tangent_of, **{x: d for x, d in pairs(step.params.fixed, tangents.fixed) if d is not None}}
+    moving = {c: like(c) for c, d in pairs(step.params.carries, tangents.carries) if d is not None}
     n = len(step.nexts)
     while True:
-        ds = push_forward([*step.nexts, *step.outs], {**given, **own})
-        more = {c: like(c) for c, d in pairs(step.params.carries, ds[:n]) if d is not None and c not in own}
+        ds = push_forward([*step.nexts, *step.outs], {**tangent_of, **moving})
+        more = {c: like(c) for c, d in pairs(step.params.carries, ds[:n]) if d is not None and c not in moving}
         if not more:
             break
-        own |= more
+        moving |= more
     every = zip(step.params.carries, args.carries, tangents.carries, step.nexts, ds[:n], strict=True)
-    carries = [Carry(own[c], or_zero(t, x), or_zero(d, y)) if c in own else None for c, x, t, y, d in every]
+    carries = [Carry(moving[c], or_zero(t, x), or_zero(d, y)) if c in moving else None for c, x, t, y, d in every]
     return carries, ds[n:]
 
 

@@ -21,17 +21,17 @@ def by_parts(api_name: str, traced: Traced, loop: ScanLoop) -> list[Tensor]:
     size = -(-n // PARTS)
     starts, parts = range(0, n, size), list[list[Tensor]]()
     values = [c.init for c in loop.carries]
-    with bar(n, api_name, "steps") as made:
+    with bar(n, api_name, "steps") as advance:
         for start in reversed(starts) if loop.reverse else starts:
             stop = min(start + size, n)
-            own = [c._replace(init=x) for c, x in zip(loop.carries, values, strict=True)]
-            given = [x._replace(whole=_steps(x.whole, start, stop)) for x in loop.inputs]
-            part = loop._replace(carries=own, inputs=given, length=stop - start)
+            carries = [c._replace(init=x) for c, x in zip(loop.carries, values, strict=True)]
+            inputs = [x._replace(whole=_steps(x.whole, start, stop)) for x in loop.inputs]
+            part = loop._replace(carries=carries, inputs=inputs, length=stop - start)
             done = [tensor(x).contiguous() for x in with_effect(api_name, traced, part)]
             Tensor.realize(*done)
             values = [t.uop for t in done[:k]]
             parts.append(done[k:])
-            made(stop - start)
+            advance(stop - start)
     if loop.reverse:
         parts.reverse()
     return [*map(tensor, values), *(concatenate_chunks(list(ys), 0) for ys in zip(*parts, strict=True))]

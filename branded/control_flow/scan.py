@@ -43,16 +43,16 @@ class Scan(Loop):
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Batch the step: vmap(scan(step))(xs) = scan(vmap(step))(xs), with the steps in front of the brands."""
-        given = self.cut(args)
-        new = self.for_all(self.opened(u), given, run)
+        parts = self.cut(args)
+        new = self.for_all(self.opened(u), parts, run)
         finals, ys = scan(
-            new.carried(given, (full(x, row) for x, row in pairs(new.nexts, new.rows))),
-            [Input(w, _steps_first(a)) for w, a in pairs(new.inputs, given.inputs)],
+            new.carried(parts, (full(x, row) for x, row in pairs(new.nexts, new.rows))),
+            [Input(w, _steps_first(a)) for w, a in pairs(new.inputs, parts.inputs)],
             [x.uop for x in new.outs],
             self.length,
             self.reverse,
             new.known,
-            self.gate(given),
+            self.gate(parts),
         )
         stacked = [_brands_first(y, x.row) for y, x in pairs(ys, new.outs)]
         return Bundle(UOp.maketuple(*finals, *stacked), (*new.rows, *(x.row for x in new.outs)))
@@ -92,13 +92,13 @@ class Scan(Loop):
         ct_ys = [param((y := step.outs[i]).shape, y.dtype, y.device or self.device) for i in cts]
         roots = [*(step.nexts[i] for i in wanted.carries), *(step.outs[i] for i in cts)]
         targets = [x[i] for x, places in pairs(step.params, wanted) for i in places]
-        found, _ = gradients(roots, [*ct_next, *ct_ys], targets)
-        grads = split_arguments(found, len(wanted.carries), len(wanted.inputs))
+        flat_grads, _ = gradients(roots, [*ct_next, *ct_ys], targets)
+        grads = split_arguments(flat_grads, len(wanted.carries), len(wanted.inputs))
 
         # a cotangent that is the same for each step, such as that of a sum over the steps, needs no memory for each
         same = {p: x for p, ct in pairs(ct_ys, cts.values()) if (x := invariant_slice(ct, 0)) is not None}
 
-        before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in found)]
+        before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in flat_grads)]
         again = self._step_in_reverse(step, wanted)
         residuals = self._residuals(u, again or step, args, before) if before or again else []
         firsts = [or_zero(cotangents[i], args.carries[i]) for i in wanted.carries]
@@ -120,8 +120,8 @@ class Scan(Loop):
             *args.gate,
         )
         places = [*wanted.carries, *(n + m + i for i in wanted.fixed), *(n + i for i in wanted.inputs)]
-        of = dict(pairs(places, [*finals, *ys]))
-        return [of.get(i) for i in range(len(u.src) - 1)]
+        cotangent_of = dict(pairs(places, [*finals, *ys]))
+        return [cotangent_of.get(i) for i in range(len(u.src) - 1)]
 
     def _wanted(self, u: UOp, needed: Set[int]) -> Args[int]:
         """Return the indices of the carries, inputs and constants that have a cotangent."""
@@ -159,34 +159,34 @@ class Scan(Loop):
         Results that exist only to be transposed are taken from `whole`, the original call.
         """
         n, ys = self.carries, [*step.nexts, *step.outs]
-        left = _to_transpose(step) if whole is not None else set()
-        kept = [i for i in range(n) if i not in left], [i for i in range(n, len(ys)) if i not in left]
+        skipped = _to_transpose(step) if whole is not None else set()
+        selected = [i for i in range(n) if i not in skipped], [i for i in range(n, len(ys)) if i not in skipped]
         every = list(map(Carry, step.params.carries, args.carries, step.nexts))
         finals, outs = scan(
-            [every[i] for i in kept[0]],
+            [every[i] for i in selected[0]],
             list(map(Input, step.params.inputs, args.inputs)),
-            [*(ys[i] for i in kept[1]), *carries],
+            [*(ys[i] for i in selected[1]), *carries],
             self.length,
             self.reverse,
             dict(pairs(step.params.fixed, args.fixed)),
             *args.gate,
         )
-        found = dict(zip([*kept[0], *kept[1]], [*finals, *outs], strict=False))
-        results = [whole.gettuple(i) if whole is not None and i in left else found[i] for i in range(len(ys))]
-        return results, outs[len(kept[1]) :]
+        result_of = dict(zip([*selected[0], *selected[1]], [*finals, *outs], strict=False))
+        results = [whole.gettuple(i) if whole is not None and i in skipped else result_of[i] for i in range(len(ys))]
+        return results, outs[len(selected[1]) :]
 
 
 def _to_transpose(step: Step) -> set[int]:
     """Return the indices of the step's results that exist only to be transposed."""
-    ys, left = [*step.nexts, *step.outs], set[int]()
+    ys, transposed = [*step.nexts, *step.outs], set[int]()
     every = UOp(Ops.SINK, src=tuple(ys)).toposort()
     if not (dead := {x for x in every if (p := primitive_of(x)) is not None and p.is_transposed}):
-        return left
+        return transposed
     graphs = [y.toposort() for y in ys]
-    while more := {i for i, graph in enumerate(graphs) if i not in left and not graph.keys().isdisjoint(dead)}:
-        left |= more
+    while more := {i for i, graph in enumerate(graphs) if i not in transposed and not graph.keys().isdisjoint(dead)}:
+        transposed |= more
         dead |= {step.params.carries[i] for i in more if i < len(step.nexts)}
-    return left
+    return transposed
 
 
 class ScanLoop(NamedTuple):
@@ -211,28 +211,28 @@ def scan(
     outs: Sequence[UOp],
     length: int,
     reverse: bool,
-    known: Mapping[UOp, UOp] | None = None,
+    constants: Mapping[UOp, UOp] | None = None,
     gate: UOp | None = None,
 ) -> tuple[list[UOp], list[UOp]]:
     """Build a loop of `length` steps in a graph, and return the last carries and the stacked `outs`.
 
-    `known` holds the values of parameters that are constant over the steps. If `gate` is false there are no steps, and
-    the stacked values are never read.
+    `constants` holds the values of parameters that are constant over the steps. If `gate` is false there are no steps,
+    and the stacked values are never read.
     """
     if not length:
         return [c.init for c in carries], [_zeros((0, *y.shape), y) for y in outs]
-    steady = {**(known or {}), **steady_carries(carries)}
+    steady = {**(constants or {}), **steady_carries(carries)}
     results = without_size_zero(carries, inputs, replace_ops([*(c.next for c in carries), *outs], steady.get))
     nexts, ys = results[: len(carries)], [y.cast(strong_dtype(y.dtype)) for y in results[len(carries) :]]
     moving = [c._replace(next=x) for c, x in pairs(carries, nexts) if c.param not in steady]
     some = [x for x in inputs if 0 not in x.param.shape]
-    own = {c.param for c in moving} | {x.param for x in some}
-    kept = [i for i, y in enumerate(ys) if not own.isdisjoint(y.toposort(enter_calls=False))]
+    step_params = {c.param for c in moving} | {x.param for x in some}
+    varying = [i for i, y in enumerate(ys) if not step_params.isdisjoint(y.toposort(enter_calls=False))]
     done = list[UOp]()
-    if moving or kept:
-        done = call_loop(Scan, moving, some, [ys[i] for i in kept], gate, length, reverse)
+    if moving or varying:
+        done = call_loop(Scan, moving, some, [ys[i] for i in varying], gate, length, reverse)
     last = {c.param: x for c, x in pairs(moving, done[: len(moving)])}
-    stacked = dict(zip(kept, done[len(moving) :], strict=True))
+    stacked = dict(zip(varying, done[len(moving) :], strict=True))
     return (
         [last.get(c.param, c.init) for c in carries],
         [stacked[i] if i in stacked else y.expand((length, *y.shape)) for i, y in enumerate(ys)],

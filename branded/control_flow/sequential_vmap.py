@@ -39,7 +39,7 @@ class InTurn(Primitive):
         devices = (x.device for x in (*params(u.src[0]), *(a.uop for a in args)))
         device = next((d for d in devices if d is not None), canonicalize_device(None))  # no argument may be used
         args = [x._replace(uop=on_device(x.uop, device)) for x in args]
-        given = [x._replace(uop=x.uop.param_like(i)) for i, x in enumerate(args)]
+        stand_ins = [x._replace(uop=x.uop.param_like(i)) for i, x in enumerate(args)]
         for i in range(len(outs)):
             row: Row = ()
             for slot in uses(u, i):
@@ -47,8 +47,8 @@ class InTurn(Primitive):
             rows.append(row)
         new = dict[int, UOp]()
         for row in dict.fromkeys(rows):
-            of = [i for i in range(len(outs)) if rows[i] == row]
-            new |= zip(of, _in_steps([outs[i] for i in of], params(u.src[0]), given, row), strict=True)
+            group = [i for i in range(len(outs)) if rows[i] == row]
+            new |= zip(group, _in_steps([outs[i] for i in group], params(u.src[0]), stand_ins, row), strict=True)
         body = UOp.maketuple(*(new[i] for i in range(len(outs))))
         return Bundle(u.replace(src=(body, *(x.uop for x in args))), tuple(rows))
 
@@ -62,20 +62,20 @@ class InTurn(Primitive):
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Transpose the body, still for one example at a time; the cotangents are additional arguments."""
-        n, own = len(u.src) - 1, {p.arg.slot: p for p in params(u.src[0])}
-        outs, device = u.src[0].src, next(d for p in own.values() if (d := p.device) is not None)
-        given = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
-        cts = [at_slot(param(outs[i].shape, outs[i].dtype, device), n + k) for k, i in enumerate(given)]
-        wanted = [i for i in sorted(needed) if i in own and dtypes.is_float(own[i].dtype)]
-        grads, _ = gradients([outs[i] for i in given], cts, [own[i] for i in wanted])
-        found = [(i, g) for i, g in zip(wanted, grads, strict=True) if not is_symbolic_zero(g)]
-        if not found:
+        n, param_of = len(u.src) - 1, {p.arg.slot: p for p in params(u.src[0])}
+        outs, device = u.src[0].src, next(d for p in param_of.values() if (d := p.device) is not None)
+        outputs = [i for i, ct in enumerate(cotangents) if ct is not None and dtypes.is_float(outs[i].dtype)]
+        cts = [at_slot(param(outs[i].shape, outs[i].dtype, device), n + k) for k, i in enumerate(outputs)]
+        wanted = [i for i in sorted(needed) if i in param_of and dtypes.is_float(param_of[i].dtype)]
+        grads, _ = gradients([outs[i] for i in outputs], cts, [param_of[i] for i in wanted])
+        nonzero = [(i, g) for i, g in zip(wanted, grads, strict=True) if not is_symbolic_zero(g)]
+        if not nonzero:
             return [None] * n
-        body = UOp.maketuple(*(g for _, g in found))
-        src = (body, *u.src[1:], *(ct for i in given if (ct := cotangents[i]) is not None))
+        body = UOp.maketuple(*(g for _, g in nonzero))
+        src = (body, *u.src[1:], *(ct for i in outputs if (ct := cotangents[i]) is not None))
         call = u.replace(src=with_arguments(src, u.src[0]))
-        of = dict(zip((i for i, _ in found), results(call), strict=True))
-        return [of.get(i) for i in range(n)]
+        grad_of = dict(zip((i for i, _ in nonzero), results(call), strict=True))
+        return [grad_of.get(i) for i in range(n)]
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp] | None:
         """Return the results by the reverse-mode rules of functions in the body, or None without such rules."""
@@ -89,19 +89,19 @@ class InTurn(Primitive):
 _INFO = CallInfo(name="sequential_vmap", aux=InTurn())
 
 
-def _in_steps(outs: Sequence[UOp], own: Sequence[UOp], given: Sequence[Batched], row: Row) -> list[UOp]:
+def _in_steps(outs: Sequence[UOp], body_params: Sequence[UOp], args: Sequence[Batched], row: Row) -> list[UOp]:
     """Compute these results for all examples of a row by one scan."""
     sizes = tuple(b.size for b in row)
-    known, inputs = dict[UOp, UOp](), list[Input]()
-    for p in own:
-        x = given[p.arg.slot]
+    value_of, inputs = dict[UOp, UOp](), list[Input]()
+    for p in body_params:
+        x = args[p.arg.slot]
         if {*x.row} <= {*row}:
-            known[p] = like(p) if x.row else x.uop
+            value_of[p] = like(p) if x.row else x.uop
         else:  # no result in `outs` depends on it
-            known[p] = p.const_like(0)
+            value_of[p] = p.const_like(0)
         if x.row and {*x.row} <= {*row}:
-            inputs.append(Input(known[p], reshape(full(x, row), (math.prod(sizes), *p.shape))))
-    steps = replace_ops(outs, known.get)
+            inputs.append(Input(value_of[p], reshape(full(x, row), (math.prod(sizes), *p.shape))))
+    steps = replace_ops(outs, value_of.get)
     if not row:
         return steps
     _, ys = scan([], inputs, steps, math.prod(sizes), False)
@@ -122,8 +122,8 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], api_name: str) -> tupl
         return None
     device = next((x.device for x in values if x.device is not None), None)
 
-    def body(given: list[Tensor]) -> tuple[Any, list[Tensor]]:
-        new = iter(given)
+    def body(tensors: list[Tensor]) -> tuple[Any, list[Tensor]]:
+        new = iter(tensors)
         out = f(*tree.rebuild(args, iter([next(new) if v else x for x, v in zip(leaves, varies, strict=True)])))
         return out, all_carried(out, f"{api_name}: the result")
 

@@ -40,23 +40,23 @@ class While(Loop):
             go     (True, True)    (True, False)    (False, False): the end
             c      (3, 9)          (6, 18)          (12, 18): the second is done, and is not doubled
         """
-        step, given = self.opened(u), self.cut(args)
+        step, parts = self.opened(u), self.cut(args)
         # a done example still computes values that it discards, and a division by zero would stop all examples
-        new = self.for_all(step._replace(nexts=predicate(step.nexts, step.outs[0], effects=True)), given, run)
+        new = self.for_all(step._replace(nexts=predicate(step.nexts, step.outs[0], effects=True)), parts, run)
         nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
-        for taken in given.gate:
-            if zipped := tuple(b for b in taken.row if b in go.row):  # over other brands the loop stops as a whole
-                taken = Batched(
-                    reduce_axes(taken.uop, Ops.MAX, tuple(i for i, b in enumerate(taken.row) if b not in zipped)),
+        for gate in parts.gate:
+            if zipped := tuple(b for b in gate.row if b in go.row):  # over other brands the loop stops as a whole
+                gate = Batched(
+                    reduce_axes(gate.uop, Ops.MAX, tuple(i for i, b in enumerate(gate.row) if b not in zipped)),
                     zipped,
                 )
-                go = go._replace(uop=go.uop & full(taken, go.row))
+                go = go._replace(uop=go.uop & full(gate, go.row))
         flag = go.uop
         if go.row:
-            kept = zip(nexts, new.carries, new.rows, strict=True)
-            nexts = [_align_flags(go, row, w.shape).where(x, w) for x, w, row in kept]
+            carried = zip(nexts, new.carries, new.rows, strict=True)
+            nexts = [_align_flags(go, row, w.shape).where(x, w) for x, w, row in carried]
             flag = reduce_axes(flag, Ops.MAX, tuple(range(len(go.row))))
-        finals = while_loop(new.carried(given, nexts), flag, new.known, self.gate(given))
+        finals = while_loop(new.carried(parts, nexts), flag, new.known, self.gate(parts))
         return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -90,10 +90,10 @@ class WhileLoop(NamedTuple):
 
 
 def while_loop(
-    carries: Sequence[Carry], go: UOp, known: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
+    carries: Sequence[Carry], go: UOp, constants: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
 ) -> list[UOp]:
     """Build a loop in a graph that runs while `go`, of the carries, is true, and makes no step if `gate` is false."""
-    steady = {**(known or {}), **steady_carries(carries)}
+    steady = {**(constants or {}), **steady_carries(carries)}
     results = without_size_zero(carries, [], replace_ops([*(c.next for c in carries), go], steady.get))
     moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]
     if not moving:
@@ -105,5 +105,5 @@ def while_loop(
 
 def _align_flags(go: Batched, row: Row, shape: tuple[Any, ...]) -> UOp:
     """Reshape the flags of the examples to select between values with these brands and this shape."""
-    own = tuple(b.size if b in go.row else 1 for b in row)
-    return go.uop.reshape(own + (1,) * (len(shape) - len(row)))
+    sizes = tuple(b.size if b in go.row else 1 for b in row)
+    return go.uop.reshape(sizes + (1,) * (len(shape) - len(row)))
