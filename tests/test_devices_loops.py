@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Context, Tensor
+from tinygrad import Context, Tensor, function
 
 import branded
 from branded import Brand, all_gather, brand, cond, fori_loop, grad, jit, linalg, scan, shard, tree, vmap, while_loop
@@ -133,3 +133,12 @@ def test_a_gate_of_what_all_examples_share() -> None:
 
     with Context(NOOPT=1):
         _same(vmap(grad(loss), devices=TWO)(X), lambda: vmap(grad(loss))(X))
+
+
+@pytest.mark.parametrize("f", [Tensor.erf, function(lambda x: x * x + 1), branded.checkpoint(lambda x: x * x + 1)])
+def test_a_step_calls_functions_of_examples_on_several_devices(f: Callable[[Tensor], Tensor]) -> None:
+    def steps(v: Any, x: Tensor) -> Any:
+        return _steps(lambda w: w - 0.1 * v(lambda row: f(row @ w))(x).mean(0), W)
+
+    with Context(NOOPT=1):
+        _same(steps(_over(TWO), X.shard(TWO, 0)), lambda: steps(vmap, X))

@@ -90,7 +90,7 @@ def call_on(device: str, home: str, call: UOp) -> UOp:
 
     def there(v: UOp) -> UOp | None:
         if v.op is Ops.PARAM and v.arg.device == home:
-            return v.replace(arg=dataclasses.replace(v.arg, device=device))
+            return v.replace(arg=dataclasses.replace(v.arg, device=device, axis=None))  # one device holds all of it
         if v.op is Ops.COPY and v.arg == home:
             return v.replace(arg=device)
         if v.op is Ops.BUFFER and v.device == home and not v.is_realized:  # memory that the body writes into
