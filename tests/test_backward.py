@@ -10,7 +10,7 @@ import pytest
 from tinygrad import Context, Tensor, function
 
 import branded
-from branded import checkpoint, cond, linalg, scan, sequential_vmap, vmap
+from branded import checkpoint, cond, grad, linalg, scan, sequential_vmap, vmap
 
 TWO = ("CPU:0", "CPU:1")
 
@@ -88,3 +88,10 @@ def test_the_result_of_a_precompiled_function_has_a_gradient_after_realize() -> 
     assert y.sum().gradient(x)[0].tolist() == [2.0, 4.0]
     y.sum().backward()
     assert x.grad is not None and x.grad.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("precompile", [False, True])
+def test_a_function_returns_the_same_value_twice(precompile: bool) -> None:
+    f = function(lambda a: (a, a, a * 2), precompile=precompile)
+    x = Tensor([1.0, 2.0]).realize()
+    assert [grad(lambda x, i=i: f(x)[i].sum())(x).tolist() for i in range(3)] == [[1, 1], [1, 1], [2, 2]]

@@ -213,8 +213,10 @@ def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
     """
     body, args = k.src[0], [*k.src[1:], *ctx.src]
     n, param_at = len(k.src) - 1, {p.arg.slot: p for p in params(body)}
-    seeds = (g if g.device is None else g.param_like(n + i) for i, g in enumerate(ctx.src))
-    grads = private_api.compute_gradient(body, UOp.maketuple(*seeds), {param_at[i] for i in needed if i in param_at})
+    # tinygrad adds a missing cotangent to another one if both results are the same value
+    cts = {i: g if g.device is None else g.param_like(n + i) for i, g in enumerate(ctx.src) if g.op is not Ops.NOOP}
+    ys, seeds = UOp.maketuple(*(body.src[i] for i in cts)), UOp.maketuple(*cts.values())
+    grads = private_api.compute_gradient(ys, seeds, {param_at[i] for i in needed if i in param_at})
     wanted = [i for i in sorted(needed) if i in param_at and param_at[i] in grads]
     new = UOp.maketuple(*(grads[param_at[i]] for i in wanted))
     if k.arg.precompile:  # the results of the function are available
