@@ -706,10 +706,21 @@ WRITTEN: dict[str, Callable[[Tensor], Tensor]] = {
     "a derivative": lambda v: grad(lambda w: (w * w * v).sum())(v),
     "a branch": lambda v: cond(v.sum() > 0, lambda v: v * v, lambda v: v, v),
 }
+KEPT: list[Tensor] = []
+
+
+def _kept_value(f: Any, v: Tensor) -> Tensor:
+    """Return the value of a derivative, which the program also keeps."""
+    KEPT[:] = [value_and_grad(f)(v)[0]]
+    return KEPT[0]
+
+
 DIFFERENTIATED: dict[str, Callable[[Any, Tensor], tuple[Tensor, Tensor]]] = {
     "value_and_grad": lambda f, v: value_and_grad(f)(v),
     "twice": lambda f, v: value_and_grad(lambda v: value_and_grad(f)(v)[0])(v),
+    "twice and kept": lambda f, v: value_and_grad(lambda v: _kept_value(f, v))(v),
     "checkpoint": lambda f, v: value_and_grad(checkpoint(f))(v),
+    "checkpoint and kept": lambda f, v: value_and_grad(checkpoint(lambda v: _kept_value(f, v)))(v),
     "jvp": lambda f, v: jvp(f, (v,), (v,)),
     "vjp": lambda f, v: (lambda y, pull: (y, pull(Tensor(1.0))[0]))(*vjp(f, v)),
     "aux": lambda f, v: (value_and_grad(lambda v: (f(v), 0), has_aux=True)(v)[0][0], v),

@@ -44,13 +44,14 @@ class Outside:
         with LOCK:
             live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
             affected = [t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.written([t.uop])]
-            for t, u in zip(affected, new([t.uop for t in affected]), strict=True):
+            us = new([t.uop for t in affected])
+            self.follow(us)
+            for t, u in zip(affected, self.now(us), strict=True):
                 t.uop = u
-                self.follow([u])
 
     def follow(self, us: Sequence[UOp]) -> None:
-        """Remember the captured writes in the graphs of `us`."""
-        self._states |= {_which(u): tensor(u) for u in self.written(us)}
+        """Remember the captured writes in the graphs of `us`, except writes that are already known."""
+        self._states = {_which(u): tensor(u) for u in self.written(us)} | self._states
 
     def now(self, us: Sequence[UOp]) -> list[UOp]:
         """Replace each remembered write by its current UOp, also where a derivative has rewritten it."""

@@ -106,9 +106,10 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     written_value = dict[UOp, UOp]()
     if outside.memory:  # other tensors see the written values, too: the body takes them as arguments
         done = functools.partial(replace_ops, new=in_place_of(level, [p.src[0] for p in places]))
-        outside.settle(done)
         writes = outside.written(ys)
-        written_value |= zip(writes, done(writes), strict=True)
+        outside.follow(done(writes))
+        outside.settle(done)
+        written_value |= zip(writes, outside.now(done(writes)), strict=True)
     body, fixed = closure_converted(
         lower(replace_ops(ys, in_place_of(level, body_params), at=written_value), open_brands()), body_params
     )
