@@ -28,6 +28,7 @@ from branded import (
     hessian,
     jacfwd,
     jacrev,
+    jit,
     jvp,
     pmean,
     ppermute,
@@ -397,9 +398,9 @@ def test_loops_under_tinyjit_and_in_functions() -> None:
     for _ in range(5):  # results are inputs again
         x, wanted = step(x), f(wanted)
     np.testing.assert_allclose(x.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
-    for jit in (function(f), function(f, precompile=True)):
-        np.testing.assert_allclose(jit(X).numpy(), f(X).numpy(), rtol=1e-5)
-        np.testing.assert_allclose(vmap(jit)(ROWS).numpy(), vmap(f)(ROWS).numpy(), rtol=1e-5)
+    for compiled in (function(f), function(f, precompile=True)):
+        np.testing.assert_allclose(compiled(X).numpy(), f(X).numpy(), rtol=1e-5)
+        np.testing.assert_allclose(vmap(compiled)(ROWS).numpy(), vmap(f)(ROWS).numpy(), rtol=1e-5)
     a = Tensor([[1.0, 2.0, 3.0], [0.5, 0.6, 0.7], [0.1, 0.2, 0.3]]).realize()
     g = lambda a: scan(lambda c, y: (c * a[0] + y * a[1].sin().contiguous(), None), a[0] * 0, a)[0].sum()  # noqa: E731
     np.testing.assert_allclose(grad(function(g))(a).numpy(), grad(g)(a).numpy(), rtol=1e-5)
@@ -511,6 +512,16 @@ def test_second_derivatives_over_collectives() -> None:
     inside = vmap(lambda x: jvp(grad(lambda x: x * pmean(x * x, "i")), (x,), (x,))[1], axis_name="i")(X)
     whole = lambda xs: vmap(lambda x: x * pmean(x * x, "i"), axis_name="i")(xs).sum()  # noqa: E731
     np.testing.assert_allclose(inside.numpy(), jvp(grad(whole), (X,), (X,))[1].numpy(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("collective", [lambda t: psum(t, "i"), lambda t: ppermute(t, "i", [(0, 1), (1, 2), (2, 0)])])
+def test_second_derivatives_over_collectives_in_bodies(collective: Callable[[Any], Any]) -> None:
+    """A value that lost its brand while it was lowered was not repeated for the examples."""
+    w = Tensor([1.0, 2.0]).realize()
+    f = vmap(hessian(lambda v: (collective(v * w) * v).sum() ** 2), axis_name="i")
+    expected = f(ROWS).numpy()
+    np.testing.assert_allclose(jit(f)(ROWS).numpy(), expected)
+    np.testing.assert_allclose(scan(lambda c, _: (c, f(c)), ROWS, None, length=2)[1].numpy()[1], expected)
 
 
 def test_collectives_in_loops() -> None:

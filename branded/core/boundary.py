@@ -173,7 +173,8 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
     def closed(u: UOp) -> UOp | None:
         if u.op is not Ops.STAGE or (b := brand_of(u.src[1])) is None or b in keep:
             return None
-        return Pass((b,)).run([u.src[0]], {}, has_brand)[0].uop
+        # with the rule of STAGE, which repeats a value that lost the brand when another brand was closed
+        return Pass((b,)).run([u], {}, has_brand)[0].uop
 
     out = _alone(replace_ops(roots, closed, has_pending))
     return copied_to_all(out, _one_device(left_brands(roots))) if any(info_of(u).sharded for u in roots) else out
