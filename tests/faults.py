@@ -153,6 +153,7 @@ def argmax() -> None:
 def shifts() -> None:
     x = Tensor([True, False]).realize().cast("int64") >> 32
     assert all(u.dtype == dtypes.int64 for u in x.uop.simplify().toposort() if u.op is Ops.SHR)
+    assert (1 << Tensor([0, 3]).realize()).tolist() == [1, 8]
 
 
 def quotients() -> None:
@@ -174,6 +175,11 @@ def bounds() -> None:
 def powers() -> None:
     a, b = Tensor([3, -2, 10]).realize(), Tensor([5, 3, 0]).realize()
     assert (a**b).tolist() == [243, -8, 1] and (10**b).tolist() == [100000, 1000, 1]
+
+
+def remainders() -> None:
+    x, y = Tensor([1.5, -1.5]).realize(), Tensor([math.inf, math.inf]).realize()
+    assert (x % y).tolist() == [1.5, math.inf] and (x // y).tolist() == [0, -1]
 
 
 def widening() -> None:
@@ -334,6 +340,7 @@ MENDED: tuple[Callable[[], None], ...] = (
         alike,
         bounds,
         powers,
+        remainders,
         widening,
         rounding,
     ),

@@ -158,7 +158,38 @@ def test_the_slope_at_a_bound_or_a_corner_is_that_of_tinygrad() -> None:
     assert read(vmap(grad(Tensor.abs))(Tensor([-1.0, 0.0, 1.0]))).tolist() == [-1, 0, 1]
 
 
+# ---- remainders ----
+
+
+def test_remainders_of_infinite_and_tiny_quotients() -> None:
+    pairs = list(itertools.product((1.0, -1.0, 0.0, 5.5, -5.5), (inf, -inf, 2.0, 1e30, 0.0)))
+    a, b = (np.array(v, "float32") for v in zip(*pairs, strict=True))
+    for f, expected in (
+        (lambda x, y: x % y, np.remainder),
+        (lambda x, y: x // y, np.floor_divide),
+        (Tensor.fmod, np.fmod),
+    ):
+        with np.errstate(all="ignore"):
+            wanted = expected(a, b)
+        np.testing.assert_array_equal(read(f(Tensor(a), Tensor(b))), wanted)
+        np.testing.assert_array_equal(read(vmap(f)(Tensor(a), Tensor(b))), wanted)
+        for number in (inf, -inf, 2.0, 0.0):
+            one = b == np.float32(number)
+            np.testing.assert_array_equal(read(f(Tensor(a[one]), number)), wanted[one])
+    assert read((Tensor([inf, nan]) % inf).isnan()).all() and read((Tensor([inf, nan]) // inf).isnan()).all()
+    by_x, by_y = vmap(grad(lambda x, y: x % y, (0, 1)))(Tensor([1.0, -1.0]), Tensor([inf, inf]))
+    assert read(by_x).tolist() == [1, 1] and read(by_y).tolist() == [0, 1]
+
+
 # ---- powers ----
+
+
+def test_powers_with_a_number_that_is_not_finite() -> None:
+    x = np.array([inf, -inf, -8.0, 0.0, 1.0, -1.0, nan, 0.5, -0.5], "float32")
+    for n in (inf, -inf, nan):
+        with np.errstate(all="ignore"):
+            expected = np.power(x, np.float32(n))
+        np.testing.assert_array_equal(read(Tensor(x) ** n), expected)
 
 
 @pytest.mark.parametrize("outer", [jacfwd, jacrev])

@@ -71,6 +71,15 @@ def test_a_shift_by_more_bits_than_there_are_leaves_the_sign() -> None:
         assert (x >> n).tolist() == (x >> 70).tolist() == [0, 0, minus]
 
 
+def test_a_shift_of_a_number_has_the_dtype_of_the_tensor() -> None:
+    for dtype in ("uint8", "int32", "int64"):
+        x = Tensor([0, 1, 2], dtype=dtype).realize()
+        for f, expected in ((lambda x: 1 << x, [1, 2, 4]), (lambda x: 200 >> x, [200, 100, 50])):
+            y, ys = f(x), vmap(f)(x)
+            assert y.dtype == ys.dtype == x.dtype
+            assert ys.tolist() == y.tolist() == expected
+
+
 def test_a_chain_of_squares_ends() -> None:
     x = Tensor([3, 2], dtype="int64").realize()
     for _ in range(64):

@@ -51,6 +51,7 @@ PATCHES: Mapping[str, str] = {
     "shifts": f"{_NUMERICS}.wide_shifts",
     "quotients": f"{_NUMERICS}.division_by_zero",
     "powers": f"{_NUMERICS}.int_powers",
+    "remainders": f"{_NUMERICS}.float_remainders",
     "widening": f"{_NUMERICS}.int_products",
     "launched": f"{_KERNELS}.device_index",
     "angles": f"{_NUMERICS}.float64_angles",

@@ -1,11 +1,14 @@
-"""A fix for powers of ints: exact, by repeated squaring, and wrapping around like products.
+"""A fix for powers of ints: exact, by repeated squaring, and wrapping around like products; and for infinite exponents.
 
 tinygrad computes them in float32 with `exp2` and `log2`: `Tensor([3]) ** Tensor([5])` is 242, and `Tensor([10, 3]) **
 Tensor([2, 5])` does not compile. A negative exponent returns the integer part, 0 for all bases except 1 and -1.
+
+`x ** inf` raised an OverflowError when it was computed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -33,8 +36,12 @@ def install() -> None:
     def power(self: Tensor, x: Any, reverse: bool = False) -> Tensor:
         other = self.ufix(x)
         base, exponent = (other, self) if reverse else (self, other)
+        n = exponent.uop.base
+        if n.op is Ops.CONST and not math.isfinite(n.arg):
+            is_one = (base if math.isnan(n.arg) else base.abs()).eq(1)
+            return is_one.where(1, (base.abs().log2() * n.arg).exp2())
         dtype = strong_dtype(least_upper_dtype(base.dtype, exponent.dtype))
-        if not dtypes.is_int(dtype) or exponent.uop.base.op is Ops.CONST:
+        if not dtypes.is_int(dtype) or n.op is Ops.CONST:
             return original(self, x, reverse)
         bits = strong_dtype(exponent.dtype).bitsize
         most = max(exponent.uop.vmax, -exponent.uop.vmin)

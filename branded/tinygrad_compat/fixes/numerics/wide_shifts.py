@@ -1,19 +1,21 @@
-"""A fix for shifts by at least the number of bits of an int: only the sign remains.
+"""A fix for shifts by at least the number of bits of an int, where only the sign remains, and for shifts of a number.
 
 C leaves such a shift undefined: `Tensor([100], dtype="uint8") >> 65` was 50. tinygrad also computes 64-bit ints as
 32-bit ints if all values fit, even if they are shifted by more than 31 bits: `x.cast("int64") >> 32` of a bool
-returned the content of a register.
+returned the content of a register. `1 << x` raised "UOp verification failed": the number had no dtype of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tinygrad import dtypes
-from tinygrad.dtype import DType
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.tensor_methods import inner_method, replace_method
 
 
 def _render(ctx: Any, x: UOp) -> str | None:
@@ -27,7 +29,21 @@ def _render(ctx: Any, x: UOp) -> str | None:
     return f"({fits}?({ctx.render_dtype(x.dtype)}){ctx.code_for_op[x.op](a, by, x.dtype)}:0)"
 
 
+def _shift(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def shift(self: Tensor, x: Any, reverse: bool = False) -> Tensor:
+        other = self.ufix(x)
+        left, by = (other, self) if reverse else (self, other)
+        if left.uop.base.op is Ops.CONST and by.uop.base.op is not Ops.CONST:
+            left = left.cast(strong_dtype(private_api.least_upper_dtype(left.dtype, by.dtype)))
+        return original(left, by)
+
+    return shift
+
+
 def install() -> None:
+    for name in ("lshift", "rshift"):
+        method = inner_method(getattr(Tensor, name))
+        replace_method(name, method, _shift(method))
     original = UOp.overflows
 
     def overflows(self: UOp, dtype: DType) -> bool:
