@@ -39,7 +39,8 @@ def install() -> None:
         n = exponent.uop.base
         if n.op is Ops.CONST and not math.isfinite(n.arg):
             is_one = (base if math.isnan(n.arg) else base.abs()).eq(1)
-            return is_one.where(1, (base.abs().log2() * n.arg).exp2())
+            out: Tensor = is_one.where(1, (base.abs().log2() * n.arg).exp2())
+            return out
         dtype = strong_dtype(least_upper_dtype(base.dtype, exponent.dtype))
         if not dtypes.is_int(dtype) or n.op is Ops.CONST:
             return original(self, x, reverse)
