@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, TinyJit, dtypes, function
+from tinygrad import GlobalCounters, Tensor, TinyJit, dtypes, function
 
 from branded import (
     brand,
@@ -696,6 +696,31 @@ def test_writes_that_are_refused(name: str) -> None:
         text = text.replace(name, device)
     assert said(info.value) == textwrap.dedent(text).strip()
     close([rows], [ROWS])
+
+
+# ---- what a write computes ----
+
+
+@pytest.mark.by_numpy(False)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_a_sum_that_is_written_into_a_part_is_computed_once(axis: int) -> None:
+    """It was computed for each entry of the whole tensor, in which it is padded."""
+    x = Tensor(np.arange(64.0 * 64, dtype="float32").reshape(64, 64)).realize()
+
+    def body(x: Tensor) -> Tensor:
+        y = x * 2
+        y[3] = (x * x).sum()
+        y[5:7].assign((x + 1).sum().expand(2))
+        return y
+
+    mapped = vmap(body, in_axes=axis, out_axes=axis)(x)
+    GlobalCounters.reset()
+    mapped.realize()
+    assert GlobalCounters.global_ops < 16 * 64 * 64
+    rows = x.numpy() if axis == 0 else x.numpy().T
+    expected = rows * 2
+    expected[:, 3], expected[:, 5:7] = (rows * rows).sum(1), (rows + 1).sum(1)[:, None]
+    np.testing.assert_allclose(mapped.numpy() if axis == 0 else mapped.numpy().T, expected, rtol=1e-5)
 
 
 # ---- memory from outside of a derivative ----

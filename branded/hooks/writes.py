@@ -147,7 +147,7 @@ def _setitem(original: Method, self: Tensor, indices: Any, v: Any) -> None:
     aliasing.check_part(self, "__setitem__")
     apart = tensor(new_storage(aliasing.without_detach(self.uop)))  # tinygrad returns it all with the part replaced
     with aliasing.explain_write_errors("__setitem__", self, lambda: self[indices], v):
-        original(apart, indices, v)
+        original(apart, indices, tensor(aliasing.written_part(v.uop)) if isinstance(v, Tensor) else v)
     aliasing.write(self, apart.uop)
 
 

@@ -120,6 +120,23 @@ def in_memory(u: UOp) -> UOp:
     return UOp(Ops.CONTIGUOUS, u.dtype, (u,))
 
 
+def written_part(u: UOp) -> UOp:
+    """Mark a value that is written into a part to be materialized if it reduces; `pad` would compute it everywhere."""
+    stack, seen = [u], {u}
+    while stack:
+        x = stack.pop()
+        if x.op is Ops.REDUCE and x.device is not None:
+            return in_memory(u)
+        if x.op in _INLINED:
+            stack += [s for s in x.src if s not in seen]
+            seen.update(x.src)
+    return u
+
+
+_INLINED = GroupOp.Elementwise | GroupOp.Movement | {Ops.INDEX, Ops.STAGE, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD}
+"""Operations that tinygrad computes inside the kernel that reads them."""
+
+
 def materialize(t: Tensor) -> None:
     """Mark `t` to be materialized; from here on it has a storage, like a realized tensor."""
     if has_storage(storage(t.uop)) or t.uop.device is None or t.uop.dtype in dtypes.weaks:
@@ -193,7 +210,7 @@ def write_view(view: UOp, new: UOp, of: UOp) -> UOp:
         case Ops.SHRINK:
             around = tuple((p, s - p - n) for (p, n), s in zip(view.marg, below.shape, strict=True))
             inside = broadcast_to(UOp.const(True, dtypes.bool), view.shape).pad(around)
-            new = inside.where(new.pad(around), _without_detach(below, of))
+            new = inside.where(written_part(new).pad(around), _without_detach(below, of))
     return write_view(below, new, of)
 
 
