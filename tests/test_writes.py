@@ -703,6 +703,31 @@ def test_writes_that_are_refused(name: str) -> None:
 
 @pytest.mark.by_numpy(False)
 @pytest.mark.parametrize("axis", [0, -1])
+def test_writes_that_no_other_value_reads_are_one_kernel(axis: int) -> None:
+    """Each was one; a value that is read between two writes is in memory, so that it is computed once."""
+    x = np.arange(12.0 * 12, dtype="float32").reshape(12, 12)
+
+    def unread(y: Any) -> Any:
+        y[1:3] = y[4:6] * 2
+        y[7] = 5
+        return y
+
+    def read_between(y: Any) -> Any:
+        y[1:3] = 7
+        y[4] = y.sum()
+        return y
+
+    for body, kernels in ((unread, 1), (read_between, 3)):
+        mapped = vmap(lambda x: body(x * 2), in_axes=axis, out_axes=axis)(Tensor(x).realize())
+        GlobalCounters.reset()
+        mapped.realize()
+        assert GlobalCounters.kernel_count == kernels
+        expected = np.stack([body(row * 2) for row in (x if axis == 0 else x.T)])
+        np.testing.assert_array_equal(mapped.numpy() if axis == 0 else mapped.numpy().T, expected)
+
+
+@pytest.mark.by_numpy(False)
+@pytest.mark.parametrize("axis", [0, -1])
 def test_a_sum_that_is_written_into_a_part_is_computed_once(axis: int) -> None:
     """It was computed for each entry of the whole tensor, in which it is padded."""
     x = Tensor(np.arange(64.0 * 64, dtype="float32").reshape(64, 64)).realize()

@@ -22,10 +22,12 @@ from typing import (
 from tinygrad import Tensor, dtypes
 
 from branded import tree
+from branded.core.analysis.aliasing import merge_writes
 from branded.core.boundary import drop_brand, entered, exit_brand
 from branded.core.brand import Brand, as_size, make_brand, sizes_differ
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
+from branded.core.tracing.recording import is_recording
 from branded.core.validation.arguments import (
     Randomness,
     call_checked,
@@ -425,7 +427,10 @@ class MappedCall:
                 tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(with_strong_dtype(t) if is_chosen else t)
             positions.append(axis if axis == 0 else out_axis(axis, len(t.shape), f"out_axes: {self._result(out, i)}"))
-        outputs = map(tensor, exit_brand([t.uop for t in tensors], b, positions, self.size))
+        us = [t.uop for t in tensors]
+        if b.has_writes and not is_recording():
+            us = merge_writes(us, b)
+        outputs = map(tensor, exit_brand(us, b, positions, self.size))
         return tree.rebuild(
             out, iter([_shared(y, b) if a is None else next(outputs) for y, a in zip(leaves, axes, strict=True)])
         )

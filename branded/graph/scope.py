@@ -207,6 +207,8 @@ class Scope(Region):
         self.was_left = False
         self.devices: tuple[str, ...] = ()
         """The devices of its examples, if devices were requested."""
+        self.has_writes = False
+        """Whether a per-example value was written in this scope."""
         self.has_chosen = False
         """Whether a loop or a branch in this scope returned a value with a weak dtype."""
         self.home = ""

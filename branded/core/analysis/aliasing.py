@@ -9,7 +9,7 @@ seen such a write become `Lost`: using them raises an error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,10 +18,10 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core.boundary import Lost
 from branded.errors import WriteError
-from branded.graph.rows import dtype_text, is_place, type_text
-from branded.graph.scope import brand_of
+from branded.graph.rows import dtype_text, is_place, row_of, type_text
+from branded.graph.scope import Scope, brand_of, open_brands
 from branded.graph.tags import is_storage, is_tagged, new_storage
-from branded.graph.uops import like, tensor
+from branded.graph.uops import like, replace_ops, tensor
 from branded.tinygrad_compat.fixes.runtime.realized_writes import living_tensors
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int, broadcast_to
@@ -120,6 +120,34 @@ def in_memory(u: UOp) -> UOp:
     return UOp(Ops.CONTIGUOUS, u.dtype, (u,))
 
 
+def merge_writes(us: Sequence[UOp], b: Scope) -> list[UOp]:
+    """Return the results of `b` without materializing a written value that only another write reads."""
+    graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
+    readers = dict[UOp, list[UOp]]()
+    for u in graph:
+        for s in dict.fromkeys(u.src):
+            readers.setdefault(s, []).append(u)
+    tags, writes = set[Any](), dict[UOp, int]()
+    for u in graph:
+        if not is_storage(u) or u.src[0].op is not Ops.CONTIGUOUS or b not in row_of(u):
+            continue
+        x, n = u, writes.get(u, 1)
+        while len(readers[x]) == 1 and (x := readers[x][0]).op in _ENTRYWISE:
+            pass
+        if n == _MOST_WRITES or x.op is not Ops.CONTIGUOUS or not is_storage(y := readers[x][0]):
+            continue
+        if len(readers[x]) == len(readers[u.src[0]]) == 1 and (y.shape, {*row_of(y)}) == (u.shape, {*row_of(u)}):
+            tags.add(u.arg)
+            writes[y] = n + 1
+    return replace_ops(us, lambda u: u.src[0].src[0] if is_storage(u) and u.arg in tags else None) if tags else list(us)
+
+
+_ENTRYWISE = {Ops.WHERE, Ops.RESHAPE, Ops.PERMUTE, Ops.CONTIGUOUS_BACKWARD}
+"""Operations that compute each entry from one entry of each operand, as a write does."""
+_MOST_WRITES = 4
+"""The largest number of writes in one kernel: kernels with more are not faster."""
+
+
 def written_part(u: UOp) -> UOp:
     """Mark a value that is written into a part to be materialized if it reduces; `pad` would compute it everywhere."""
     stack, seen = [u], {u}
@@ -164,6 +192,8 @@ def write(target: Tensor, new: UOp) -> None:
             _lose(of, old, target.uop)
         return
     changed = new_storage(in_memory(write_view(old, new, of)))
+    for b in open_brands():
+        b.has_writes = True
     for t in living_tensors():
         if _storage_below_repeats(t.uop) is of:
             t.uop = _over(t.uop, of, changed)
