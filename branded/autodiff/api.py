@@ -33,9 +33,6 @@ Ts = TypeVarTuple("Ts")
 S = TypeVar("S", bound=Brand)
 
 
-# ---- reverse mode ----
-
-
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]
     f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
@@ -242,9 +239,6 @@ def _like(vectors: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: 
             )
         out.append(v.uop)
     return out
-
-
-# ---- forward mode ----
 
 
 @overload

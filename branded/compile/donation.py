@@ -14,8 +14,6 @@ from branded.compile.output_pool import KNOWN, Handed, Result, value_in_memory
 from branded.core.boundary import Donated
 from branded.graph.uops import base_of
 
-# ---- which result may share memory with which argument ----
-
 
 def may_be_one(linear: Linear, out: int, arg: int) -> bool:
     """Return whether the buffer `out` of a program may share memory with its buffer `arg`.
@@ -57,9 +55,6 @@ def _is_entry_by_entry(kernel: UOp, out: int, arg: int) -> bool:
 
 def _is_param(u: UOp, slot: int) -> bool:
     return u.op is Ops.PARAM and u.arg.slot == slot
-
-
-# ---- reusing the memory ----
 
 
 def donate(t: Tensor) -> UOp:

@@ -71,8 +71,6 @@ class Linear:
     outside: Sequence[UOp]
     """The buffers that existed before."""
 
-    # ---- from Python ----
-
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """Return a function of the step index that replays the calls on these buffers."""
         runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
@@ -111,8 +109,6 @@ class Linear:
         outside = ctx.var_vals if ctx is not None else {}
         new = outside if ctx is not None and ctx.jit else {}
         return {**outside, **self.vals, **new, **({self.var: i} if self.var else {})}
-
-    # ---- from C ----
 
     def ops(self, turns: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> list[native.Op] | None:
         """Return the calls with their arguments in each turn, or None if C cannot run all of them."""
@@ -162,9 +158,6 @@ class Linear:
         """The alignment in bytes that the vector loads of the kernels require."""
         sources = [s.arg for c in self.linear.src for s in c.src[0].src if s.op is Ops.SOURCE]
         return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
-
-
-# ---- scheduling ----
 
 
 def schedule(
@@ -235,9 +228,6 @@ def _variables(linear: UOp) -> set[str]:
         elif isinstance(program.arg, blas.ProductName):
             names |= {v.expr for v in program.src}
     return names
-
-
-# ---- calls ----
 
 
 def writes(call: UOp) -> Sequence[int]:

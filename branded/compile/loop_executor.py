@@ -84,9 +84,6 @@ def in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
     return out
 
 
-# ---- compiling a step ----
-
-
 def _storage(p: UOp, *leading: int) -> UOp:
     """Return a buffer for a parameter, or for a stack of such parameters."""
     shape: tuple[Any, ...] = (*leading, *p.shape)
@@ -304,9 +301,6 @@ def _in_table(device: str, dtype: DType, values: list[float]) -> UOp:
     data = struct.pack(f"{len(values)}{dtype.fmt}", *values)
     out: UOp = UOp.from_buffer(Buffer(device, len(values), dtype, initial_value=data))
     return out
-
-
-# ---- running ----
 
 
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:

@@ -30,8 +30,6 @@ Y = TypeVar("Y")
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
 
-# ---- scan ----
-
 
 @overload
 def scan(
@@ -293,9 +291,6 @@ def _by_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
     if not full:
         return last
     return tree.rebuild(done, iter([a.cat(b) for a, b in zip(tree.leaves(done), tree.leaves(last), strict=True)]))
-
-
-# ---- while ----
 
 
 def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C], C], init_val: C) -> C:

@@ -343,9 +343,6 @@ def _results_of(loop: Loop, call: UOp) -> list[UOp]:
     return [enter_all(x, row) for x, row in zip(out.uop.src, out.rows, strict=True)]
 
 
-# ---- derivatives ----
-
-
 def moved_carries(
     step: Step, args: Args[UOp], tangents: Args[UOp | None], tangent_of: Mapping[UOp, UOp]
 ) -> tuple[list[Carry | None], list[UOp | None]]:

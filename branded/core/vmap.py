@@ -266,8 +266,6 @@ class MappedCall:
         named = zip(axes, args, self._names(), strict=True)
         return [a for ax, x, name in named for a in tree.broadcast_prefix(ax, x, "in_axes", name)]
 
-    # ---- arguments ----
-
     def _names(self) -> list[str]:
         return [f"argument {i + 1}" for i in range(len(self.args))]
 
@@ -367,8 +365,6 @@ class MappedCall:
                 return functools.partial(parameter, self.f, which)
             index -= n
         return lambda: "brand"
-
-    # ---- running ----
 
     def run(self) -> Any:
         if self.devices and in_step():

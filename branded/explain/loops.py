@@ -155,8 +155,6 @@ class _Writer(Bodies):
     def atom(self, a: Atom) -> str:
         return number(a) if isinstance(a, Literal) else self._given.get(a, self._names[a])
 
-    # ---- one equation, over values of all examples ----
-
     def step(self, e: Eqn) -> list[str]:
         brands = list(dict.fromkeys(b for t in _types(e) for b in t.row))
         if isinstance(brand := e.params.get("brand"), BrandName) and brand not in brands:
@@ -252,8 +250,6 @@ class _Writer(Bodies):
             lines += [f"{self.atom(v)} = {empty(v.type, [b.size for b in v.type.row])}" for v in held]
             lines += self.step(e)
         return lines
-
-    # ---- many equations, of one example ----
 
     def _fold(self, part: Sequence[Eqn], rest: Sequence[Eqn]) -> list[str]:
         """Write the generated steps of a derivative as one line, which assigns the results that others use."""

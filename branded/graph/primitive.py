@@ -148,9 +148,6 @@ def primitive_of(u: UOp) -> Primitive | None:
     return p if isinstance(p, Primitive) else None
 
 
-# ---- functions in a graph ----
-
-
 def params(body: UOp) -> list[UOp]:
     """Return the parameters of a body by their slots, without parameters of functions inside."""
     by_slot = {p.arg.slot: p for p in body.toposort(enter_calls=False) if p.op is Ops.PARAM}

@@ -210,9 +210,6 @@ _RETURN = "return the value from the mapped function, and use what the call give
 _BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives"
 
 
-# ---- as text ----
-
-
 def type_text(x: Tensor | UOp, row: Row | None = None) -> str:
     u = x.uop if isinstance(x, Tensor) else x
     sizes = [srender(s) for s in u.shape]

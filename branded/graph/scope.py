@@ -30,9 +30,6 @@ T = TypeVar("T")
 B = TypeVar("B", bound="Scope")
 
 
-# ---- values that hold during a block ----
-
-
 def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
     """Run `run`, then `undo`, and return the result; `undo` runs twice, because an interrupt may stop the first run."""
     try:
@@ -137,8 +134,6 @@ class ContextStack(Generic[T]):
         """Return a `with` block in which no value holds."""
         return ContextEntry(self, value, alone=True)
 
-
-# ---- scopes ----
 
 _open: ContextStack[Row] = ContextStack("branded_open")
 _branches: ContextStack[Region] = ContextStack("branded_branches")
@@ -292,9 +287,6 @@ def _numbered_names(stem: str) -> Iterator[str]:
     yield stem
     for i in itertools.count(2):
         yield f"{stem}{i}"
-
-
-# ---- open scopes ----
 
 
 def open_brands(*, waiting: bool = False) -> Row:

@@ -50,9 +50,6 @@ def _tagged(x: UOp, tag: Tag) -> UOp:
     return out
 
 
-# ---- leaves of derivatives ----
-
-
 class Level(Tag):
     """The tag of a leaf, with respect to which a derivative is taken: two leaves differ even if their values are equal.
 
@@ -99,9 +96,6 @@ def is_leaf(u: UOp) -> bool:
     return type(u.arg) in {Level, Placeholder}
 
 
-# ---- storages ----
-
-
 class StorageTag(Tag):
     """The tag of a storage: all tensors that are views of it see a write to it.
 
@@ -126,9 +120,6 @@ def new_storage(x: UOp, before: UOp | None = None) -> UOp:
 def is_storage(u: UOp) -> bool:
     """Return whether this is a storage, which a write created or may change."""
     return type(u.arg) is StorageTag
-
-
-# ---- symbolic zeros ----
 
 
 class SymbolicZero(Tag):

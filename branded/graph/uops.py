@@ -53,9 +53,6 @@ def is_of_a_tensor(u: UOp) -> bool:
     return dtypes.is_float(u.dtype) and any((t := ref()) is not None and t.uop is u for ref in list(all_tensors))
 
 
-# ---- building ----
-
-
 def is_float(u: UOp) -> bool:
     return dtypes.is_float(u.dtype)
 
@@ -158,9 +155,6 @@ def lead(x: UOp, order: tuple[int, ...]) -> UOp:
 def nbytes(u: UOp) -> int:
     """Return the size of a value in bytes."""
     return int(u.max_numel()) * u.dtype.itemsize
-
-
-# ---- rewriting ----
 
 
 def replace_ops(

@@ -21,8 +21,6 @@ from branded.autodiff.smooth_functions import LOGADDEXP, SOFTPLUS, UNARY
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tensor_methods import Method, inner_method
 
-# ---- smooth functions ----
-
 
 def _logaddexp(self: Any, other: Any) -> Tensor:
     if isinstance(other, int | float) and math.isfinite(other):
@@ -34,9 +32,6 @@ def _logaddexp(self: Any, other: Any) -> Tensor:
 
 def _softplus(self: Tensor, beta: float = 1.0) -> Tensor:
     return SOFTPLUS(self * beta) * (1 / beta)
-
-
-# ---- piecewise functions ----
 
 
 def _relu6(self: Tensor) -> Tensor:
@@ -60,9 +55,6 @@ def _selu(self: Tensor, alpha: float = 1.67326, gamma: float = 1.0507) -> Tensor
     return gamma * _elu(self, alpha)
 
 
-# ---- sums of exponentials ----
-
-
 def _finite(m: Tensor) -> Tensor:
     """Replace infinities by 0, because an infinity minus itself is NaN."""
     return (m.eq(math.inf) | m.eq(-math.inf)).where(0, m)
@@ -82,9 +74,6 @@ def _logcumsumexp(self: Tensor, axis: int = 0) -> Tensor:
     sums = is_before.where(x.unsqueeze(-2) - m.unsqueeze(-1), -math.inf).exp().sum(-1)
     is_empty = sums.eq(0)  # all entries so far are -inf: the last of them, with its slope, and not that of log 0
     return is_empty.where(x, is_empty.where(1, sums).log() + m).transpose(-1, axis)
-
-
-# ---- installation ----
 
 
 def _method(f: Elementwise) -> Method:

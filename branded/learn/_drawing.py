@@ -91,9 +91,6 @@ def document(box: Box, title: str, description: str) -> str:
     )
 
 
-# ---- elements ----
-
-
 def _n(x: float) -> str:
     return f"{x:.1f}".removesuffix(".0")
 
@@ -152,9 +149,6 @@ def arrow(word: str) -> Box:
     return Box(34 + width_of(word), 28, lambda p: shaft + letters(34, 14, word, fill=QUIET, anchor="start"))
 
 
-# ---- boxes together ----
-
-
 def beside(boxes: Sequence[Box], gap: float = 10) -> Box:
     height = max(b.height for b in boxes)
     lefts = list(itertools.accumulate((b.width + gap for b in boxes), initial=0.0))
@@ -182,9 +176,6 @@ def lines(boxes: Sequence[Box], gap: float = 10) -> Box:
             broken.append([])
         broken[-1].append(b)
     return above([beside(line, gap) for line in broken], gap)
-
-
-# ---- grids and frames ----
 
 
 class Dim(NamedTuple):

@@ -274,9 +274,6 @@ def _leaf(path: str, first: float, shape: Sequence[Any], at: int | None, brand: 
     return d.Box(lefts[-1] + 12 + d.width_of(note, d.SMALL), d.HIGH, draw)
 
 
-# ---- pictures together ----
-
-
 def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: Any = 0, brand: str = "x") -> Picture:
     """Draw the steps of `vmap(f, in_axes, out_axes)(*args)`: unbatch the arguments, call `f`, batch the results.
 

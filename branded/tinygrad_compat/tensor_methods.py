@@ -74,9 +74,6 @@ def replace_method(name: str, original: Method, ours: Method) -> None:
     setattr(Tensor, name, functools.wraps(method)(private_api._metadata_wrapper(method)) if is_named else method)
 
 
-# ---- the running method ----
-
-
 def forget_unless_one_runs() -> None:
     """Reset tinygrad's record of the running method if none is running.
 

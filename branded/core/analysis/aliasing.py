@@ -179,9 +179,6 @@ def inside(t: Tensor) -> Tensor:
     return t
 
 
-# ---- writing ----
-
-
 def write(target: Tensor, new: UOp) -> None:
     """Write `new` to `target`, and update all tensors that are views of its storage."""
     old = target.uop
@@ -278,9 +275,6 @@ def apply_views(views: list[UOp], u: UOp) -> UOp:
     return u
 
 
-# ---- views that miss a write ----
-
-
 def _lose(of: UOp, view: UOp, written: UOp) -> None:
     """Mark as lost all other views of `of`, which has no storage, that would have seen a write to `view`.
 
@@ -299,9 +293,6 @@ def found_again(target: Tensor, value: object) -> bool:
         return False
     target.uop = b.found(target.uop)
     return True
-
-
-# ---- errors for values that do not fit ----
 
 
 @contextmanager

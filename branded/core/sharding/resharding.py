@@ -69,9 +69,6 @@ def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
     return out
 
 
-# ---- rows that are passed between devices ----
-
-
 class Rows(NamedTuple):
     """A run of rows that each device receives from the device `before` positions earlier, cyclically."""
 
@@ -141,9 +138,6 @@ def _whole_of(u: UOp) -> UOp | None:
     """Return the replicated value that `u` takes its part from on each device, or None."""
     part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
     return part.src[0] if part.op is Ops.SHRINK else None
-
-
-# ---- single-device values combined with values on all devices ----
 
 
 def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:

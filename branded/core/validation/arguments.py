@@ -20,9 +20,6 @@ from branded.tree.nodes import check_axis, outline
 Randomness = Literal["error", "same", "different"]
 
 
-# ---- functions ----
-
-
 def check_function(f: object, api_name: str, fix: str | None = None, error: type[BrandedError] = CallError) -> None:
     if not callable(f):
         raise error(f"{api_name}: {describe(f)} is not a function", fix=fix)
@@ -74,9 +71,6 @@ def _refuses(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, An
 def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> CallError:
     outlines = [*map(outline, args), *(f"{k}={outline(x)}" for k, x in kwargs.items())]
     return CallError(f"{api_name}: {reason}", ("given", ", ".join(outlines) or "nothing"), fix=fix)
-
-
-# ---- options ----
 
 
 def check_tune(tune: object, api_name: str = "jit") -> None:

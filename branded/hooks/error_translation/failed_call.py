@@ -74,8 +74,6 @@ class Refused:
     def error(self, cls: type[BrandedError], api_name: str, fix: str | None) -> BrandedError:
         return error_of(cls, f"{self.op}: {api_name}", self.operands, fix)
 
-    # ---- suggestions ----
-
     def works(self, run: Callable[[], Any]) -> bool:
         try:
             x = run()

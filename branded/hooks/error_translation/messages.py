@@ -88,9 +88,6 @@ def _one_less(r: Refused) -> str | None:
 _SHAPED = ("expand", "pad", "shrink", "permute")
 
 
-# ---- elementwise operations ----
-
-
 def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
     shapes = [t.shape for _, t in r.operands]
     for k in range(1, max(map(len, shapes), default=0) + 1):
@@ -130,9 +127,6 @@ def _suggest_pairing(r: Refused) -> str | None:
         column = "[:, None]" if r.has_array and not r.is_reflected else ".unsqueeze(-1)"
         return f"{both(left, right + column)} for every pair of entries, or as many entries in both"
     return None
-
-
-# ---- products ----
 
 
 def _dot(r: Refused, _m: re.Match[str]) -> BrandedError | None:
@@ -203,9 +197,6 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
                 api_name = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
                 return error_of(ShapeError, api_name, tensors, "a letter for each size")
     return None
-
-
-# ---- axes ----
 
 
 def _axis(r: Refused, m: re.Match[str]) -> BrandedError:
@@ -329,9 +320,6 @@ def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
     i, n = map(int, m.groups())
     axis = f"an axis of {count_noun(n, 'entry', 'entries')}"
     return r.error(ShapeError, f"{i} is out of bounds for {axis}", f"an index from {-n} to {n - 1}" if n else None)
-
-
-# ---- concatenation and transposition ----
 
 
 def _concat_error(r: Refused) -> BrandedError | None:

@@ -106,8 +106,6 @@ def suggest_stack() -> str:
     return _short(f"Tensor.stack({', '.join(parts)})") or "Tensor.stack(a, b) of its entries"
 
 
-# ---- truth values ----
-
 _METHODS = {"max": "maximum", "min": "minimum"}
 
 

@@ -25,9 +25,6 @@ MARGIN = " " * 3
 INDENT = " " * 6
 
 
-# ---- text ----
-
-
 def style_text(text: str, *codes: int) -> str:
     """Return `text` in color if the output is a terminal with colors."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
@@ -61,9 +58,6 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
     for name, text in pairs:
         print(f"{INDENT}{name:<{width}}  {style_text(text, GREEN)}")
     print()
-
-
-# ---- types ----
 
 
 class Watch:
@@ -123,9 +117,6 @@ def _leaves(x: Any) -> list[tuple[str, Any]]:
         return [("", x)]
     keys = [f".{name}" for name in x._fields] if hasattr(x, "_fields") else [f"[{i}]" for i in range(len(x))]
     return [(key + path, leaf) for key, child in zip(keys, x, strict=True) for path, leaf in _leaves(child)]
-
-
-# ---- the loop compared with vmap ----
 
 
 def progress(steps: int, what: str) -> tqdm[int]:

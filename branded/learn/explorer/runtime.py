@@ -86,9 +86,6 @@ def _write_part(folder: Path, name: str, data: bytes) -> None:
     (folder / f"{name}.js").write_text(f'brandedAsset("{name}", "{text}");\n', encoding="ascii")
 
 
-# ---- Pyodide ----
-
-
 def check(pyodide: Path) -> None:
     """Raise if a folder is not the tested version of the npm package `pyodide`."""
     if missing := [name for name in ("package.json", *PARTS) if not (pyodide / name).is_file()]:
@@ -147,9 +144,6 @@ def fetch(folder: Path) -> Path:
         tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # from Python 3.11.4 on
         tar.extractall(folder)
     return folder / "package"
-
-
-# ---- the Python packages ----
 
 
 def packages() -> bytes:

@@ -72,9 +72,6 @@ def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None
         raise UsageError(str(error).removeprefix("puzzles: ")) from None
 
 
-# ---- the actions ----
-
-
 def _list() -> int:
     """List all puzzles, by chapter, with the status of the answers in puzzles.py, if the file exists."""
     given = answers.run_answers(Path(FILE)) if (ours := _is_ours(Path(FILE))) else None
@@ -140,9 +137,6 @@ def _solution(puzzle: Puzzle) -> int:
     print()
     print(wrap_text(puzzle.because))
     return OK
-
-
-# ---- the file, and printing ----
 
 
 def _is_ours(file: Path) -> bool:

@@ -58,9 +58,6 @@ def run_source(source: str) -> dict[str, Any]:
     return names
 
 
-# ---- ways to the truth ----
-
-
 @functools.cache
 def program_output(puzzle: Asked) -> str:
     """Return the output of the program."""
@@ -136,9 +133,6 @@ def _cache(folder: str) -> Path:
     except (OSError, RuntimeError):
         return Path(folder, "cache")
     return cache if os.access(cache, os.W_OK) else Path(folder, "cache")
-
-
-# ---- comparing ----
 
 
 def same_prediction(said: str, truth: str) -> bool:

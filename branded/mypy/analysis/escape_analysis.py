@@ -186,8 +186,6 @@ def _expression_type(e: Expression, api: TypeChecker) -> ProperType | None:
     return get_proper_type(t) if t is not None else None
 
 
-# ---- stored values ----
-
 _KEPT = "escape: a value that varies is kept"
 
 
@@ -291,9 +289,6 @@ def _report_store(context: Context, place: Expression, t: Type, api: TypeChecker
         "return it from the mapped function",
     )
     fail(api, context, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
-
-
-# ---- lost brands ----
 
 
 def _report_lost_brands(e: OpExpr | ComparisonExpr, api: TypeChecker) -> None:

@@ -101,9 +101,6 @@ def reject_container_comparison(ctx: MethodContext) -> Type:
     return ctx.default_return_type
 
 
-# ---- numbers ----
-
-
 def power(ctx: MethodContext) -> Type:
     """Return float for `d ** -0.5`: typeshed says Any because the result may be complex, and Any would hide brands."""
     is_any = isinstance(get_proper_type(ctx.default_return_type), AnyType)

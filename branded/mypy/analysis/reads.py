@@ -36,9 +36,6 @@ def known_brands(t: Type) -> list[Brand]:
     return [b for b in rows_in(t) if not isinstance(b, AnyType)]
 
 
-# ---- reads ----
-
-
 def open_reads(ctx: ClassDefContext) -> None:
     """Let mypy find `numpy` and similar methods on every Vec, so that the plugin can report the error.
 
@@ -59,8 +56,6 @@ def reject_read(ctx: MethodContext) -> Type:
         reject_batched(checker(ctx), ctx.context, ctx.type, READ, f"{name}: a value that varies over {{}} {says}", fix)
     return ctx.default_return_type
 
-
-# ---- truth ----
 
 TRUTH, _WHERE = "bool: a value that varies over {} has no single truth value", "x.where(a, b) in place of `if x`"
 
@@ -153,9 +148,6 @@ def reject_jit_input(ctx: MethodContext) -> Type:
             reject_batched(checker(ctx), ctx.context, t, ERROR, message, "TinyJit(vmap(f)), with vmap inside of it")
             break
     return ctx.default_return_type
-
-
-# ---- len ----
 
 
 NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", "float", "complex", "range")}

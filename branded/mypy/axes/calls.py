@@ -50,8 +50,6 @@ class MethodCall:
     given: dict[str, list[tuple[Expression, Type]]]
     starred: bool
 
-    # ---- the tensors ----
-
     @property
     def own(self) -> Known:
         """The axes of the tensor whose method is called."""
@@ -64,8 +62,6 @@ class MethodCall:
 
     def types(self, name: str) -> list[Type]:
         return [t for _, t in self.given.get(name, [])]
-
-    # ---- the literals ----
 
     def is_given(self, name: str) -> bool:
         return bool(self.given.get(name))
@@ -119,8 +115,6 @@ class MethodCall:
     def text(self, name: str) -> str | None:
         e = self.expression(name)
         return e.value if isinstance(e, StrExpr) else None
-
-    # ---- errors ----
 
     def fail(self, code: ErrorCode, message: str, *notes: str) -> None:
         # if `x.__matmul__(y)` fails, mypy tries `y.__rmatmul__(x)`, which would be Any

@@ -67,9 +67,6 @@ def linear(call: MethodCall) -> Known:
     return axes if not bias else broadcast_axes(call, axes, call.axes("bias"), bias[0])
 
 
-# ---- einsum ----
-
-
 def einsum(call: MethodCall) -> Known:
     """Return the axes of `Tensor.einsum("ui,i->u", x, w)`: a letter denotes the same axis everywhere."""
     formula, types = call.text("formula"), call.types("operands")

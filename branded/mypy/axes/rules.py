@@ -12,8 +12,6 @@ from branded.mypy.axes.types import broadcast_axis, is_named, of_length
 from branded.mypy.codes import AXIS_RANGE, ERROR
 from branded.mypy.rows.algebra import UNKNOWN
 
-# ---- which axis ----
-
 
 def length_text(axes: Sequence[object], one: str = "axis", many: str = "axes") -> str:
     n = len(axes)
@@ -39,9 +37,6 @@ def axis_positions(call: MethodCall, name: str, axes: Axes) -> list[int] | None:
     each: list[Expression] = list(e.items) if isinstance(e, TupleExpr | ListExpr) else [e]
     positions = [literal_position(call, call.literal(i), axes) for i in each]
     return [i for i in positions if i is not None] if None not in positions else None
-
-
-# ---- elementwise ----
 
 
 def same_axes(call: MethodCall) -> Known:
@@ -111,9 +106,6 @@ def _alignment_advice(left: Axes, right: Axes) -> str:
         after = len(long) - 1 - long.index(short[0])
         return f"unsqueeze(-1) of the one with 1 axis{'' if after == 1 else f', {after} times'}"
     return "the axes in one order, unsqueeze(i) where one has an axis more, or a vmap inside of a vmap for every pair"
-
-
-# ---- reductions ----
 
 
 def reduce_axes(call: MethodCall) -> Known:

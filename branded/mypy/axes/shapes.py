@@ -16,9 +16,6 @@ def _value_note(call: MethodCall) -> list[str]:
     return [f"value: {call.show(call.self_type)}"] if call.self_type is not None else []
 
 
-# ---- order ----
-
-
 def transpose_axes(call: MethodCall) -> Known:
     """Return the axes of `x.transpose(dim0=1, dim1=0)`."""
     axes = call.own
@@ -51,9 +48,6 @@ def permute_axes(call: MethodCall) -> Known:
         return None
     dims = [literal_position(call, n, axes) for n in numbers]
     return [axes[i] for i in dims if i is not None] if None not in dims and len(set(dims)) == len(dims) else None
-
-
-# ---- axes of length 1, and lengths ----
 
 
 def unsqueeze_axes(call: MethodCall) -> Known:
@@ -123,9 +117,6 @@ def gather_axes(call: MethodCall) -> Known:
     return call.axes("index")
 
 
-# ---- several tensors ----
-
-
 def stack_axes(call: MethodCall) -> Known:
     """Return the axes of `x.stack(y, dim=0)`: a new axis, as long as the number of tensors."""
     axes = _common_axes(call, None)
@@ -164,9 +155,6 @@ def _common_axes(call: MethodCall, but: int | None) -> Known:
                 return None
             axes[i] = a if i == but else common_axis
     return axes
-
-
-# ---- indexing ----
 
 
 def index_axes(call: MethodCall) -> Known:

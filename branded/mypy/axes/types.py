@@ -43,8 +43,6 @@ from branded.mypy.rows.brand_env import OpenBrands
 
 ALIAS = "branded.core.axis_names.Axes"
 
-# ---- the class ----
-
 
 def promote_tensor(ctx: ClassDefContext) -> None:
     """Promote Tensor to Axes and Axes to Tensor; mypy takes one step, so `Axes[A]` does not become `Axes[B]`."""
@@ -91,9 +89,6 @@ def _is_not_axis(axis: Type) -> bool:
 
 def _is_variadic(axis: Type) -> bool:
     return isinstance(axis, UnpackType)
-
-
-# ---- types with axes ----
 
 
 def axes_of(t: Type) -> list[Type] | None:
@@ -178,9 +173,6 @@ class _Erased(TypeTranslator):
 def erase_axes(t: Type, scope: OpenBrands) -> Type:
     """Return the type with each Axes replaced by Tensor."""
     return t.accept(_Erased(scope)) if has_axes(t) else t
-
-
-# ---- one axis ----
 
 
 def is_named(axis: Type) -> bool:

@@ -81,8 +81,6 @@ def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] 
     return overload_plain(CallableType(types, kinds, list(f.arg_names), result, function, variables=rows))
 
 
-# ---- callables ----
-
 CALLED = "__branded_called"
 """The attribute in which an instance of a generic class keeps its type as a callable, as mypy's partial does."""
 

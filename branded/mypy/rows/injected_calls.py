@@ -119,9 +119,6 @@ def _is_injected(e: Node, name: str) -> bool:
     return isinstance(t, CallableType) and t.name == name
 
 
-# ---- patterns ----
-
-
 def _inject_before_matches(statements: list[Statement], function: Instance) -> None:
     asks = CallableType([UNKNOWN], [ARG_STAR], [None], NoneType(), function)
     for i in reversed(range(len(statements))):
@@ -171,8 +168,6 @@ def update_copy(f: FuncDef) -> None:
                     assert isinstance(mark.expr, CallExpr)
                     mark.expr.args[1:] = _tensor_classes(s)
 
-
-# ---- displays ----
 
 _WITH_DISPLAYS = {AssignmentStmt, ForStmt, GeneratorExpr, LambdaExpr}
 

@@ -65,9 +65,6 @@ def _without_rows(t: Type) -> Type:
     return change(t, lambda row: [], end=as_vec)
 
 
-# ---- named tuples ----
-
-
 def replace_signature(ctx: MethodSigContext) -> CallableType:
     """Type `p._replace(position=x)`: a named tuple with the brands of `x` too."""
     sig, api = ctx.default_signature, checker(ctx)

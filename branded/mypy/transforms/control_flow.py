@@ -168,9 +168,6 @@ def associative_scan(call: TransformCall) -> Type:
     return both
 
 
-# ---- branches ----
-
-
 def cond(call: TransformCall) -> Type:
     """Return the type of `cond(pred, true_fun, false_fun, *operands)`."""
     names = ("true_fun", "false_fun")

@@ -75,8 +75,6 @@ class Derivative:
         fail(self.api, self.at, DERIVATIVE, f"{self.what}: {message}", *notes)
         return AnyType(TypeOfAny.from_error)
 
-    # ---- immediate calls ----
-
     def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
         """Return the type of `grad(f, …)(*args)`."""
         starred = any(a.kind in (ARG_STAR, ARG_STAR2) for a in args)
@@ -95,8 +93,6 @@ class Derivative:
         if places is None or hides_brands(inside):
             return UNKNOWN
         return self.result(inside, [positional[i] for i in places], rows)
-
-    # ---- deferred calls ----
 
     def generic(self, f: Type) -> Type:
         """Return the type of `grad(f)`: a function with the parameters of `f` that returns the derivative."""
@@ -128,8 +124,6 @@ class Derivative:
         result = self.result(f.ret_type, [types[i] for i in places], [b for t in f.arg_types for b in unique_brands(t)])
         return overload_plain(f.copy_modified(ret_type=result))
 
-    # ---- arguments ----
-
     def _places(self, n: int) -> list[int] | None:
         """Return the positions to differentiate with respect to; None if they are unknown."""
         nums = self.argnums
@@ -156,8 +150,6 @@ class Derivative:
     def _leaf(self, t: Type) -> Type:
         """Return the type that the function receives for an argument: floats and arrays become tensors."""
         return change(t, keep_row, UNKNOWN, replace_leaves(self.scope.instance(TENSOR), FLOATS))
-
-    # ---- results ----
 
     def result(self, inside: Type, wrt: Sequence[Type], rows: Sequence[Brand]) -> Type:
         """Return the derivative of a function whose result has the type `inside`."""
@@ -261,9 +253,6 @@ def _each_leaf(t: Type, new: Type) -> Type:
             return t
     # a class declares its fields; if the argument is one tensor, they are tensors again
     return add_brands(t, unique_brands(new)) if row_of(new) is not None else UNKNOWN
-
-
-# ---- vjp and jvp, which also take the arguments ----
 
 
 def vjp(call: TransformCall) -> Type:

@@ -110,8 +110,6 @@ class TransformCall:
     def show(self, t: Type) -> str:
         return f'"{show(t, self.api)}"'
 
-    # ---- the functions ----
-
     def result(self, f: Expression, types: Sequence[Type]) -> Type:
         """Return the type of `f(*types)`, and report errors."""
         return result_type(f, [Arg(t) for t in types], self.at, self.api)
@@ -138,8 +136,6 @@ class TransformCall:
                 [e for e in more.filtered_errors() if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
             )
         return out
-
-    # ---- values ----
 
     def tensors(self, t: Type) -> Type:
         """Replace numbers and arrays in a tree by tensors, except in classes that declare them as numbers."""
@@ -261,9 +257,6 @@ def formals(f: CallableType) -> Iterator[tuple[str | None, Type]]:
 def has_body(e: Expression) -> bool:
     """Return whether this is a lambda, or a list of lambdas, whose body the rule checks."""
     return isinstance(e, LambdaExpr) or (isinstance(e, ListExpr | TupleExpr) and any(map(has_body, e.items)))
-
-
-# ---- trees ----
 
 
 def tree_leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:

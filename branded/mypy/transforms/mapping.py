@@ -56,8 +56,6 @@ class Vmap:
     scope: OpenBrands
     mapped: Mapped | None = None
 
-    # ---- the rule ----
-
     def apply(self, f: Expression, args: list[Arg], exact: bool = True) -> Type:
         """Return the type of `vmap(f, …)(*args)`; `exact` means that there are no further arguments."""
         o, context, api, scope = self.options, self.at, self.api, self.scope
@@ -94,8 +92,6 @@ class Vmap:
             unused_batch.report_unused_batch(example, inside)
         # the result of all examples
         return stacked_result(inside, o.out_axes, mapped)
-
-    # ---- vmap(f), called later ----
 
     def generic(self, body: Type) -> Type | None:
         """Return the type of `vmap(f)`: the type of `f`, if `f` is generic in the mapped rows."""

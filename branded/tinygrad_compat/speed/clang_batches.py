@@ -203,9 +203,6 @@ class _Clangs:
         self.all, self.free, self.changed = [], [], threading.Condition(STARTS)
 
 
-# ---- the command ----
-
-
 @functools.cache
 def features() -> str:
     """Return the features of this processor, for which clang generates code."""

@@ -83,9 +83,6 @@ def rewrite(self: Any, uop: UOp, ctx: Any = None) -> UOp | None:
     return _bind_rules(self, ctx)(uop)
 
 
-# ---- results cached while a kernel is compiled ----
-
-
 class _Known(dict[Any, dict[UOp, UOp]]):
     """The results of matchers by operation, for each matcher."""
 
@@ -132,9 +129,6 @@ def _cached_results(context: Any) -> dict[UOp, UOp] | None:
     if type(matcher).rewrite is not rewrite or not _is_of_indices(matcher):
         return None
     return cache.setdefault(matcher, {})
-
-
-# ---- the rewrite of a graph ----
 
 
 class _First:

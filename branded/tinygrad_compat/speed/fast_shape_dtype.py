@@ -117,8 +117,6 @@ def _shape(original: _Shape, name: str) -> _Shape:
     return shape
 
 
-# ---- the sizes of a movement ----
-
 SIZES = "_branded_sizes"
 """The attribute in which the operand of a movement caches its sizes."""
 

@@ -40,8 +40,6 @@ Way = tuple[UOp, ...]
 """Calls of compiled kernels and products that do the same work in sequence."""
 
 
-# ---- which calls can be tried ----
-
 _DIVIDES = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
 _OPAQUE = {Ops.CUSTOM, Ops.CUSTOMI, Ops.STAGE, Ops.SPECIAL, Ops.BARRIER}
 
@@ -67,9 +65,6 @@ def _is_known(dtype: DType) -> bool:
     """Return whether elements of this dtype can be generated and compared."""
     to = private_api._to_np_dtype(dtype)
     return dtype == dtypes.bfloat16 or (to is not None and np.dtype(to).itemsize == dtype.itemsize)
-
-
-# ---- memory ----
 
 
 def sizes(call: UOp) -> dict[UOp, int]:
@@ -155,9 +150,6 @@ def terms_of(kernel: UOp) -> int:
     return max(counts, default=1)
 
 
-# ---- compiling ----
-
-
 class _Noted:
     """A compiler that only records the source."""
 
@@ -201,9 +193,6 @@ def _code(compiler: Any, source: str) -> bytes | None:
         return bytes(compiler.compile(source))
     except Exception:  # the other candidates remain
         return None
-
-
-# ---- running ----
 
 
 def _ops(way: Way, memory: Scratch, held: list[Any]) -> list[native.Op]:

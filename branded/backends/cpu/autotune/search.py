@@ -140,9 +140,6 @@ def _with(call: UOp, options: space.Options) -> UOp:
     return call.replace(src=(ast.replace(arg=replace(ast.arg, opts_to_apply=options)), *call.src[1:]))
 
 
-# ---- trying ----
-
-
 def _try(works: Sequence[_Work], now: Now) -> None:
     """Tune the works that are not in the cache and are worth it."""
     distinct = {w.name: w for w in works}

@@ -111,9 +111,6 @@ def _apply_and_divide(k: Scheduler, opts: Sequence[Opt]) -> Scheduler | None:
     return loops.divide_among_cores(variant, math.prod(k.full_shape))
 
 
-# ---- tiles ----
-
-
 def _tile(
     k: Scheduler, lane: int, row: int | None, tile: tuple[int, int], vectorizer: str, terms: int = 1
 ) -> Iterator[tuple[str, Scheduler | None]]:

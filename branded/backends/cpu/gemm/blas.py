@@ -109,8 +109,6 @@ def call(product: Product, variable: UOp | None) -> UOp:
     return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=ProductName(product))
 
 
-# ---- the library ----
-
 _FUNCTIONS = ("scipy_cblas_sgemm64_", "scipy_cblas_dgemm64_", "scipy_cblas_sgemv64_", "scipy_cblas_dgemv64_")
 
 
@@ -139,8 +137,6 @@ def _blas_symbol(dtype: DType, is_vector: bool) -> int:
     name = f"scipy_cblas_{'d' if dtype == dtypes.float64 else 's'}{'gemv' if is_vector else 'gemm'}64_"
     return int(ctypes.cast(getattr(library(), name), ctypes.c_void_p).value or 0)
 
-
-# ---- threads ----
 
 _THREADED = {False: 262_144, True: 9_216}
 """The multiplications above which OpenBLAS uses threads, by `is_vector`.
@@ -187,9 +183,6 @@ def _shared(p: Product) -> tuple[int, int]:
     else:
         by = _BY_ROWS if p.is_vector or p.m >= p.n else _BY_COLUMNS
     return 16 * by + 256 * threads, system
-
-
-# ---- the call from C ----
 
 
 def _calls(real: str) -> str:

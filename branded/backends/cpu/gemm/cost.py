@@ -19,8 +19,6 @@ from branded.backends.cpu.renderer import loops as kernels
 FACTORS = 5
 """The maximum number of factors of a product that is considered."""
 
-# ---- costs in ns, measured on one core of an AVX-512 server; only comparisons between them matter ----
-
 CALL, LAUNCH = 50.0, 150.0
 """A call of BLAS, and an additional kernel."""
 IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
@@ -39,9 +37,6 @@ ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
 """To read a precomputed element in each turn of a loop; with fewer elements than `LEAST`, recomputing is cheaper."""
 SMALL, SHARE = 1 << 23, 2
 """The bytes allowed for new buffers, in addition to the bytes of the kernel's own arrays divided by `SHARE`."""
-
-
-# ---- reading indices ----
 
 
 class Strides(NamedTuple):
@@ -116,9 +111,6 @@ def transfer_cost(ranges: Iterable[UOp], each: float = ELEMENT_IN_ORDER) -> floa
     """Return the cost of writing and reading an array."""
     n = elements(ranges)
     return each * n + FAR * max(n - NEAR, 0)
-
-
-# ---- a sum of products ----
 
 
 class Factors(NamedTuple):

@@ -272,9 +272,6 @@ def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
     return Replacement(body.substitute(new, walk=True), tuple(slots))
 
 
-# ---- in tinygrad ----
-
-
 def _replace_if_immediate(call: UOp) -> UOp | None:
     return None if config.state.waits else replace_kernel(call)
 

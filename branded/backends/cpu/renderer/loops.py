@@ -72,8 +72,6 @@ class _Looks(threading.local):
 
 looks = _Looks()
 
-# ---- which kernels ----
-
 
 def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
     """Return whether a loop of at least `least` steps accesses memory contiguously or at a fixed place."""
@@ -250,8 +248,6 @@ def _with(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
         k.apply_opt(opt)
     return k
 
-
-# ---- sums in any order ----
 
 # clang by default fuses a product with its sum under the conditions of the factors, which prevents vectorization
 _BODIES = {

@@ -39,8 +39,6 @@ COSINE = (0.04166664568, -0.001388731593, 2.443311972e-05)
 BITS, PI = 320, 0x3243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC4E6C89452821E638D01377
 """The number of bits after the point of pi, and pi with these bits."""
 
-# ---- the function ----
-
 
 def parts(x: int, bits: int) -> tuple[float, float, float]:
     """Return x / 2^bits as a sum of three floats, the first two with few bits."""
@@ -86,9 +84,6 @@ static inline __attribute__((always_inline)) float sine(float x, int turn) {{
   __builtin_memcpy(&found, &out, 4);
   return size < 0x7f800000u ? found : __builtin_nanf("");
 }}"""
-
-
-# ---- in tinygrad ----
 
 
 def _of_cosine(x: UOp) -> UOp | None:

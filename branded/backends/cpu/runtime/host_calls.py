@@ -129,8 +129,6 @@ def _array(x: ArrayType, buffers: Any) -> np.ndarray:
     return np.frombuffer(next(buffers), dtype, math.prod(x.shape)).reshape(x.shape)
 
 
-# ---- from C ----
-
 _HEAD = 2
 """The number of words before the addresses: the id of the call, and whether it failed."""
 
@@ -162,9 +160,6 @@ def host_call(name: HostName, args: Sequence[Sequence[Address]], device: str) ->
         words = [[name.number, 1, *function.args(addresses)] for addresses in args]
         return native.Hosted(function.address, words, name.host.name, is_c=True)
     return native.Hosted(_entry()[0], [[name.number, 1, *addresses] for addresses in args], name)
-
-
-# ---- directly ----
 
 
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:

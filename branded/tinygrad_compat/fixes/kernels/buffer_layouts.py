@@ -139,8 +139,6 @@ def _with_loop_order(u: UOp, loops: Sequence[UOp]) -> UOp:
     return u.replace(src=(value, *(renumbering.get(r, r) for r in loops)))
 
 
-# ---- results ----
-
 _MOVES = {Ops.PERMUTE, Ops.RESHAPE}
 """Movements that keep all elements."""
 _COMPUTED = GroupOp.ALU | {Ops.CAST, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD, Ops.REDUCE, Ops.STACK}

@@ -1,7 +1,7 @@
-"""A fix for casts of constant vectors, which are converted like other vectors.
+"""A fix for casts of computed vectors, which are converted like vectors in registers.
 
 In C, a cast of a vector reinterprets its bytes. tinygrad writes `__builtin_convertvector` for vectors in registers, but
-a plain cast for a constant one: `(float4){1, 1, 1, 1}` cast to four float16 does not compile.
+a plain cast for computed ones: `(float4){1, 1, 1, 1}`, or four doubles as floats, cast to four float16 do not compile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from branded.tinygrad_compat.private_api import AddrSpace
 
 
 def _render(ctx: Any, x: UOp) -> str | None:
-    if x.src[0].op is not Ops.STACK or x.max_numel() == 1 or x.addrspace in (AddrSpace.GLOBAL, AddrSpace.LOCAL):
+    if x.max_numel() == 1 or x.addrspace in (AddrSpace.GLOBAL, AddrSpace.LOCAL):
         return None
     return f"__builtin_convertvector({ctx[x.src[0]]}, {ctx.render_type(x)})"
 

@@ -23,8 +23,6 @@ from branded.tinygrad_compat.fixes.runtime import realized_writes
 from branded.tinygrad_compat.thread_local_options import PerThread
 from branded.tinygrad_compat.tinygrad_lock import LOCK, serial
 
-# ---- thread-local state ----
-
 
 class _Capturing(threading.local, UserList[Any]):
     """The TinyJits that capture what this thread runs."""
@@ -90,9 +88,6 @@ class _Allowed(PerThread):
         private_api.register(self, before.key)
 
 
-# ---- tables that any thread may change ----
-
-
 class _Tensors(dict[Any, None]):
     """The table of all tensors, whose iteration uses a snapshot.
 
@@ -130,9 +125,6 @@ class _Buffers:
 
     def get(self, u: UOp) -> Any:
         return private_api.buffers.get(u)
-
-
-# ---- serialization ----
 
 
 _LOCK = "_branded_lock"
