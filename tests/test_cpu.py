@@ -16,7 +16,7 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import jit, ppermute, random, scan, vmap
+from branded import fori_loop, jit, ppermute, random, scan, vjp, vmap
 from branded.backends import cpu
 from branded.backends.cpu.renderer import loops
 from branded.backends.cpu.renderer.materialize_shared import once
@@ -589,3 +589,14 @@ def test_noopt_is_left_alone() -> None:
     with Context(NOOPT=1):
         (program,) = made(data(20, 30).sum(1))
     assert not is_loops(program)
+
+
+def test_computed_float64_vectors_are_cast_to_float16() -> None:
+    x = Tensor([[-0.5, 1.0, -2.0], [0.5, -0.25, 2.0]], dtype="float16", device="CPU").realize()
+
+    def step(_: Tensor, c: Tensor) -> Tensor:
+        y, pullback = vjp(lambda v: v.maximum(c), c)
+        return pullback(y * 0 + 1)[0]
+
+    with Context(DEV="CPU"):  # type: ignore[no-untyped-call]
+        assert fori_loop(0, 1, step, x).tolist() == [[0.5] * 3] * 2

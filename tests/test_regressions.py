@@ -34,7 +34,6 @@ from branded import (
     switch,
     take_along_axis,
     unique,
-    vjp,
     vmap,
     while_loop,
 )
@@ -843,13 +842,3 @@ def test_cond_reads_a_predicate_that_depends_on_an_update_of_a_whole_copy() -> N
     y = x.clone()
     y[0:2] += x
     assert cond(y[Tensor([0, 1, 0])].sum() > 0, lambda: x * y, lambda: y).tolist() == [[2.0], [3.125]]
-
-
-def test_computed_float64_vectors_are_cast_to_float16() -> None:
-    x = Tensor([[-0.5, 1.0, -2.0], [0.5, -0.25, 2.0]], dtype="float16").realize()
-
-    def step(_: Tensor, c: Tensor) -> Tensor:
-        y, pullback = vjp(lambda v: v.maximum(c), c)
-        return pullback(y * 0 + 1)[0]
-
-    assert fori_loop(0, 1, step, x).tolist() == [[0.5] * 3] * 2
