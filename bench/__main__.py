@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="vmap against batching by hand: the time to replay a compiled program, and the time to trace one; "
-        "the time to call a compiled function; products of matrices by BLAS and by kernels; the gain of the room for "
-        "the CPU; linear algebra, and functions of arrays, beside numpy and JAX.",
+        "the time to call a compiled function; products of matrices by BLAS and by kernels; the gain of the CPU "
+        "backend; linear algebra, and functions of arrays, beside numpy and JAX.",
         epilog="It runs on tinygrad's default device: where that is a GPU, so are the figures.  DEV=... sets another.",
     )
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The room for the CPU: how long programs take in it, beside tinygrad's own kernels, in time of the processor.
+"""The CPU backend: the processor time of programs with its kernels and with tinygrad's own.
 
 That time does not depend on what else the machine does; of threads it is the sum.
 """
@@ -52,7 +52,7 @@ PROGRAMS = (
 
 def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], seconds: float) -> None:
     """Of the workloads, their names alone are asked for; these programs are its own."""
-    row = report.table("The room for the CPU", "program", "tinygrad ms", "here ms", "gain")
+    row = report.table("The CPU backend", "program", "tinygrad ms", "here ms", "gain")
     if Device.DEFAULT != "CPU":
         return report.write("", "It is for the CPU alone.")
     for p in PROGRAMS:

@@ -190,9 +190,11 @@ def test_what_a_kernel_is_said_to_take() -> None:
 def test_c_is_compiled_for_large_kernels_when_it_pays(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = data(128, 1024)
     monkeypatch.setattr(native, "is_compiled", lambda: False)
-    made: list[python_executor.Direct] = []
-    original = python_executor.Direct.__init__
-    monkeypatch.setattr(python_executor.Direct, "__init__", lambda self, *a: made.append(self) or original(self, *a))
+    made: list[python_executor.PythonExecutor] = []
+    original = python_executor.PythonExecutor.__init__
+    monkeypatch.setattr(
+        python_executor.PythonExecutor, "__init__", lambda self, *a: made.append(self) or original(self, *a)
+    )
     monkeypatch.setattr(cores, "PAYS", 1)
     f = jit(lambda x: x.exp())
     first = f(x).numpy()

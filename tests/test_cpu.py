@@ -1,4 +1,4 @@
-"""The room for the CPU: which kernels are plain loops, and that their numbers are those of the graph."""
+"""The CPU backend: which kernels are plain loops, and that their results equal the graph's."""
 
 from __future__ import annotations
 
@@ -547,9 +547,9 @@ def test_a_loop_has_a_step_for_each() -> None:
 
 def test_the_block_ends_with_an_error() -> None:
     with pytest.raises(ValueError, match="x"), cpu.plain():
-        assert not loops.room.value
+        assert not loops.cpu_codegen.value
         raise ValueError("x")
-    assert loops.room.value
+    assert loops.cpu_codegen.value
 
 
 PROGRAM = """

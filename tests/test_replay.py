@@ -469,7 +469,7 @@ def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_few_kernels_that_run_often_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "is_compiled", lambda: False)
-    monkeypatch.setattr(python_executor.Direct, "OFTEN", 3)
+    monkeypatch.setattr(python_executor.PythonExecutor, "OFTEN", 3)
     from_c = list[int]()
     original = native.Plan.run
 

@@ -10,7 +10,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.captured_writes import Outside, record_captured_writes
+from branded.autodiff.captured_writes import CapturedWrites, record_captured_writes
 from branded.autodiff.custom_rules.custom_vjp_call import check_transposed
 from branded.autodiff.custom_rules.tangent_rows import transposed
 from branded.autodiff.forward import push_forward
@@ -82,7 +82,7 @@ class Differentiated:
             full[i] = tree.rebuild(args[i], new)
         active, tracked = transforming(self.levels), track_leaves(self.leaves)
         opened_scopes = differentiated_from(next(UOp.unique_num))
-        self.outside = Outside()
+        self.outside = CapturedWrites()
         with active, tracked, opened_scopes, record_captured_writes(self.outside):
             self.value: Any = call_checked(f, full, kwargs, api_name, "a function with a parameter for each argument")
         if self.outside.memory:

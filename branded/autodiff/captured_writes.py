@@ -24,7 +24,7 @@ from branded.tinygrad_compat.private_api import all_tensors
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 
-class Outside:
+class CapturedWrites:
     """The writes into captured memory during one call."""
 
     def __init__(self) -> None:
@@ -79,10 +79,10 @@ def _which(u: UOp) -> _Write:
     return _Write(aliasing.root(u), n, u.shape, u.src[1].op is not Ops.STORE)
 
 
-_open: ContextStack[Outside] = ContextStack("branded_outside")
+_open: ContextStack[CapturedWrites] = ContextStack("branded_outside")
 
 
-def record_captured_writes(outside: Outside) -> ContextEntry[Outside]:
+def record_captured_writes(outside: CapturedWrites) -> ContextEntry[CapturedWrites]:
     """Record the captured writes of a function while it runs."""
     return _open.during(outside)
 

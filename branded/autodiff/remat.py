@@ -11,7 +11,7 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
-from branded.autodiff.captured_writes import Outside, record_captured_writes
+from branded.autodiff.captured_writes import CapturedWrites, record_captured_writes
 from branded.autodiff.forward import through_body
 from branded.autodiff.leaves import in_place_of
 from branded.autodiff.reverse import gradients
@@ -96,7 +96,7 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
             x = tensor(places[-1])
         leaf_values.append(x)
     args, kwargs = tree.rebuild((args, kwargs), iter(leaf_values))
-    outside = Outside()
+    outside = CapturedWrites()
     leaves = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
     with call_body(), record_captured_writes(outside):
         out = call_checked(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")

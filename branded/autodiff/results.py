@@ -9,13 +9,13 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.captured_writes import Outside
+from branded.autodiff.captured_writes import CapturedWrites
 from branded.core.tracing.state import is_differentiating
 from branded.graph.tags import untag
 from branded.graph.uops import replace_ops, tensor
 
 
-def without_leaves(y: Any, outside: Outside) -> Any:
+def without_leaves(y: Any, outside: CapturedWrites) -> Any:
     """Return the same tree without leaves; a tensor without a leaf stays the same object."""
     us = strip_tags(tree.uops(y))
     new = iter(outside.now(us) if outside.memory else us)

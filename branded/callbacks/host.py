@@ -19,7 +19,7 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import host_calls
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
@@ -96,7 +96,7 @@ def _has_numpy() -> bool:
 def serves(x: Tensor) -> bool:
     """Return whether NumPy can read the tensor in place: on the CPU, unless the CPU backend is disabled."""
     device = x.device
-    return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(room.value) and _has_numpy()
+    return isinstance(device, str) and device.split(":")[0] == "CPU" and bool(cpu_codegen.value) and _has_numpy()
 
 
 def call_on_graphs(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) -> list[UOp]:

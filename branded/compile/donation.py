@@ -10,7 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.compile.linear_program import Linear
-from branded.compile.output_pool import KNOWN, Handed, Result, value_in_memory
+from branded.compile.output_pool import KNOWN, PooledBuffer, Result, value_in_memory
 from branded.core.boundary import Donated
 from branded.graph.uops import base_of
 
@@ -69,16 +69,16 @@ def _donated_placeholder(shape: Any, dtype: Any, device: Any) -> UOp:
     return Donated().of(shape, dtype, device)
 
 
-def take_memory(t: Tensor, result: Result) -> Handed | None:
+def take_memory(t: Tensor, result: Result) -> PooledBuffer | None:
     """Return the memory of a donated tensor for a result, or None if something else refers to it."""
     u = donate(t)
-    is_reshaped, ref = u.op is Ops.RESHAPE, u.__dict__.get(Handed.KEY)
+    is_reshaped, ref = u.op is Ops.RESHAPE, u.__dict__.get(PooledBuffer.KEY)
     remembered = ref() if ref is not None else None
     if _counts(u) != _alone(is_reshaped, remembered is not None) or (is_reshaped and u.src[0].op is Ops.RESHAPE):
         return None
     if u.shape != result.shape:
-        return Handed(base_of(u).reshape(result.shape))
-    return remembered or Handed(u)
+        return PooledBuffer(base_of(u).reshape(result.shape))
+    return remembered or PooledBuffer(u)
 
 
 def _counts(u: UOp) -> tuple[int, int, int]:
@@ -92,7 +92,7 @@ def _alone(is_reshaped: bool, is_remembered: bool) -> tuple[int, int, int]:
     u: UOp = UOp.new_buffer("CPU", 4, dtypes.float32).reshape((2, 2) if is_reshaped else (4,))
     base_of(u).buffer.ensure_allocated()  # type: ignore[union-attr]
     value_in_memory(u)
-    remembered = Handed(u) if is_remembered else None
+    remembered = PooledBuffer(u) if is_remembered else None
     counts = _counts(u)
     del remembered
     return counts

@@ -22,12 +22,12 @@ from branded.backends.cpu.autotune import config
 from branded.backends.cpu.autotune.config import Tune, TuneLevel
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
-from branded.backends.cpu.runtime.python_executor import Direct, make_executor
+from branded.backends.cpu.runtime.python_executor import PythonExecutor, make_executor
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
 from branded.compile.donation import may_be_one, take_memory
 from branded.compile.linear_program import Arena, allocate_working_memory, schedule, without_copies
-from branded.compile.output_pool import Handed, Known, Result, part_of, value_in_memory
+from branded.compile.output_pool import Known, PooledBuffer, Result, part_of, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
@@ -125,7 +125,7 @@ class _Compiled:
         with config.tuning_block(*tune):
             self.linear = schedule(list(zip(dests, without_copies(full), strict=True)), [*map(base_of, dests), *bases])
         self.inputs = [_Input(p, self.linear.alignment) for p in params]
-        self.plan: native.Plan | Direct | None = None
+        self.plan: native.Plan | PythonExecutor | None = None
         self.fixed: list[Known] = []
         self.reused = self._reused(params, donated)
         """The argument whose memory a result may reuse, by the index of the result."""
@@ -144,12 +144,12 @@ class _Compiled:
                     break
         return reused
 
-    def _outputs(self, leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[Handed]:
+    def _outputs(self, leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[PooledBuffer]:
         """Return the buffers for the results; some of them may be the memory of donated arguments."""
         if branches():  # a result that is computed in a branch needs a new buffer
             return [r.make() for r in self.results]
         buffer_ids = [id(x.buffer) for x in leaves if type(x) is Known]
-        reused = dict[int, Handed]()
+        reused = dict[int, PooledBuffer]()
         for j, i in self.reused.items():
             x = leaves[i]
             sole = i in donors and type(x) is Known and buffer_ids.count(id(x.buffer)) == 1
@@ -194,7 +194,7 @@ class _Compiled:
     def run(self, inputs: list[Any], leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[Tensor]:
         """Run the kernels on this memory, and return their results."""
         # only now: computing an argument may have called this program
-        outputs: list[Handed] = []
+        outputs: list[PooledBuffer] = []
         if donors or may_be_in_branch():
             outputs = self._outputs(leaves, donors)
         else:

@@ -161,7 +161,7 @@ class Jitted:
         if _function.depth or capturing:
             return _call_function(self._f, args, kwargs)
         # read the arguments: `form` is their description without values, `leaves` are the values
-        form: list[Any] = [len(args), kernels.room.value]
+        form: list[Any] = [len(args), kernels.cpu_codegen.value]
         leaves: list[Any] = []
         donors: Mapping[int, Tensor] = _NO_DONORS
         if self._static or self._donated:

@@ -268,7 +268,7 @@ class _CompiledLoop(NamedTuple):
     step: _Step
     tables: list[UOp]
     made: tuple[int, str | None]
-    """The value of `kernels.room` and the mode of autotuning at compilation."""
+    """The value of `kernels.cpu_codegen` and the mode of autotuning at compilation."""
 
 
 _steps: weakref.WeakValueDictionary[tuple[str, str, int, tuple[int, str | None]], _Step] = weakref.WeakValueDictionary()
@@ -276,7 +276,7 @@ _steps: weakref.WeakValueDictionary[tuple[str, str, int, tuple[int, str | None]]
 
 
 def _compile_loop(loop: Loop) -> _CompiledLoop:
-    settings = kernels.room.value, config.how()
+    settings = kernels.cpu_codegen.value, config.how()
     if loop.compiled is None or loop.compiled.made != settings:
         outs, numbers = without_numbers(loop)
         most = _most(loop, outs)

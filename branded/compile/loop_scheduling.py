@@ -51,8 +51,8 @@ class _Schedules(dict[bytes, UOp]):
 
     @staticmethod
     def _here(key: bytes) -> bytes:
-        """Return the key to use: `kernels.room` decides which values are materialized, so it is part of the key."""
-        return key if kernels.room.value else b"plain" + key
+        """Return the key to use: `cpu_codegen` decides which values are materialized, so it is part of the key."""
+        return key if kernels.cpu_codegen.value else b"plain" + key
 
     def __setitem__(self, key: bytes, linear: UOp) -> None:
         key = self._here(key)

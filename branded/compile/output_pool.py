@@ -81,12 +81,12 @@ def part_of(u: UOp) -> tuple[UOp, int] | None:
     return below[0], below[1] + offset
 
 
-class Handed:
+class PooledBuffer:
     """A buffer that a program returned."""
 
     __slots__ = ("__weakref__", "address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
     KEY = "_branded_handed"
-    """The key in the `__dict__` of a UOp that holds a weak reference to its `Handed`."""
+    """The key in the `__dict__` of a UOp that holds a weak reference to its `PooledBuffer`."""
 
     def __init__(self, uop: UOp) -> None:
         self.uop, self.base, value = uop, base_of(uop), value_in_memory(uop)
@@ -106,7 +106,7 @@ class Result:
     def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
         self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
         self.bytes = self.size * dtype.itemsize
-        self.last: list[Handed] = []
+        self.last: list[PooledBuffer] = []
         self.oldest = 0
 
     def __del__(self) -> None:
@@ -122,7 +122,7 @@ class Result:
         Result.large += self.bytes
         return True
 
-    def take(self, but: Collection[Handed] = ()) -> Handed:
+    def take(self, but: Collection[PooledBuffer] = ()) -> PooledBuffer:
         """Return a free buffer that is not in `but`."""
         for h in self.last:
             if (
@@ -135,9 +135,9 @@ class Result:
                 return h
         return self.make()
 
-    def make(self) -> Handed:
+    def make(self) -> PooledBuffer:
         """Allocate a buffer, and keep it if there is room."""
-        pooled_buffer = Handed(_allocate(self.device, self.shape, self.size, self.dtype))
+        pooled_buffer = PooledBuffer(_allocate(self.device, self.shape, self.size, self.dtype))
         pooled_buffer.uops, pooled_buffer.bases = getrefcount(pooled_buffer.uop), getrefcount(pooled_buffer.base)
         pooled_buffer.buffers = getrefcount(pooled_buffer.buffer)
         if len(self.last) == REMEMBERED:

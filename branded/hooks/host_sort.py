@@ -14,7 +14,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import Context
 
 from branded import tinygrad_compat
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat.private_api import all_int
 from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
@@ -22,7 +22,7 @@ from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 def suits(x: Any, dim: Any) -> bool:
     """Return whether the axis has several elements, and numpy can read the memory."""
-    return bool(room.value) and _has_axis(x, dim) and isinstance(x.device, str) and _is_of_the_host(x.device)
+    return bool(cpu_codegen.value) and _has_axis(x, dim) and isinstance(x.device, str) and _is_of_the_host(x.device)
 
 
 def _has_axis(x: Any, dim: Any) -> bool:

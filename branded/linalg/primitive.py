@@ -23,7 +23,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.autodiff.leaves import transforming
 from branded.autodiff.reverse import pull_back
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.step import param
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, results
@@ -141,7 +141,7 @@ def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
     """Apply the operation as one FUNCTION in the graph; each operand has its own batch."""
     device = next((x.uop.device for x in operands if x.uop.device is not None), None)
     xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop, device) for x in operands]
-    body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs), bool(room.value))
+    body = _body(p, tuple((x.shape, x.dtype, x.device) for x in xs), bool(cpu_codegen.value))
     u = UOp(Ops.FUNCTION, dtypes.void, (body, *xs), CallInfo(name=p.name, aux=p))
     return [tensor(y) for y in results(u)]
 

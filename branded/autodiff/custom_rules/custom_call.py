@@ -13,7 +13,7 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.autodiff.custom_rules.tangent_rows import Apart
+from branded.autodiff.custom_rules.tangent_rows import RowWideningCall
 from branded.autodiff.reverse import ran_again
 from branded.core.batching.function import Examples, batch_body
 from branded.core.tracing.effect_tokens import RuleBody, given_to, under_predicate
@@ -30,7 +30,7 @@ T = TypeVar("T", UOp, "UOp | None")
 Backward = tuple[list["UOp | None"], "list[UOp] | None"]
 
 
-class RuledCall(Apart):
+class RuledCall(RowWideningCall):
     """A call of a function with a custom derivative rule, and the trees of its arguments and results.
 
     A batched call is the same primitive; its rule still handles one example.

@@ -30,7 +30,7 @@ asked: ContextStack[Any] = ContextStack("branded_asked")
 """The functions whose rules run only to find the brands of their results; calls of them in the rule stay unchanged."""
 
 
-class Apart(Primitive):
+class RowWideningCall(Primitive):
     """A call with a custom rule: its results vary over the same brands as their derivatives.
 
     Example: `f(x, w) = w` with the tangent `cos(x) dw`, differentiated under a vmap over `x`. The result is the same

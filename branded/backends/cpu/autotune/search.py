@@ -17,7 +17,7 @@ from branded.backends.cpu.autotune import bench, cache, space
 from branded.backends.cpu.autotune.cache import Choice
 from branded.backends.cpu.autotune.config import Now, Tuned, TuneLevel, state
 from branded.backends.cpu.gemm import blas, match
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import KernelInfo
@@ -63,7 +63,7 @@ class _Work(NamedTuple):
 def tune_kernels(linear: UOp) -> UOp:
     """Return these calls in their fastest variants; the default rule has not been applied to them yet."""
     now = state.now
-    if now is None or not (room.value and linear.src and all(map(_is_here, linear.src))):
+    if now is None or not (cpu_codegen.value and linear.src and all(map(_is_here, linear.src))):
         return by_rule(linear)
     first = _apply_choices(linear.src, now, True)
     # the kernels that accompany a product are tuned too

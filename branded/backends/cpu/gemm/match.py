@@ -283,7 +283,9 @@ _new_buffers = weakref.WeakSet[UOp]()
 def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
     """Return the calls that replace a kernel call, or None to keep it; `always` is passed to `recipe`."""
     args = [u for u in call.src[1:] if not u.is_bound_var]
-    if not (kernels.room.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)):
+    if not (
+        kernels.cpu_codegen.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)
+    ):
         return None
     bases = [u.base for u in args]
     kernel = exact(call.src[0])

@@ -15,7 +15,7 @@ import math
 
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp
 
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import AddrSpace
 
@@ -61,7 +61,7 @@ def is_long(value: UOp) -> bool:
 
 
 def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
-    if room.value and (is_kept(src, buf) or is_long(src)):
+    if cpu_codegen.value and (is_kept(src, buf) or is_long(src)):
         return None
     out: UOp | None = private_api.remove_bufferize(src, buf, idx)
     return out

@@ -15,14 +15,14 @@ from typing import Any
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.tinygrad_compat import private_api
 
 _KNOWN = (Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT)
 
 
 def _is_ours(ctx: Any, u: UOp) -> bool:
-    for_c = type(ctx) is private_api.cstyle.ClangRenderer and room.value
+    for_c = type(ctx) is private_api.cstyle.ClangRenderer and cpu_codegen.value
     return bool(for_c and u.dtype == dtypes.float32 and u.max_numel() == 1)
 
 

@@ -53,7 +53,7 @@ LOOPS = Opt(OptOps.NOLOCALS)
 """The mark of a chosen kernel: an option without effect on the CPU, where tinygrad never uses it."""
 
 
-class _Room(PerThread):
+class _CpuCodegen(PerThread):
     """The switch, per thread, between CPU code generation here and in tinygrad."""
 
     def __init__(self, key: str) -> None:
@@ -62,7 +62,7 @@ class _Room(PerThread):
         self.at_first: int = self.own.value
 
 
-room = _Room("BRANDED_CPU")
+cpu_codegen = _CpuCodegen("BRANDED_CPU")
 
 
 class _Looks(threading.local):
@@ -124,7 +124,7 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
         if (look := looks.raises) is not None:
             raise look(k)
-        if not (room.value and type(k.ren) is private_api.cstyle.ClangRenderer):
+        if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
             return original(k)
         forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow)
         variant = next((candidate for form in forms if (candidate := form(k)) is not None), None)
@@ -362,6 +362,6 @@ def install() -> None:
     private_api.heuristic.hand_coded_optimizations = _with_plain_loops(private_api.heuristic.hand_coded_optimizations)
     private_api.cstyle.ClangRenderer.render_kernel = _with_bounds(private_api.cstyle.ClangRenderer.render_kernel)
     private_api.cstyle.ClangRenderer.render = _with_reassociated_sums(private_api.cstyle.ClangRenderer.render)
-    private_api.codegen.to_program_config += (room,)
-    private_api.codegen.to_program_context += (room,)
+    private_api.codegen.to_program_config += (cpu_codegen,)
+    private_api.codegen.to_program_context += (cpu_codegen,)
     private_api.realize.to_program_context = private_api.codegen.to_program_context

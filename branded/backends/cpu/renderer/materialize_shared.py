@@ -14,7 +14,7 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.backends.cpu.renderer.bufferize_policy import FEW
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 
 KERNELS, MANY = 3, 40
 """The minimum number of reading kernels and of operations for which a value is computed once."""
@@ -27,7 +27,7 @@ _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY,
 def once(values: Sequence[UOp]) -> list[UOp]:
     """Return the values with shared parts materialized."""
     values = list(values)
-    if not room.value or not all(str(u.device).startswith("CPU") for u in values):
+    if not cpu_codegen.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
     order = list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
     if not (shared := _shared_values(values, order)):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from branded.backends.cpu.renderer.loops import room
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.import_hook import when_imported
@@ -56,7 +56,7 @@ def _all_cores(original: Callable[..., float | None]) -> Callable[..., float | N
         wait: bool = False,
         **options: Any,
     ) -> float | None:
-        if global_size[0] == 1 or self.lvp or "core_id" not in self.runtimevars or not room.value:
+        if global_size[0] == 1 or self.lvp or "core_id" not in self.runtimevars or not cpu_codegen.value:
             return original(self, *bufs, global_size=global_size, vals=vals, wait=wait, **options)
         timing: _Found = self.__dict__.setdefault(FOUND, _Found())
         start = time.perf_counter_ns()

@@ -17,7 +17,7 @@ from branded.backends.cpu.runtime import cores, native
 from branded.backends.cpu.runtime.native import Address, Hosted, Inner, KernelCall, Op, Plan, Ref, Table
 
 
-class Direct:
+class PythonExecutor:
     """A program of a few operations without loops that Python calls directly."""
 
     MOST, MOST_WITHOUT_C = 2, 12
@@ -82,13 +82,13 @@ def _is_direct(op: Op) -> bool:
     return not any(isinstance(a, Ref) and a.slot and a.offset for a in op.args[0])
 
 
-def make_executor(ops: Sequence[Op], memory: int) -> Plan | Direct:
+def make_executor(ops: Sequence[Op], memory: int) -> Plan | PythonExecutor:
     """Return an executor of these operations; `memory` is the address in the first slot, the same in every run."""
     direct = [op for op in ops if not isinstance(op, Inner) and _is_direct(op)]
     if len(direct) == len(ops):
         calls = sum(op.threads if isinstance(op, KernelCall) else 1 for op in direct)
         is_large = any(isinstance(op, KernelCall) and op.is_large for op in ops)
-        most = 0 if is_large and cores.address() else Direct.MOST
-        if calls <= most or (calls <= Direct.MOST_WITHOUT_C and not native.is_compiled()):
-            return Direct(direct, memory)
+        most = 0 if is_large and cores.address() else PythonExecutor.MOST
+        if calls <= most or (calls <= PythonExecutor.MOST_WITHOUT_C and not native.is_compiled()):
+            return PythonExecutor(direct, memory)
     return Plan(Table(ops))
