@@ -20,9 +20,10 @@ from .table import Case
 
 HERE = str(Path(__file__).parent)
 BRANDED = str(Path(branded.__file__).parent)
+NUMERICS = str(Path(branded.__file__).parent / "tinygrad_compat" / "fixes" / "numerics")
 
 
-def code(name: str) -> CodeType:
+def code_of(name: str) -> CodeType:
     """The code of a method of `Tensor`, or of a layer of `tinygrad.nn`."""
     if name.startswith("nn."):
         layer = getattr(nn, name.removeprefix("nn.").replace("1d", "2d"))  # those of one dimension make those of two
@@ -36,12 +37,23 @@ def code(name: str) -> CodeType:
     return inspect.unwrap(found).__code__  # type: ignore[no-any-return]
 
 
+def replacements(name: str) -> set[CodeType]:
+    """Return the code of the fixes that replace a method, which may not call tinygrad's own."""
+    found: Any = inspect.getattr_static(Tensor, name, None)
+    found = getattr(found, "__func__", found)  # of a class method
+    chain = list[CodeType]()
+    while hasattr(found, "__wrapped__"):
+        chain.append(found.__code__)
+        found = found.__wrapped__
+    return {code for code in chain if code.co_filename.startswith(NUMERICS)}
+
+
 def called(case: Case) -> set[str]:
     """The names that the function of a case calls itself, on one example, among those that it covers.
 
     Of tinygrad's own methods: on the CPU, numpy sorts in their place.
     """
-    wanted = {code(name): name for name in case.covers}
+    wanted = {code: name for name in case.covers for code in (code_of(name), *replacements(name))}
     seen: set[str] = set()
 
     def look(frame: FrameType, event: str, _: Any) -> None:
