@@ -19,8 +19,7 @@ from branded.core.analysis import aliasing
 from branded.graph.rows import is_differentiated
 from branded.graph.scope import ContextEntry, ContextStack
 from branded.graph.tags import is_tagged
-from branded.graph.uops import replace_ops, tensor
-from branded.tinygrad_compat.private_api import all_tensors
+from branded.graph.uops import living_tensors, replace_ops, tensor
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 
@@ -42,7 +41,7 @@ class CapturedWrites:
         """Replace the value of every live tensor that sees these writes by `new` of it, except the tensors in `but`."""
         apart = {*map(id, but)}
         with LOCK:
-            live = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in apart]
+            live = [t for t in living_tensors() if id(t) not in apart]
             affected = [t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.written([t.uop])]
             us = new([t.uop for t in affected])
             self.follow(us)

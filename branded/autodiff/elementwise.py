@@ -17,7 +17,7 @@ from branded.core.batching.store import order_as_read
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, results
 from branded.graph.rows import is_differentiated
 from branded.graph.scope import Row, call_body, union
-from branded.graph.uops import inverse, on_device, permute, tensor
+from branded.graph.uops import inverse, on_device, permute, tensor, widen
 from branded.tinygrad_compat.private_api import CallInfo, all_int, broadcast_to, least_upper_dtype, least_upper_float
 
 Value = Callable[..., Tensor]
@@ -53,7 +53,7 @@ class Elementwise(Primitive):
 
     def of_wide(self, *xs: Tensor) -> Tensor:
         """Compute the value, in float32 for float16 and bfloat16."""
-        return self.value(*map(_wide, xs)).cast(xs[0].dtype)
+        return self.value(*map(widen, xs)).cast(xs[0].dtype)
 
     def as_equation(self) -> tuple[str, dict[str, Any]]:
         return self.name, {}
@@ -76,12 +76,8 @@ class Elementwise(Primitive):
         return [None if ct is None or i not in needed else ct * s for i, s in enumerate(self._slopes(u))]
 
     def _slopes(self, u: UOp) -> list[UOp]:
-        y, *xs = (_wide(tensor(x)) for x in (*results(u), *u.src[1:]))
+        y, *xs = (widen(tensor(x)) for x in (*results(u), *u.src[1:]))
         return [s.cast(x.dtype).uop for s, x in zip(self.slopes(y, *xs), u.src[1:], strict=True)]
-
-
-def _wide(x: Tensor) -> Tensor:
-    return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
 
 
 def _broadcast_brands(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp:

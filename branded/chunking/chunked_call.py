@@ -19,10 +19,10 @@ from branded.core.chunks import ChunkOptions, Draws, lookers
 from branded.core.sharding.layout import to_first_device
 from branded.graph.rows import row_of
 from branded.graph.scope import in_call_body, open_brands, outside
-from branded.graph.uops import concatenate_chunks, tensor
+from branded.graph.uops import concatenate_chunks, living_tensors, realize_tensors, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_alignment import is_view
-from branded.tinygrad_compat.private_api import _function, all_tensors
+from branded.tinygrad_compat.private_api import _function
 
 
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
@@ -65,7 +65,7 @@ def as_one_step(inputs: list[Tensor], outputs: list[Tensor]) -> list[Tensor]:
         return outputs
     # the user may ask for the gradient of any live tensor in the graph, so each is an argument
     out = {y.uop for y in outputs}
-    seen = [t for ref in list(all_tensors) if (t := ref()) is not None and t.uop in graph and t.uop not in out]
+    seen = [t for t in living_tensors() if t.uop in graph and t.uop not in out]
     arguments = [t for t in seen if not t.uop.is_virtual and not row_of(t.uop)]
 
     def chunk(*_: Tensor) -> tuple[Tensor, ...]:
@@ -170,8 +170,7 @@ class Chunked:
         from branded.core.tracing.dry_run import looked_at
 
         # an unrealized argument would be computed again in each chunk
-        if held := [x for x in self.leaves if isinstance(x, Tensor) and not x.uop.is_virtual]:
-            Tensor.realize(*held)
+        realize_tensors(self.leaves)
         saved, is_mapped = None, [a is not None for a in self.axes]
         if self.how.save is not None or any(map(_is_nowhere, itertools.compress(self.leaves, is_mapped))):
             first = looked_at(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
@@ -185,8 +184,7 @@ class Chunked:
                 if saved is None or (found := saved.get(k, stop - start)) is None:
                     out, ys, pieces = self._part(start, chunk, draws, chunk_in_memory)[1]
                     found = [ys[i].contiguous() for i in pieces]
-                    if held := [y for y in found if not y.uop.is_virtual]:
-                        Tensor.realize(*held)
+                    realize_tensors(found)
                     if saved is not None:
                         saved.put(k, found)
                 else:

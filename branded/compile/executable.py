@@ -34,10 +34,10 @@ from branded.graph.primitive import primitive_of
 from branded.graph.rows import row_of
 from branded.graph.scope import branches, may_be_in_branch
 from branded.graph.tags import untag
-from branded.graph.uops import base_of, replace_ops, tensor, tensors
+from branded.graph.uops import base_of, living_tensors, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, all_tensors, canonicalize_device
+from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
 
 Bound = tuple[list[Any], Sequence[object]]
 """The memory of the arguments, and the values that keep it alive."""
@@ -96,7 +96,7 @@ def _outside(leaves: Sequence[Tensor], params: Sequence[UOp]) -> list[tuple[weak
     for u in graph:
         varies[u] = u in inputs or any(varies.get(s, False) for s in u.src)
     leaf_ids = {id(y) for y in leaves}
-    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and id(t) not in leaf_ids and t.uop in graph]
+    alive = [t for t in living_tensors() if id(t) not in leaf_ids and t.uop in graph]
     captured = [t for t in alive if not varies[t.uop] and t.uop.op is not Ops.CONST and not row_of(t.uop)]
     return [(weakref.ref(t), None) for t in captured]
 

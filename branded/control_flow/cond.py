@@ -27,8 +27,8 @@ from branded.errors import CarryError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import branch, open_brands, undone
 from branded.graph.tags import new_storage
-from branded.graph.uops import replace_ops, tensor
-from branded.tinygrad_compat.private_api import _function, all_tensors, capturing
+from branded.graph.uops import living_tensors, replace_ops, tensor
+from branded.tinygrad_compat.private_api import _function, capturing
 from branded.vec import Vec
 
 R = TypeVar("R")
@@ -207,7 +207,7 @@ def _select_branches(
     f gave y   then every other outside value that y depends on gets such a gate
     g gave z   the same with `not p`; the result is where(p, y, z), or y alone if z without its gates equals y
     """
-    alive = [t for ref in list(all_tensors) if (t := ref()) is not None and dtypes.is_float(t.dtype)]
+    alive = [t for t in living_tensors() if dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
     runs = [_run(api_name, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
     outs = [out for out, _ in runs]

@@ -49,12 +49,13 @@ def run_scan(
     if is_shown := progress and not is_deferred():
         checkpoint = False  # evaluated values have no derivative
     if checkpoint is not False:
-        n = length_of(api_name, all_carried(xs, f"{api_name}: xs"), tree.paths(xs, "xs"), length)
+        entries = all_carried(xs, f"{api_name}: xs")
+        n = length_of(api_name, entries, tree.paths(xs, "xs"), length)
         outer, inner = (functools.partial(run_scan, api_name, unroll=u) for u in (1, unroll))
         # in the outer loop's body a Python number is a tensor, whose value the inner loop does not know
         if any(isinstance(x, bool | int | float) for x in tree.leaves(init)):
             state = State(api_name, init)
-            _trace_steps(api_name, f, state, xs, all_carried(xs, f"{api_name}: xs"))
+            _trace_steps(api_name, f, state, xs, entries)
             init = state.rebuilt(state.first())
         return checkpoint_scan(api_name, outer, inner, f, init, xs, n, reverse, checkpoint)
     if unroll is not False and (unroll is True or unroll != 1):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tinygrad import Tensor, dtypes
 
 from branded.functions import _host
-from branded.functions._validation import widen
+from branded.graph.uops import widen
 
 _SIGNED = {4: dtypes.int32, 8: dtypes.int64}
 

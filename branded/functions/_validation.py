@@ -44,11 +44,6 @@ def floats(api_name: str, **arguments: Any) -> list[Tensor]:
     return [x.cast(least_upper_float(x.dtype)) for x in xs]
 
 
-def widen(x: Tensor) -> Tensor:
-    """Widen float16 and bfloat16 to float32."""
-    return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
-
-
 def ints(x: Any, api_name: str, name: str) -> Tensor:
     """Return an argument as ints; bools become 0 and 1."""
     t = operand(x, api_name, name)

@@ -21,7 +21,8 @@ from branded.core.validation.arguments import normalize_axis
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
 from branded.functions import _host
-from branded.functions._validation import floats, number, one_of, widen
+from branded.functions._validation import floats, number, one_of
+from branded.graph.uops import widen
 from branded.vec import Vec
 
 Pair = tuple[Tensor, Tensor]

@@ -14,7 +14,8 @@ from branded.autodiff.smooth_functions import LOGADDEXP
 from branded.core.brand import S1, S2, S
 from branded.core.tracing.recorded_calls import operation
 from branded.functions._erf import erfinv as erfinv_between
-from branded.functions._validation import fit, floats, widen
+from branded.functions._validation import fit, floats
+from branded.graph.uops import widen
 from branded.vec import Vec
 
 _FAR = {4: 7, 8: 11}

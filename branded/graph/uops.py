@@ -10,7 +10,6 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.tinygrad_compat.fixes.runtime.full_setitem import base_of as base_of
 from branded.tinygrad_compat.private_api import (
     all_tensors,
     canonicalize_device,
@@ -18,6 +17,9 @@ from branded.tinygrad_compat.private_api import (
     known_shape,
     shape_to_shape_arg,
 )
+from branded.tinygrad_compat.uops import base_of as base_of
+from branded.tinygrad_compat.uops import inverse as inverse
+from branded.tinygrad_compat.uops import living_tensors as living_tensors
 from branded.vec import Vec
 
 X = TypeVar("X", bound=Tensor | Vec[Any, Any])
@@ -127,6 +129,11 @@ def on_device(x: UOp, device: str | None = None) -> UOp:
     return out
 
 
+def widen(x: Tensor) -> Tensor:
+    """Widen float16 and bfloat16 to float32."""
+    return x if x.dtype.itemsize >= 4 else x.cast(dtypes.float32)
+
+
 def with_strong_dtype(x: Tensor) -> Tensor:
     """Return a value selected from Python numbers with the dtype that it has in memory."""
     weak = x.dtype in dtypes.weaks and x.uop.device is not None
@@ -137,11 +144,6 @@ def permute(x: UOp, order: tuple[int, ...]) -> UOp:
     if x.op is Ops.PERMUTE:
         x, order = x.src[0], tuple(x.arg[i] for i in order)
     return x if order == tuple(range(len(order))) else UOp(Ops.PERMUTE, x.dtype, (x,), order)
-
-
-def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the permutation that undoes this one."""
-    return tuple(order.index(i) for i in range(len(order)))
 
 
 def lead(x: UOp, order: tuple[int, ...]) -> UOp:

@@ -67,9 +67,9 @@ def evaluation(program: Program, outer: Mapping[BrandName, Scope] | None = None)
 class Evaluation:
     """One run of a program over these brands; its own brands are open while it runs."""
 
-    def __init__(self, brands: Mapping[BrandName, Scope], own_brands: Row = ()) -> None:
+    def __init__(self, brands: Mapping[BrandName, Scope], own_brands: Row = (), keeps_brands: bool = False) -> None:
         self.brands, self.own = brands, own_brands
-        self.keeps_brands = False
+        self.keeps_brands = keeps_brands
         """Whether values keep their brands until the end, as in the body of a call with a custom rule."""
 
     def opened(self) -> AbstractContextManager[Row]:
@@ -244,11 +244,8 @@ class Evaluation:
             return self.function(p["body"], consts)(*operands)
         args = [_tensor(x).uop for x in operands]
         leaves = list(map(leaf, args))  # with the brands of the arguments, which the body may leave
-        keeps_brands, self.keeps_brands = self.keeps_brands, True
-        try:
-            outs = [y.uop for y in self.function(p["body"], ())(*map(tensor, leaves))]
-        finally:
-            self.keeps_brands = keeps_brands
+        rule = Evaluation(self.brands, keeps_brands=True)
+        outs = [y.uop for y in rule.function(p["body"], ())(*map(tensor, leaves))]
         body = UOp.maketuple(*replace_ops(outs, {x: x.param_like(i) for i, x in enumerate(leaves)}.get))
         return [tensor(u) for u in results_of(UOp(Ops.FUNCTION, dtypes.void, (body, *args), info))]
 

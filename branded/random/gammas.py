@@ -20,8 +20,8 @@ from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
 from branded.errors import DrawError, DrawTypeError
-from branded.functions._validation import widen
 from branded.functions.special import digamma
+from branded.graph.uops import widen
 from branded.random.distributions import exponential, normal
 from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit

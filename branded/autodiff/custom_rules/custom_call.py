@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any, Self, TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import UOp
@@ -47,28 +47,18 @@ class RuledCall(RowWideningCall):
         self.f, self.args, self.tensors, self.out, self.examples = f, args, tensors, out, examples
         self.steps: dict[UOp, tuple[int, Scope]] = {}
         """For each placeholder of a value of a loop step that the rule may use: its argument slot, and the loop."""
-        self._variants = WeakValueDictionary[Hashable, Self]()
 
     def _variant(self, key: Hashable, changes: Callable[[], Mapping[str, Any]]) -> Self:
         """Return a copy with changes, which is the same for equal keys.
 
         A call is then equal to itself however often it is batched, and a derivative finds the leaves above it.
         """
-        if (call := self._variants.get(key)) is None:
-            call = self._variants[key] = copy(self)
+        variants = _VARIANTS.setdefault(self, WeakValueDictionary())
+        call: Self | None = variants.get(key)
+        if call is None:
+            call = variants[key] = copy(self)
             call.__dict__.update(changes())
         return call
-
-    def __copy__(self) -> Self:
-        new = object.__new__(type(self))
-        new.__dict__.update(self.__dict__ | {"_variants": WeakValueDictionary()})
-        return new
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_variants": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | {"_variants": WeakValueDictionary()})
 
     def arguments(self, xs: Sequence[Any]) -> tuple[Any, ...]:
         """Return the arguments of the function with their tensors replaced by `xs`."""
@@ -240,3 +230,7 @@ class RuledCall(RowWideningCall):
     def backward(self, xs: Sequence[UOp], cotangents: Sequence[UOp | None], needed: Set[int]) -> Backward:
         """Return the cotangents of the arguments of one example, and its results if the rule computes them too."""
         raise NotImplementedError
+
+
+_VARIANTS: WeakKeyDictionary[RuledCall, WeakValueDictionary[Hashable, Any]] = WeakKeyDictionary()
+"""The changed copies of each call that graphs still use."""

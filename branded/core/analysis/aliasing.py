@@ -21,8 +21,7 @@ from branded.errors import WriteError
 from branded.graph.rows import dtype_text, is_place, row_of, type_text
 from branded.graph.scope import Scope, brand_of, open_brands
 from branded.graph.tags import is_storage, is_tagged, new_storage
-from branded.graph.uops import like, replace_ops, tensor
-from branded.tinygrad_compat.fixes.runtime.realized_writes import living_tensors
+from branded.graph.uops import like, living_tensors, replace_ops, tensor
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int, broadcast_to
 from branded.tree import describe

@@ -10,8 +10,8 @@ from tinygrad import Tensor
 from branded.core.tracing.effect_tokens import only_looked_at
 from branded.graph.scope import undone
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.fixes.runtime.realized_writes import living_tensors
 from branded.tinygrad_compat.tinygrad_lock import serial
+from branded.tinygrad_compat.uops import living_tensors
 
 T = TypeVar("T")
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.uops import inverse
 
 _MEMORY = {Ops.STAGE, Ops.AFTER, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
 FAR = 8
@@ -189,13 +190,9 @@ def _undo_moves(u: UOp, memory: UOp) -> UOp:
     """Return the value below the moves of `u` as a view of the memory of `u`."""
     while u.op in _MOVES:
         below = u.src[0]
-        memory = memory.reshape(below.shape) if u.op is Ops.RESHAPE else memory.permute(_inverse(u.arg))
+        memory = memory.reshape(below.shape) if u.op is Ops.RESHAPE else memory.permute(inverse(u.arg))
         u = below
     return memory
-
-
-def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(order.index(i) for i in range(len(order)))
 
 
 def _stored_in_order(sink: UOp, forms: dict[UOp, UOp]) -> dict[UOp, UOp]:

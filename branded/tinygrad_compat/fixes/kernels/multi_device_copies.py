@@ -26,6 +26,7 @@ from __future__ import annotations
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.uops import base_of
 
 
 def _of_the_buffer(s: UOp) -> UOp:
@@ -61,13 +62,7 @@ _COMPUTED = {*GroupOp.Elementwise, *GroupOp.Movement, Ops.STACK, Ops.REDUCE}
 def _stored(s: UOp) -> UOp:
     if s.op is Ops.COPY and (x := s.src[0]).device == s.device:
         return x if x.has_buffer_identity(after_ok=True) else x.contiguous()  # type: ignore[no-untyped-call]
-    return s.contiguous() if s.device is not None and _unreshaped(s).op in _COMPUTED else s
-
-
-def _unreshaped(x: UOp) -> UOp:
-    while x.op is Ops.RESHAPE:
-        x = x.src[0]
-    return x
+    return s.contiguous() if s.device is not None and base_of(s).op in _COMPUTED else s
 
 
 def _of_own_views(parts: UOp) -> UOp | None:
@@ -80,7 +75,7 @@ _OWN = "branded_own_view"
 
 
 def _own_view(x: UOp) -> UOp:
-    base = _unreshaped(x)
+    base = base_of(x)
     return x if base is x else x.replace(src=(base, x.src[1]), tag=_OWN)
 
 

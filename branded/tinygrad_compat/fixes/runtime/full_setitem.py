@@ -20,15 +20,9 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.uops import living_tensors
 
 _EMBED = "Embed View Assign"
-
-
-def base_of(u: UOp) -> UOp:
-    """Return the value below reshapes."""
-    while u.op is Ops.RESHAPE:
-        u = u.src[0]
-    return u
 
 
 def _written_node(u: UOp) -> UOp:
@@ -38,7 +32,7 @@ def _written_node(u: UOp) -> UOp:
         chain.append(chain[-1].src[0])
     if len(chain) == 1 or not u.has_buffer_identity():  # type: ignore[no-untyped-call]
         return u
-    values = {t.uop for ref in list(private_api.all_tensors) if (t := ref()) is not None}
+    values = {t.uop for t in living_tensors()}
     return next((node for node in reversed(chain) if node in values), u)
 
 

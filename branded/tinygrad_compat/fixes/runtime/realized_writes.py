@@ -17,6 +17,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tinygrad_lock import LOCK
+from branded.tinygrad_compat.uops import living_tensors
 
 EMBEDDING = "Embed View Assign"
 
@@ -42,10 +43,6 @@ def _catch_up() -> None:
     while len(became) and (due := _due(*(t.uop for t in living_tensors()))):
         if not _substitute(due, "writes of other threads"):
             return  # the rest is in the body of a function, which is not rewritten
-
-
-def living_tensors() -> list[Tensor]:
-    return [t for ref in list(private_api.tensor.all_tensors) if (t := ref()) is not None]
 
 
 def _substitute(applied: dict[UOp, UOp], name: str) -> bool:

@@ -19,6 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.runtime import realized_writes
 from branded.tinygrad_compat.tinygrad_lock import serial
+from branded.tinygrad_compat.uops import living_tensors
 
 NOTE = "tinygrad: this ended in the midst of writes: what was written into holds its old values or the new ones"
 
@@ -80,7 +81,7 @@ def _apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
         if (run := _run.get()) is not None:
             run.became = dict(realized_writes.became)
-            run.before = [(t, t.uop) for t in realized_writes.living_tensors()]
+            run.before = [(t, t.uop) for t in living_tensors()]
         original(applied_map, name)
 
     return apply_map
