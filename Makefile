@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 unexport PYTHON  # which for tinygrad is a device
 
-.PHONY: demo test types bytecode quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts packages dist
+.PHONY: demo test types bytecode quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -65,6 +65,9 @@ site: $(VENV)/docs.done
 
 interrupts: $(VENV)/dev.done
 	$(BIN)/python -m tests.interrupts $(ARGS)
+
+plain: $(VENV)/dev.done
+	$(BIN)/python -m tests.plain.suite $(ARGS)
 
 packages: $(VENV)/dev.done
 	$(BIN)/python -m tests.packages $(ARGS)

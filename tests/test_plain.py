@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.plain import compare, state
+from tests.plain import compare, state, suite
 from tests.plain.compare import Difference
 from tests.plain.programs import KINDS, program
 
@@ -97,3 +97,44 @@ def test_what_becomes_of_names_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         ("replaced", (module.__name__, "Example.replaced")),
         ("replaced", (module.__name__, "number")),
     ]
+
+
+TESTS = """
+import os, sys, pytest
+def test_passes(): pass
+def test_fails(): assert False
+def test_import(): assert "branded" not in sys.modules
+@pytest.mark.skip
+def test_skipped(): pass
+@pytest.mark.xfail
+def test_expected(): assert False
+@pytest.fixture
+def broken():
+    yield
+    assert False
+def test_teardown(broken): pass
+"""
+
+
+def test_outcomes_of_tests_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tests, table = tmp_path / "test", tmp_path / "table.toml"
+    for name, text in {"test_all.py": TESTS, "unit/test_end.py": "import os\ndef test_end(): os._exit(7)"}.items():
+        (tests / name).parent.mkdir(parents=True, exist_ok=True)
+        (tests / name).write_text(text)
+    assert suite.main(["--tests", str(tests)], table) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "test_all.py::test_import: passed plain, failed after import branded",
+        "2 files, 7 tests, 2 pass plain, 1 differ",
+    ]
+    entries = suite.read(table)
+    assert entries["test_all.py"] == {
+        "passed": 2,
+        "failed": ["test_fails", "test_teardown"],
+        "skipped": ["test_skipped"],
+        "xskipped": ["test_expected"],
+    }
+    assert entries["unit/test_end.py"] == {"passed": 0, "ended": [""]}
+    (tests / "unit" / "test_end.py").write_text("def test_end(): pass")
+    assert suite.main(["--tests", str(tests), "--only", "end"], table) == 0
+    assert "unit/test_end.py: plain 1 passed; the table has 0 passed, 1 ended" in capsys.readouterr().out
+    assert suite.read(table) == entries
