@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from bench import arrays, calls, cpu, gpu, linalg, peers, products, replay, trace, tune
+from bench import arrays, calls, cpu, gpu, linalg, peers, plain_tensors, products, replay, trace, tune
 from bench.against import command
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "what",
         nargs="*",
-        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; and jax, tune, gpu, columns",
+        help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; "
+        "and jax, tune, gpu, columns, plain",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
@@ -52,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         from bench import columns  # with the table of conformance, which the others do not need
 
         return columns.main(given[1:])
+    if given[:1] == ["plain"]:
+        return plain_tensors.main(given[1:])
     if given[:1] == ["gpu"]:
         return gpu.main(given[1:])
     options = parser.parse_args(given)
