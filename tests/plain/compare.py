@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.plain.process import THREADS
 from tests.plain.programs import program
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +23,13 @@ CONDITIONS = {
     "again": "plain once more, which shows programs that differ by themselves",
     "imported": "after `import branded`",
     "used": "after `import branded` and a vmap, a grad and a jit, with more of them between the programs",
-    "beside": "the same, and a thread that runs vmap all the time",
+    "beside": "the same, and a thread that is in the body of a vmap or in a realize most of the time",
+    "racing": "a thread that also compiles kernels, which tinygrad itself does not support",
+    "racing plain": "no import, and a thread of plain tinygrad, which shows how much of `racing` is tinygrad's own",
 }
 """What is compared with a plain process."""
+DEFAULT = ("again", "imported", "used", "beside")
+"""Conditions in which nothing may differ."""
 LIMIT = 120.0
 """A program that takes so many seconds is ended."""
 Outcomes = dict[int, dict[str, Any]]
@@ -141,7 +146,7 @@ def _short(x: Any) -> str:
 
 def differences(condition: str, plain: Outcomes, other: Outcomes) -> list[Difference]:
     """Compare outcomes. A thread beside compiles kernels too, so there only those of plain must be among them."""
-    found, is_beside = [], condition == "beside"
+    found, is_beside = [], condition in THREADS
     for number, got in other.items():
         wanted = plain[number]
         for field in ("result", "error", *(() if is_beside else ("warnings", "output", "kernels run"))):
@@ -174,7 +179,7 @@ def programs(numbers: Sequence[int], seed: int, conditions: Sequence[str], folde
     plain, _ = collect("plain", numbers, seed, folder)
 
     def run(condition: str) -> tuple[Outcomes, list[str]]:
-        chosen = [n for n in numbers if condition != "beside" or n not in searches]
+        chosen = [n for n in numbers if condition not in THREADS or n not in searches]
         return collect("plain" if condition == "again" else condition, chosen, seed, folder)
 
     with ThreadPoolExecutor(jobs) as pool:

@@ -3,7 +3,8 @@
     python -m tests.plain.process CONDITION SEED NUMBER NUMBER ...
 
 Conditions: `plain`; `imported`, after `import branded`; `used`, where vmap, grad and jit also ran before and run
-between the programs; `beside`, where another thread runs vmap all the time.
+between the programs; `beside`, where another thread is in the body of a vmap or in a realize most of the time;
+`racing`, where that thread compiles kernels too; `racing plain`, where it runs plain tinygrad and nothing is imported.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tests.plain.programs import Program, program
@@ -128,43 +129,75 @@ def use(turn: int = 0) -> None:
         jit(vmap(lambda a: a @ a + a.sort()[0]))(x).numpy()
 
 
+def use_slowly(turn: int = 0) -> None:
+    """Stay in the body of a vmap, and in a realize, for some milliseconds; nothing is compiled the second time."""
+    import numpy as np
+    from tinygrad import Tensor
+
+    from branded import pure_callback, vmap
+
+    def slow(x: Any) -> Any:
+        time.sleep(0.004)
+        return x
+
+    def body(a: Any) -> Any:
+        time.sleep(0.004)
+        return pure_callback(slow, a, a * 2, vmap_method="broadcast_all").sin().sum()
+
+    vmap(body)(Tensor(np.ones((3, 4), dtype=np.float32))).numpy()
+
+
+def use_plain(turn: int = 0) -> None:
+    """Run plain tinygrad, with other kernels each time."""
+    from tinygrad import Tensor
+
+    (Tensor.ones(3, 4 + turn % 5).contiguous() * 2 + turn).sin().sum(1).numpy()
+
+
+THREADS: Mapping[str, Callable[[int], None]] = {"beside": use_slowly, "racing": use, "racing plain": use_plain}
+"""What the other thread runs, by condition."""
+
+
 @contextlib.contextmanager
-def vmap_beside() -> Iterator[list[str]]:
-    """Run vmap in another thread all the time; what is raised there is in the list afterwards."""
+def another_thread(condition: str) -> Iterator[list[str]]:
+    """Run programs in another thread all the time; the exceptions raised there are in the list afterwards."""
     stop, raised = threading.Event(), list[str]()
 
     def work() -> None:
         turn = 0
         while not stop.is_set():
             try:
-                use(turn)
+                THREADS[condition](turn)
             except Exception as error:
                 raised.append(f"{type(error).__name__}: {error}")
             turn += 1
             time.sleep(0.002)
 
     thread = threading.Thread(target=work)
-    thread.start()
+    if is_there := condition in THREADS:
+        THREADS[condition](0)
+        thread.start()
     try:
         yield raised
     finally:
         stop.set()
-        thread.join()
+        if is_there:
+            thread.join()
 
 
 def main(condition: str, seed: int, numbers: list[int]) -> None:
     """Run the programs with these numbers under a condition."""
-    if condition != "plain":
+    if condition not in ("plain", "racing plain"):
         import branded  # noqa: F401
     shared: dict[str, Any] = {}
     exec(NAMES, shared)
     if condition in ("used", "beside"):
         use()
-    with vmap_beside() if condition == "beside" else contextlib.nullcontext(list[str]()) as raised:
+    with another_thread(condition) as raised:
         for i, number in enumerate(numbers):
             if condition == "used" and i % EVERY == 0:
                 use(i // EVERY)
-            print(json.dumps(run(program(number, seed), shared, condition != "beside")), flush=True)
+            print(json.dumps(run(program(number, seed), shared, condition not in THREADS)), flush=True)
     print(json.dumps({"thread": sorted(set(raised))}), flush=True)
 
 
