@@ -80,7 +80,7 @@ def load() -> None:
     for pattern in LOADED:
         for file in sorted(root.glob(pattern.replace(".", "/") + ".py")):
             parts = file.relative_to(root.parent).with_suffix("").parts
-            with contextlib.suppress(ImportError):  # a library that it needs is not installed
+            with contextlib.suppress(ImportError, KeyError):  # it needs a library, or the variable PATH
                 importlib.import_module(".".join(parts).removesuffix(".__init__"))
 
 
