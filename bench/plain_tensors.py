@@ -111,8 +111,8 @@ def group(rounds: int, env: dict[str, str]) -> dict[str, list[Cost]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m bench plain", description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=60, help="of a group of processes (default 60)")
-    parser.add_argument("--groups", type=int, default=6, help="of three processes (default 6)")
+    parser.add_argument("--rounds", type=int, default=36, help="of a group of processes (default 36)")
+    parser.add_argument("--groups", type=int, default=5, help="of three processes (default 5)")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the table to a file too")
     args = parser.parse_args(argv)
     report = Report()
