@@ -8,9 +8,8 @@ from branded.graph.primitive import Batched
 from branded.graph.uops import again
 
 # no operands that could carry a brand; a RANGE that is a brand starts a row
-LEAVES |= {
-    Ops.BUFFER, Ops.PARAM, Ops.CONST, Ops.SPECIAL, Ops.RANGE, Ops.BINARY, Ops.SOURCE, Ops.PYLITERAL, Ops.GETADDR,
-}  # fmt: skip
+LEAVES |= {Ops.BUFFER, Ops.PARAM, Ops.CONST, Ops.RANGE}
+LEAVES |= {op for op in Ops if op.name in ("SPECIAL", "BINARY", "SOURCE", "PYLITERAL", "GETADDR")}
 LEAVES.add(Ops.SINK)  # holds the roots of the pass
 
 
@@ -22,10 +21,14 @@ def call(u: UOp, resolution: Resolution, *xs: Batched) -> UOp:
     raise refuse(u, KERNEL, KERNEL_FIX, *xs)
 
 
-@rule(
-    Ops.NOOP, Ops.REWRITE_ERROR, Ops.PROGRAM, Ops.LINEAR, Ops.GROUP, Ops.LOAD, Ops.WMMA, Ops.BARRIER, Ops.IF, Ops.END,
-    Ops.ENDIF, Ops.CUSTOM, Ops.CUSTOMI, Ops.INS,
-)  # fmt: skip
+# by name, since no graph of ours has them: another version of tinygrad may lack some
+_OF_KERNELS = {
+    *("NOOP", "REWRITE_ERROR", "PROGRAM", "LINEAR", "GROUP", "LOAD", "WMMA", "BARRIER", "IF", "END", "ENDIF"),
+    *("CUSTOM", "CUSTOMI", "INS"),
+}
+
+
+@rule(*(op for op in Ops if op.name in _OF_KERNELS))
 def inside_kernels(u: UOp, resolution: Resolution, *xs: Batched) -> UOp:
     """Raise an error: tinygrad creates these operations when it lowers to kernels, never in a mapped function."""
     raise refuse(u, f"{u.op.name}: this operation belongs to kernels, not to tensors", "use the methods of Tensor", *xs)
