@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 ERRORS = [
     x for x in vars(errors).values() if isinstance(x, type) and issubclass(x, BrandedError) and x is not BrandedError
 ]
-WITHOUT_PROGRAM = {"compiler", "memory-limit", "out-of-memory", "saved"}
+WITHOUT_PROGRAM = {"compiler", "memory-limit", "out-of-memory", "saved", "tinygrad"}
 """What needs another machine, or files: their pages say it in words."""
 
 

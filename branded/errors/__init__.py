@@ -220,6 +220,10 @@ class CompilerError(BrandedError, RuntimeError):
     """tinygrad's CPU device has no C compiler."""
 
 
+class TinygradError(BrandedError, ImportError):
+    """The installed tinygrad lacks private names that `branded`, or one of its features, needs."""
+
+
 class OutOfMemoryError(BrandedError, MemoryError):
     """No memory is left for the working buffers of an operation."""
 
