@@ -20,29 +20,10 @@ from tinygrad.uop.ops import PatternMatcher, UOp
 
 from bench.beside import compiler
 from branded.tinygrad_compat import private_api
-from tests import door
+from tests.door_checks import CHECKS
 
 ROOT = Path(__file__).parent.parent
 DOOR = "branded/tinygrad_compat/private_api.py"
-
-ALL = frozenset({"*"})
-PUBLIC = {
-    # what its documentation has
-    "tinygrad": ALL,
-    "tinygrad.nn": ALL,
-    "tinygrad.nn.state": ALL,
-    "tinygrad.device": {"Buffer", "Device"},
-    # dtypes, and the rules by which they are promoted, which are those of `Tensor`
-    "tinygrad.dtype": {"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype"},
-    # its options, which are variables of the environment, and helpers that know nothing of tinygrad
-    "tinygrad.helpers": {
-        *("Context", "ContextVar", "GlobalCounters", "DEBUG", "IMAGE", "JIT", "JIT_BATCH_SIZE"),
-        *("disable_gc", "polyN", "tqdm"),
-    },
-    # the language of its graphs, in which all that we make is written
-    "tinygrad.uop.ops": {"AxisType", "GroupOp", "Ops", "PatternMatcher", "UOp", "UPat"},
-}
-"""What any file may import: the modules, and the names in them."""
 
 KEYS_IN_TWO_PLACES = {
     "KNOWN": "a compiled function asks each argument at each call, where a function would take longer"
@@ -137,12 +118,12 @@ def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
         match node:
             case ast.Import(names=names):
                 for a in names:
-                    if a.name.partition(".")[0] == "tinygrad" and a.name not in PUBLIC:
+                    if a.name.partition(".")[0] == "tinygrad" and a.name not in private_api.PUBLIC:
                         yield f"{node.lineno}: import {a.name}"
             case ast.ImportFrom(module=str(module), names=names) if module.partition(".")[0] == "tinygrad":
-                allowed = PUBLIC.get(module, frozenset())
+                allowed = private_api.PUBLIC.get(module, frozenset())
                 for a in names:
-                    if (allowed is not ALL and a.name not in allowed) or a.name.startswith("_"):
+                    if a.name not in allowed:
                         yield f"{node.lineno}: from {module} import {a.name}"
             case ast.ImportFrom(module="branded.tinygrad_compat.private_api", names=names):
                 for a in names:
@@ -185,7 +166,7 @@ def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_compat: bool) ->
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in texts:
             if node.value in private and not (in_compat and node.value in replaced):
                 yield f"{node.lineno}: {node.value!r}"
-            if re.fullmatch(r"tinygrad(\.\w+)+", node.value) and node.value not in PUBLIC:
+            if re.fullmatch(r"tinygrad(\.\w+)+", node.value) and node.value not in private_api.PUBLIC:
                 yield f"{node.lineno}: {node.value!r}"
         if (key := is_asked(node)) is not None:
             name = ast.unparse(key)
@@ -267,10 +248,7 @@ def test_the_door_has_no_name_for_nothing() -> None:
 
 def test_each_name_is_there_and_does_what_we_rely_on(tmp_path: Path) -> None:
     """In a tinygrad that nobody has mended."""
-    assert (
-        door.CHECKS.keys() - {"functions"} == private_api.TAKEN.keys()
-        and door.FORMS.keys() == private_api.REPLACED.keys()
-    )
+    assert CHECKS.keys() - {"functions"} == private_api.TAKEN.keys()
     words, env = [sys.executable, "-m", "tests.door"], {**os.environ, **compiler(tmp_path)}
     run = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
     assert (run.stdout, run.returncode) == ("", 0), run.stderr

@@ -9,15 +9,63 @@ A replacement is set in the module of tinygrad that uses the name: `private_api.
 Documented names are imported from tinygrad. `tests/test_door.py` lists the documented names, and fails if a private
 name is imported elsewhere. It also checks that the installed tinygrad has each name of this file, with the behavior
 that we rely on. Modules of tinygrad are imported at the first use. No module of this package is ever imported here.
+
+Each name has the features that need it. `problems` compares the names with the installed tinygrad, whose version may be
+unknown, and `features` decides what to switch off. A name that is missing, but that the core does not need, is a
+stand-in, so that modules can import it; its use raises an error.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple
 
 _module = functools.cache(importlib.import_module)
+
+
+class Name(NamedTuple):
+    """A private name of tinygrad.
+
+    Attributes:
+        module: The module that has it.
+        features: The features that need it, separated by spaces: names of `FEATURES`, or of fixes and speed patches.
+        use: Its meaning, or what our replacement of it does.
+        form: For a replaced name, its parameters, or its type if it is not a function.
+        elsewhere: The same object in other versions of tinygrad, as `module:name`.
+    """
+
+    module: str
+    features: str
+    use: str
+    form: str | None = None
+    elsewhere: str = ""
+
+
+FEATURES: Mapping[str, str] = {
+    "core": "vmap, derivatives, loops and collectives",
+    "jit": "compiled functions",
+    "backend": "fast CPU kernels",
+    "callbacks": "host callbacks",
+    "compiler": "the choice of a C compiler",
+    "cache": "kernels and schedules on disk",
+    "errors": "errors of shapes in the user's words",
+    "functions": "numpy's functions",
+    "linalg": "matrices",
+    "random": "random numbers from keys",
+    "memory": "memory limits",
+    "explain": "explain, and the explorer",
+    "profile": "the time of each kernel",
+    "dask": "dask arrays",
+}
+"""The features that private names are for, in addition to the fixes and speed patches."""
 
 MODULES = {
     "codegen": "tinygrad.codegen",
@@ -42,184 +90,319 @@ MODULES = {
 }
 """The modules in which a name is replaced, by their short names here."""
 
-TAKEN = {
+_TAKEN = {
     # tensors and execution
-    "all_tensors": "tinygrad.tensor",  # the living tensors, in the order of their creation
-    "_METADATA": "tinygrad.tensor",  # the running method of Tensor, which names kernels
-    "_metadata_wrapper": "tinygrad.tensor",  # wraps a method of Tensor so that it names its kernels
-    "capturing": "tinygrad.engine.realize",  # the TinyJits that capture the current execution; truthy if there are any
-    "_function": "tinygrad.function",  # the class of the results of @function; `depth` counts those being traced
-    "_TinyJit": "tinygrad.engine.jit",  # the class of the results of TinyJit; `fxn` is the wrapped function
+    "all_tensors": "tensor | core | the living tensors, in the order of their creation",
+    "_METADATA": "tensor | core | the running method of Tensor, which names kernels",
+    "_metadata_wrapper": "tensor | core | wraps a method of Tensor so that it names its kernels",
+    "capturing": "engine.realize | core | the TinyJits that capture the current execution; truthy if there are any",
+    "_function": "function | core | the class of the results of @function; `depth` counts those being traced",
+    "_TinyJit": (
+        "engine.jit | core | "
+        "the class of the results of TinyJit; `fxn` is the wrapped function | tinygrad.engine.jit:TinyJit"
+    ),
     # graphs
-    "shape_to_shape_arg": "tinygrad.uop.ops",  # converts the sizes of a movement operation to its operand
-    "CallInfo": "tinygrad.uop.ops",  # the arguments of a function call in addition to its operands; `aux` is ours
-    "srender": "tinygrad.uop.ops",  # a size as text, which may be symbolic
-    "exec_alu": "tinygrad.uop.ops",  # computes an elementwise operation on Python numbers
-    "python_alu": "tinygrad.uop.ops",  # the Python functions of elementwise operations
-    "compute_gradient": "tinygrad.mixin.gradient",  # reverse mode, from a root to targets, by `pm_gradient`
-    "renumber_invalid_outputs": "tinygrad.mixin.gradient",  # renumbers the scratch memory of a body from 0
+    "shape_to_shape_arg": "uop.ops | core | converts the sizes of a movement operation to its operand",
+    "CallInfo": "uop.ops | core | the arguments of a function call in addition to its operands; `aux` is ours",
+    "srender": "uop.ops | core | a size as text, which may be symbolic",
+    "exec_alu": "uop.ops | explain | computes an elementwise operation on Python numbers",
+    "python_alu": "uop.ops | nan | the Python functions of elementwise operations",
+    "compute_gradient": (
+        "mixin.gradient | core | "
+        "reverse mode, from a root to targets, by `pm_gradient` | tinygrad.gradient:compute_gradient"
+    ),
+    "renumber_invalid_outputs": "mixin.gradient | core | renumbers the scratch memory of a body from 0",
     # dtypes and devices
-    "_to_np_dtype": "tinygrad.dtype",  # the numpy dtype of a dtype
-    "least_upper_dtype": "tinygrad.dtype",  # the promoted dtype of several dtypes
-    "least_upper_float": "tinygrad.dtype",  # the floating dtype of a result computed from a dtype
-    "sum_acc_dtype": "tinygrad.dtype",  # the accumulator dtype of a sum
-    "truncate": "tinygrad.dtype",  # for each dtype, the function that converts a Python number to it
-    "all_int": "tinygrad.helpers",  # whether all sizes are concrete
-    "BufferSpec": "tinygrad.device",  # allocation options; with `nolru`, freed memory returns to the system
-    "canonicalize_device": "tinygrad.device",  # the full name of a device; None is the default device
+    "_to_np_dtype": "dtype | backend callbacks dask jit | the numpy dtype of a dtype",
+    "least_upper_dtype": "dtype | core | the promoted dtype of several dtypes",
+    "least_upper_float": "dtype | core | the floating dtype of a result computed from a dtype",
+    "sum_acc_dtype": "dtype | widening | the accumulator dtype of a sum",
+    "truncate": "dtype | explain random | for each dtype, the function that converts a Python number to it",
+    "all_int": "helpers | core | whether all sizes are concrete",
+    "BufferSpec": "device | backend | allocation options; with `nolru`, freed memory returns to the system",
+    "canonicalize_device": "device | core | the full name of a device; None is the default device",
     # from a graph to kernels
-    "transform_to_call": "tinygrad.tensor",  # the call that computes a graph, and the new values of its nodes
-    "create_linear_with_vars": "tinygrad.schedule",  # the kernels of a call in order, and the values of variables
-    "memory_plan_rewrite": "tinygrad.schedule.memory",  # lets the buffers between kernels share memory
-    "_compile_kernel": "tinygrad.engine.realize",  # compiles a kernel, as a task of a compile worker
-    "compile_linear": "tinygrad.engine.realize",  # compiles the kernels of a linear graph
-    "link_linear": "tinygrad.engine.realize",  # looks up the buffers of a linear graph
-    "run_linear": "tinygrad.engine.realize",  # runs a linear graph on the buffers of its parameters
-    "graph_split_rewrite": "tinygrad.engine.jit",  # groups the kernels that a device runs as one graph
-    "KernelInfo": "tinygrad.uop.ops",  # the description of a kernel: how it should be optimized
-    "graph_rewrite": "tinygrad.uop.ops",  # applies rules to a graph until none applies
-    "pm_flatten_linear": "tinygrad.engine.realize",  # flattens a list of kernels inside a list of kernels
-    "pm_split_ranges": "tinygrad.codegen.simplify",  # splits a loop whose index is divided by a constant into two
-    "BottomUpGate": "tinygrad.uop.ops",  # raised by a rule to stop the rewrite of the operands
-    "REWRITE_STACK_LIMIT": "tinygrad.uop.ops",  # the limit at which cyclic rules are reported
-    "sym": "tinygrad.uop.symbolic",  # simplifies the operations of a kernel
-    "pm_drop_and_clauses": "tinygrad.uop.symbolic",  # drops conditions that always hold for the index of a movement
-    "pm_lower_weak": "tinygrad.uop.weak",  # gives an index the dtype that it needs
-    "pm_flatten_range": "tinygrad.codegen.simplify",  # makes a reduction or a kernel end exactly its own loops
-    "pm_exec": "tinygrad.engine.realize",  # runs one call
-    "resolve_params": "tinygrad.engine.realize",  # the buffers of a call, with its parameters replaced by arguments
-    "get_call_arg_uops": "tinygrad.engine.realize",  # the buffers of a call, in the order of its kernel's arguments
-    "get_call_outs_ins": "tinygrad.engine.realize",  # the positions of the arguments that it writes and reads
-    "get_runtime": "tinygrad.engine.realize",  # the function that runs a compiled kernel on a device
-    "Estimates": "tinygrad.renderer",  # the estimated number of operations and bytes of a call
-    "remove_bufferize": "tinygrad.schedule.rangeify",  # recomputes a value instead of storing it, or returns None
+    "transform_to_call": (
+        "tensor | core | "
+        "the call that computes a graph, and the new values of its nodes | tinygrad.callify:transform_to_call"
+    ),
+    "create_linear_with_vars": "schedule | core | the kernels of a call in order, and the values of variables",
+    "memory_plan_rewrite": "schedule.memory | core | lets the buffers between kernels share memory",
+    "_compile_kernel": "engine.realize | workers | compiles a kernel, as a task of a compile worker",
+    "compile_linear": "engine.realize | core | compiles the kernels of a linear graph",
+    "link_linear": "engine.realize | core | looks up the buffers of a linear graph",
+    "run_linear": "engine.realize | core | runs a linear graph on the buffers of its parameters",
+    "graph_split_rewrite": "engine.jit | jit | groups the kernels that a device runs as one graph",
+    "KernelInfo": "uop.ops | backend | the description of a kernel: how it should be optimized",
+    "graph_rewrite": "uop.ops | backend | applies rules to a graph until none applies",
+    "pm_flatten_linear": "engine.realize | backend | flattens a list of kernels inside a list of kernels",
+    "pm_split_ranges": "codegen.simplify | backend | splits a loop whose index is divided by a constant into two",
+    "BottomUpGate": "uop.ops | rewriting | raised by a rule to stop the rewrite of the operands",
+    "REWRITE_STACK_LIMIT": "uop.ops | rewriting | the limit at which cyclic rules are reported",
+    "sym": "uop.symbolic | rewriting | simplifies the operations of a kernel",
+    "pm_drop_and_clauses": "uop.symbolic | rewriting | drops conditions that always hold for the index of a movement",
+    "pm_lower_weak": "uop.weak | rewriting | gives an index the dtype that it needs",
+    "pm_flatten_range": "codegen.simplify | backend | makes a reduction or a kernel end exactly its own loops",
+    "pm_exec": "engine.realize | core | runs one call",
+    "resolve_params": "engine.realize | core | the buffers of a call, with its parameters replaced by arguments",
+    "get_call_arg_uops": "engine.realize | core | the buffers of a call, in the order of its kernel's arguments",
+    "get_call_outs_ins": "engine.realize | core | the positions of the arguments that it writes and reads",
+    "get_runtime": "engine.realize | core | the function that runs a compiled kernel on a device",
+    "Estimates": "renderer | core | the estimated number of operations and bytes of a call",
+    "remove_bufferize": "schedule.rangeify | backend | recomputes a value instead of storing it, or returns None",
     # the C compiler
-    "_Device": "tinygrad.device",  # the class of `Device`
-    "TinyELF": "tinygrad.device",  # compiled code in the format for a device
-    "ClangCompiler": "tinygrad.runtime.support.compiler_cpu",  # runs clang, or the program named by CC
-    "AddrSpace": "tinygrad.dtype",  # the kind of memory, such as global, local or registers
-    "Opt": "tinygrad.codegen.opt",  # an optimization of a kernel
-    "OptOps": "tinygrad.codegen.opt",  # the kinds of optimizations
-    "KernelOptError": "tinygrad.codegen.opt",  # an optimization that a kernel does not support
-    "Scheduler": "tinygrad.codegen.opt.postrange",  # a kernel's loops, and the optimizations that change them
-    "CPUProgram": "tinygrad.runtime.ops_cpu",  # compiled code in the memory of this process, at the address `addr`
+    "_Device": "device | compiler explain | the class of `Device`",
+    "TinyELF": "device | backend | compiled code in the format for a device",
+    "ClangCompiler": "runtime.support.compiler_cpu | backend clang compiler | runs clang, or the program named by CC",
+    "AddrSpace": "dtype | backend cache vector_casts | the kind of memory, such as global, local or registers",
+    "Opt": "codegen.opt | backend | an optimization of a kernel",
+    "OptOps": "codegen.opt | backend | the kinds of optimizations",
+    "KernelOptError": "codegen.opt | backend | an optimization that a kernel does not support",
+    "Scheduler": (
+        "codegen.opt.postrange | backend explain launched | a kernel's loops, and the optimizations that change them"
+    ),
+    "CPUProgram": "runtime.ops_cpu | backend | compiled code in the memory of this process, at the address `addr`",
     # kernels shown to users
-    "full_rewrite_to_sink": "tinygrad.codegen",  # optimizes a kernel and lowers it for the renderer
-    "to_program": "tinygrad.codegen",  # renders a kernel as source code
-    "to_program_key": "tinygrad.codegen",  # the cache key of a program
-    "CStyleLanguage": "tinygrad.renderer.cstyle",  # the renderer of plain C
-    "Target": "tinygrad.helpers",  # a device by name, for a renderer
-    "ansistrip": "tinygrad.helpers",  # removes terminal colors from a text
+    "full_rewrite_to_sink": "codegen | backend | optimizes a kernel and lowers it for the renderer",
+    "to_program": "codegen | explain | renders a kernel as source code",
+    "to_program_key": "codegen | backend | the cache key of a program",
+    "CStyleLanguage": "renderer.cstyle | explain | the renderer of plain C",
+    "Target": "helpers | explain | a device by name, for a renderer",
+    "ansistrip": "helpers | backend explain profile | removes terminal colors from a text",
     # names used by patches
-    "buffers": "tinygrad.uop.ops",  # the memory of each BUFFER
-    "all_metadata": "tinygrad.uop.ops",  # the methods of Tensor that made each operation
-    "SPEC": "tinygrad.helpers",  # the option that checks each UOp at its creation
-    "dtype_from_uop": "tinygrad.uop.ops",  # infers the dtype from the operands
-    "UOpMetaClass": "tinygrad.uop.ops",  # creates UOps; `ucache` is the table of the existing ones
-    "PROFILE": "tinygrad.helpers",  # the option that measures the time of methods and kernels
-    "BEAM": "tinygrad.helpers",  # the width of tinygrad's search for the optimizations of a kernel
-    "CACHELEVEL": "tinygrad.helpers",  # the option that disables the disk cache
-    "CCACHE": "tinygrad.helpers",  # the option that disables the disk cache of compiled sources
-    "IGNORE_BEAM_CACHE": "tinygrad.helpers",  # the option that searches again for the optimizations of a kernel
-    "CAPTURE_PROCESS_REPLAY": "tinygrad.helpers",  # the option that records how each kernel is made
-    "TRACK_MATCH_STATS": "tinygrad.uop.ops",  # the option that records which rules match; VIZ sets it
-    "CACHEDB": "tinygrad.helpers",  # the file of the disk cache
-    "NUM_CPU_THREADS": "tinygrad.helpers",  # the maximum number of parts of a kernel
-    "disk_like": "tinygrad.tensor",  # whether a value is stored in a file
-    "replace_contig_with_store_after": "tinygrad.tensor",  # copies a value into new memory
+    "buffers": "uop.ops | interning threads | the memory of each BUFFER",
+    "all_metadata": "uop.ops | errors interning metadata | the methods of Tensor that made each operation",
+    "SPEC": "helpers | interning | the option that checks each UOp at its creation",
+    "dtype_from_uop": "uop.ops | interning | infers the dtype from the operands",
+    "UOpMetaClass": "uop.ops | callbacks interning | creates UOps; `ucache` is the table of the existing ones",
+    "PROFILE": "helpers | errors | the option that measures the time of methods and kernels",
+    "BEAM": "helpers | core | the width of tinygrad's search for the optimizations of a kernel",
+    "CACHELEVEL": "helpers | cache | the option that disables the disk cache",
+    "CCACHE": "helpers | cache | the option that disables the disk cache of compiled sources",
+    "IGNORE_BEAM_CACHE": "helpers | cache | the option that searches again for the optimizations of a kernel",
+    "CAPTURE_PROCESS_REPLAY": "helpers | cache | the option that records how each kernel is made",
+    "TRACK_MATCH_STATS": "uop.ops | cache | the option that records which rules match; VIZ sets it",
+    "CACHEDB": "helpers | cache matching | the file of the disk cache",
+    "NUM_CPU_THREADS": "helpers | backend | the maximum number of parts of a kernel",
+    "disk_like": "tensor | core | whether a value is stored in a file",
+    "replace_contig_with_store_after": (
+        "tensor | alignment | copies a value into new memory | tinygrad.callify:replace_contig_with_store_after"
+    ),
 }
-"""The modules from which the names that we use are imported."""
+"""The names that are imported: the module (of tinygrad), the features, the use, and where other versions have it."""
 
-REPLACED = {
-    "codegen.do_to_program": "restores ALLOW_DEVICE_USAGE after an interrupt; keeps simplified indices of all kernels",
-    "codegen.get_transcendental_patterns": "leaves exponentials and sines to the C library",
-    "codegen.linearize": "keeps the operations of a long kernel in the order of the graph",
-    "codegen.memory_coalescing": "leaves the loads and stores of plain loops scalar",
-    "codegen.pm_move_gates_from_index": "gives the placeholder of a load that is gated off the dtype of the load",
-    "codegen.pm_number_params": "numbers variables after all buffers",
-    "codegen.pm_reduce_unparented": "keeps the bool dtype of a product of bools",
-    "codegen.pm_simplify_add_image": "rounds values that become float16, on devices without images",
-    "codegen.symbolic_simple": "keeps the index of a load that is never done a vector",
-    "codegen.to_program_cache": "includes the programs on disk",
-    "codegen.to_program_config": "adds the state of the CPU backend to the key of a program",
-    "codegen.to_program_context": "sends the state of the CPU backend to the processes that compile",
-    "compiler_cpu.subprocess": "starts ziglang's clang where no other is installed",
-    "cstyle.ClangRenderer": "tells clang which loops not to vectorize and which sums to reorder; calls the C helpers",
-    "device.ALLOW_DEVICE_USAGE": "is local to a thread",
-    "device._Device": "opens a device once for all threads; explains a missing compiler",
-    "function._function": "counts `depth` for each thread; closes over per-example values",
-    "function.pm_ctx": "turns per-example values into arguments of a @function",
-    "gater.move_where_load": "applies only where the dtypes agree",
-    "gater.pm_move_gates_from_index": "is the rule table with one rule changed",
-    "gradient._deepwalk": "skips detached values and the inputs that a primitive does not differentiate",
-    "gradient.all_metadata": "lists each name once, and none for constants",
-    "gradient.call_gradient": "asks a primitive for its own cotangents, and a function only for those that are needed",
-    "gradient.pm_gradient": "adds rules for brands, leaves of differentiation, writes, casts and products",
-    "helpers._db_connection": "belongs to one thread of one process",
-    "helpers.db_connection": "opens one connection for each thread and process",
-    "helpers.disable_gc": "enables garbage collection again after an interrupt",
-    "helpers.diskcache_get": "returns nothing where no cache can exist",
-    "helpers.diskcache_put": "stores nothing where no cache can exist",
-    "heuristic.hand_coded_optimizations": "leaves the kernels that suit it as plain loops",
-    "jit._TinyJit": "calls the wrapped function directly under a brand; serves one thread at a time",
-    "jit.all_tensors": "allows changes during iteration",
-    "jit.buffers": "allows changes during iteration",
-    "jit.capturing": "is local to a thread",
-    "jit.compile_linear": "serves one thread at a time",
-    "jit.estimate_uop": "estimates calls of loops, products and host functions",
-    "jit.get_call_outs_ins": "finds the buffers of calls of loops, products and host functions",
-    "jit.jit_lower": "serves one thread at a time",
-    "jit.run_linear": "serves one thread at a time",
-    "ops.PatternMatcher": "looks rules up by the operation and the operations of its operands",
-    "ops.RewriteContext": "applies rules with less overhead; keeps simplified indices",
-    "ops.dtype_from_uop": "finds the dtype of frequent operations by the operation",
-    "ops.is_image_shape": "looks for images only on devices that have them",
-    "ops.pm_contiguous_view_offset": "looks through `contiguous` and `detach`",
-    "ops.recursive_property": "computes a property at once where its operands have theirs",
-    "ops.shape_to_shape_arg": "reuses the sizes that exist",
-    "rangeify.earliest_rewrites": "lowers loops and host functions inside functions",
-    "rangeify.multi_pm": "sends sums to the one device that receives them; reads the rows of one device",
-    "rangeify.pm_copy_to_store": "reads the parts of a value on several devices through views of their own",
-    "rangeify.pm_reduce_simplify": "keeps the bool dtype of a product of bools",
-    "rangeify.pm_remove_bufferize": "keeps values in memory that are cheaper to read than to compute again",
-    "rangeify.run_rangeify": "gives a kept value the memory layout of its source",
-    "realize.ExecContext": "signals that all kernels are compiled and that execution begins",
-    "realize.capturing": "is local to a thread",
-    "realize.compile_linear": "serves one thread at a time; keeps the simplified indices of all kernels",
-    "realize.estimate_uop": "estimates calls of loops, products and host functions",
-    "realize.get_call_name": "names calls of loops, products and host functions",
-    "realize.get_call_outs_ins": "finds the buffers of calls of loops, products and host functions",
-    "realize.lower_and_compile": "compiles once for all identical devices",
-    "realize.pm_exec": "runs loops, products by BLAS and host functions",
-    "realize.run_linear": "serves one thread at a time",
-    "realize.to_program_cache": "includes the programs on disk",
-    "realize.to_program_context": "says whether the CPU backend makes a kernel",
-    "schedule.capturing": "is local to a thread",
-    "schedule.create_schedule": "stores its result on disk",
-    "schedule.get_kernel_graph": "reads the result of another process from disk; keeps simplified indices",
-    "schedule.pm_copy_from_store": "replaces kernels with products by BLAS",
-    "schedule.schedule_cache": "keeps few schedules with loops, since these hold memory",
-    "simplify.graph_rewrite": "skips loops that are merged already",
-    "tensor.TRACEMETA": "is a plain int, which compares faster",
-    "tensor._METADATA": "is local to a thread",
-    "tensor._apply_map_to_tensors": "records the tensors that a run marks as computed",
-    "tensor._fromnp": "accepts arrays of the other byte order",
-    "tensor.all_tensors": "allows changes during iteration",
-    "tensor.cpu_profile": "is the block around a user's method, which translates its errors",
-    "tensor.contiguous_mops_to_view": "makes a view of a part only where vector loads are allowed",
-    "tensor.pm_early_transform_tensor_graph": "lowers loops and host calls, fills empty arguments, copies views",
-    "tensor.run_linear": "serves one thread at a time; records the buffers that a run reads",
-    "tensor.transform_to_call": "applies the writes of other threads",
-    "transcendental.xsin": "reduces a large float64 argument with all of its digits",
-    "upat.upat_compile": "writes the function that matches a pattern in one pass",
-    "worker.PARALLEL": "is off where no process can be started",
-    "worker._WorkerProcess": "reports the started process through its `_Popen`",
-    "worker._init_worker": "installs the patches in a compile process",
-    "worker.getenv": "sets after how many kernels a process is replaced",
-    "worker.get_worker_pool": "returns a pool that does not block when its processes are gone",
-    "worker.worker_pool": "is dropped after its processes end",
+_REPLACED = {
+    "codegen.do_to_program": (
+        "backend options rewriting workers | ast renderer | "
+        "restores ALLOW_DEVICE_USAGE after an interrupt; keeps simplified indices of all kernels"
+    ),
+    "codegen.get_transcendental_patterns": (
+        "backend | _lru_cache_wrapper | leaves exponentials and sines to the C library"
+    ),
+    "codegen.linearize": "ordering | sink | keeps the operations of a long kernel in the order of the graph",
+    "codegen.memory_coalescing": "backend | sink ctx | leaves the loads and stores of plain loops scalar",
+    "codegen.pm_move_gates_from_index": (
+        "gates | PatternMatcher | gives the placeholder of a load that is gated off the dtype of the load"
+    ),
+    "codegen.pm_number_params": "numbering | PatternMatcher | numbers variables after all buffers",
+    "codegen.pm_reduce_unparented": "products | PatternMatcher | keeps the bool dtype of a product of bools",
+    "codegen.pm_simplify_add_image": (
+        "rounding | PatternMatcher | rounds values that become float16, on devices without images"
+    ),
+    "codegen.symbolic_simple": "gates | PatternMatcher | keeps the index of a load that is never done a vector",
+    "codegen.to_program_cache": "backend cache | dict | includes the programs on disk",
+    "codegen.to_program_config": "backend | tuple | adds the state of the CPU backend to the key of a program",
+    "codegen.to_program_context": "backend | tuple | sends the state of the CPU backend to the processes that compile",
+    "compiler_cpu.subprocess": "compiler | module | starts ziglang's clang where no other is installed",
+    "cstyle.ClangRenderer": (
+        "backend vector_casts vectorizer | class | "
+        "tells clang which loops not to vectorize and which sums to reorder; calls the C helpers"
+    ),
+    "device.ALLOW_DEVICE_USAGE": "options threads | ContextVar | is local to a thread",
+    "device._Device": "threads | class | opens a device once for all threads; explains a missing compiler",
+    "function._function": "options threads | class | counts `depth` for each thread; closes over per-example values",
+    "function.pm_ctx": "core | PatternMatcher | turns per-example values into arguments of a @function",
+    "gater.move_where_load": "gates | gate l a w | applies only where the dtypes agree",
+    "gater.pm_move_gates_from_index": "gates | PatternMatcher | is the rule table with one rule changed",
+    "gradient._deepwalk": (
+        "core | root targets | skips detached values and the inputs that a primitive does not differentiate"
+    ),
+    "gradient.all_metadata": "metadata | WeakKeyDictionary | lists each name once, and none for constants",
+    "gradient.call_gradient": (
+        "core | ctx k needed | asks a primitive for its own cotangents, and a function only for those that are needed"
+    ),
+    "gradient.pm_gradient": (
+        "core | PatternMatcher | adds rules for brands, leaves of differentiation, writes, casts and products"
+    ),
+    "helpers._db_connection": "fork | NoneType | belongs to one thread of one process",
+    "helpers.db_connection": "cache fork |  | opens one connection for each thread and process",
+    "helpers.disable_gc": "options | class | enables garbage collection again after an interrupt",
+    "helpers.diskcache_get": (
+        "backend cache clang matching workers | table key | returns nothing where no cache can exist"
+    ),
+    "helpers.diskcache_put": (
+        "backend cache clang matching workers | table key val prepickled | stores nothing where no cache can exist"
+    ),
+    "heuristic.hand_coded_optimizations": "backend | k | leaves the kernels that suit it as plain loops",
+    "jit._TinyJit": "threads | class | calls the wrapped function directly under a brand; serves one thread at a time",
+    "jit.all_tensors": "threads | dict | allows changes during iteration",
+    "jit.buffers": "threads | WeakKeyDictionary | allows changes during iteration",
+    "jit.capturing": "threads | list | is local to a thread",
+    "jit.compile_linear": "threads | linear beam validate input_uops profile | serves one thread at a time",
+    "jit.estimate_uop": "core | call | estimates calls of loops, products and host functions",
+    "jit.get_call_outs_ins": "core | call | finds the buffers of calls of loops, products and host functions",
+    "jit.jit_lower": "threads | linear held_bufs input_uops | serves one thread at a time",
+    "jit.run_linear": "threads | linear var_vals input_uops update_stats jit wait | serves one thread at a time",
+    "ops.PatternMatcher": "rewriting | class | looks rules up by the operation and the operations of its operands",
+    "ops.RewriteContext": "rewriting | class | applies rules with less overhead; keeps simplified indices",
+    "ops.dtype_from_uop": "deriving rewriting | op src arg | finds the dtype of frequent operations by the operation",
+    "ops.is_image_shape": "images | shape | looks for images only on devices that have them",
+    "ops.pm_contiguous_view_offset": "views | PatternMatcher | looks through `contiguous` and `detach`",
+    "ops.recursive_property": "deriving | class | computes a property at once where its operands have theirs",
+    "ops.shape_to_shape_arg": "deriving | arg | reuses the sizes that exist",
+    "rangeify.earliest_rewrites": "core | PatternMatcher | lowers loops and host functions inside functions",
+    "rangeify.multi_pm": (
+        "copies reduce | PatternMatcher | sends sums to the one device that receives them; reads the rows of one device"
+    ),
+    "rangeify.pm_copy_to_store": (
+        "copies | PatternMatcher | reads the parts of a value on several devices through views of their own"
+    ),
+    "rangeify.pm_reduce_simplify": "products | PatternMatcher | keeps the bool dtype of a product of bools",
+    "rangeify.pm_remove_bufferize": (
+        "backend | PatternMatcher | keeps values in memory that are cheaper to read than to compute again"
+    ),
+    "rangeify.run_rangeify": "layouts | tsink debug | gives a kept value the memory layout of its source",
+    "realize.ExecContext": "profile | class | signals that all kernels are compiled and that execution begins",
+    "realize.capturing": "core | list | is local to a thread",
+    "realize.compile_linear": (
+        "rewriting | linear beam validate input_uops profile | "
+        "serves one thread at a time; keeps the simplified indices of all kernels"
+    ),
+    "realize.estimate_uop": "profile | call | estimates calls of loops, products and host functions",
+    "realize.get_call_name": "core | call bufs var_vals | names calls of loops, products and host functions",
+    "realize.get_call_outs_ins": "core | call | finds the buffers of calls of loops, products and host functions",
+    "realize.lower_and_compile": "alike | linear | compiles once for all identical devices",
+    "realize.pm_exec": "core | PatternMatcher | runs loops, products by BLAS and host functions",
+    "realize.run_linear": "threads | linear var_vals input_uops update_stats jit wait | serves one thread at a time",
+    "realize.to_program_cache": "cache | dict | includes the programs on disk",
+    "realize.to_program_context": "backend | tuple | says whether the CPU backend makes a kernel",
+    "schedule.capturing": "threads | list | is local to a thread",
+    "schedule.create_schedule": "cache | sched_sink | stores its result on disk",
+    "schedule.get_kernel_graph": (
+        "cache rewriting | sink | reads the result of another process from disk; keeps simplified indices"
+    ),
+    "schedule.pm_copy_from_store": "backend | PatternMatcher | replaces kernels with products by BLAS",
+    "schedule.schedule_cache": "core | dict | keeps few schedules with loops, since these hold memory",
+    "simplify.graph_rewrite": (
+        "ranges | sink pm ctx bottom_up name bpm walk enter_calls | skips loops that are merged already"
+    ),
+    "tensor.TRACEMETA": "threads | ContextVar | is a plain int, which compares faster",
+    "tensor._METADATA": "core | _ContextVar | is local to a thread",
+    "tensor._apply_map_to_tensors": (
+        "threads whole | applied_map name | records the tensors that a run marks as computed"
+    ),
+    "tensor._fromnp": "byte_order | x | accepts arrays of the other byte order",
+    "tensor.all_tensors": "core | dict | allows changes during iteration",
+    "tensor.cpu_profile": (
+        "errors | name device display profile_key | is the block around a user's method, which translates its errors"
+    ),
+    "tensor.contiguous_mops_to_view": (
+        "alignment | ctx c src | makes a view of a part only where vector loads are allowed"
+    ),
+    "tensor.pm_early_transform_tensor_graph": (
+        "core | PatternMatcher | lowers loops and host calls, fills empty arguments, copies views"
+    ),
+    "tensor.run_linear": (
+        "threads | linear var_vals input_uops update_stats jit wait | "
+        "serves one thread at a time; records the buffers that a run reads"
+    ),
+    "tensor.transform_to_call": "layouts | big_sink | applies the writes of other threads",
+    "transcendental.xsin": "angles | d fast switch_over | reduces a large float64 argument with all of its digits",
+    "upat.upat_compile": "matching | _lru_cache_wrapper | writes the function that matches a pattern in one pass",
+    "worker.PARALLEL": "backend workers | ContextVar | is off where no process can be started",
+    "worker._WorkerProcess": "workers | class | reports the started process through its `_Popen`",
+    "worker._init_worker": "workers |  | installs the patches in a compile process",
+    "worker.getenv": "workers | _lru_cache_wrapper | sets after how many kernels a process is replaced",
+    "worker.get_worker_pool": "workers |  | returns a pool that does not block when its processes are gone",
+    "worker.worker_pool": "workers | NoneType | is dropped after its processes end",
 }
-"""The replaced names, by module and name, with the reason."""
+"""The names that are replaced: the features, the form, and what the replacement does."""
+
+_ATTRIBUTES = {
+    "Tensor._next_counter": "tensor | draws | returns the next RNG counter",
+    "Tensor._device_rng_counters": "tensor | core | the RNG counters by device",
+    "Tensor._device_seeds": "tensor | core | the seeds by device",
+    "Tensor._buffer": "tensor | core | returns the memory of a tensor, after realizing it",
+    "Tensor._broadcast_to": "tensor | core | expands, with missing leading axes added",
+    "UOp._broadcast_to": "uop.ops | core | expands, with missing leading axes added",
+    "UOp._min_max": "uop.ops | bounds nan | the bounds of a value",
+    "UOp._shape": "uop.ops | core | the shape of a value, or None",
+    "UOp._shard": "uop.ops | core | the shard of each device along an axis",
+    "UOp._rop": "uop.ops | core | reduces axes without keeping them",
+    "UOp._OPAQUE_CALL_BODIES": "uop.ops | rewriting | the bodies that rewrites do not enter",
+    "_broadcast_shape": "uop.ops | callbacks functions linalg random | the shape of a broadcast",
+    "_Device._select_device": "device | compiler | selects the default device",
+    "Buffer._bufs": "device | jit | the memory of a buffer by device",
+    "Device._opened_devices": "device | alike | the devices that have been used",
+    "ContextVar._cache": "helpers | cache threads | all options by name",
+}
+"""The names that the functions of this file use, most of them attributes of classes: the module, features, and use."""
+
+
+def _name(module: str, features: str, use: str, elsewhere: str = "") -> Name:
+    return Name(f"tinygrad.{module}", features, use, elsewhere=elsewhere)
+
+
+def _replaced(key: str, features: str, form: str, use: str) -> Name:
+    return Name(MODULES[key.partition(".")[0]], features, use, form)
+
+
+TAKEN = {key: _name(*row.split(" | ")) for key, row in _TAKEN.items()}
+REPLACED = {key: _replaced(key, *row.split(" | ")) for key, row in _REPLACED.items()}
+NAMES = {**TAKEN, **REPLACED, **{key: _name(*row.split(" | ")) for key, row in _ATTRIBUTES.items()}}
+"""All private names."""
+
+PUBLIC: Mapping[str, frozenset[str]] = {
+    # its documentation has these
+    "tinygrad": frozenset(
+        {"Context", "Device", "Tensor", "TinyJit", "Variable", "dtypes", "function", "helpers", "nn"}
+    ),
+    "tinygrad.device": frozenset({"Buffer", "Device"}),
+    "tinygrad.nn.state": frozenset({"get_state_dict"}),
+    # dtypes, and the rules by which they are promoted, which are those of `Tensor`
+    "tinygrad.dtype": frozenset({"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype"}),
+    # its options, which are variables of the environment, and helpers that know nothing of tinygrad
+    "tinygrad.helpers": frozenset(
+        {
+            *("Context", "ContextVar", "GlobalCounters", "DEBUG", "IMAGE", "JIT", "JIT_BATCH_SIZE"),
+            *("disable_gc", "polyN", "tqdm"),
+        }
+    ),
+    # the language of its graphs, in which all that we make is written
+    "tinygrad.uop.ops": frozenset({"AxisType", "GroupOp", "Ops", "PatternMatcher", "UOp", "UPat"}),
+}
+"""The names that any file may import, by module. The core needs all of them."""
+
+OPERATIONS: Mapping[str, str] = {
+    "core": (
+        "AxisType.DEVICE AxisType.PLACEHOLDER GroupOp.ALU GroupOp.Broadcastable GroupOp.Comparison "
+        "GroupOp.Elementwise GroupOp.Movement GroupOp.Unary Ops.ADD Ops.AFTER Ops.ALLREDUCE Ops.AND Ops.BITCAST "
+        "Ops.BUFFER Ops.CALL Ops.CAST Ops.CDIV Ops.CMOD Ops.CMPEQ Ops.CMPLT Ops.CMPNE Ops.CONST Ops.CONTIGUOUS "
+        "Ops.CONTIGUOUS_BACKWARD Ops.COPY Ops.CUSTOM_FUNCTION Ops.DETACH Ops.END Ops.EXP2 Ops.EXPAND Ops.FDIV "
+        "Ops.FLIP Ops.FLOORDIV Ops.FLOORMOD Ops.FUNCTION Ops.GETTUPLE Ops.INDEX Ops.LOG2 Ops.MAX Ops.MSELECT "
+        "Ops.MSTACK Ops.MUL Ops.NEG Ops.NOOP Ops.OR Ops.PAD Ops.PARAM Ops.PERMUTE Ops.POW Ops.PROGRAM Ops.RANGE "
+        "Ops.RECIPROCAL Ops.REDUCE Ops.RESHAPE Ops.SHL Ops.SHR Ops.SHRINK Ops.SIN Ops.SINK Ops.SOURCE Ops.SPECIAL "
+        "Ops.SQRT Ops.STACK Ops.STAGE Ops.STORE Ops.SUB Ops.TRUNC Ops.TUPLE Ops.UNSHARD Ops.WHERE Ops.XOR"
+    ),
+    "backend": "AxisType.REDUCE Ops.BARRIER Ops.CUSTOM Ops.CUSTOMI Ops.THREEFRY",
+    "backend layouts": "AxisType.WEAK",
+    "copies": "GroupOp.All",
+    "bounds": "GroupOp.Binary",
+    "backend workers": "Ops.BINARY",
+    "backend cache": "Ops.LINEAR",
+    "backend deriving": "Ops.LOAD",
+}
+"""The operations and sets of operations in `tinygrad.uop.ops` that features need."""
 
 CPU = "tinygrad.runtime.ops_cpu"
 """The module of the CPU devices and all their renderers. tinygrad imports it at the first use, and so do we."""
@@ -343,10 +526,97 @@ def register(option: Any, key: str) -> None:
     type(option)._cache[key] = option
 
 
+def form_of(x: Any) -> str:
+    """Return the parameters of a function, or the type of another value, as `Name.form` has them."""
+    while isinstance(x, FunctionType) and "func" in x.__code__.co_freevars:  # tinygrad's decorators call `func`
+        x = (x.__closure__ or ())[x.__code__.co_freevars.index("func")].cell_contents
+    x = inspect.unwrap(x) if isinstance(x, FunctionType) else x
+    if isinstance(x, FunctionType):
+        return " ".join(x.__code__.co_varnames[: x.__code__.co_argcount + x.__code__.co_kwonlyargcount])
+    return "class" if isinstance(x, type) else type(x).__name__
+
+
+def _find(module: str, name: str) -> Any:
+    """Return `name` or `cls.attribute` of a module; raise ImportError or AttributeError if it is missing."""
+    cls, _, attribute = name.partition(".")
+    found = getattr(_module(module), cls)
+    of_instances = getattr(getattr(found, "__init__"), "__code__", None)  # noqa: B009  mypy: unsound for instances
+    is_of_instances = of_instances is not None and attribute in of_instances.co_names
+    return getattr(found, attribute) if attribute and not is_of_instances else found
+
+
+def _has(module: str, name: str) -> bool:
+    if module == CPU and CPU not in sys.modules:  # its import takes as long as that of this package
+        spec = importlib.util.find_spec(CPU)
+        text = "" if spec is None or spec.origin is None else Path(spec.origin).read_text(encoding="utf-8")
+        return re.search(rf"^(class|def) {name}\b|^{name}\b.*=", text, re.MULTILINE) is not None
+    try:
+        _find(module, name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def _problem(module: str, name: str, form: str | None, elsewhere: str) -> str | None:
+    if not _has(module, name):
+        return None if elsewhere and _has(*elsewhere.split(":")) else "missing"
+    if form is None or (found := form_of(_find(module, name))) == form:
+        return None
+    return f"({found}) instead of ({form})"
+
+
+@functools.cache
+def problems() -> Mapping[str, Mapping[str, str]]:
+    """Return how the installed tinygrad differs from the names of this file: for each feature, its names and why.
+
+    This must be called before the first patch. A feature without problems is not a key.
+    """
+    rows = [
+        (x.features, x.module, k if x.form is None else k.partition(".")[2], x.form, x.elsewhere)
+        for k, x in NAMES.items()
+    ]
+    rows += [(key, MODULES["ops"], x, None, "") for key, names in OPERATIONS.items() for x in names.split()]
+    rows += [("core", module, x, None, "") for module, public in PUBLIC.items() for x in sorted(public)]
+    found: dict[str, dict[str, str]] = {}
+    for features, module, name, form, elsewhere in rows:
+        if (text := _problem(module, name, form, elsewhere)) is not None:
+            for feature in features.split():
+                found.setdefault(feature, {})[f"{module}.{name}"] = text
+    return found
+
+
+class _Missing(type):
+    """The class of the stand-ins for missing names."""
+
+    def __call__(cls, *_: Any, **__: Any) -> Any:
+        raise _missing(cls.__name__)
+
+    def __getattr__(cls, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise _missing(cls.__name__)
+
+
+def _missing(name: str) -> Exception:
+    text = f"tinygrad: the installed tinygrad has no {TAKEN[name].module}.{name}"
+    if (errors := sys.modules.get("branded.errors")) is None:  # this file is used without the package
+        return AttributeError(text)
+    features = ("for", TAKEN[name].features.replace(" ", ", "))
+    error: Exception = errors.TinygradError(text, features, fix="python -m branded doctor")
+    return error
+
+
 def __getattr__(name: str) -> Any:
     """Return the current value of a name of tinygrad, or a module in which a name is replaced."""
-    if (module := TAKEN.get(name)) is not None:
-        return getattr(_module(module), name)
+    if (row := TAKEN.get(name)) is not None:
+        try:
+            return getattr(_module(row.module), name)
+        except (ImportError, AttributeError):
+            if row.elsewhere and _has(*row.elsewhere.split(":")):
+                return _find(*row.elsewhere.split(":"))
+            if row.features == "core":
+                raise
+            return _Missing(name, (), {})
     if (module := MODULES.get(name)) is not None:
         found = globals()[name] = _module(module)
         return found
