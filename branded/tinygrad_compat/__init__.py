@@ -11,11 +11,12 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import tinygrad
+
+from branded.tinygrad_compat import features
 
 _FIXES, _SPEED = "tinygrad_compat.fixes", "tinygrad_compat.speed"
 _RUNTIME, _KERNELS, _NUMERICS = f"{_FIXES}.runtime", f"{_FIXES}.kernels", f"{_FIXES}.numerics"
@@ -91,12 +92,20 @@ def version() -> str:
         return TINYGRAD
 
 
+def is_tested() -> bool:
+    """Return whether the tests cover the version of the imported tinygrad."""
+    return version().startswith(TINYGRAD)
+
+
 def select_patches(wanted: str, among: Iterable[str] = PATCHES) -> list[str]:
-    """Return the patches that a value of `BRANDED_PATCHES` selects, or an empty list for an untested tinygrad."""
+    """Return the patches that a value of `BRANDED_PATCHES` selects and whose private names exist.
+
+    For an untested version of tinygrad this is an empty list.
+    """
     without = {name.strip().removeprefix("-") for name in wanted.split(",")}
-    if "0" in without or not version().startswith(TINYGRAD):
+    if "0" in without or not is_tested():
         return []
-    return [name for name in among if name not in without]
+    return [name for name in among if name not in without and features.fits(name)]
 
 
 installed = tuple(select_patches(os.environ.get("BRANDED_PATCHES", "1")))
@@ -104,15 +113,8 @@ faster = tuple(select_patches(os.environ.get("BRANDED_PATCHES", "1"), FASTER))
 
 
 def check_version() -> bool:
-    """Return whether the tests cover this version of tinygrad, and warn if they do not."""
-    if not (here := version()).startswith(TINYGRAD):
-        warnings.warn(
-            f"branded: tinygrad {here} is untested; the tests passed with {TINYGRAD}x, and its fixes are not installed",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return False
-    return True
+    """Return whether the tests cover the installed tinygrad, and warn if they do not."""
+    return features.warn(version(), None if is_tested() else f"{TINYGRAD}x")
 
 
 def module_of(name: str) -> str:
@@ -121,6 +123,7 @@ def module_of(name: str) -> str:
 
 def install() -> None:
     os.environ.setdefault("PATH", os.defpath)  # tinygrad searches PATH for its libraries, and raises if it is not set
+    features.require("core", version())
     check_version()
     for name in (*faster, *installed):
         importlib.import_module(module_of(name)).install()

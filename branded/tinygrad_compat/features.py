@@ -1,0 +1,56 @@
+"""The features that the installed tinygrad supports.
+
+The tests cover one range of versions of tinygrad. On any tinygrad, whatever its version, `private_api.problems` checks
+the private names that each feature needs. A feature without its names is switched off, with one warning at
+import. Only if names of the core are missing does the import raise an error, which lists all of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from branded.errors import TinygradError, count_noun
+from branded.tinygrad_compat import private_api
+
+
+def fits(feature: str) -> bool:
+    """Return whether the installed tinygrad has the private names that a feature, a fix or a speed patch needs."""
+    return feature not in private_api.problems()
+
+
+def require(feature: str, version: str) -> None:
+    """Raise an error that lists all missing names of a feature, if there are any."""
+    if not fits(feature):
+        names = private_api.problems()[feature]
+        raise TinygradError(
+            f"tinygrad: {private_api.FEATURES[feature]} cannot work with the installed tinygrad {version}",
+            *names.items(),
+            fix="pip install 'tinygrad>=0.14.0,<0.15'",
+        )
+
+
+def warn(version: str, tested: str | None) -> bool:
+    """Return whether the installed tinygrad is one that the tests cover; else warn, and list what is switched off.
+
+    Args:
+        version: The version of the installed tinygrad.
+        tested: The versions that the tests cover if this is not one of them, else None.
+    """
+    problems = private_api.problems()
+    if tested is None and not problems:
+        return True
+    names = {name for found in problems.values() for name in found}
+    differs = f"differs from the tested versions in {count_noun(len(names), 'private name')}"
+    lacking = [name for name in private_api.FEATURES if name in problems]
+    if tested is None:
+        patches = [name for name in problems if name not in lacking]
+        problem, off = f"tinygrad {version} {differs}", [*lacking, *patches]
+    else:  # whatever names it has, what these change may have changed too
+        problem = f"tinygrad {version} is untested; the tests passed with {tested}{f', and it {differs}' * bool(names)}"
+        off = list(dict.fromkeys(["backend", "fixes", "speed", *lacking]))
+    warnings.warn(
+        f"branded: {problem}. Off: {', '.join(off)}. `python -m branded doctor` shows what works",
+        RuntimeWarning,
+        stacklevel=5,  # the line that imports branded
+    )
+    return False
