@@ -21,7 +21,7 @@ from branded.hooks import (
     writes,
 )
 from branded.hooks.error_translation import detect
-from branded.tinygrad_compat import c_compiler
+from branded.tinygrad_compat import c_compiler, features
 from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
@@ -29,10 +29,14 @@ HOOKS = (
     *(host_sort, host_cumsum, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
+_FEATURES = {detect: "errors", program_cache: "cache", schedule_cache: "cache"}
+"""The features that need other private names than the core."""
 
 
 def install() -> None:
-    c_compiler.choose()  # before the first compile
+    if features.fits("compiler"):
+        c_compiler.choose()  # before the first compile
     for hook in HOOKS:
-        hook.install()
+        if features.fits(_FEATURES.get(hook, "core")):
+            hook.install()
     loop_scheduling.install()

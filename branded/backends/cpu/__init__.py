@@ -24,6 +24,7 @@ from tinygrad.helpers import Context
 from branded import tinygrad_compat
 from branded.backends.cpu.renderer import bufferize_policy, exponentials, loops, sines
 from branded.backends.cpu.runtime import parallel_dispatch
+from branded.tinygrad_compat import features
 from branded.tinygrad_compat.speed import compile_workers
 
 
@@ -46,8 +47,8 @@ def plain() -> Iterator[None]:
 
 
 def install() -> None:
-    """Install the CPU kernels unless tinygrad is unpatched or an untested version, or `workers` is disabled."""
-    if "workers" in tinygrad_compat.installed:
+    """Install the CPU kernels unless tinygrad is unpatched, untested or lacks names, or `workers` is disabled."""
+    if "workers" in tinygrad_compat.installed and features.fits("backend"):
         for module in (loops, exponentials, sines):
             module.install()
             compile_workers.INSTALLED.append(module.__name__)

@@ -46,7 +46,7 @@ from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import some_rows
 from branded.backends.cpu.runtime import cores
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.private_api import Estimates, KernelInfo, graph_rewrite
 
 _TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
@@ -317,8 +317,8 @@ def _for_products(original: Callable[..., Any], ours: Callable[..., Any]) -> Cal
 
 
 def install() -> None:
-    """Install the replacement of kernels, unless tinygrad is unpatched."""
-    if not tinygrad_compat.installed:
+    """Install the replacement of kernels, unless tinygrad is unpatched or lacks private names."""
+    if not (tinygrad_compat.installed and features.fits("backend")):
         return
     kernels = UPat(Ops.CALL, src=(UPat(Ops.SINK),), allow_any_len=True, name="call")
     private_api.schedule.pm_copy_from_store += (
