@@ -199,6 +199,13 @@ def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
         raise UsageError(f"--args {text!r} cannot be evaluated: {type(error).__name__}: {reason}") from None
 
 
+def doctor(args: argparse.Namespace) -> int:
+    """Try each feature on the installed tinygrad, and print which ones work."""
+    from branded.tools import doctor
+
+    return OK if doctor.report(__version__) else FAILED
+
+
 def explorer(args: argparse.Namespace) -> int:
     """Write the explorer, a web page that needs no server, to a folder."""
     from branded.learn import explorer
@@ -288,6 +295,7 @@ _EXPLAIN = (
 COMMANDS = {
     "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", _DEMO),
+    "doctor": Command(doctor, "try each feature on the installed tinygrad"),
     "explain": Command(explain, "show what a function does, and what it costs", _EXPLAIN),
     "explorer": Command(
         explorer,

@@ -22,11 +22,13 @@ def require(feature: str, version: str) -> None:
     """Raise an error that lists all missing names of a feature, if there are any."""
     if not fits(feature):
         names = private_api.problems()[feature]
-        raise TinygradError(
+        error = TinygradError(
             f"tinygrad: {private_api.FEATURES[feature]} cannot work with the installed tinygrad {version}",
             *names.items(),
             fix="pip install 'tinygrad>=0.14.0,<0.15'",
         )
+        error.__notes__.clear()  # `python -m branded why` cannot be imported either
+        raise error
 
 
 def warn(version: str, tested: str | None) -> bool:

@@ -482,7 +482,7 @@ def broadcast_to(x: Any, shape: tuple[Any, ...]) -> Any:
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape to which shapes broadcast; raise IndexError if there is none."""
-    shape: tuple[int, ...] = _module(MODULES["ops"])._broadcast_shape(*shapes)
+    shape: tuple[int, ...] = _take("_broadcast_shape")(*shapes)
     return shape
 
 
@@ -517,7 +517,7 @@ def is_open(device: str) -> bool:
 
 def options() -> dict[str, Any]:
     """Return the values of all options, by name."""
-    cache = type(__getattr__("CACHELEVEL"))._cache
+    cache = type(_take("CACHELEVEL"))._cache
     return {name: option.value for name, option in cache.items()}
 
 
@@ -598,25 +598,32 @@ class _Missing(type):
 
 
 def _missing(name: str) -> Exception:
-    text = f"tinygrad: the installed tinygrad has no {TAKEN[name].module}.{name}"
+    module, features, *_ = NAMES[name]
+    text = f"tinygrad: the installed tinygrad has no {module}.{name}"
     if (errors := sys.modules.get("branded.errors")) is None:  # this file is used without the package
         return AttributeError(text)
-    features = ("for", TAKEN[name].features.replace(" ", ", "))
-    error: Exception = errors.TinygradError(text, features, fix="python -m branded doctor")
+    needed_by = ("for", features.replace(" ", ", "))
+    error: Exception = errors.TinygradError(text, needed_by, fix="python -m branded doctor")
     return error
+
+
+def _take(name: str) -> Any:
+    """Return the current value of a name, or a stand-in if tinygrad lacks it and the core does not need it."""
+    row = NAMES[name]
+    try:
+        return getattr(_module(row.module), name)
+    except (ImportError, AttributeError):
+        if row.elsewhere and _has(*row.elsewhere.split(":")):
+            return _find(*row.elsewhere.split(":"))
+        if row.features == "core":
+            raise
+        return _Missing(name, (), {})
 
 
 def __getattr__(name: str) -> Any:
     """Return the current value of a name of tinygrad, or a module in which a name is replaced."""
-    if (row := TAKEN.get(name)) is not None:
-        try:
-            return getattr(_module(row.module), name)
-        except (ImportError, AttributeError):
-            if row.elsewhere and _has(*row.elsewhere.split(":")):
-                return _find(*row.elsewhere.split(":"))
-            if row.features == "core":
-                raise
-            return _Missing(name, (), {})
+    if name in TAKEN:
+        return _take(name)
     if (module := MODULES.get(name)) is not None:
         found = globals()[name] = _module(module)
         return found

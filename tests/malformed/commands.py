@@ -181,7 +181,7 @@ COMMANDS = (
     Command(("why", ""), 2, "branded why: there is no code ''; `branded why` lists them"),
     Command(("why", "sise"), 2, "branded why: there is no code 'sise'; did you mean size?; `branded why` lists them"),
     Command(("why", "9" * 5000), 2, f"branded why: there is no code '{'9' * 40}'; `branded why` lists them"),
-    Command(("why", "size", "read"), 2, "branded: unrecognized arguments: read"),
+    Command(("doctor", "read"), 2, "branded: unrecognized arguments: read"),
     Command(("why", NASTY), 2, "branded: a NUL stands in an argument, and in no name"),
     Command(("explorer",), 2, "branded explorer: the following arguments are required: OUT"),
     Command(
