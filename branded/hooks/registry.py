@@ -29,7 +29,7 @@ HOOKS = (
     *(host_sort, host_cumsum, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
-_FEATURES = {detect: "errors", program_cache: "cache", schedule_cache: "cache"}
+_FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}
 """The features that need other private names than the core."""
 
 
