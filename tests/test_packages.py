@@ -27,7 +27,7 @@ def test_an_untested_tinygrad_gives_one_warning(monkeypatch: pytest.MonkeyPatch)
         assert not tinygrad_compat.check_version() and tinygrad_compat.select_patches("1") == []
     (one,) = warned
     assert str(one.message) == (
-        "branded: tinygrad 0.15.1 is untested; the tests passed with 0.14.x. Off: backend, fixes, speed. "
+        "branded: tinygrad 0.15.1 is untested; the tests passed with 0.14.x. Off: backend, native, fixes, speed. "
         "`python -m branded doctor` shows what works"
     )
 

@@ -21,6 +21,7 @@ PATCHES = {**tinygrad_compat.PATCHES, **tinygrad_compat.FASTER}
 # ---- who needs a name ----
 
 FOLDERS = {
+    "backends/cpu/runtime/native.py": "native",
     "backends": "backend",
     "callbacks": "callbacks",
     "chunking/footprint.py": "memory",
@@ -38,8 +39,8 @@ FOLDERS = {
     "tinygrad_compat/c_compiler.py": "compiler",
     "tinygrad_compat/fixes/runtime/realized_writes.py": "whole",
     "tinygrad_compat/speed/compile_worker_start.py": "workers",
-    "tinygrad_compat/speed/program_cache.py": "cache",
-    "tinygrad_compat/speed/schedule_cache.py": "cache",
+    "tinygrad_compat/speed/program_cache.py": "disk",
+    "tinygrad_compat/speed/schedule_cache.py": "disk",
     "tinygrad_compat/speed/threaded_compile.py": "workers",
     "tinygrad_compat/zig_clang.py": "compiler",
     **{f"{module.replace('.', '/')}.py": name for name, module in PATCHES.items()},
@@ -63,6 +64,10 @@ def uses(tree: ast.AST) -> Iterator[str]:
                 yield f"{module}.{name}"
             case ast.Attribute(value=ast.Name(id="Ops" | "GroupOp" | "AxisType" as group), attr=name):
                 yield f"{group}.{name}"
+
+
+INDIRECT = {"helpers.diskcache_get": "cache", "helpers.diskcache_put": "cache"}
+"""The features that replace names by lists of them."""
 
 
 def needed() -> Iterator[tuple[str, str, set[str]]]:
@@ -89,7 +94,9 @@ def test_the_table_has_no_feature_for_nothing() -> None:
     used: dict[str, set[str]] = {}
     for file, name, _ in needed():
         used.setdefault(name, set()).add(feature_of(file))
-    assert {name: row for name, row in of_rows.items() if name in used and not row <= used[name]} == {}
+    assert {
+        name: row for name, row in of_rows.items() if name in used and not row <= {*used[name], INDIRECT.get(name)}
+    } == {}
     assert {feature for feature in private_api.FEATURES if feature not in {*FOLDERS.values(), "core"}} == set()
 
 
@@ -154,18 +161,18 @@ def test_on_an_untested_version_the_core_runs_on_plain_kernels(tmp_path: Path) -
     """The one that is installed, by another number."""
     (tmp_path / "tinygrad").symlink_to(Path(tinygrad.__file__).parent)
     (tmp_path / "tinygrad-0.15.1.dist-info").mkdir()
-    only = (*CORE, "jit", "callbacks", "backend", "fixes", "speed")
+    only = (*CORE, "jit", "native", "callbacks", "backend", "fixes", "speed")
     found = renamed.outcome("exec_alu", only=only, PYTHONPATH=f"{tmp_path}:{ROOT}")
     assert found["warned"] == [
         "branded: tinygrad 0.15.1 is untested; the tests passed with 0.14.x, and it differs from the tested versions "
-        "in 1 private name. Off: backend, fixes, speed, explain. `python -m branded doctor` shows what works"
+        "in 1 private name. Off: backend, native, fixes, speed, explain. `python -m branded doctor` shows what works"
     ]
     off = ["off", "the tests passed with tinygrad 0.14.x"]
     assert found["found"] == {
         **dict.fromkeys(CORE, WORKS),
         "jit": ["works", "compiled functions"],
         "callbacks": ["works", "host callbacks"],
-        **dict.fromkeys(("backend", "fixes", "speed"), off),
+        **dict.fromkeys(("backend", "native", "fixes", "speed"), off),
     }
 
 

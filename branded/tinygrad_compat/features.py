@@ -12,19 +12,27 @@ import warnings
 from branded.errors import TinygradError, count_noun
 from branded.tinygrad_compat import private_api
 
+_BASES = {"backend": "native"}
+"""The features without which others are off."""
+
+
+def lacking(feature: str) -> dict[str, str]:
+    """Return the private names that a feature, a fix or a speed patch needs and tinygrad lacks, with the problems."""
+    problems = private_api.problems()
+    return {**problems.get(feature, {}), **problems.get(_BASES.get(feature, ""), {})}
+
 
 def fits(feature: str) -> bool:
     """Return whether the installed tinygrad has the private names that a feature, a fix or a speed patch needs."""
-    return feature not in private_api.problems()
+    return not lacking(feature)
 
 
 def require(feature: str, version: str) -> None:
     """Raise an error that lists all missing names of a feature, if there are any."""
     if not fits(feature):
-        names = private_api.problems()[feature]
         error = TinygradError(
             f"tinygrad: {private_api.FEATURES[feature]} cannot work with the installed tinygrad {version}",
-            *names.items(),
+            *lacking(feature).items(),
             fix="pip install 'tinygrad>=0.14.0,<0.15'",
         )
         error.__notes__.clear()  # `python -m branded why` cannot be imported either
@@ -43,13 +51,13 @@ def warn(version: str, tested: str | None) -> bool:
         return True
     names = {name for found in problems.values() for name in found}
     differs = f"differs from the tested versions in {count_noun(len(names), 'private name')}"
-    lacking = [name for name in private_api.FEATURES if name in problems]
+    known = [name for name in private_api.FEATURES if not fits(name)]
     if tested is None:
-        patches = [name for name in problems if name not in lacking]
-        problem, off = f"tinygrad {version} {differs}", [*lacking, *patches]
+        patches = [name for name in problems if name not in known]
+        problem, off = f"tinygrad {version} {differs}", [*known, *patches]
     else:  # whatever names it has, what these change may have changed too
         problem = f"tinygrad {version} is untested; the tests passed with {tested}{f', and it {differs}' * bool(names)}"
-        off = list(dict.fromkeys(["backend", "fixes", "speed", *lacking]))
+        off = list(dict.fromkeys(["backend", "native", "fixes", "speed", *known]))
     warnings.warn(
         f"branded: {problem}. Off: {', '.join(off)}. `python -m branded doctor` shows what works",
         RuntimeWarning,

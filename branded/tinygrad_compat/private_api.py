@@ -53,9 +53,10 @@ FEATURES: Mapping[str, str] = {
     "core": "vmap, derivatives, loops and collectives",
     "jit": "compiled functions",
     "backend": "fast CPU kernels",
+    "native": "programs that C runs",
     "callbacks": "host callbacks",
     "compiler": "the choice of a C compiler",
-    "cache": "kernels and schedules on disk",
+    "disk": "kernels and schedules on disk",
     "errors": "errors of shapes in the user's words",
     "functions": "numpy's functions",
     "linalg": "matrices",
@@ -152,16 +153,16 @@ _TAKEN = {
     "remove_bufferize": "schedule.rangeify | backend | recomputes a value instead of storing it, or returns None",
     # the C compiler
     "_Device": "device | compiler explain | the class of `Device`",
-    "TinyELF": "device | backend | compiled code in the format for a device",
-    "ClangCompiler": "runtime.support.compiler_cpu | backend clang compiler | runs clang, or the program named by CC",
-    "AddrSpace": "dtype | backend cache vector_casts | the kind of memory, such as global, local or registers",
+    "TinyELF": "device | native | compiled code in the format for a device",
+    "ClangCompiler": "runtime.support.compiler_cpu | clang compiler native | runs clang, or the program named by CC",
+    "AddrSpace": "dtype | backend disk vector_casts | the kind of memory, such as global, local or registers",
     "Opt": "codegen.opt | backend | an optimization of a kernel",
     "OptOps": "codegen.opt | backend | the kinds of optimizations",
     "KernelOptError": "codegen.opt | backend | an optimization that a kernel does not support",
     "Scheduler": (
         "codegen.opt.postrange | backend explain launched | a kernel's loops, and the optimizations that change them"
     ),
-    "CPUProgram": "runtime.ops_cpu | backend | compiled code in the memory of this process, at the address `addr`",
+    "CPUProgram": "runtime.ops_cpu | native | compiled code in the memory of this process, at the address `addr`",
     # kernels shown to users
     "full_rewrite_to_sink": "codegen | backend | optimizes a kernel and lowers it for the renderer",
     "to_program": "codegen | explain | renders a kernel as source code",
@@ -177,11 +178,11 @@ _TAKEN = {
     "UOpMetaClass": "uop.ops | callbacks interning | creates UOps; `ucache` is the table of the existing ones",
     "PROFILE": "helpers | errors | the option that measures the time of methods and kernels",
     "BEAM": "helpers | core | the width of tinygrad's search for the optimizations of a kernel",
-    "CACHELEVEL": "helpers | cache | the option that disables the disk cache",
-    "CCACHE": "helpers | cache | the option that disables the disk cache of compiled sources",
-    "IGNORE_BEAM_CACHE": "helpers | cache | the option that searches again for the optimizations of a kernel",
-    "CAPTURE_PROCESS_REPLAY": "helpers | cache | the option that records how each kernel is made",
-    "TRACK_MATCH_STATS": "uop.ops | cache | the option that records which rules match; VIZ sets it",
+    "CACHELEVEL": "helpers | cache disk | the option that disables the disk cache",
+    "CCACHE": "helpers | disk | the option that disables the disk cache of compiled sources",
+    "IGNORE_BEAM_CACHE": "helpers | disk | the option that searches again for the optimizations of a kernel",
+    "CAPTURE_PROCESS_REPLAY": "helpers | disk | the option that records how each kernel is made",
+    "TRACK_MATCH_STATS": "uop.ops | disk | the option that records which rules match; VIZ sets it",
     "CACHEDB": "helpers | cache matching | the file of the disk cache",
     "NUM_CPU_THREADS": "helpers | backend | the maximum number of parts of a kernel",
     "disk_like": "tensor | core | whether a value is stored in a file",
@@ -210,7 +211,7 @@ _REPLACED = {
         "rounding | PatternMatcher | rounds values that become float16, on devices without images"
     ),
     "codegen.symbolic_simple": "gates | PatternMatcher | keeps the index of a load that is never done a vector",
-    "codegen.to_program_cache": "backend cache | dict | includes the programs on disk",
+    "codegen.to_program_cache": "backend disk | dict | includes the programs on disk",
     "codegen.to_program_config": "backend | tuple | adds the state of the CPU backend to the key of a program",
     "codegen.to_program_context": "backend | tuple | sends the state of the CPU backend to the processes that compile",
     "compiler_cpu.subprocess": "compiler | module | starts ziglang's clang where no other is installed",
@@ -235,13 +236,13 @@ _REPLACED = {
         "core | PatternMatcher | adds rules for brands, leaves of differentiation, writes, casts and products"
     ),
     "helpers._db_connection": "fork | NoneType | belongs to one thread of one process",
-    "helpers.db_connection": "cache fork |  | opens one connection for each thread and process",
+    "helpers.db_connection": "disk fork |  | opens one connection for each thread and process",
     "helpers.disable_gc": "options | class | enables garbage collection again after an interrupt",
     "helpers.diskcache_get": (
-        "backend cache clang matching workers | table key | returns nothing where no cache can exist"
+        "cache clang disk matching native workers | table key | returns nothing where no cache can exist"
     ),
     "helpers.diskcache_put": (
-        "backend cache clang matching workers | table key val prepickled | stores nothing where no cache can exist"
+        "backend cache clang disk matching workers | table key val prepickled | stores nothing where no cache can exist"
     ),
     "heuristic.hand_coded_optimizations": "backend | k | leaves the kernels that suit it as plain loops",
     "jit._TinyJit": "threads | class | calls the wrapped function directly under a brand; serves one thread at a time",
@@ -284,12 +285,12 @@ _REPLACED = {
     "realize.lower_and_compile": "alike | linear | compiles once for all identical devices",
     "realize.pm_exec": "core | PatternMatcher | runs loops, products by BLAS and host functions",
     "realize.run_linear": "threads | linear var_vals input_uops update_stats jit wait | serves one thread at a time",
-    "realize.to_program_cache": "cache | dict | includes the programs on disk",
+    "realize.to_program_cache": "disk | dict | includes the programs on disk",
     "realize.to_program_context": "backend | tuple | says whether the CPU backend makes a kernel",
     "schedule.capturing": "threads | list | is local to a thread",
-    "schedule.create_schedule": "cache | sched_sink | stores its result on disk",
+    "schedule.create_schedule": "disk | sched_sink | stores its result on disk",
     "schedule.get_kernel_graph": (
-        "cache rewriting | sink | reads the result of another process from disk; keeps simplified indices"
+        "disk rewriting | sink | reads the result of another process from disk; keeps simplified indices"
     ),
     "schedule.pm_copy_from_store": "backend | PatternMatcher | replaces kernels with products by BLAS",
     "schedule.schedule_cache": "core | dict | keeps few schedules with loops, since these hold memory",
@@ -344,7 +345,7 @@ _ATTRIBUTES = {
     "_Device._select_device": "device | compiler | selects the default device",
     "Buffer._bufs": "device | jit | the memory of a buffer by device",
     "Device._opened_devices": "device | alike | the devices that have been used",
-    "ContextVar._cache": "helpers | cache threads | all options by name",
+    "ContextVar._cache": "helpers | disk threads | all options by name",
 }
 """The names that the functions of this file use, most of them attributes of classes: the module, features, and use."""
 
@@ -399,7 +400,7 @@ OPERATIONS: Mapping[str, str] = {
     "copies": "GroupOp.All",
     "bounds": "GroupOp.Binary",
     "backend workers": "Ops.BINARY",
-    "backend cache": "Ops.LINEAR",
+    "backend disk": "Ops.LINEAR",
     "backend deriving": "Ops.LOAD",
 }
 """The operations and sets of operations in `tinygrad.uop.ops` that features need."""

@@ -19,7 +19,7 @@ from branded.compile.jit import jit
 from branded.control_flow.loops import scan, while_loop
 from branded.core.vmap import vmap
 from branded.errors import ShapeError
-from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat import features, private_api, zig_clang
 
 
 class Finding(NamedTuple):
@@ -118,7 +118,17 @@ def _backend() -> None:
 
 
 @_probe
-def _cache() -> None:
+def _native() -> None:
+    def total(x: Tensor) -> Tensor:
+        return scan(lambda c, x: (c + x, c), x[0] * 0, x)[0]
+
+    f = jit(total)
+    for n in (1.0, 2.0, 3.0):
+        _check(f(Tensor.full((100,), n, device="CPU")).item(), 100 * n)
+
+
+@_probe
+def _disk() -> None:
     for _ in range(2):
         _check((Tensor([1.0, 5.0]) - 3).tolist(), [-2.0, 2.0])
 
@@ -194,12 +204,12 @@ def _speed() -> None:
 
 def _is_off(feature: str) -> Finding | None:
     """Return the reason why a feature is not installed, or None if it is."""
-    if (lacking := private_api.problems().get(feature)) is not None:
+    if lacking := features.lacking(feature):
         return Finding(feature, "off", _list(lacking))
     patches = tinygrad_compat.faster if feature == "speed" else tinygrad_compat.installed
-    if feature in ("backend", "cache", "fixes", "speed") and not patches:
-        if not tinygrad_compat.is_tested():
-            return Finding(feature, "off", f"the tests passed with tinygrad {tinygrad_compat.TINYGRAD}x")
+    if feature in ("backend", "native", "disk", "fixes", "speed") and not tinygrad_compat.is_tested():
+        return Finding(feature, "off", f"the tests passed with tinygrad {tinygrad_compat.TINYGRAD}x")
+    if feature in ("backend", "disk", "fixes", "speed") and not patches:
         return Finding(feature, "off", "BRANDED_PATCHES", is_wanted="BRANDED_PATCHES" in os.environ)
     if feature == "backend" and not kernels.cpu_codegen.value:
         return Finding(feature, "off", "BRANDED_CPU", is_wanted=True)

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from tinygrad import Device
 
+from branded import tinygrad_compat
 from branded.backends.cpu.runtime import cores
 from branded.errors import OutOfMemoryError, UnsupportedError
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.private_api import ClangCompiler, TinyELF
 
 MAX_ARGS = cores.SIZES[-1]
@@ -225,8 +226,8 @@ def memmove() -> int:
 
 
 def can_run(device: str) -> bool:
-    """Return whether the device's kernels are functions of this process and there is a C compiler."""
-    if device.split(":")[0] != "CPU":
+    """Return whether the device's kernels are functions of this process, as in a tested tinygrad, and C is compiled."""
+    if device.split(":")[0] != "CPU" or not (features.fits("native") and tinygrad_compat.is_tested()):
         return False
     return isinstance(getattr(Device[device].renderer, "compiler", None), ClangCompiler)
 
