@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -211,6 +214,26 @@ def test_the_door_prints_all_names_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     checks = {"a": wrong, "b": wrong, "c": lambda: None, "_function": wrong}
     assert list(door.failures({**checks, "exec_alu": lambda: wrong()}, {"_function"})) == ["exec_alu: ValueError: no"]
     assert list(door.failures(checks, set())) == ["a, b, _function: ValueError: no"]
+
+
+NO_CLOSURES = """
+import tinygrad.uop.ops as ops
+init, found = ops.PatternMatcher.__init__, set()
+def noting(self, patterns, *args, **kwargs):
+    found.update(f"{f.__module__}.{f.__qualname__}" for _, f in patterns if getattr(f, "__closure__", None))
+    init(self, patterns, *args, **kwargs)
+ops.PatternMatcher.__init__ = noting
+import branded
+from branded.tools import doctor
+print(*found, *(x for x in doctor.findings() if x.feature == "backend" and x.state != "works"))
+"""
+
+
+def test_rules_need_no_matcher_of_ours() -> None:
+    """tinygrad's matcher of patterns takes no closures. Without the patch `matching`, it is the one that runs."""
+    env = {**os.environ, "BRANDED_PATCHES": "-matching"}
+    run = subprocess.run([sys.executable, "-c", NO_CLOSURES], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == ("\n", 0), run.stderr
 
 
 # ---- the doctor ----

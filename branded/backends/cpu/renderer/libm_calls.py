@@ -26,35 +26,43 @@ def _is_ours(ctx: Any, u: UOp) -> bool:
     return bool(for_c and u.dtype == dtypes.float32 and u.max_numel() == 1)
 
 
-def install(op: Ops, source: Callable[[], str], call: Callable[[UOp, Callable[[UOp], str]], str]) -> None:
+Call = Callable[[UOp, Callable[[UOp], str]], str]
+_CALLS: dict[Ops, Call] = {}
+_BY_TINYGRAD: dict[Ops, PatternMatcher] = {}
+"""The texts of our operations, and tinygrad's expansions of them: its matcher takes no closures for rules."""
+
+
+def _taken_apart(ctx: Any, u: UOp) -> UOp | None:
+    """Expand as tinygrad does, except our operations, which remain until they are rendered as C."""
+    if type(ctx) is not private_api.cstyle.ClangRenderer or _is_ours(ctx, u):
+        return None
+    out: UOp | None = _BY_TINYGRAD[u.op].rewrite(u, ctx)
+    return out
+
+
+def _written(ctx: Any, u: UOp) -> str:
+    return _CALLS[u.op](u.src[0], ctx.__getitem__)
+
+
+def install(op: Ops, source: Callable[[], str], call: Call) -> None:
     """Render `op` by `call`, after the functions in `source`.
 
     `call` receives the operand and a function that returns the text of a value.
     """
     clang = private_api.cstyle.ClangRenderer
     original = private_api.codegen.get_transcendental_patterns
-    by_tinygrad = original(tuple(x for x in _KNOWN if x is not op), False)
-
-    def taken_apart(ctx: Any, u: UOp) -> UOp | None:
-        """Expand as tinygrad does, except our operations, which remain until they are rendered as C."""
-        if type(ctx) is not clang or _is_ours(ctx, u):
-            return None
-        out: UOp | None = by_tinygrad.rewrite(u, ctx)
-        return out
-
-    others = PatternMatcher([(UPat(op, name="u"), taken_apart)])
+    _CALLS[op] = call
+    _BY_TINYGRAD[op] = original(tuple(x for x in _KNOWN if x is not op), False)
+    others = PatternMatcher([(UPat(op, name="u"), _taken_apart)])
 
     @functools.cache
     def get_transcendental_patterns(ops: tuple[Ops, ...], force_transcendental: bool) -> PatternMatcher:
         patterns: PatternMatcher = original(ops, force_transcendental)
         return patterns if force_transcendental else patterns + others
 
-    def written(ctx: Any, u: UOp) -> str:
-        return call(u.src[0], ctx.__getitem__)
-
     private_api.codegen.get_transcendental_patterns = get_transcendental_patterns
     clang.code_for_op = {**clang.code_for_op, op: lambda x, dtype: x}  # tinygrad checks that the key exists
-    clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), written)]) + clang.string_rewrite
+    clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), _written)]) + clang.string_rewrite
     plain: Callable[..., str] = clang.render
 
     @functools.wraps(plain)

@@ -6,7 +6,7 @@ wrong in the fifth digit. The reduction for small angles has an error of at most
 
 from __future__ import annotations
 
-import functools
+from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import UOp
@@ -17,12 +17,13 @@ LARGE = 1e14
 """The angle from which on neither reduction returns a correct digit."""
 
 
+_original: Any = private_api.transcendental.xsin
+
+
+def _xsin(d: UOp, fast: bool = False, switch_over: float = 30.0) -> UOp:
+    sine: UOp = _original(d, fast, LARGE if d.dtype == dtypes.float64 else switch_over)
+    return sine
+
+
 def install() -> None:
-    original = private_api.transcendental.xsin
-
-    @functools.wraps(original)
-    def xsin(d: UOp, fast: bool = False, switch_over: float = 30.0) -> UOp:
-        sine: UOp = original(d, fast, LARGE if d.dtype == dtypes.float64 else switch_over)
-        return sine
-
-    private_api.transcendental.xsin = xsin
+    private_api.transcendental.xsin = _xsin
