@@ -114,6 +114,23 @@ def test_the_public_names_are_those_that_are_used() -> None:
     }
 
 
+HOOKED = """
+from tinygrad import Tensor
+before = {}
+for cls in reversed(Tensor.__mro__[:-1]):
+    before |= vars(cls)
+import branded
+print(*sorted(x for x, method in vars(Tensor).items() if x in before and before[x] is not method))
+"""
+
+
+def test_the_core_needs_the_methods_that_the_hooks_replace() -> None:
+    env = {**os.environ, "BRANDED_PATCHES": "0"}
+    run = subprocess.run([sys.executable, "-c", HOOKED], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    of_object, private = {"__hash__", "__repr__"}, {"_buffer"}
+    assert {*run.stdout.split()} - of_object - private == {*private_api.METHODS.split()}
+
+
 # ---- a tinygrad that lacks some ----
 
 CORE = ("vmap", "grad", "loops")

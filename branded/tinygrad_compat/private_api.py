@@ -384,6 +384,14 @@ PUBLIC: Mapping[str, frozenset[str]] = {
 }
 """The names that any file may import, by module. The core needs all of them."""
 
+METHODS = (
+    "__bool__ __getitem__ __iadd__ __iand__ __ifloordiv__ __ilshift__ __imul__ __init__ __ior__ __ipow__ __irshift__ "
+    "__isub__ __itruediv__ __ixor__ __setitem__ alu assign backward bitcast callify cat custom_kernel data dot einsum "
+    "empty expand full gradient item linear_with_vars manual_seed masked_select matmul nonzero numpy pad rand randint "
+    "realize repeat replace reshape roll schedule_linear shrink split stack tolist ufix unflatten unfold view"
+)
+"""The methods of Tensor that the hooks replace."""
+
 OPERATIONS: Mapping[str, str] = {
     "core": (
         "AxisType.DEVICE AxisType.PLACEHOLDER GroupOp.ALU GroupOp.Broadcastable GroupOp.Comparison "
@@ -577,6 +585,7 @@ def problems() -> Mapping[str, Mapping[str, str]]:
         for k, x in NAMES.items()
     ]
     rows += [(key, MODULES["ops"], x, None, "") for key, names in OPERATIONS.items() for x in names.split()]
+    rows += [("core", MODULES["tensor"], f"Tensor.{x}", None, "") for x in METHODS.split()]
     rows += [("core", module, x, None, "") for module, public in PUBLIC.items() for x in sorted(public)]
     found: dict[str, dict[str, str]] = {}
     for features, module, name, form, elsewhere in rows:
