@@ -607,6 +607,11 @@ class _Missing(type):
         raise _missing(cls.__name__)
 
 
+def are_there(*names: Any) -> bool:
+    """Return whether none of these values is a stand-in for a missing name."""
+    return not any(isinstance(x, _Missing) for x in names)
+
+
 def _missing(name: str) -> Exception:
     module, features, *_ = NAMES[name]
     text = f"tinygrad: the installed tinygrad has no {module}.{name}"

@@ -22,7 +22,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
-from branded.tinygrad_compat import features, private_api
+from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
 from branded.tinygrad_compat.private_api import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
 from branded.tinygrad_compat.thread_local_options import PerThread
@@ -49,7 +49,7 @@ MANY, NARROW = 64, 64
 """The minimum number of terms for plain loops down columns that span less than `NARROW` bytes."""
 STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
 """The minimum steps of a part, the weight of a slow operation in it, and the minimum steps of a loop to divide."""
-LOOPS: Any = Opt(OptOps.NOLOCALS) if features.fits("backend") else None
+LOOPS: Any = Opt(OptOps.NOLOCALS) if private_api.are_there(Opt, OptOps) else None
 """The mark of a chosen kernel: an option without effect on the CPU, where tinygrad never uses it."""
 
 
