@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 import tinygrad
@@ -55,6 +56,10 @@ def feature_of(file: str) -> str:
     return next((name for place, name in FOLDERS.items() if file == place or file.startswith(f"{place}/")), "core")
 
 
+def is_of(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
+
+
 def uses(tree: ast.AST) -> Iterator[str]:
     """The private names that a file uses, and the operations."""
     for node in ast.walk(tree):
@@ -65,6 +70,12 @@ def uses(tree: ast.AST) -> Iterator[str]:
                 yield name
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="private_api"), attr=module), attr=name):
                 yield f"{module}.{name}"
+            case ast.Tuple(elts=[ast.Attribute(value=ast.Name(id="private_api"), attr=module), *others]):
+                words = (x for other in others for x in ast.walk(other) if isinstance(x, ast.Constant))
+                yield from (f"{module}.{x.value}" for x in words)  # a list of what is replaced
+            case ast.For(target=ast.Name(id=variable), iter=ast.Tuple(elts=modules), body=body):
+                names = [x.attr for s in body for x in ast.walk(s) if is_of(x, variable)]
+                yield from (f"{m.attr}.{name}" for m in modules if is_of(m, "private_api") for name in names)
             case ast.Attribute(value=ast.Name(id="Ops" | "GroupOp" | "AxisType" as group), attr=name):
                 yield f"{group}.{name}"
 

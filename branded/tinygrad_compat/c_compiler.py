@@ -14,14 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 from branded.errors import CompilerError
-from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat import features, private_api, zig_clang
 from branded.tinygrad_compat.speed import compile_workers
 
 
 def choose() -> None:
     """Select the compiler for this process and for tinygrad's compile workers."""
     zig_clang.install()
-    compile_workers.begin_with(zig_clang.__name__)
+    if features.fits("workers"):
+        compile_workers.begin_with(zig_clang.__name__)
     _explain()
 
 

@@ -273,13 +273,15 @@ _REPLACED = {
         "backend | PatternMatcher | keeps values in memory that are cheaper to read than to compute again"
     ),
     "rangeify.run_rangeify": "layouts | tsink debug | gives a kept value the memory layout of its source",
-    "realize.ExecContext": "profile | class | signals that all kernels are compiled and that execution begins",
+    "realize.ExecContext": (
+        "profile unfinished | class | signals that all kernels are compiled and that execution begins"
+    ),
     "realize.capturing": "core | list | is local to a thread",
     "realize.compile_linear": (
-        "rewriting | linear beam validate input_uops profile | "
+        "rewriting threads | linear beam validate input_uops profile | "
         "serves one thread at a time; keeps the simplified indices of all kernels"
     ),
-    "realize.estimate_uop": "profile | call | estimates calls of loops, products and host functions",
+    "realize.estimate_uop": "core | call | estimates calls of loops, products and host functions",
     "realize.get_call_name": "core | call bufs var_vals | names calls of loops, products and host functions",
     "realize.get_call_outs_ins": "core | call | finds the buffers of calls of loops, products and host functions",
     "realize.lower_and_compile": "alike | linear | compiles once for all identical devices",
@@ -300,7 +302,7 @@ _REPLACED = {
     "tensor.TRACEMETA": "threads | ContextVar | is a plain int, which compares faster",
     "tensor._METADATA": "core | _ContextVar | is local to a thread",
     "tensor._apply_map_to_tensors": (
-        "threads whole | applied_map name | records the tensors that a run marks as computed"
+        "threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
     ),
     "tensor._fromnp": "byte_order | x | accepts arrays of the other byte order",
     "tensor.all_tensors": "core | dict | allows changes during iteration",
@@ -314,7 +316,7 @@ _REPLACED = {
         "core | PatternMatcher | lowers loops and host calls, fills empty arguments, copies views"
     ),
     "tensor.run_linear": (
-        "threads | linear var_vals input_uops update_stats jit wait | "
+        "threads unfinished | linear var_vals input_uops update_stats jit wait | "
         "serves one thread at a time; records the buffers that a run reads"
     ),
     "tensor.transform_to_call": "layouts | big_sink | applies the writes of other threads",
@@ -343,6 +345,7 @@ _ATTRIBUTES = {
     "UOp._OPAQUE_CALL_BODIES": "uop.ops | rewriting | the bodies that rewrites do not enter",
     "_broadcast_shape": "uop.ops | callbacks functions linalg random | the shape of a broadcast",
     "_Device._select_device": "device | compiler | selects the default device",
+    "_Device._Device__get_canonicalized_item": "device | threads | opens a device",
     "Buffer._bufs": "device | jit | the memory of a buffer by device",
     "Device._opened_devices": "device | alike | the devices that have been used",
     "ContextVar._cache": "helpers | disk threads | all options by name",
