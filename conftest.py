@@ -19,6 +19,7 @@ from sybil.sybil import SybilCollection
 from tinygrad import Device, Tensor
 
 from branded.tinygrad_compat import (
+    activation,
     private_api,  # and so a C compiler is chosen before a page that begins with tinygrad alone computes
 )
 from tests.documents import Module, Page
@@ -102,6 +103,7 @@ def pytest_configure() -> None:
     Where the tests have a process for each core, none of these starts others to compile: they would only wait.
     """
     os.environ.setdefault("DEV", Device.DEFAULT)
+    activation.activate()  # now: a test may replace methods of Tensor for a while
     if "PYTEST_XDIST_WORKER" in os.environ:
         private_api.worker.PARALLEL.value = 0
 
@@ -137,6 +139,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     Else, when a test asks for it and when a file ends, which takes a tenth less time.
     """
+    if (marker := item.get_closest_marker("enabled")) is not None:
+        activation.enable(*marker.args)
+        os.environ["BRANDED_ENABLE"] = ",".join(marker.args)  # for the processes that the test starts
     often = item.nodeid.partition("::")[0] in OFTEN or is_compiled(item.nodeid)
     gc.set_threshold(*USUAL if often else (100_000, 50, 1000))
 
@@ -144,6 +149,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """No file pays for what those before it have left: it ends when its last fixture has."""
+    activation.disable()
+    os.environ.pop("BRANDED_ENABLE", None)
     if nextitem is None or nextitem.path != item.path:
         # numbers that were drawn and never computed make a chain, which each later computation would go through
         Tensor.manual_seed(time.time_ns() & 0xFFFF_FFFF)

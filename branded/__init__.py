@@ -107,8 +107,12 @@ if not _for_mypy_alone and not _restore_first_import():
 
     with _without_collections():
         from branded import tinygrad_compat
+        from branded.tinygrad_compat.fixes.runtime import thread_safety as _threads
 
-        tinygrad_compat.install()  # before other imports copy the functions that it replaces
+        tinygrad_compat.check()
+        if "threads" in tinygrad_compat.installed:
+            _threads.install_tables()  # before other imports copy the tables that it replaces
+        tinygrad_compat.install_early()
 
         from branded import tree
         from branded.autodiff.api import grad, jvp, stop_gradient, value_and_grad, vjp
@@ -128,15 +132,25 @@ if not _for_mypy_alone and not _restore_first_import():
         from branded.core.values import brands, lift, unvec, vec_type
         from branded.core.vmap import vmap
         from branded.errors import BrandedError
+        from branded.hooks import elementwise as _elementwise
         from branded.hooks import registry as _hooks
         from branded.nn.modules import functional_call, stack_module_state
+        from branded.tinygrad_compat import activation as _activation
+        from branded.tinygrad_compat import c_compiler as _c_compiler
+        from branded.tinygrad_compat import features as _features
+        from branded.tinygrad_compat.activation import enable
         from branded.tree import register_pytree_node
         from branded.vec import Vec
 
-        cpu.install()
-        _hooks.install()
+        if _features.fits("compiler"):
+            _c_compiler.choose()
+        _elementwise.install()
         _chunking.install()
-        _products.install()
+        _activation.installers[:0] = (
+            *(tinygrad_compat.install_patches, cpu.install),
+            *(_hooks.install, _products.install),
+        )
+        _activation.enable_from_environment()
 
     _modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "branded"}
     vars(sys.modules["tinygrad"])[_MODULES] = _modules
@@ -222,6 +236,7 @@ __all__ = [
     "custom_vmap",
     "debug",
     "digamma",
+    "enable",
     "erfinv",
     "fft",
     "fori_loop",

@@ -178,6 +178,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("db", ["file/tinygrad/cache.db", "folder.db", "text.db", "half.db"])
+@pytest.mark.enabled("fixes")
 def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: str) -> None:
     """A folder that is a file, a file that is a folder, what is no database, and one that was cut off."""
     (tmp_path / "file").touch()

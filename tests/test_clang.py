@@ -20,6 +20,8 @@ from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import clang_batches
 
+pytestmark = pytest.mark.enabled("cpu")
+
 KERNELS = [
     f"void k{i}(float* restrict x) {{ for (int j = 0; j < {i + 8}; j++) x[j] = x[j] * {i} + 1; }}" for i in range(12)
 ]

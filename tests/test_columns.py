@@ -16,7 +16,10 @@ from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.renderer.loops import LOOPS
 from branded.tinygrad_compat import private_api
 
-pytestmark = pytest.mark.skipif(not blas.is_there(Device.DEFAULT), reason="kernels are replaced where BLAS is")
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not blas.is_there(Device.DEFAULT), reason="kernels are replaced where BLAS is"),
+]
 
 rng = np.random.default_rng(0)
 

@@ -19,10 +19,13 @@ from branded.backends import cpu
 from branded.backends.cpu.runtime import cores, native, parallel_dispatch, python_executor
 from branded.tinygrad_compat import private_api
 
-pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
-    reason="kernels of clang",
-)
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+        reason="kernels of clang",
+    ),
+]
 several = pytest.mark.skipif(not cores.address(), reason="one core, or no threads")
 
 

@@ -28,10 +28,13 @@ from tests.examples import in_memory
 
 ROOT = Path(__file__).parents[1]
 
-pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
-    reason="kernels of clang",
-)
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+        reason="kernels of clang",
+    ),
+]
 
 
 def made(x: Tensor) -> list[UOp]:

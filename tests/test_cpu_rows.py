@@ -15,7 +15,10 @@ from branded.backends import cpu
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.renderer import loops as kernels
 
-pytestmark = pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler")
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler"),
+]
 
 
 def data(*shape: int) -> Tensor:

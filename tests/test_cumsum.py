@@ -14,7 +14,10 @@ from branded.backends.cpu.runtime import native
 from branded.callbacks.running_sums import RunningSums, numpy_cumsum
 from branded.graph.primitive import primitive_of
 
-pytestmark = pytest.mark.skipif(not native.can_run(Device.DEFAULT), reason="functions of C in this process")
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not native.can_run(Device.DEFAULT), reason="functions of C in this process"),
+]
 
 rng = np.random.default_rng(0)
 ONCE = 2.0**-23

@@ -16,6 +16,8 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import fast_shape_dtype
 from tests.met import met
 
+pytestmark = pytest.mark.enabled("cpu")
+
 FLOAT, INT, WEAK = UOp.const(1.5, dtypes.float32), UOp.const(2, dtypes.int32), UOp.const(3)
 MATRIX = UOp.new_buffer("CPU", 6, dtypes.float32).reshape((2, 3))
 OPERANDS: list[tuple[UOp, ...]] = [

@@ -52,6 +52,8 @@ from branded.explain import explain
 from branded.graph.uops import tensor
 from tests import realized
 
+pytestmark = pytest.mark.enabled("cpu")
+
 TWO, FOUR = ("CPU:0", "CPU:1"), ("CPU:0", "CPU:1", "CPU:2", "CPU:3")
 LAYOUTS = {"two": TWO, "four": FOUR, "others": ("CPU:1", "CPU:2"), "one": ("CPU:1",)}
 

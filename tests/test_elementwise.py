@@ -15,6 +15,8 @@ from branded import checkpoint, grad, hessian, jacfwd, jacrev, jvp, logaddexp, m
 from tests.by_numpy import read
 from tests.fuzz import unary
 
+pytestmark = pytest.mark.enabled("cpu")
+
 inf, nan = math.inf, math.nan
 OURS = (
     "erf asin acos atan asinh acosh atanh sinh cosh sigmoid tanh gelu exact_gelu relu6 hardsigmoid elu celu softplus "

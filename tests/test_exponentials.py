@@ -15,10 +15,13 @@ from branded.backends import cpu
 from branded.tinygrad_compat import private_api
 from tests.test_sines import BITS, source, ulps
 
-pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
-    reason="kernels of clang",
-)
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+        reason="kernels of clang",
+    ),
+]
 
 rng = np.random.default_rng(0)
 NEAR = 1.2

@@ -25,6 +25,8 @@ from branded.graph.scope import brand_of
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import layout_of
 from tests.conformance.cases import CASES
 
+pytestmark = pytest.mark.enabled("cpu")
+
 workloads = pytest.mark.parametrize("w", WORKLOADS, ids=lambda w: w.name)
 
 

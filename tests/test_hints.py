@@ -134,6 +134,7 @@ def test_what_has_another_name(body: str) -> None:
     np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
 
 
+@pytest.mark.enabled("cpu")
 def test_the_size_of_a_number_is_known_to_python() -> None:
     assert run("vmap(lambda x: abs(x - 1))(V)").tolist() == [2.0, 0.5, 1.0] and run("abs(V)").tolist() == [
         1.0,

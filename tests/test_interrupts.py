@@ -17,11 +17,14 @@ from tinygrad.helpers import GlobalCounters
 from tinygrad.uop.ops import KernelInfo, UOp
 
 from branded import BrandedError, brand, grad, vmap
-from branded.graph.scope import ContextStack, open_brands, undone
+from branded.graph.scope import open_brands
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.context_stack import ContextStack, undone
 from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 from tests.interrupts import PROGRAMS, Points, interrupt, interrupts, values
+
+pytestmark = pytest.mark.enabled("cpu")
 
 
 @pytest.fixture(autouse=True)

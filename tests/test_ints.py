@@ -27,6 +27,8 @@ from branded import (
 from tests.fuzz import ints
 from tests.test_errors import Golden, check, params
 
+pytestmark = pytest.mark.enabled("cpu")
+
 LARGE = 2**40
 FOUR = Tensor([1, 2, 3, 4]).realize()
 WIDE = Tensor([1, 2, 3, 4], dtype="int64").realize()

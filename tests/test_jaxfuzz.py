@@ -66,7 +66,7 @@ def test_the_programs_have_all_public_functions() -> None:
     used = set(re.findall(r"m\.(\w+)", text))
     spelled = {"vjp": "pulled", "brand": "over", "make_expr": "through_expr"}
     spelled |= {f"custom_{kind}": f"with_{kind}" for kind in ("jvp", "vjp", "vmap")}
-    aside = {"Brand", "BrandedError", "Vec", "axis_size", "brands", "lift", "random", "unvec", "vec_type"}
+    aside = {"Brand", "enable", "BrandedError", "Vec", "axis_size", "brands", "lift", "random", "unvec", "vec_type"}
     aside |= {"callbacks", "debug", "linalg", "optim", "tree", "io_callback", "pure_callback"}
     aside |= {"functional_call", "stack_module_state", "register_pytree_node"}
     aside |= {*branded.functions.__all__}  # tests/golden/functions.py

@@ -22,9 +22,12 @@ from branded.linalg import lapack
 Arrays = list[np.ndarray[Any, Any]]
 R = np.random.default_rng(0)
 
-pytestmark = pytest.mark.skipif(
-    not native.can_run("CPU") or drivers._table(dtypes.float32) is None, reason="numpy has another LAPACK"
-)
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        not native.can_run("CPU") or drivers._table(dtypes.float32) is None, reason="numpy has another LAPACK"
+    ),
+]
 
 
 def some(*shape: int) -> Any:

@@ -286,6 +286,7 @@ POWERS: dict[str, tuple[Callable[[Any, float], Any], list[float]]] = {
 BASES = [0.0, -0.0, 0.7, 3.0, -1.5, math.inf, -math.inf, math.nan]
 
 
+@pytest.mark.enabled("cpu")
 @pytest.mark.parametrize("name", POWERS)
 def test_powers_share_their_compiled_step_and_keep_their_bits(name: str) -> None:
     power, numbers = POWERS[name]

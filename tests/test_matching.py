@@ -23,6 +23,8 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import pattern_compiler
 from tests.met import met
 
+pytestmark = pytest.mark.enabled("cpu")
+
 Found = list[dict[str, UOp]]
 
 

@@ -20,7 +20,10 @@ from branded.tinygrad_compat import private_api
 from tests.by_numpy import read
 from tests.fuzz import orders
 
-pytestmark = pytest.mark.skipif(not native.can_run(Tensor([0]).device), reason="there is no C compiler for this device")  # type: ignore[arg-type]
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not native.can_run(Tensor([0]).device), reason="there is no C compiler for this device"),
+]  # type: ignore[arg-type]
 
 R = np.random.default_rng(0)
 

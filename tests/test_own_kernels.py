@@ -27,6 +27,8 @@ from branded import (
 )
 from tests.examples import in_memory
 
+pytestmark = pytest.mark.enabled("cpu")
+
 A = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
 B = np.array([11.0, 21.0], np.float32)
 X, W = in_memory(A), in_memory(B - 1)

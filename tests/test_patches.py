@@ -25,6 +25,8 @@ from branded.tinygrad_compat.fixes.runtime import disk_cache_errors
 from branded.tinygrad_compat.speed import compile_workers, share_compiled_kernels
 from tests import faults
 
+pytestmark = pytest.mark.enabled("cpu")
+
 ROOT = Path(__file__).parents[1]
 
 

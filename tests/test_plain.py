@@ -15,18 +15,13 @@ from tests.plain.programs import KINDS, program
 SAMPLE = range(2 * len(KINDS))
 NAMES = 40
 """At most so many names of tinygrad are replaced."""
-not_yet = pytest.mark.xfail(
-    reason="the import installs fixes, a backend and hooks for all programs", raises=AssertionError, strict=False
-)
 
 
-@not_yet
 def test_programs_give_the_same_bytes_and_kernels(tmp_path: Path) -> None:
     report = compare.programs(SAMPLE, 0, ("used", "beside"), tmp_path)
     assert not compare.by_program(report.differences, 0)
 
 
-@not_yet
 def test_names_and_the_process_are_as_before(tmp_path: Path) -> None:
     changes = compare.state(tmp_path)
     assert not changes.facts

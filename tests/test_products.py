@@ -22,7 +22,10 @@ from branded.tinygrad_compat import private_api
 from tests.examples import in_memory
 from tests.products_fuzz import Program, always, found
 
-pytestmark = pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler")
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler"),
+]
 
 R = np.random.default_rng(0)
 

@@ -524,6 +524,7 @@ def test_choice_of_nothing() -> None:
 # ---- the functions below ----
 
 
+@pytest.mark.enabled("cpu")
 @pytest.mark.parametrize(("dtype", "ulps"), [(dtypes.float32, 4), (dtypes.float64, 4)])
 def test_erf(dtype: Any, ulps: float) -> None:
     x = np.concatenate([np.linspace(-7, 7, 4001), [1e-8, -1e-4, math.inf, -math.inf]])

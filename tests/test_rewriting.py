@@ -18,6 +18,8 @@ from tinygrad.uop.ops import BottomUpGate, Ops, PatternMatcher, UOp, UPat, graph
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import fast_rewrite
 
+pytestmark = pytest.mark.enabled("cpu")
+
 X, Y = UOp.param(0, dtypes.float, (), "CPU"), UOp.param(1, dtypes.float, (), "CPU")
 
 

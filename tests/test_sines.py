@@ -16,10 +16,13 @@ from branded.backends import cpu
 from branded.backends.cpu.renderer import sines
 from branded.tinygrad_compat import private_api
 
-pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
-    reason="kernels of clang",
-)
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+        reason="kernels of clang",
+    ),
+]
 
 rng = np.random.default_rng(0)
 BITS = rng.integers(0, 2**32, 100_000, dtype=np.uint64).astype(np.uint32).view(np.float32)

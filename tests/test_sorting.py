@@ -15,7 +15,10 @@ from branded.backends import cpu
 from branded.backends.cpu.runtime import native
 from tests.by_numpy import read
 
-pytestmark = pytest.mark.skipif(not native.can_run(Tensor([0]).device), reason="there is no C compiler for this device")  # type: ignore[arg-type]
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not native.can_run(Tensor([0]).device), reason="there is no C compiler for this device"),
+]  # type: ignore[arg-type]
 
 R = np.random.default_rng(0)
 DTYPES = (

@@ -68,6 +68,8 @@ mypy.build.build = once
 options = ["--concise", "--allowlist", sys.argv[1], "--ignore-unused-allowlist", "--mypy-config-file", sys.argv[2]]
 failed = stubtest.test_stubs(stubtest.parse_options(["tinygrad.tensor", "tinygrad.nn", *options]))
 assert "branded" not in sys.modules and "branded.vec" in built[0].files
+from branded.tinygrad_compat import activation
+activation.activate()
 failed |= stubtest.test_stubs(stubtest.parse_options(["branded.vec", *options]))
 gc.freeze()  # or else all is freed at the end
 sys.exit(failed)

@@ -27,6 +27,8 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tinygrad_lock import LOCK, STARTS, TABLE
 from tests.by_numpy import reads
 
+pytestmark = pytest.mark.enabled("cpu")
+
 N = 8
 
 

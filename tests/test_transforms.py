@@ -500,6 +500,7 @@ def test_tinygrads_own_gradient_over_collectives() -> None:
         assert loss.gradient(w)[0].tolist() == [56]  # one loss, of what all share: no copies
 
 
+@pytest.mark.enabled("cpu")
 def test_a_slice_of_a_tangent_that_is_in_memory() -> None:
     m = Tensor([[2.0, 3.0], [4.0, 5.0]]).realize()
     tangent, _ = jvp(lambda x: jvp(lambda x: x, (x,), (x,)), (m,), (m,))[1]

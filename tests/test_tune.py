@@ -38,10 +38,13 @@ from branded.tools import profile as profiling
 from branded.tools.profile import profile
 from tests.forked import server
 
-pytestmark = pytest.mark.skipif(
-    Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
-    reason="kernels of clang",
-)
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+        reason="kernels of clang",
+    ),
+]
 
 
 def data(*shape: int, seed: int = 0) -> Tensor:

@@ -24,13 +24,13 @@ def test_the_way_on_the_page_is_the_one_that_is_taken() -> None:
 
 def test_the_way_does_not_grow() -> None:
     """It is read, so each change of file costs a reader: a new one needs to be worth it."""
-    assert len(walk.said().splitlines()) - 1 <= 20
+    assert len(walk.said().splitlines()) - 1 <= 21
 
 
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("grad", Size(files=6, changes=5, callables=1)),
+        ("grad", Size(files=6, changes=5, callables=2)),
         ("jit", Size(files=4, changes=3, callables=0)),
         ("scan", Size(files=5, changes=4, callables=6)),
         ("mypy", Size(files=10, changes=10, callables=7)),

@@ -16,6 +16,8 @@ import pytest
 from branded.tinygrad_compat import zig_clang
 from tests.forked import Ended, server
 
+pytestmark = pytest.mark.enabled("cpu")
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import os, sys

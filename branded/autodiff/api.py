@@ -17,6 +17,7 @@ from branded.autodiff.results import without_leaves
 from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
+from branded.core.entry import entry
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.values import vec_type
@@ -79,6 +80,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_name: str) -> Callable[..., Any]:
     check_function(f, api_name, f"{api_name}(f)(x)", DerivativeError)
 
+    @entry
     @functools.wraps(f)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         call = Differentiated(f, argnums, args, kwargs, has_aux, api_name)
@@ -167,7 +169,8 @@ def vjp(
 def vjp(
     f: Callable[[Unpack[Ts]], tuple[R, X]], *primals: *Ts, has_aux: Literal[True]
 ) -> tuple[R, Callable[[R], tuple[*Ts]], X]: ...
-def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[misc]
+@entry  # type: ignore[misc]
+def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:
     """Compute `y = f(x)` and its pullback, the linear map `ct -> ctᵀ J`.
 
     Args:
@@ -195,6 +198,7 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:  # type: ignore[mi
     call = Differentiated(f, tuple(range(len(primals))), primals, {}, has_aux, "vjp")
     y, ys = call.value, call.results
 
+    @entry
     def pullback(*cotangents: Any) -> Any:
         if len(cotangents) != 1:
             raise DerivativeError(
@@ -252,6 +256,7 @@ def jvp(
 def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]: ...
+@entry
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """Compute `y = f(x)` and its directional derivative `J dx`.
 
@@ -290,6 +295,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     return out if has_aux else out[:2]
 
 
+@entry
 def stop_gradient(x: A) -> A:
     """Return `x` as a constant for every derivative: tinygrad's `detach`, for trees.
 

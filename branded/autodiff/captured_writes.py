@@ -17,9 +17,9 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.core.analysis import aliasing
 from branded.graph.rows import is_differentiated
-from branded.graph.scope import ContextEntry, ContextStack
 from branded.graph.tags import is_tagged
 from branded.graph.uops import living_tensors, replace_ops, tensor
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 

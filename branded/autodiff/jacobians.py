@@ -15,6 +15,7 @@ from branded.autodiff.leaves import transforming
 from branded.autodiff.results import without_leaves
 from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.brand import Brand
+from branded.core.entry import entry
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.vmap import vmap
@@ -94,6 +95,7 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
     """
     check_function(f, "jacfwd", "jacfwd(f)(x)", DerivativeError)
 
+    @entry
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = Differentiated(f, argnums, args, kwargs, has_aux, "jacfwd")
@@ -138,6 +140,7 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
     """
     check_function(f, "jacrev", "jacrev(f)(x)", DerivativeError)
 
+    @entry
     @functools.wraps(f)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = Differentiated(f, argnums, args, kwargs, has_aux, "jacrev")

@@ -9,8 +9,8 @@ from typing import TypeVar
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.graph.scope import ContextEntry, ContextStack, undone
 from branded.graph.tags import Level, Placeholder, transforms
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack, undone
 from branded.tinygrad_compat.private_api import all_tensors
 
 T = TypeVar("T")

@@ -18,6 +18,7 @@ from branded.autodiff.reverse import gradients
 from branded.core.analysis import aliasing
 from branded.core.batching.function import batch_body
 from branded.core.boundary import lower
+from branded.core.entry import entry
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.predication import safe_body
 from branded.core.tracing.recording import is_recording
@@ -72,6 +73,7 @@ def checkpoint(f: F, *, policy: str = "nothing") -> F:
     if policy == "everything":
         return f
 
+    @entry
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         if is_recording():  # the IR records the computation, not which values are kept

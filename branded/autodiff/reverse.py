@@ -16,9 +16,10 @@ from branded.core.tracing.effect_tokens import derivative_block
 from branded.dispatch import Pass, full
 from branded.graph.primitive import Batched, derives_from, primitive_of
 from branded.graph.rows import is_place, left_brands, row_of
-from branded.graph.scope import ContextStack, Row, Scope, open_brands, scope_at, union
+from branded.graph.scope import Row, Scope, open_brands, scope_at, union
 from branded.graph.tags import is_leaf, is_symbolic_zero, leaf, symbolic_zero
 from branded.graph.uops import replace_ops
+from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import compute_gradient
 
 _ran_again: ContextStack[dict[UOp, Sequence[UOp]]] = ContextStack("branded_ran_again")

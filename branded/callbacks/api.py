@@ -13,6 +13,7 @@ from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat, HasShapeDtype, Results
 from branded.core.boundary import live_tensors
 from branded.core.brand import S1, S2, S
+from branded.core.entry import entry
 from branded.core.validation.arguments import check_function
 from branded.errors import CallbackTypeError, OptionError
 from branded.graph.rows import row_of, visible
@@ -119,6 +120,7 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any: ...
+@entry
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -293,6 +295,7 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any: ...
+@entry
 def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:

@@ -23,6 +23,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat
+from branded.core.entry import entry
 from branded.core.validation.arguments import check_function
 from branded.errors import OptionError
 from branded.graph.rows import check_live
@@ -98,6 +99,7 @@ def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None
     _run("debug.print", printed, args, kwargs)
 
 
+@entry
 def _run(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     leaves = tree.leaves((args, kwargs))
     tensors = [tree.as_tensor(x) if isinstance(x, Tensor) else None for x in leaves]

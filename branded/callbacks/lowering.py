@@ -15,10 +15,9 @@ from branded.callbacks.host import Host, sizes
 from branded.compile.loop_executor import in_memory
 from branded.graph.primitive import primitive_of, results
 from branded.graph.uops import tensor
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import activation, private_api
 from branded.tinygrad_compat.private_api import Estimates
 from branded.tinygrad_compat.tensor_methods import wrap
-from branded.tinygrad_compat.tinygrad_lock import serial
 
 
 def lower_host_call(u: UOp) -> UOp | None:
@@ -67,7 +66,6 @@ def _known_as(op: Ops, dtype: DType, x: UOp, arg: Any) -> UOp | None:
     return None if entry is None else entry()
 
 
-@serial
 def install() -> None:
     wrap("linear_with_vars", _all_results)
     functions = UPat(Ops.FUNCTION, name="u")
@@ -89,4 +87,4 @@ def _outs_ins(name: host_calls.HostName) -> tuple[tuple[int, ...], tuple[int, ..
     return tuple(range(name.outs)), tuple(range(name.outs, n))
 
 
-install()
+activation.install_later(install)

@@ -22,6 +22,7 @@ from branded.core.boundary import closed
 from branded.graph.tags import untag
 from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.activation import in_engine
 
 
 class Footprint(NamedTuple):
@@ -66,6 +67,7 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     return Footprint(taken, sum(map(nbytes, there)), results, work, _live(plain, there))
 
 
+@in_engine
 def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     """Return the calls of tinygrad's schedule, before and after memory planning."""
     big, _ = private_api.transform_to_call(UOp.sink(*wanted))
@@ -75,6 +77,7 @@ def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     return linear.src, private_api.memory_plan_rewrite(linear, held).src
 
 
+@in_engine
 def _replay_calls(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     """Return the calls of the compiled program, before and after memory planning."""
     places = [UOp.new_buffer(u.device, int(u.max_numel()), u.dtype).reshape(u.shape) for u in wanted]

@@ -22,6 +22,7 @@ from tinygrad import Tensor
 
 from branded import __version__
 from branded.errors import BrandedError, one_line
+from branded.tinygrad_compat.activation import enable
 from branded.tools.user_files import (
     FAILED,
     INTERRUPTED,
@@ -86,6 +87,7 @@ def _folder(name: str) -> Path:
 def run(args: argparse.Namespace) -> int:
     """Run a file as Python does, or call one function of it and print the result."""
     path, name = split_target(args.target)
+    enable("cpu")
 
     def call_function(module: types.ModuleType) -> int:
         return OK if name is None else call_and_print(function(module, name, path), path)
@@ -308,7 +310,11 @@ COMMANDS = {
         (("target", _FUNCTION), ("--args", _GIVEN), ("--tune", _TUNE)),
     ),
     "puzzles": Command(puzzles, "exercises that check themselves", (("action", _ACTION), ("words", _WORDS))),
-    "run": Command(run, "run a file, or one function of it", (("target", _TARGET), ("args", _ARGS))),
+    "run": Command(
+        run,
+        "run a file, or one function of it, with all fixes",
+        (("target", _TARGET), ("args", _ARGS)),
+    ),
     "why": Command(why, "say more of an error, by its code", (("code", _CODE),)),
 }
 

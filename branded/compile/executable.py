@@ -36,6 +36,7 @@ from branded.graph.scope import branches, may_be_in_branch
 from branded.graph.tags import untag
 from branded.graph.uops import base_of, living_tensors, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.activation import in_engine
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
 
@@ -67,6 +68,7 @@ class Executable:
         Tensor.realize(*there)
         self.outside = [(weakref.ref(t), t.uop) for t in there]
 
+    @in_engine
     @disable_gc()
     def _compile(self) -> _Compiled | _Replayed:
         # results and the token may contain the same call, once tagged and once untagged; removing the tags makes it
@@ -219,6 +221,7 @@ class _Compiled:
                 out.insert(i, tensor(u))
         return out
 
+    @in_engine
     def _by_tinygrad(self, outs: list[UOp], ins: list[UOp]) -> None:
         if self.graphed is None:
             linear = self.linear.linear
@@ -359,6 +362,7 @@ class _Replayed:
     def bind(self, leaves: Sequence[Any], _: Mapping[int, Tensor]) -> Bound:
         return self._buffers(leaves), ()
 
+    @in_engine
     def run(self, inputs: list[Tensor], *_: object) -> list[Tensor]:
         has_elements = any(0 not in y.shape for y in self.leaves)
         with config.tuning_block(*self.tune):

@@ -28,6 +28,7 @@ from branded.core.validation.arguments import call_checked, check_function, chec
 from branded.errors import OptionError
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
+from branded.tinygrad_compat import activation
 from branded.tinygrad_compat.private_api import _function, canonicalize_device, capturing
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
@@ -191,7 +192,8 @@ class Jitted:
 
     def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
         """Trace the function for these arguments without caching it, and return the parameters and the results."""
-        program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
+        with activation.running():
+            program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
         return program.run.params, [y.uop for y in program.run.leaves]
 
     def _read_some(
@@ -244,10 +246,9 @@ class Jitted:
             if self._seen is not None:
                 explain_retrace.note(self._f, self._seen, now)
             self._seen = now
-        # two threads may trace it at the same time
-        program = self._programs.setdefault(
-            key, _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
-        )
+        with activation.running():
+            program = _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
+        program = self._programs.setdefault(key, program)  # two threads may trace it at the same time
         self.traces += 1
         return program
 

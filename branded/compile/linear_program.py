@@ -25,6 +25,7 @@ from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.compile.kernel_order import order_calls
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.activation import in_engine
 
 
 class Arena:
@@ -160,6 +161,7 @@ class Linear:
         return max((int(n) for source in sources for n in re.findall(r"aligned\((\d+)\)", source)), default=16)
 
 
+@in_engine
 def schedule(
     results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None = None, *, is_compiled: bool = True
 ) -> Linear:

@@ -20,6 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.compile.linear_program import buffer_of
 from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.provenance import mark_memory
 
 REMEMBERED = 3
 """The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""
@@ -93,6 +94,7 @@ class PooledBuffer:
         assert value is not None
         self.buffer, self.table, self.opaque, self.address = value.buffer, value.buffers, value.opaque, value.address
         uop.__dict__[self.KEY] = weakref.ref(self)
+        mark_memory([uop])
         self.uops = self.bases = self.buffers = 0
         """The reference counts of the value, its base and its buffer while nothing else refers to them."""
 

@@ -12,6 +12,7 @@ from branded import tree
 from branded.autodiff.api import stop_gradient
 from branded.core.boundary import live_tensor, live_tensors
 from branded.core.brand import Brand
+from branded.core.entry import entry
 from branded.core.validation.arguments import call_checked, check_function, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import CarryError, SizeError
@@ -22,6 +23,7 @@ S = TypeVar("S", bound=Brand)
 Leaves = list[Tensor]
 
 
+@entry
 def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, axis: int = 0) -> X:
     """Compute `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`, … in about 2 log n steps, for an associative `fn`.
 
@@ -140,6 +142,7 @@ def _check_result(out: Any, elems: Any, expected: Leaves) -> Leaves:
     return leaves
 
 
+@entry
 def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:
     """Compute the logarithms of the cumulative sums of `exp(x)`, without overflow.
 

@@ -17,6 +17,7 @@ from branded import tree
 from branded.control_flow.effects import calls_of
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
+from branded.core.entry import entry
 from branded.core.tracing import recording
 from branded.core.tracing.body import loses, numbers_kept
 from branded.core.tracing.effect_tokens import body, is_through_a_body, under_predicate
@@ -25,9 +26,10 @@ from branded.core.validation.arguments import check_takes
 from branded.core.values import vec_type
 from branded.errors import CarryError
 from branded.graph.rows import check_live, is_differentiated, row_of
-from branded.graph.scope import branch, open_brands, undone
+from branded.graph.scope import branch, open_brands
 from branded.graph.tags import new_storage
 from branded.graph.uops import living_tensors, replace_ops, tensor
+from branded.tinygrad_compat.context_stack import undone
 from branded.tinygrad_compat.private_api import _function, capturing
 from branded.vec import Vec
 
@@ -274,7 +276,8 @@ def cond(
     false_fun: Callable[[Unpack[Ts]], R],
     *operands: *Ts,
 ) -> R: ...
-def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:  # type: ignore[misc]
+@entry  # type: ignore[misc]
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
     """Select one of two functions: `cond(p, f, g, *xs)` is `f(*xs) if p else g(*xs)`.
 
     If all examples share the predicate, it is read and one branch runs. If the predicate is batched, or unknown at
@@ -317,7 +320,8 @@ def switch(
 ) -> Vec[S | S1, T]: ...
 @overload
 def switch(index: int | Vec[Brand], branches: Sequence[Callable[[Unpack[Ts]], R]], *operands: *Ts) -> R: ...
-def switch(index: Any, branches: Any, *operands: Any) -> Any:  # type: ignore[misc]
+@entry  # type: ignore[misc]
+def switch(index: Any, branches: Any, *operands: Any) -> Any:
     """Select one of several functions: `switch(i, fs, *xs)` is `fs[i](*xs)`, with `i` clamped to the valid range.
 
     Args:

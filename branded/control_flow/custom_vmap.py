@@ -15,6 +15,7 @@ from branded.collectives.named_axes import is_spread, own
 from branded.control_flow.loops import map as map_
 from branded.control_flow.sequential_vmap import in_turn
 from branded.core.boundary import stage
+from branded.core.entry import entry
 from branded.core.sharding.resharding import everywhere
 from branded.core.tracing.dry_run import looked_at
 from branded.core.tracing.recording import is_recording
@@ -74,6 +75,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
     def __get__(self, obj: Any, objtype: type | None = None) -> Any:
         return self if obj is None else functools.partial(self, obj)
 
+    @entry
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         name = _name(self.fun)
         call: tuple[Any, ...] = positional(self.fun, args, kwargs, f"custom_vmap: {name}")

@@ -23,8 +23,8 @@ from branded.graph.scope import Row, union
 from branded.graph.tags import is_leaf, untag
 from branded.graph.uops import replace_ops, tensor
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.activation import in_engine
 from branded.tinygrad_compat.private_api import reduce_axes
-from branded.tinygrad_compat.tinygrad_lock import serial
 
 
 def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> list[UOp]:
@@ -99,7 +99,7 @@ def perform(us: Sequence[UOp]) -> list[UOp]:
     return [enter_all(u, x.row) for u, x in zip(_worked_out(untagged), done, strict=True)]
 
 
-@serial
+@in_engine
 def _worked_out(us: Sequence[UOp]) -> list[UOp]:
     """Materialize the values.
 

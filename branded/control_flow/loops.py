@@ -14,6 +14,7 @@ from branded import tree
 from branded.control_flow.frontend import check_functions, length_of, record_loop, run_scan, run_while
 from branded.control_flow.primitive import step_numbers
 from branded.core.brand import Brand
+from branded.core.entry import entry
 from branded.core.tracing import recording
 from branded.core.tracing.body import all_carried, live_carry
 from branded.core.validation.arguments import as_int, call_checked, check_flag
@@ -55,6 +56,7 @@ def scan(
     checkpoint: int | bool = False,
     progress: bool = False,
 ) -> tuple[C, Y]: ...
+@entry
 def scan(
     f: Any,
     init: Any,
@@ -143,6 +145,7 @@ def fori_loop(
     *,
     unroll: None = None,
 ) -> C: ...
+@entry
 def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: int | bool | None = None) -> Any:
     """Run the loop `for i in range(a, b): x = f(i, x)`, for `fori_loop(a, b, f, x)`.
 
@@ -235,6 +238,7 @@ def _of_one_dtype(raw_lower: Any, lower: Tensor, upper: Tensor) -> tuple[Any, Te
     return raw_lower if is_number else lower.cast(dtype), upper.cast(dtype)
 
 
+@entry
 def map(f: Callable[[X], Y], xs: X, *, batch_size: int | None = None) -> Y:
     """Compute `stack([f(x) for x in xs])`, one example after the other, with the memory of one example.
 
@@ -293,6 +297,7 @@ def _by_batches(f: Callable[[Any], Any], xs: Any, size: int) -> Any:
     return tree.rebuild(done, iter([a.cat(b) for a, b in zip(tree.leaves(done), tree.leaves(last), strict=True)]))
 
 
+@entry
 def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C], C], init_val: C) -> C:
     """Run the loop `while go(x): x = f(x)`, for `while_loop(go, f, x)`.
 

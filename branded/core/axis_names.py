@@ -14,6 +14,7 @@ from branded.errors import AxesError, AxisTypeError, SizeError, count_noun
 from branded.graph.known_axes import names_of, tell
 from branded.graph.rows import type_text
 from branded.graph.scope import open_brands
+from branded.tinygrad_compat import activation, provenance
 from branded.tree import describe, short_repr
 from branded.tree.leaf_tensors import advice
 
@@ -114,6 +115,8 @@ def as_axes(x: Any, *names: Axis) -> Any:
         if isinstance(name, type):
             sizes.setdefault(name, size)
     tell(x, names)
+    activation.activate()
+    provenance.mark_itself(x.uop)  # the errors of what is computed from it name the axes
     return x
 
 

@@ -19,7 +19,7 @@ from branded.core.brand import Brand, as_size
 from branded.core.tracing.state import is_deferred
 from branded.core.validation.arguments import as_int, check_flag
 from branded.errors import OptionError
-from branded.graph.scope import ContextStack
+from branded.tinygrad_compat.context_stack import ContextStack
 
 
 class Draws:

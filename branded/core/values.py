@@ -10,6 +10,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.core.brand import Brand
+from branded.core.entry import entry
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import EscapeError
 from branded.graph.rows import check_live, row_of, visible
@@ -144,6 +145,7 @@ def lift(f: Callable[..., Any]) -> Callable[..., Any]:
 
     check_function(f, "lift", "lift(f)(x)")
 
+    @entry
     @functools.wraps(f)
     def lifted(*args: Any, **kwargs: Any) -> Any:
         for i, x in enumerate([leaf for a in (*args, *kwargs.values()) for leaf in tree.leaves(a)]):

@@ -26,6 +26,7 @@ from branded.core.analysis.aliasing import merge_writes
 from branded.core.boundary import drop_brand, entered, exit_brand
 from branded.core.brand import Brand, as_size, make_brand, sizes_differ
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
+from branded.core.entry import marked
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
 from branded.core.tracing.recording import is_recording
 from branded.core.validation.arguments import (
@@ -43,6 +44,7 @@ from branded.errors import AxesError, AxisTypeError, count_noun
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import in_step, open_brands, opened
 from branded.graph.uops import tensor, with_strong_dtype
+from branded.tinygrad_compat import activation
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.tensor_methods import method_restored
 
@@ -224,7 +226,10 @@ def _function(f: Any) -> Callable[..., Any]:
 def _mapped(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        return MappedCall(f, options, args, kwargs).run()
+        if activation.is_running():
+            return MappedCall(f, options, args, kwargs).run()
+        with activation.running():
+            return marked(MappedCall(f, options, args, kwargs).run())
 
     return mapped
 

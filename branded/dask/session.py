@@ -21,8 +21,9 @@ from branded.core.tracing.state import is_differentiating
 from branded.core.validation.arguments import call_checked
 from branded.core.vmap import MappedCall, Options
 from branded.errors import DerivativeError, OptionError, UnsupportedError
-from branded.graph.scope import ContextStack, Row, in_call_body, open_brands
+from branded.graph.scope import Row, in_call_body, open_brands
 from branded.graph.uops import tensor
+from branded.tinygrad_compat.context_stack import ContextStack
 
 Index = tuple[int | None, ...]
 """For each axis of an array the loop over its chunks; None if each task receives the whole axis."""

@@ -21,6 +21,7 @@ from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.activation import in_engine
 from branded.tinygrad_compat.private_api import CStyleLanguage, Target, ansistrip, to_program
 
 
@@ -44,6 +45,7 @@ class _PlainC(CStyleLanguage):  # type: ignore[misc]  # imports through private_
     has_local = has_shared = supports_float4 = False
 
 
+@in_engine
 def kernels(roots: Sequence[UOp]) -> list[Kernel]:
     """Return the kernels that compute these values, in execution order.
 

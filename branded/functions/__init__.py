@@ -4,6 +4,7 @@ Each is written for one example; under `vmap` it gives the same results as a loo
 promoted as in tinygrad's methods: `branded.functions.outer(i8, f16)` has the dtype of `i8 * f16`.
 """
 
+from branded.core.entry import publish
 from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
 from branded.functions.counts import bincount, histogram, segment_max, segment_min, segment_prod, segment_sum
 from branded.functions.fourier import fft, ifft, irfft, rfft
@@ -54,3 +55,5 @@ __all__ = [
     "trace",
     "unique",
 ]
+
+publish(__name__, __all__)

@@ -6,16 +6,11 @@ The row of a value is the scopes that are open in its graph.
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
-import inspect
-import io
 import itertools
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from types import FrameType
 from typing import Generic, TypeVar
 
 from tinygrad import Tensor, dtypes
@@ -23,119 +18,15 @@ from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.errors import BrandedError, OptionError
 from branded.graph.uops import tensor
-from branded.tinygrad_compat import tensor_methods
-from branded.tinygrad_compat.private_api import _METADATA, all_tensors
+from branded.tinygrad_compat import activation, private_api, provenance
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
 T = TypeVar("T")
 B = TypeVar("B", bound="Scope")
 
 
-def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
-    """Run `run`, then `undo`, and return the result; `undo` runs twice, because an interrupt may stop the first run."""
-    try:
-        try:
-            return run()
-        finally:
-            undo()
-    finally:
-        undo()
-
-
-# An entry is a file object, because the `__exit__` of a file is written in C and only closes it.  An interrupt may come
-# at any call of a Python function, including a Python `__exit__` and its `finally`.  It cannot come between the end of
-# the `with` block and the closing of a file.  Nor does a frame of this package show in the traceback of an error that
-# leaves the block.  Nothing else has to happen at the exit: a stack skips the entries that are closed.
-class ContextEntry(io.BytesIO, Generic[T]):
-    """A `with` block in which a value holds; it is closed like a file."""
-
-    def __init__(self, stack: ContextStack[T], value: T, *, alone: bool = False) -> None:
-        super().__init__()
-        self.stack, self.value, self.alone = stack, value, alone
-        self.generator: FrameType | None = None
-
-    def __enter__(self) -> T:  # type: ignore[override]
-        try:
-            self.stack.push(self)
-            self.began()
-            return self.value
-        except BaseException:
-            self.close()  # the block will not run
-            raise
-
-    def began(self) -> None:
-        """Run the setup of a kind of block, once its value holds."""
-
-    def within(self, frame: FrameType) -> None:
-        """Record that this block belongs to `frame`: while `frame` is a suspended generator, the block does not hold.
-
-        The generator of a context manager is an exception: it is suspended while the block of its caller runs.
-        """
-        if frame.f_code.co_flags & inspect.CO_GENERATOR:
-            caller = frame.f_back
-            if caller is None or caller.f_code.co_filename != contextlib.__file__:
-                self.generator = frame
-
-    @property
-    def waits(self) -> bool:
-        return self.generator is not None and self.generator.f_back is None
-
-
-class ContextStack(Generic[T]):
-    """The values of the current blocks of this thread or asyncio task, outermost first.
-
-    Entries are kept by weak references, so the value of a block is freed as soon as the block is left.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._known: contextvars.ContextVar[tuple[weakref.ref[ContextEntry[T]], ...]]
-        self._known = contextvars.ContextVar(name, default=())
-
-    def push(self, entry: ContextEntry[T]) -> None:
-        if _METADATA.get() is not None:
-            tensor_methods.forget_unless_one_runs()
-        entries = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
-        self._known.set((*entries, weakref.ref(entry)))
-
-    def get(self, *, waiting: bool = False) -> tuple[T, ...]:
-        """Return the values that hold here, outermost first; `waiting` adds the values of suspended generators."""
-        entries = self._known.get()
-        if not entries:
-            return ()
-        values: list[T] = []
-        is_over = True
-        for ref in entries:
-            if (entry := ref()) is None or entry.closed:
-                continue
-            is_over = False
-            if entry.waits and not waiting:
-                continue
-            if entry.alone:
-                values.clear()
-            else:
-                values.append(entry.value)
-        if is_over:
-            self._known.set(())  # so that `may_hold`, which checks only this tuple, is false
-        return tuple(values)
-
-    def any_open(self) -> bool:
-        """Return whether a value holds here."""
-        return bool(self.get())
-
-    @property
-    def may_hold(self) -> Callable[[], object]:
-        """A function with a falsy result if no value holds here; if the result is truthy, a value may hold."""
-        return self._known.get
-
-    def during(self, value: T) -> ContextEntry[T]:
-        """Return a `with` block in which the value holds."""
-        return ContextEntry(self, value)
-
-    def without(self, value: T) -> ContextEntry[T]:
-        """Return a `with` block in which no value holds."""
-        return ContextEntry(self, value, alone=True)
-
-
 _open: ContextStack[Row] = ContextStack("branded_open")
+activation.blocks.append(_open)
 _branches: ContextStack[Region] = ContextStack("branded_branches")
 _ruled: ContextStack[Region | None] = ContextStack("branded_ruled")
 _calls: ContextStack[None] = ContextStack("branded_calls")
@@ -157,7 +48,7 @@ class Region:
 
     def has_outside(self, storage: Callable[[UOp], UOp], memory: UOp) -> bool:
         """Return whether a tensor from outside has this storage."""
-        for ref in list(all_tensors):
+        for ref in list(private_api.tensor.all_tensors):
             if (t := ref()) is self._mark:
                 return False
             if t is not None and storage(t.uop) is memory:
@@ -166,7 +57,7 @@ class Region:
 
     def made(self, x: Tensor) -> bool:
         """Return whether `x` was created in this region."""
-        for ref in reversed(all_tensors):
+        for ref in reversed(private_api.tensor.all_tensors):
             if (t := ref()) is x:
                 return True
             if t is self._mark:
@@ -241,6 +132,7 @@ class Scope(Region):
         if r is None:
             r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
             r.__dict__[_SCOPE] = self
+            provenance.mark_new(r)
             self._range = weakref.ref(r)
         return r
 
@@ -311,6 +203,7 @@ class _Opened(ContextEntry[Row]):
         super().__init__(_open, tuple(brands))
 
     def began(self) -> None:
+        activation.activate()
         # tensors and buffers created from here on belong to the scopes
         self.mark, first_slot = tensor(_NOTHING), next(UOp.unique_num)
         for b in self.value:

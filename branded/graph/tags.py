@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.graph.scope import ContextStack
+from branded.tinygrad_compat import activation
+from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import keep_shape
 
 
@@ -83,6 +84,7 @@ class Placeholder(Tag):
 
 transforms: ContextStack[Sequence[Level]] = ContextStack("branded_transforms")
 """The derivatives being taken, each as the levels of its leaves."""
+activation.blocks.append(transforms)
 _numbers = itertools.count()
 
 

@@ -289,6 +289,6 @@ def install() -> None:
     for name, (method, otherwise) in _WANTING.items():
         setattr(Tensor, name, _wanting(method, otherwise))
     # the table of all tensors calls it, and tinygrad would profile each call
-    setattr(Tensor, "__hash__", object.__hash__)  # noqa: B010  mypy: a method
+    setattr(Tensor, "__hash__", lambda x: id(x))  # noqa: B010  mypy: a method
     setattr(Tensor, "__iter__", _iterate)  # noqa: B010  mypy: Tensor has no __iter__ to assign
     wrap("__repr__", _repr)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import branded.core.batching  # noqa: F401  fills the table of rules
 from branded.compile import loop_scheduling
 from branded.hooks import (
-    elementwise,
     functions,
     gradient,
     host_cumsum,
@@ -25,7 +24,7 @@ from branded.tinygrad_compat import c_compiler, features
 from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
-    *(elementwise, detect, operands, reads, writes, shapes, gradient, functions, rand),
+    *(detect, operands, reads, writes, shapes, gradient, functions, rand),
     *(host_sort, host_cumsum, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
@@ -35,7 +34,7 @@ _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}
 
 def install() -> None:
     if features.fits("compiler"):
-        c_compiler.choose()  # before the first compile
+        c_compiler.explain_errors()
     for hook in HOOKS:
         if features.fits(_FEATURES.get(hook, "core")):
             hook.install()

@@ -14,6 +14,7 @@ from branded import tree
 from branded.control_flow import effects
 from branded.core.axis_names import axes_text
 from branded.core.boundary import closed, live_results
+from branded.core.entry import entry
 from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType
 from branded.core.tracing.effect_tokens import Body, body, collect_effects
@@ -334,6 +335,7 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
     check_function(f, "make_expr", "make_expr(f)(x)")
     nums = positions(static_argnums, "make_expr")
 
+    @entry
     @functools.wraps(f)
     def made(*args: Any, **kwargs: Any) -> Expr:
         return _make(f, args, kwargs, *static_arguments(f, nums, len(args), "make_expr"))

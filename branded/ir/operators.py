@@ -13,8 +13,8 @@ from tinygrad import Tensor
 from branded import functions
 from branded.core.tracing import recording
 from branded.core.tracing.recorded_calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
-from branded.graph.scope import undone
 from branded.hooks.reads import READS
+from branded.tinygrad_compat.context_stack import undone
 
 T = TypeVar("T")
 _METHODS = {op: name for name, op in DUNDERS.items()}

@@ -13,6 +13,7 @@ Example:
 Source: `jax.numpy.linalg`, `jax.scipy.linalg`.
 """
 
+from branded.core.entry import publish
 from branded.linalg.factors import (
     EighResult,
     LstsqResult,
@@ -66,3 +67,5 @@ __all__ = [
     "svd",
     "trace",
 ]
+
+publish(__name__, __all__)

@@ -20,6 +20,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.core.brand import S1, S, T
+from branded.core.entry import entry
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import StateError, StateTypeError, WriteError
@@ -57,6 +58,7 @@ def functional_call(
 ) -> tuple[Any, dict[str, Any]]: ...
 @overload
 def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any: ...
+@entry
 def functional_call(
     module: Callable[..., Any],
     state: Mapping[str, Any],
@@ -265,6 +267,7 @@ def _list_names(names: Mapping[str, object]) -> str:
     return f"{first}, … ({len(names)} in all)" if len(names) > 8 else first or "none"
 
 
+@entry
 def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
     """Stack the states of many modules of one kind, to map over them: `state[name][i]` belongs to `modules[i]`.
 

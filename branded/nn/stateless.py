@@ -11,7 +11,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.errors import UnsupportedError
-from branded.graph.scope import undone
+from branded.tinygrad_compat.context_stack import undone
 from branded.tinygrad_compat.private_api import _TinyJit
 
 

@@ -22,6 +22,7 @@ Example:
 Source: optax.
 """
 
+from branded.core.entry import publish
 from branded.optim.base import EmptyState, GradientTransformation, apply_updates, chain, global_norm, identity
 from branded.optim.implicit import RootResults, fixed_point, root
 from branded.optim.minimize import OptimizeResults, minimize
@@ -88,3 +89,5 @@ __all__ = [
     "warmup_cosine_decay_schedule",
     "warmup_exponential_decay_schedule",
 ]
+
+publish(__name__, __all__)

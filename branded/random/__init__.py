@@ -24,6 +24,7 @@ Source: `jax.random`.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from branded.core.entry import publish
 from branded.random.distributions import exponential, gumbel, normal, truncated_normal
 from branded.random.keys import fold_in, key, split
 from branded.random.selection import categorical, choice, permutation
@@ -70,6 +71,9 @@ if not TYPE_CHECKING:  # a type checker would accept any name from it
         module = next((m for m, names in _MODULES.items() if name in names), None)
         if module is None:
             raise AttributeError(f"module 'branded.random' has no attribute {name!r}")
-        function = getattr(importlib.import_module(f"branded.random.{module}"), name)
-        globals()[name] = function
-        return function
+        globals()[name] = getattr(importlib.import_module(f"branded.random.{module}"), name)
+        publish(__name__, [name])
+        return globals()[name]
+
+
+publish(__name__, __all__)

@@ -121,9 +121,24 @@ def module_of(name: str) -> str:
     return f"branded.{PATCHES.get(name) or FASTER[name]}"
 
 
-def install() -> None:
-    os.environ.setdefault("PATH", os.defpath)  # tinygrad searches PATH for its libraries, and raises if it is not set
+def check() -> None:
+    """Raise if tinygrad lacks names that the core needs, and warn if other features are off."""
     features.require("core", version())
     check_version()
+
+
+EARLY = ("matching",)
+"""The patches that must be there before tinygrad first applies a rule."""
+
+
+def install_early() -> None:
+    for name in faster:
+        if name in EARLY:
+            importlib.import_module(module_of(name)).install()
+
+
+def install_patches() -> None:
+    os.environ.setdefault("PATH", os.defpath)  # tinygrad searches PATH for its libraries, and raises if it is not set
     for name in (*faster, *installed):
-        importlib.import_module(module_of(name)).install()
+        if name not in EARLY:
+            importlib.import_module(module_of(name)).install()

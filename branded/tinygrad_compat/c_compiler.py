@@ -20,10 +20,13 @@ from branded.tinygrad_compat.speed import compile_workers
 
 def choose() -> None:
     """Select the compiler for this process and for tinygrad's compile workers."""
-    zig_clang.install()
-    if features.fits("workers"):
-        compile_workers.begin_with(zig_clang.__name__)
-    _explain()
+    if len(zig_clang.command()) > 1:
+        zig_clang.install()
+        if features.fits("workers"):
+            compile_workers.begin_with([zig_clang.__name__])
+            compile_workers.INSTALLED.append(zig_clang.__name__)
+    explain_errors()
+    _explain_missing()
 
 
 def _missing() -> CompilerError:
@@ -52,20 +55,30 @@ def _compiler_error(error: OSError | subprocess.CalledProcessError) -> CompilerE
     )
 
 
-def _explain() -> None:
-    """Let tinygrad try its other devices, and report a missing compiler if none of them is usable."""
-    device, compiler = private_api._Device, private_api.ClangCompiler
-    failures: list[CompilerError] = []  # tinygrad discards the errors of the devices that it tried
+_failures: list[CompilerError] = []
+"""The errors of the compiler: tinygrad discards the errors of the devices that it tried."""
+
+
+def explain_errors() -> None:
+    """Let errors of the compiler say which one was chosen, and what to do."""
+    compiler = private_api.ClangCompiler
     compile_: Callable[[Any, str], bytes] = compiler.compile
-    select = device.__dict__[private_api.SELECT_DEVICE].func
 
     @functools.wraps(compile_)
     def compile_or_explain(self: Any, src: str) -> bytes:
         try:
             return compile_(self, src)
         except (OSError, subprocess.CalledProcessError) as error:
-            failures.append(failed := _compiler_error(error))
+            _failures.append(failed := _compiler_error(error))
             raise failed from None
+
+    compiler.compile = compile_or_explain
+
+
+def _explain_missing() -> None:
+    """Let tinygrad try its other devices, and report a missing compiler if none of them is usable."""
+    device = private_api._Device
+    select = device.__dict__[private_api.SELECT_DEVICE].func
 
     def select_or_explain(self: Any) -> str:
         try:
@@ -73,13 +86,12 @@ def _explain() -> None:
         except RuntimeError as error:
             if "no usable devices" not in str(error):
                 raise
-            if failures:
-                raise failures[-1] from None
+            if _failures:
+                raise _failures[-1] from None
             if os.environ.get("CC") or shutil.which("clang"):
                 raise
             raise _missing() from None
 
-    compiler.compile = compile_or_explain
     chosen = functools.cached_property(select_or_explain)
     chosen.__set_name__(device, private_api.SELECT_DEVICE)
     setattr(device, private_api.SELECT_DEVICE, chosen)

@@ -16,6 +16,7 @@ class _Finder:
 
     def __init__(self) -> None:
         self.mends: dict[str, list[_Mend]] = {}
+        self.run: Callable[[_Mend, ModuleType], None] = lambda mend, module: mend(module)
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if name not in self.mends:
@@ -30,13 +31,18 @@ class _Finder:
             def exec_module(module: ModuleType) -> None:
                 execute(module)
                 for mend in self.mends[name]:
-                    mend(module)
+                    self.run(mend, module)
 
             setattr(spec.loader, "exec_module", exec_module)  # noqa: B010  mypy: a method is not assigned
         return spec
 
 
 _finder = _Finder()
+
+
+def run_with(run: Callable[[_Mend, ModuleType], None]) -> None:
+    """Let `run(mend, module)` patch the modules that are imported from now on."""
+    _finder.run = run
 
 
 def when_imported(name: str, mend: _Mend) -> None:

@@ -11,6 +11,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.chunking.footprint import Footprint, footprint
 from branded.compile.jit import Jitted
+from branded.core.entry import entry
 from branded.core.tracing.dry_run import looked_at
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
@@ -111,7 +112,7 @@ def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
     Source: `jax.stages.Compiled.memory_analysis`; the memory planner of tinygrad.
     """
     check_function(f, "memory", "memory(f)(x)")
-    return lambda *args, **kwargs: _memory(f, args, kwargs)
+    return entry(lambda *args, **kwargs: _memory(f, args, kwargs))
 
 
 def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:

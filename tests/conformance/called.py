@@ -34,13 +34,14 @@ def code_of(name: str) -> CodeType:
         return METHODS[name].__code__
     found = inspect.getattr_static(Tensor, name)
     found = getattr(found, "fget", None) or getattr(found, "__func__", found)
-    return inspect.unwrap(found).__code__  # type: ignore[no-any-return]
+    return inspect.unwrap(getattr(found, "ours", found)).__code__  # type: ignore[no-any-return]
 
 
 def replacements(name: str) -> set[CodeType]:
     """Return the code of the fixes that replace a method, which may not call tinygrad's own."""
     found: Any = inspect.getattr_static(Tensor, name, None)
     found = getattr(found, "__func__", found)  # of a class method
+    found = getattr(found, "ours", found)
     chain = list[CodeType]()
     while hasattr(found, "__wrapped__"):
         chain.append(found.__code__)

@@ -6,6 +6,8 @@ from .cases import CASES
 from .law import check, check_kernels
 from .table import Case
 
+pytestmark = pytest.mark.enabled("cpu")
+
 FIRST = {name: case for case in reversed(CASES) for name in case.covers}
 COMPILED = sorted({str(case): case for name, case in FIRST.items() if name != "keccak"}.values(), key=str)
 """A case for each name: what numpy says of a graph is what its kernels compute.  Of `keccak`, which is hundreds of

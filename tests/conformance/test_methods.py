@@ -50,6 +50,7 @@ def test_cases_have_different_names_and_known_families() -> None:
     assert {case.family for case in CASES} == set(FAMILIES)
 
 
+@pytest.mark.enabled("cpu")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_case_calls_what_it_covers(family: str) -> None:
     cases: list[Case] = [case for case in CASES if case.family == family]

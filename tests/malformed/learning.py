@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tinygrad import Tensor
 
-from branded import errors, jit, picture, puzzles, register_pytree_node, vmap
+from branded import enable, errors, jit, picture, puzzles, register_pytree_node, vmap
 from branded.explain import explain
 from tests.malformed import refused, right
 from tests.malformed.values import (
@@ -44,6 +44,9 @@ def same_line():
 
 
 ROWS = (
+    refused("enable: another name", lambda: enable("gpu"), errors.OptionError, "enable: there is no feature 'gpu'"),
+    refused("enable: no name", lambda: enable(), errors.OptionError, "enable: a feature is missing"),
+    refused("enable: a list", lambda: enable(["cpu"]), errors.OptionError, "enable: there is no feature ['cpu']"),
     refused(
         "register_pytree_node: an object in place of a class",
         lambda: register_pytree_node(Odd(), one, one),

@@ -74,12 +74,19 @@ def digest(x: Any) -> Any:
     return _ADDRESS.sub("0x", repr(x))
 
 
+def _lock() -> contextlib.AbstractContextManager[object]:
+    """Return the lock under which branded replaces tables of tinygrad, such as that of the programs."""
+    module = sys.modules.get("branded.tinygrad_compat.tinygrad_lock")
+    return contextlib.nullcontext() if module is None else module.LOCK
+
+
 def sources() -> list[str]:
     """Return the sources of the kernels that this process compiled since `forget`."""
     from tinygrad import codegen
     from tinygrad.uop.ops import Ops
 
-    found = list(codegen.to_program_cache.values())
+    with _lock():
+        found = list(codegen.to_program_cache.values())
     return sorted({str(u.arg) for p in found for u in p.src if u.op is Ops.SOURCE})
 
 
@@ -87,7 +94,8 @@ def forget() -> None:
     """Forget the kernels in memory, so that each program compiles its own, whatever ran before it."""
     from tinygrad import codegen
 
-    codegen.to_program_cache.clear()
+    with _lock():
+        codegen.to_program_cache.clear()
 
 
 def run(p: Program, shared: dict[str, Any], is_alone: bool) -> dict[str, Any]:

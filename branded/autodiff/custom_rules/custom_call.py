@@ -21,9 +21,10 @@ from branded.core.tracing.predication import predicate, safe_body
 from branded.errors import DerivativeError
 from branded.graph.primitive import Batched, BatchingRun, Bundle
 from branded.graph.rows import has_brand
-from branded.graph.scope import ContextEntry, Row, Scope
+from branded.graph.scope import Row, Scope
 from branded.graph.tags import is_symbolic_zero
 from branded.graph.uops import against, replace_ops
+from branded.tinygrad_compat.context_stack import ContextEntry
 from branded.tinygrad_compat.private_api import CallInfo
 
 T = TypeVar("T", UOp, "UOp | None")

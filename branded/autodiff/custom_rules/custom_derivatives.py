@@ -20,6 +20,7 @@ from branded.autodiff.leaves import in_place_of
 from branded.autodiff.reachable_values import reaches
 from branded.core.batching.function import Examples
 from branded.core.boundary import lower
+from branded.core.entry import entry
 from branded.core.tracing import effect_tokens
 from branded.core.tracing.closure_conversion import closure_converted
 from branded.core.tracing.state import is_differentiating
@@ -66,6 +67,7 @@ class _Custom(Generic[P, R]):
     def __get__(self, obj: Any, objtype: type | None = None) -> Any:
         return self if obj is None else functools.partial(self, obj)
 
+    @entry
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Build the call as one FUNCTION whose primitive has the rule.
 

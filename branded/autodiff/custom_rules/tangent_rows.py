@@ -16,8 +16,9 @@ from branded.core.boundary import enter
 from branded.errors import BrandedError, DerivativeError
 from branded.graph.primitive import Primitive, results
 from branded.graph.rows import is_differentiated, row_of, visible
-from branded.graph.scope import ContextStack, Row, open_brands
+from branded.graph.scope import Row, open_brands
 from branded.graph.tags import Level
+from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import CallInfo
 
 transposed: ContextStack[Level] = ContextStack("branded_transposed")

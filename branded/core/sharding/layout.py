@@ -11,8 +11,9 @@ from tinygrad import Context, Device, Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError, examples
-from branded.graph.scope import ContextStack, Scope
+from branded.graph.scope import Scope
 from branded.graph.uops import on_device, tensor
+from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import canonicalize_device
 from branded.tree import short_repr
 

@@ -8,15 +8,15 @@ from typing import TypeVar
 from tinygrad import Tensor
 
 from branded.core.tracing.effect_tokens import only_looked_at
-from branded.graph.scope import undone
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.tinygrad_lock import serial
+from branded.tinygrad_compat.activation import in_engine
+from branded.tinygrad_compat.context_stack import undone
 from branded.tinygrad_compat.uops import living_tensors
 
 T = TypeVar("T")
 
 
-@serial
+@in_engine
 def looked_at(run: Callable[[], T]) -> T:
     """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
     before = [(t, t.uop) for t in living_tensors()]

@@ -15,8 +15,9 @@ from typing import NamedTuple
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.graph.scope import ContextEntry, ContextStack, Row, Scope, open_brands
+from branded.graph.scope import Row, Scope, open_brands
 from branded.graph.uops import on_device
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
 TOKEN = dtypes.uint8
 

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.errors import source
 from branded.errors.source import Where
-from branded.graph.scope import ContextEntry, ContextStack
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
 _naming: ContextStack[list[Any]] = ContextStack("branded_naming")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import inspect
 import os
 import platform
 import shutil
@@ -314,7 +315,7 @@ def install() -> None:
         return
     compiler = private_api.ClangCompiler
     compile_ = compiler.compile
-    _original.append(compile_)
+    _original.append(inspect.unwrap(compile_))  # its code is run again, with other names
 
     @functools.wraps(compile_)
     def compile_here(self: Any, src: str) -> bytes:

@@ -163,18 +163,18 @@ def _record_start(start: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return _Popen
 
 
-def begin_with(*names: str) -> None:
-    """Add modules that each worker installs at its start."""
-    INSTALLED.extend(names)
+def begin_with(names: list[str]) -> None:
+    """Let each worker install these modules at its start; the list may grow until then."""
     file = str(Path(__file__).with_name("compile_worker_start.py"))
-    private_api.worker._init_worker = functools.partial(runpy.run_path, file, {"NAMES": INSTALLED}, "branded_compiling")
+    private_api.worker._init_worker = functools.partial(runpy.run_path, file, {"NAMES": names}, "branded_compiling")
 
 
 def install() -> None:
     from branded import tinygrad_compat
 
     needed = (*tinygrad_compat.faster, *(name for name in tinygrad_compat.installed if name in COMPILING))
-    begin_with(*map(tinygrad_compat.module_of, needed))
+    INSTALLED.extend(map(tinygrad_compat.module_of, needed))
+    begin_with(INSTALLED)
     private_api.worker._WorkerProcess._Popen = staticmethod(_record_start(private_api.worker._WorkerProcess._Popen))
     private_api.worker.getenv = _setting(private_api.worker.getenv)
     old = private_api.worker.get_worker_pool

@@ -14,11 +14,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import gc
 import importlib.util
 import itertools
 import marshal
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -191,8 +192,18 @@ def _compile_body(body: str) -> CodeType:
     return code
 
 
+def _compile_again() -> None:
+    """Let all rules be compiled at their next use: those that tinygrad compiled have copies of the names they use."""
+    for rules in gc.get_objects():
+        if isinstance(rules, private_api.ops.PatternMatcher):
+            fresh = private_api.ops.PatternMatcher(rules.patterns)
+            rules.pdict = fresh.pdict
+
+
 def install() -> None:
-    original: Callable[[Any, Any], Any] = private_api.upat.upat_compile
+    original = private_api.upat.upat_compile
+    if original.cache_info().currsize:
+        _compile_again()
 
     @functools.cache
     def upat_compile(self: Any, fxn: Any) -> Any:

@@ -6,6 +6,7 @@ the time of a kernel.
 
 from __future__ import annotations
 
+import contextvars
 import copy
 import functools
 from collections.abc import Iterator, Sequence
@@ -43,7 +44,8 @@ class _Later:
         cached = private_api.helpers.diskcache_get(self.compiler.cachekey, source) if self.compiler.cachekey else None
         if cached is not None:
             return bytes(cached)
-        self.source, self.job = source, self.threads.submit(self.compiler.compile, source)
+        context = contextvars.copy_context()  # the thread compiles for the same graph
+        self.source, self.job = source, self.threads.submit(context.run, self.compiler.compile, source)
         return b""
 
     def done(self, program: UOp) -> UOp:

@@ -15,7 +15,7 @@ from tinygrad.uop.ops import UOp
 from branded.core.tracing.operand_names import UNSAID, Said, names_of, note_record
 from branded.core.tracing.operand_names import record_operand_names as record_operand_names
 from branded.errors.source import Where, here
-from branded.graph.scope import ContextEntry, ContextStack
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
 
 class Call(NamedTuple):

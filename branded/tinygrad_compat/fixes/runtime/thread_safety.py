@@ -154,7 +154,8 @@ def _opened_once(original: Callable[..., Any]) -> Callable[..., Any]:
     return device
 
 
-def install() -> None:
+def install_tables() -> None:
+    """Give each thread its own state, in place of objects that other modules copy when they are imported."""
     for module in (private_api.realize, private_api.jit, private_api.schedule):
         module.capturing = capturing
     private_api.tensor._METADATA = _Method()
@@ -164,8 +165,11 @@ def install() -> None:
     private_api.function._function = _Functions("_function", (before,), {"__module__": before.__module__})
     private_api.device.ALLOW_DEVICE_USAGE = _Allowed(private_api.device.ALLOW_DEVICE_USAGE)
     private_api.tensor.all_tensors = private_api.jit.all_tensors = _Tensors(private_api.tensor.all_tensors)
-    setattr(Tensor, "__del__", _tensor_deleter(private_api.tensor.all_tensors.pop, weakref.ref))  # noqa: B010  mypy: a method
     private_api.jit.buffers = _Buffers()
+
+
+def install() -> None:
+    setattr(Tensor, "__del__", _tensor_deleter(private_api.tensor.all_tensors.pop, weakref.ref))  # noqa: B010  mypy: a method
     private_api.tensor._apply_map_to_tensors = realized_writes.noting(private_api.tensor._apply_map_to_tensors)
     for owner, names in (
         (Tensor, ("realize", "callify", "schedule_linear", "replace", "__setitem__")),

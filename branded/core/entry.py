@@ -1,0 +1,46 @@
+"""The entry into this package: its changes to tinygrad are active while its functions run, and for their results."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+from tinygrad import Tensor
+
+from branded import tree
+from branded.tinygrad_compat import activation, provenance
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def entry(f: F) -> F:
+    """Return a public function that activates the changes to tinygrad while it runs, and for its results."""
+
+    @functools.wraps(f)
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        if activation.is_running():
+            return f(*args, **kwargs)
+        with activation.running():
+            return marked(f(*args, **kwargs))
+
+    return cast(F, enter)
+
+
+def marked(out: T) -> T:
+    """Return results of ours, after marking them."""
+    for x in (out,) if isinstance(out, Tensor) else tree.leaves(out):
+        if isinstance(x, Tensor):
+            provenance.mark(x.uop)
+    return out
+
+
+def publish(module: str, names: Iterable[str]) -> None:
+    """Make functions of a package public: each one becomes an entry, here and in the module that defines it."""
+    namespace = vars(sys.modules[module])
+    for name in names:
+        if isinstance(f := namespace.get(name), FunctionType):
+            namespace[name] = vars(sys.modules[f.__module__])[f.__name__] = entry(f)

@@ -1,0 +1,455 @@
+"""When the changes of this package to tinygrad are active: while its functions run, and while its graphs are computed.
+
+Importing the package replaces few names of tinygrad.  The first call of one of its functions installs the rest, and
+each replaced name then belongs to one of these groups:
+
+    always      locks, tables that belong to one thread, and faster rewriting: the same results for every program
+    gated       functions, methods and properties: the original runs, unless code of this package runs in this thread,
+                or an argument is a value of ours (`provenance.py`)
+    engine      gated functions that schedule, compile and run: they hold the lock, and decide for a whole graph
+    scoped      everything else, such as the rewrite rules of kernels: replaced while the engine runs a graph of ours
+
+`branded.enable` makes all of it active for every program.  The groups are found by comparing tinygrad before and after
+the installation, so a fix only replaces names, and need not know of its group.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple, TypeVar, cast
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.errors import OptionError
+from branded.tinygrad_compat import import_hook, private_api, provenance
+from branded.tinygrad_compat.context_stack import ContextStack, undone
+from branded.tinygrad_compat.tinygrad_lock import LOCK
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_running: ContextStack[None] = ContextStack("branded_running")
+_regions: ContextStack[None] = ContextStack("branded_regions")
+blocks: list[ContextStack[Any]] = [_running]
+"""The kinds of blocks in which code of this package runs; scopes and derivatives add theirs."""
+FEATURES = ("cpu", "fixes")
+enabled: set[str] = set()
+"""The features that `branded.enable` made active for every program: `fixes`, `cpu`."""
+installers: list[Callable[[], None]] = []
+"""The functions that install the changes at the first use, in order."""
+
+
+def is_on() -> bool:
+    """Return whether the fixes are active for the running code."""
+    return bool(enabled) or runs_ours()
+
+
+def runs_ours() -> bool:
+    """Return whether code of this package runs, or a graph of ours is computed."""
+    return any(block.may_hold() and block.any_open() for block in blocks)
+
+
+def is_running() -> bool:
+    """Return whether a function of this package runs."""
+    return bool(_running.may_hold()) and _running.any_open()
+
+
+def wants_cpu() -> bool:
+    """Return whether the CPU kernels are wanted here, where the fixes are active."""
+    return enabled != {"fixes"} or runs_ours()
+
+
+def running() -> AbstractContextManager[None]:
+    """Return a block in which code of this package runs; the first one installs the changes."""
+    activate()
+    return _running.during(None)
+
+
+# Groups ---------------------------------------------------------------------------------------------------------------
+
+_ALWAYS = {
+    "_Device": ("_Device__get_canonicalized_item",),
+    "device": ("ALLOW_DEVICE_USAGE",),
+    "jit": ("all_tensors", "buffers", "capturing", "estimate_uop", "get_call_outs_ins"),
+    "realize": ("capturing", "estimate_uop", "get_call_name", "get_call_outs_ins"),
+    "schedule": ("capturing",),
+    "function": ("_function", "pm_ctx"),
+    "helpers": ("db_connection",),
+    "tensor": ("TRACEMETA", "all_tensors", "_METADATA", "cpu_profile"),
+    "OpMixin": ("arange",),
+    "Tensor": ("__del__", "__hash__", "__array_ufunc__", "__array_function__"),
+    "ops": ("dtype_from_uop", "shape_to_shape_arg"),
+    "PatternMatcher": ("rewrite",),
+    "RewriteContext": ("unified_rewrite",),
+    "UOp": ("__del__", "simplify"),
+    "UOpMetaClass": ("__call__",),
+    "recursive_property": ("__get__",),
+    "upat": ("upat_compile",),
+}
+"""The names of the group `always`, by the last part of the module, or by the class."""
+_OF_USERS = ("Tensor", "_TinyJit", "_function", "BatchNorm")
+"""The classes whose methods users call."""
+_ENGINE = {
+    "jit": ("run_linear", "compile_linear", "jit_lower"),
+    "realize": ("run_linear", "compile_linear"),
+    "tensor": ("run_linear",),
+    "Tensor": ("realize", "callify", "schedule_linear", "linear_with_vars"),
+}
+_WRITES = ("assign", "replace", "__setitem__")
+
+
+def _short_name(owner: Any) -> str:
+    return str(owner.__name__).rpartition(".")[2]
+
+
+# Engine ---------------------------------------------------------------------------------------------------------------
+
+
+class _Replaced(NamedTuple):
+    owner: Any
+    name: str
+    plain: Any
+    ours: Any
+
+
+_MISSING = object()
+_scoped: dict[tuple[int, str], _Replaced] = {}
+
+
+_worker_pools: dict[bool, Any] = {False: None, True: None}
+"""The compile workers of tinygrad, and those with the changes, while the others are in use."""
+
+
+class _Status:
+    is_active = False
+    """Whether the changes are installed."""
+    is_installing = False
+    is_ours: bool | None = False
+    """Whether the scoped names are ours; None while they are being replaced."""
+
+
+def _switch(to_ours: bool) -> None:
+    before, worker = _Status.is_ours, private_api.worker
+    if before is to_ours:
+        return
+    _Status.is_ours = None
+    if before is not None:
+        _worker_pools[before] = worker.worker_pool
+    worker.worker_pool = _worker_pools[to_ours]
+    for owner, name, plain, ours in list(_scoped.values()):
+        value = ours if to_ours else plain
+        if value is _MISSING:
+            if name in vars(owner):
+                delattr(owner, name)
+        else:
+            setattr(owner, name, value)
+    _Status.is_ours = to_ours
+
+
+def _restore() -> None:
+    _switch(_regions.any_open() or bool(enabled))
+
+
+def _in_engine(f: Callable[[], Any], is_plain: bool = False) -> Any:
+    """Run `f` with the scoped names of ours; a plain graph is not computed as a graph of ours in other respects."""
+    with LOCK:
+
+        def run() -> Any:
+            with _regions.during(None):
+                _switch(True)
+                if is_plain:
+                    return f()
+                with _running.during(None):
+                    return f()
+
+        return undone(run, _restore)
+
+
+def in_engine(f: F) -> F:
+    """Return `f`, a function of ours that schedules, compiles or runs: one thread at a time, with all changes."""
+
+    @functools.wraps(f)
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        activate()
+        return _in_engine(lambda: f(*args, **kwargs))
+
+    return cast(F, alone)
+
+
+def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(plain)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        is_ours = runs_ours() or provenance.any_ours(args) or provenance.any_ours(kwargs.values())
+        if not is_ours and not enabled:
+            with LOCK:
+                _switch(False)
+                return plain(*args, **kwargs)
+        out = _in_engine(lambda: ours(*args, **kwargs), not is_ours)
+        provenance.mark_schedule(x for x in (*args, out) if isinstance(x, UOp))
+        return out
+
+    return either
+
+
+def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
+    """Wrap the function that gives tensors their new graphs, to mark the memory that now holds values of ours."""
+
+    def marked(applied_map: dict[UOp, UOp], *args: Any, **kwargs: Any) -> None:
+        apply_map(applied_map, *args, **kwargs)
+        if runs_ours():
+            provenance.mark_memory(applied_map.values())
+
+    return marked
+
+
+# Gates ----------------------------------------------------------------------------------------------------------------
+
+
+def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that users call: it is ours where code of ours runs, and for values of ours."""
+
+    @functools.wraps(plain)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        if is_on():
+            return ours(*args, **kwargs)
+        if provenance.any_ours(args) or (kwargs and provenance.any_ours(kwargs.values())):
+            with _running.during(None):
+                return ours(*args, **kwargs)
+        return plain(*args, **kwargs)
+
+    setattr(either, "ours", ours)  # noqa: B010  mypy: a function has no such attribute
+    return either
+
+
+def _write_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that writes: it waits while a function whose writes are undone runs in another thread."""
+
+    @functools.wraps(plain)
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        with LOCK:
+            return plain(*args, **kwargs)
+
+    return gate(alone, ours)
+
+
+def _inner_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that tinygrad calls itself: it is ours where code or a graph of ours runs."""
+
+    @functools.wraps(plain)
+    def either(*args: Any, **kwargs: Any) -> Any:
+        return (ours if is_on() else plain)(*args, **kwargs)
+
+    return either
+
+
+def _gated_property(plain: Any, ours: Any) -> Any:
+    """Return a cached property of UOp with the value of either one."""
+    first, second = (getattr(x, "func", None) or x.fxn for x in (plain, ours))
+
+    def value(u: UOp) -> Any:
+        return (second if is_on() else first)(u)
+
+    prop = functools.cached_property(value)
+    prop.__set_name__(UOp, plain.attrname)
+    return prop
+
+
+class _GatedRules:
+    """The rules of gradients, which are one of two tables: they are applied outside of the engine."""
+
+    def __init__(self, plain: Any, ours: Any) -> None:
+        self.plain, self.ours = plain, ours
+
+    def rewrite(self, *args: Any, **kwargs: Any) -> Any:
+        return (self.ours if is_on() else self.plain).rewrite(*args, **kwargs)
+
+
+def _either(kind: Callable[..., Any], owner: Any, plain: Any, ours: Any) -> Any:
+    """Return an attribute that is one of two functions, methods or properties."""
+    if isinstance(ours, staticmethod):
+        return staticmethod(kind(plain.__get__(None, owner), ours.__func__))
+    if isinstance(ours, classmethod):
+        return classmethod(kind(plain.__func__, ours.__func__))
+    return _gated_property(plain, ours) if isinstance(ours, functools.cached_property) else kind(plain, ours)
+
+
+def _without(name: str) -> Callable[..., Any] | None:
+    """Return what Python does without a special method, if the method of ours does not do the same by itself."""
+
+    def sequence(self: Tensor) -> Any:
+        class Items:
+            __getitem__ = staticmethod(self.__getitem__)
+
+        return iter(Items())
+
+    def refuse(text: str) -> Callable[..., Any]:
+        def method(self: Tensor) -> Any:
+            raise TypeError(text)
+
+        return method
+
+    def unsupported(self: Tensor, other: Any) -> Any:
+        return NotImplemented
+
+    methods: dict[str, Callable[..., Any]] = {
+        "__iter__": sequence,
+        "__abs__": refuse("bad operand type for abs(): 'Tensor'"),
+        "__pos__": refuse("bad operand type for unary +: 'Tensor'"),
+        "__divmod__": unsupported,
+        "__rdivmod__": unsupported,
+        "__format__": object.__format__,
+    }
+    return methods.get(name)
+
+
+# Installation ---------------------------------------------------------------------------------------------------------
+
+
+def _snapshot(modules: Iterable[ModuleType]) -> dict[tuple[int, str], tuple[Any, Any]]:
+    """Return the attributes of modules of tinygrad and of their classes, by owner and name."""
+    values: dict[tuple[int, str], tuple[Any, Any]] = {}
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            values[id(module), name] = module, value
+            if isinstance(value, type) and value.__module__.startswith("tinygrad"):
+                for attribute, x in list(vars(value).items()):
+                    values[id(value), attribute] = value, x
+    return values
+
+
+def _modules() -> list[ModuleType]:
+    return [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "tinygrad" and m is not None]
+
+
+def record(install: Callable[[], object], modules: Iterable[ModuleType] | None = None) -> None:
+    """Run a function that replaces names of tinygrad, and put each name under the control of its group."""
+    with LOCK:
+        _switch(True)
+        before = _snapshot(modules or _modules())
+        owners = {owner for owner, _ in before}
+        try:
+            install()
+        finally:
+            for (key, name), (owner, ours) in _snapshot(modules or _modules()).items():
+                plain = before.get((key, name), (owner, _MISSING))[1]
+                if plain is not ours and key in owners:
+                    _control(owner, name, plain, ours)
+            _restore()
+
+
+def _gate_of(owner_name: str, name: str) -> Callable[..., Any]:
+    if name in _ENGINE.get(owner_name, ()):
+        return _engine
+    if owner_name == "Tensor" and name in _WRITES:
+        return _write_gate
+    return gate if owner_name in _OF_USERS else _inner_gate
+
+
+def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
+    """Put a replaced name under the control of its group."""
+    owner_name = _short_name(owner)
+    if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded"):
+        return
+    if name == "pm_gradient":
+        setattr(owner, name, _GatedRules(plain, ours))
+    elif isinstance(ours, FunctionType | staticmethod | classmethod | functools.cached_property):
+        if plain is _MISSING and isinstance(owner, type):
+            plain = next((vars(c)[name] for c in owner.__mro__[1:-1] if name in vars(c)), None) or _without(name)
+        if plain is not _MISSING and plain is not None:
+            setattr(owner, name, _either(_gate_of(owner_name, name), owner, plain, ours))
+    else:
+        key = id(owner), name
+        known = _scoped.get(key)
+        _scoped[key] = _Replaced(owner, name, plain if known is None else known.plain, ours)
+
+
+def install_later(install: Callable[[], None]) -> None:
+    """Install more changes at the first use, or now if that was before."""
+    if _Status.is_active:
+        record(install)
+    else:
+        installers.append(install)
+
+
+def _mend(mend: Callable[[Any], None], module: ModuleType) -> None:
+    record(lambda: mend(module), [module])
+
+
+def enable(*features: str) -> None:
+    """Make changes of tinygrad active for all programs of this process, also for those that do not use this package.
+
+    Without it they are active only for the results of this package, and for what is computed from them.
+
+    Args:
+        features: `"fixes"` for the fixes of tinygrad's bugs; `"cpu"` for the CPU kernels, which include the fixes.
+
+    Raises:
+        OptionError: There is no such feature.
+
+    Example:
+        >>> import branded
+        >>> branded.enable("cpu")
+
+    The environment variable `BRANDED_ENABLE=cpu` and the command `python -m branded run FILE` do the same.
+
+    Source: `tinygrad.Context`, whose options also change how every program is compiled.
+    """
+    if not features or (wrong := [x for x in features if x not in FEATURES]):
+        raise OptionError(
+            f"enable: there is no feature {wrong[0]!r}" if features else "enable: a feature is missing",
+            fix=" or ".join(f'branded.enable("{x}")' for x in FEATURES),
+        )
+    activate()
+    with LOCK:
+        enabled.update(features)
+        _restore()
+
+
+def disable() -> None:
+    """Undo `enable`; what was compiled stays as it is."""
+    if enabled:
+        with LOCK:
+            enabled.clear()
+            _restore()
+
+
+def enable_from_environment() -> None:
+    """Enable the features that the variable BRANDED_ENABLE lists."""
+    if features := os.environ.get("BRANDED_ENABLE"):
+        enable(*(name.strip() for name in features.split(",")))
+
+
+def activate() -> None:
+    """Install the changes, unless they are installed."""
+    if not _Status.is_active:
+        _install()
+
+
+def _install() -> None:
+    with LOCK:
+        if _Status.is_active or _Status.is_installing:
+            return
+        _Status.is_installing = True
+        try:
+            provenance.begin()
+            import_hook.run_with(_mend)
+            for name in private_api.MODULES:  # only what is imported can be compared
+                getattr(private_api, name)
+            installers.append(_mark_results)
+            record(_run_installers)
+        finally:
+            _Status.is_active = True
+
+
+def _run_installers() -> None:
+    for install in installers:  # one of them may add more
+        install()
+
+
+def _mark_results() -> None:
+    private_api.tensor._apply_map_to_tensors = _marking(private_api.tensor._apply_map_to_tensors)

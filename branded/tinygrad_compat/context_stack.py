@@ -1,0 +1,121 @@
+"""Values that hold during a `with` block, in one thread or asyncio task."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import inspect
+import io
+import weakref
+from collections.abc import Callable
+from types import FrameType
+from typing import Generic, TypeVar
+
+from branded.tinygrad_compat import private_api, tensor_methods
+
+T = TypeVar("T")
+
+
+def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
+    """Run `run`, then `undo`, and return the result; `undo` runs twice, because an interrupt may stop the first run."""
+    try:
+        try:
+            return run()
+        finally:
+            undo()
+    finally:
+        undo()
+
+
+# An entry is a file object, because the `__exit__` of a file is written in C and only closes it.  An interrupt may come
+# at any call of a Python function, including a Python `__exit__` and its `finally`.  It cannot come between the end of
+# the `with` block and the closing of a file.  Nor does a frame of this package show in the traceback of an error that
+# leaves the block.  Nothing else has to happen at the exit: a stack skips the entries that are closed.
+class ContextEntry(io.BytesIO, Generic[T]):
+    """A `with` block in which a value holds; it is closed like a file."""
+
+    def __init__(self, stack: ContextStack[T], value: T, *, alone: bool = False) -> None:
+        super().__init__()
+        self.stack, self.value, self.alone = stack, value, alone
+        self.generator: FrameType | None = None
+
+    def __enter__(self) -> T:  # type: ignore[override]
+        try:
+            self.stack.push(self)
+            self.began()
+            return self.value
+        except BaseException:
+            self.close()  # the block will not run
+            raise
+
+    def began(self) -> None:
+        """Run the setup of a kind of block, once its value holds."""
+
+    def within(self, frame: FrameType) -> None:
+        """Record that this block belongs to `frame`: while `frame` is a suspended generator, the block does not hold.
+
+        The generator of a context manager is an exception: it is suspended while the block of its caller runs.
+        """
+        if frame.f_code.co_flags & inspect.CO_GENERATOR:
+            caller = frame.f_back
+            if caller is None or caller.f_code.co_filename != contextlib.__file__:
+                self.generator = frame
+
+    @property
+    def waits(self) -> bool:
+        return self.generator is not None and self.generator.f_back is None
+
+
+class ContextStack(Generic[T]):
+    """The values of the current blocks of this thread or asyncio task, outermost first.
+
+    Entries are kept by weak references, so the value of a block is freed as soon as the block is left.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._known: contextvars.ContextVar[tuple[weakref.ref[ContextEntry[T]], ...]]
+        self._known = contextvars.ContextVar(name, default=())
+
+    def push(self, entry: ContextEntry[T]) -> None:
+        if private_api.tensor._METADATA.get() is not None:
+            tensor_methods.forget_unless_one_runs()
+        entries = [ref for ref in self._known.get() if (s := ref()) is not None and not s.closed]
+        self._known.set((*entries, weakref.ref(entry)))
+
+    def get(self, *, waiting: bool = False) -> tuple[T, ...]:
+        """Return the values that hold here, outermost first; `waiting` adds the values of suspended generators."""
+        entries = self._known.get()
+        if not entries:
+            return ()
+        values: list[T] = []
+        is_over = True
+        for ref in entries:
+            if (entry := ref()) is None or entry.closed:
+                continue
+            is_over = False
+            if entry.waits and not waiting:
+                continue
+            if entry.alone:
+                values.clear()
+            else:
+                values.append(entry.value)
+        if is_over:
+            self._known.set(())  # so that `may_hold`, which checks only this tuple, is false
+        return tuple(values)
+
+    def any_open(self) -> bool:
+        """Return whether a value holds here."""
+        return bool(self.get())
+
+    @property
+    def may_hold(self) -> Callable[[], object]:
+        """A function with a falsy result if no value holds here; if the result is truthy, a value may hold."""
+        return self._known.get
+
+    def during(self, value: T) -> ContextEntry[T]:
+        """Return a `with` block in which the value holds."""
+        return ContextEntry(self, value)
+
+    def without(self, value: T) -> ContextEntry[T]:
+        """Return a `with` block in which no value holds."""
+        return ContextEntry(self, value, alone=True)

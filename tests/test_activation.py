@@ -1,0 +1,171 @@
+"""The changes to tinygrad are active for graphs of branded and for what is computed from them, and for nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad.uop.ops import Ops
+
+import branded
+from branded import (
+    cond,
+    fori_loop,
+    grad,
+    hessian,
+    jacrev,
+    jit,
+    jvp,
+    linalg,
+    random,
+    scan,
+    switch,
+    vjp,
+    vmap,
+    while_loop,
+)
+from branded.errors import OptionError
+from branded.tinygrad_compat import activation, private_api, provenance
+
+X = Tensor([[4.0, 1.0], [1.0, 3.0]]).realize()
+CALLS: dict[str, Callable[[], Any]] = {
+    "vmap": lambda: vmap(lambda x: x.sum())(X),
+    "vmap in chunks": lambda: vmap(lambda x: x.sum(), chunk_size=1)(X),
+    "grad": lambda: grad(lambda x: x.square().sum())(X),
+    "jvp": lambda: jvp(lambda x: x * x, (X,), (X,))[1],
+    "vjp": lambda: vjp(lambda x: x * x, X)[1](X)[0],
+    "jacrev": lambda: jacrev(lambda x: x.sum(0))(X),
+    "hessian": lambda: hessian(lambda x: x.square().sum())(X),
+    "jit": lambda: jit(lambda x: x + 1)(X),
+    "scan": lambda: scan(lambda c, x: (c + x, c), X[0], X)[1],
+    "fori_loop": lambda: fori_loop(0, 3, lambda i, x: x + i, X),
+    "while_loop": lambda: while_loop(lambda x: x.sum() < 50, lambda x: x * 2, X),
+    "cond": lambda: cond(True, lambda x: x * 2, lambda x: x, X),
+    "switch": lambda: switch(1, [lambda x: x, lambda x: x * 2], X),
+    "linalg": lambda: linalg.cholesky(X),
+    "random": lambda: random.normal(random.key(0), (3,)),
+    "functions": lambda: branded.median(X),
+    "brand": lambda: _by_brand(),
+}
+
+
+def _by_brand() -> Tensor:
+    with branded.brand("a", 2) as a:
+        return a.unvec(a.vec(X) * 2)
+
+
+def is_ours(x: Tensor) -> bool:
+    return provenance.is_ours(x.uop)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_and_what_is_computed_from_them_are_ours(name: str) -> None:
+    y = CALLS[name]()
+    assert is_ours(y) and is_ours((y + 1).sum())
+    z = (y * 3).realize()
+    assert is_ours(z) and is_ours(z.reshape(-1)[0])
+    assert not is_ours(X) and not is_ours(X + 1.5) and not is_ours(Tensor([1.0]) * 7)
+
+
+def test_a_result_that_is_an_argument_stays_the_users() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    assert not is_ours(vmap(lambda a: a)(x)) and not is_ours(x)
+
+
+def test_a_weight_that_was_updated_is_ours() -> None:
+    w = Tensor([1.0, 2.0]).realize()
+    w.assign(w - 0.1 * grad(lambda w: w.square().sum())(w)).realize()
+    assert is_ours(w)
+    assert w.tolist() == pytest.approx([0.8, 1.6])
+
+
+def test_fixes_belong_to_graphs() -> None:
+    """A result of branded is computed with the fixes, and the same by hand without."""
+    assert (Tensor([3]) ** Tensor([5])).tolist() == [242]
+    assert vmap(lambda x: x**5)(Tensor([3])).tolist() == [243]
+    assert (vmap(lambda x: x + 1)(Tensor([2])) ** Tensor([5])).tolist() == [243]
+    assert (Tensor([3]) ** Tensor([5])).tolist() == [242]
+    mapped = vmap(lambda x: x + 1)(Tensor([254, 99], dtype=dtypes.uint8))
+    assert (mapped + 1).cast(dtypes.int32).tolist() == [0, 101]
+    by_hand = Tensor([255, 99], dtype=dtypes.uint8).realize()
+    assert (by_hand + 1).cast(dtypes.int32).tolist() == [256, 100]
+
+
+def test_a_thread_beside_a_body_is_plain() -> None:
+    inside, done, found = threading.Event(), threading.Event(), list[Any]()
+
+    def plain() -> None:
+        inside.wait()
+        found.extend((Tensor([3]) ** Tensor([5])).tolist())
+        done.set()
+
+    def body(x: Tensor) -> Tensor:
+        inside.set()
+        done.wait(60)
+        return x**5
+
+    thread = threading.Thread(target=plain)
+    thread.start()
+    assert vmap(body)(Tensor([3])).tolist() == [243]
+    thread.join()
+    assert found == [242]
+
+
+def test_a_tinyjit_runs_what_it_captured() -> None:
+    for f, right in ((lambda x: vmap(lambda a: a**5)(x), [243]), (lambda x: x ** Tensor([5]), [242])):
+        captured = TinyJit(lambda x, f=f: f(x).realize())
+        assert [captured(Tensor([3]).realize()).tolist() for _ in range(4)] == [right] * 4
+
+
+@pytest.mark.parametrize("feature", ["fixes", "cpu"])
+def test_enable_serves_plain_programs(feature: str) -> None:
+    def source() -> str:
+        Tensor(np.ones((3, 1013), np.float32)).realize().sum(1).realize()
+        programs = private_api.codegen.to_program_cache.values()
+        sources = [u.arg for p in programs for u in p.src if u.op is Ops.SOURCE]
+        return [text for text in sources if "r_3_1013" in text][-1]
+
+    try:
+        branded.enable(feature)
+        assert (Tensor([3]) ** Tensor([5])).tolist() == [243]
+        assert ("reassociate" in source()) == (feature == "cpu")
+    finally:
+        activation.disable()
+    assert (Tensor([3]) ** Tensor([5])).tolist() == [242]
+
+
+def test_what_is_no_feature_changes_nothing() -> None:
+    with pytest.raises(OptionError, match="there is no feature 'gpu'"):
+        branded.enable("cpu", "gpu")
+    assert not activation.enabled
+
+
+@pytest.mark.parametrize("words", [["-c", "{}"], ["-m", "branded", "run", "FILE"]])
+def test_the_environment_and_the_command_enable(words: list[str], tmp_path: Any) -> None:
+    file = tmp_path / "app.py"
+    program = "from tinygrad import Tensor\nimport branded\nprint((Tensor([3]) ** Tensor([5])).tolist())\n"
+    file.write_text(program)
+    words = [{"{}": program, "FILE": str(file)}.get(word, word) for word in words]
+    env = {**os.environ, "BRANDED_ENABLE": "fixes" if "-c" in words else ""}
+    out = subprocess.run([sys.executable, *words], env=env, capture_output=True, text=True, check=True)
+    assert out.stdout == "[243]\n"
+
+
+def test_a_plain_program_that_ran_before_the_import_is_no_obstacle() -> None:
+    """tinygrad compiles a rule at its first use, with the functions that it names then."""
+    program = """
+from tinygrad import Tensor
+x = Tensor([3]).realize()
+print((x ** Tensor([5])).tolist(), x.sum().item())
+from branded import scan, vmap
+print(vmap(lambda x: x**5)(x).tolist(), scan(lambda c, x: (c + x, c), Tensor(0), Tensor([1, 2, 3]))[1].tolist())
+"""
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert out.stdout == "[242] 3\n[243] [0, 1, 3]\n"
