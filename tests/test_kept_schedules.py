@@ -22,9 +22,9 @@ BEFORE = """
 import tinygrad.schedule as s
 
 found, original = [], s.get_kernel_graph
-def counted(graph):
-    found.append(len(graph.toposort()))
-    return original(graph)
+def counted(sink):
+    found.append(len(sink.toposort()))
+    return original(sink)
 s.get_kernel_graph = counted
 """
 PROGRAM = """
@@ -33,9 +33,9 @@ import os
 import branded
 from tinygrad import Tensor
 
+x = (Tensor([[0.0, 1.0], [2.0, 3.0]]).realize() * {by}).realize()
 found.clear()
-x = Tensor([[0.0, 1.0], [2.0, 3.0]]).realize() * {by}
-y = branded.jit(branded.vmap(lambda a: (a.softmax() * 8 + {shift}).sum() + (a - a.mean()).square().sum()))(x.realize())
+y = branded.jit(branded.vmap(lambda a: (a.softmax() * 8 + {shift}).sum() + (a - a.mean()).square().sum()))(x)
 print([round(v, 3) for v in y.tolist()], sum(n >= int(os.environ.get('OF', 20)) for n in found))
 """
 

@@ -130,7 +130,8 @@ from tinygrad import Tensor
 before = {}
 for cls in reversed(Tensor.__mro__[:-1]):
     before |= vars(cls)
-import branded
+from branded.tinygrad_compat import activation
+activation.activate()
 print(*sorted(x for x, method in vars(Tensor).items() if x in before and before[x] is not method))
 """
 

@@ -930,6 +930,7 @@ def test_a_tinyjit_in_a_body_is_its_function() -> None:
 STEPS = (slice(None, None, 2), slice(1, None, 2), slice(None, None, 3), slice(None, None, -2), slice(None, None, -1))
 
 
+@pytest.mark.enabled("cpu")
 @pytest.mark.parametrize("adds", (False, True), ids=("=", "+="))
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_a_write_with_a_step(step: slice, adds: bool) -> None:

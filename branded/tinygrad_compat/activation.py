@@ -19,11 +19,12 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from tinygrad import Tensor
+from tinygrad.helpers import Context
 from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError
@@ -57,11 +58,6 @@ def runs_ours() -> bool:
 def is_running() -> bool:
     """Return whether a function of this package runs."""
     return bool(_running.may_hold()) and _running.any_open()
-
-
-def wants_cpu() -> bool:
-    """Return whether the CPU kernels are wanted here, where the fixes are active."""
-    return enabled != {"fixes"} or runs_ours()
 
 
 def running() -> AbstractContextManager[None]:
@@ -163,7 +159,8 @@ def _in_engine(f: Callable[[], Any], is_plain: bool = False) -> Any:
             with _regions.during(None):
                 _switch(True)
                 if is_plain:
-                    return f()
+                    with nullcontext() if "cpu" in enabled else Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
+                        return f()
                 with _running.during(None):
                     return f()
 
@@ -190,7 +187,7 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
                 _switch(False)
                 return plain(*args, **kwargs)
         out = _in_engine(lambda: ours(*args, **kwargs), not is_ours)
-        provenance.mark_schedule(x for x in (*args, out) if isinstance(x, UOp))
+        provenance.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
         return out
 
     return either

@@ -254,7 +254,7 @@ _REPLACED = {
     "jit.get_call_outs_ins": "core | call | finds the buffers of calls of loops, products and host functions",
     "jit.jit_lower": "threads | linear held_bufs input_uops | serves one thread at a time",
     "jit.run_linear": "threads | linear var_vals input_uops update_stats jit wait | serves one thread at a time",
-    "ops.PatternMatcher": "rewriting | class | looks rules up by the operation and the operations of its operands",
+    "ops.PatternMatcher": "rewriting matching | class | looks rules up by the operation and the operations of its operands",
     "ops.RewriteContext": "rewriting | class | applies rules with less overhead; keeps simplified indices",
     "ops.dtype_from_uop": "deriving rewriting | op src arg | finds the dtype of frequent operations by the operation",
     "ops.is_image_shape": "images | shape | looks for images only on devices that have them",
@@ -302,7 +302,7 @@ _REPLACED = {
     "tensor.TRACEMETA": "threads | ContextVar | is a plain int, which compares faster",
     "tensor._METADATA": "core | _ContextVar | is local to a thread",
     "tensor._apply_map_to_tensors": (
-        "threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
+        "core threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
     ),
     "tensor._fromnp": "byte_order | x | accepts arrays of the other byte order",
     "tensor.all_tensors": "core | dict | allows changes during iteration",
@@ -572,7 +572,9 @@ def _has(module: str, name: str) -> bool:
 def _problem(module: str, name: str, form: str | None, elsewhere: str) -> str | None:
     if not _has(module, name):
         return None if elsewhere and _has(*elsewhere.split(":")) else "missing"
-    if form is None or (found := form_of(_find(module, name))) == form:
+    if form is None or (found := form_of(value := _find(module, name))) == form:
+        return None
+    if form in {cls.__name__ for cls in type(value).__mro__}:  # with VIZ, tables of rules have a class of their own
         return None
     return f"({found}) instead of ({form})"
 

@@ -40,10 +40,10 @@ def mark(*us: UOp) -> None:
             mark_itself(u)
 
 
-def mark_schedule(linears: Iterable[UOp]) -> None:
+def mark_schedules(linears: Iterable[UOp]) -> None:
     """Mark schedules and their calls, so that a TinyJit that captures them runs them as ours."""
     for linear in linears:
-        for u in (linear, *linear.src) if linear.op is Ops.LINEAR else ():
+        for u in (linear, *linear.src):
             u.__dict__[_OURS] = True
 
 

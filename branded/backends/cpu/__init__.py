@@ -24,7 +24,7 @@ from tinygrad.helpers import Context
 from branded import tinygrad_compat
 from branded.backends.cpu.renderer import bufferize_policy, exponentials, loops, sines
 from branded.backends.cpu.runtime import parallel_dispatch
-from branded.tinygrad_compat import activation, features
+from branded.tinygrad_compat import features
 from branded.tinygrad_compat.speed import compile_workers
 
 
@@ -49,7 +49,6 @@ def plain() -> Iterator[None]:
 def install() -> None:
     """Install the CPU kernels unless tinygrad is unpatched, untested or lacks names, or `workers` is disabled."""
     if "workers" in tinygrad_compat.installed and features.fits("backend"):
-        loops.cpu_codegen.is_allowed = activation.wants_cpu
         for module in (loops, exponentials, sines):
             module.install()
             compile_workers.INSTALLED.append(module.__name__)

@@ -60,15 +60,6 @@ class _CpuCodegen(PerThread):
         self.own = threading.local()
         super().__init__(key, 1)
         self.at_first: int = self.own.value
-        self.is_allowed: Callable[[], bool] = lambda: True
-
-    @property
-    def value(self) -> int:
-        return super().value if self.is_allowed() else 0
-
-    @value.setter
-    def value(self, x: int) -> None:
-        self.own.value = x
 
 
 cpu_codegen = _CpuCodegen("BRANDED_CPU")
