@@ -45,9 +45,10 @@ from branded.backends.cpu.gemm.cost import (
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import some_rows
+from branded.backends.cpu.renderer.scatter import first_value, selection
 from branded.backends.cpu.runtime import cores
 from branded.tinygrad_compat import features, private_api
-from branded.tinygrad_compat.private_api import Estimates, KernelInfo, graph_rewrite
+from branded.tinygrad_compat.private_api import Estimates, KernelInfo, Opt, graph_rewrite
 
 _TYPES, _HALVES = (dtypes.float32, dtypes.float64), (dtypes.float16, dtypes.bfloat16)
 
@@ -138,13 +139,13 @@ class _Maker:
         """The kernel's output if sums may go there directly: each element is stored once and never read."""
 
     def made(self) -> Recipe | None:
-        for i, red in enumerate([u for u in self.value.toposort() if _may_be(u)]):
-            if len(self.new) < self.room:
+        for i, red in enumerate([u for u in self.value.toposort() if u.op is Ops.REDUCE]):
+            if len(self.new) < self.room and not self._selected(red, NEW + 3 * i) and _may_be(red):
                 self._one(red, NEW + 3 * i)
         for compute_first in (self._apart, self._before, self._columns):
-            if not self.parts and not self.always:
+            if not self.parts and not self.new and not self.always:
                 compute_first()
-        if not self.parts:
+        if not self.parts and not self.new:
             return None
         if self.new.get(self.value) is not self.to:
             self.parts.append(_storing_kernel(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
@@ -176,6 +177,26 @@ class _Maker:
         self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
             self.whole = None
+
+    def _selected(self, red: UOp, slot: int) -> bool:
+        """Compute a reduction that selects entries by an index from these entries alone; return whether it is one."""
+        if (found := selection(self._now(red))) is None:
+            return False
+        if not found.places:
+            self.new[red] = found.entry
+            return True
+        is_whole = self.whole is not None and frozenset(red.ranges) == frozenset(self.over)
+        is_whole &= red.dtype == self.value.dtype and (red is self.value or not self._reads_beside())
+        if is_whole:
+            to, self.whole = self.to, None
+        else:
+            self._add_buffer(x := laid_out(slot, red.ranges), red.dtype)
+            to = self._at(x, red.dtype)
+        self.parts.append(_storing_kernel(to, red.const_like(first_value(red)), sorted(red.ranges, key=lambda r: r.arg)))
+        at = to.src[0].index(to.src[1].substitute(found.places).valid(found.is_selected))
+        self.parts.append(_storing_kernel(at, at.alu(red.arg[0], found.entry), found.loops, (kernels.LOOPS,)))
+        self.new[red] = to
+        return True
 
     def _apart(self) -> None:
         """Store a sum of plain loops first if the operations on it are slow within those loops."""
@@ -258,10 +279,12 @@ def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
     return x.of.keys() == {*over}
 
 
-def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp]) -> Replacement:
+def _storing_kernel(
+    to: UOp, value: UOp, over: Iterable[UOp], options: tuple[Opt, ...] | None = None
+) -> Replacement:
     """Return a kernel with these loops, outermost first, and its own parameters."""
     loops = list(over)
-    body = to.store(value).end(*loops).sink(arg=KernelInfo())
+    body = to.store(value).end(*loops).sink(arg=KernelInfo(opts_to_apply=options))
     found = body.toposort()
     new = {r: r.replace(arg=(i, AxisType.WEAK)) for i, r in enumerate(loops)}
     inner = [u for u in found if u.op is Ops.RANGE and u not in new]
