@@ -1,7 +1,7 @@
 """The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
 
-Most hooks act only on batched values or in traced code. `elementwise`, `host_sort`, `host_cumsum`, parts of `gradient`,
-and the caches change tinygrad for all programs.
+Most hooks act only on batched values or in traced code. `elementwise`, `host_sort`, `host_cumsum`, `last_entry`, parts
+of `gradient`, and the caches change tinygrad for all programs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from branded.hooks import (
     gradient,
     host_cumsum,
     host_sort,
+    last_entry,
     operands,
     rand,
     reads,
@@ -25,7 +26,7 @@ from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
     *(detect, operands, reads, writes, shapes, gradient, functions, rand),
-    *(host_sort, host_cumsum, program_cache, schedule_cache),
+    *(host_sort, host_cumsum, last_entry, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
 _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}

@@ -151,6 +151,7 @@ _TAKEN = {
     "get_runtime": "engine.realize | core | the function that runs a compiled kernel on a device",
     "Estimates": "renderer | core | the estimated number of operations and bytes of a call",
     "remove_bufferize": "schedule.rangeify | backend | recomputes a value instead of storing it, or returns None",
+    "split_reduceop": "schedule.rangeify | backend | splits a sum of many terms in two, or returns None",
     # the C compiler
     "_Device": "device | compiler explain | the class of `Device`",
     "TinyELF": "device | native | compiled code in the format for a device",

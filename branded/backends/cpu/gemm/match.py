@@ -193,8 +193,10 @@ class _Maker:
             self._add_buffer(x := laid_out(slot, red.ranges), red.dtype)
             to = self._at(x, red.dtype)
         self.parts.append(_storing_kernel(to, red.const_like(first_value(red)), sorted(red.ranges, key=lambda r: r.arg)))
-        at = to.src[0].index(to.src[1].substitute(found.places).valid(found.is_selected))
-        self.parts.append(_storing_kernel(at, at.alu(red.arg[0], found.entry), found.loops, (kernels.LOOPS,)))
+        index = to.src[1].substitute(found.places)
+        at = to.src[0].index(index.valid(found.is_selected))
+        before = to.src[0].index(found.is_selected.where(index, 0))  # clang does not vectorize conditional loads
+        self.parts.append(_storing_kernel(at, before.alu(red.arg[0], found.entry), found.loops, (kernels.LOOPS,)))
         self.new[red] = to
         return True
 

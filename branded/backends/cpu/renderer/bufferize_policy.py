@@ -5,6 +5,9 @@ feed it, whatever the recomputation costs: softmax computes each `exp` twice, fo
 CPU, a value that contains `exp`, `log` or similar stays in memory if it is not larger than its inputs.  So an outer
 product that is summed immediately is never materialized.
 
+tinygrad splits a sum of many terms per result into a sum of sums, which is kept in memory too.  A sum that selects
+entries by an index has one term that counts, and is not split: see `scatter`.
+
 A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
 computes it twice, so a chain of them doubles at each step: in tinygrad alone, 18 steps of a stencil never finish.
 """
@@ -13,7 +16,8 @@ from __future__ import annotations
 
 import math
 
-from tinygrad.uop.ops import Ops, PatternMatcher, UOp
+from tinygrad import dtypes
+from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp
 
 from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.tinygrad_compat import private_api
@@ -67,7 +71,37 @@ def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
     return out
 
 
+def _split_unless_selecting(reduce: UOp, x: UOp) -> UOp | None:
+    if cpu_codegen.value and str(x.device).split(":")[0] == "CPU" and selects(x):
+        return None
+    out: UOp | None = private_api.split_reduceop(reduce, x)
+    return out
+
+
+def selects(x: UOp) -> bool:
+    """Return whether a term of a sum, or the condition under which it counts, compares an index with `arange`."""
+    left, seen = [x], {x}
+    while left:
+        u = left.pop()
+        if u.op in (Ops.CMPNE, Ops.CMPEQ) and dtypes.is_int(u.src[0].dtype) and any(map(_counts, u.src)):
+            return True
+        for s in u.src if u.op in _TERM else ():
+            if s not in seen:
+                seen.add(s)
+                left.append(s)
+    return False
+
+
+_TERM = GroupOp.Movement | {Ops.WHERE, Ops.CAST, Ops.MUL, Ops.AND, Ops.OR, Ops.CMPNE, Ops.CMPEQ}
+
+
+def _counts(u: UOp) -> bool:
+    """Return whether a value is `arange`: a sum of constants."""
+    return u.device is None and any(s.op is Ops.REDUCE for s in u.toposort())
+
+
 def install() -> None:
-    rules = private_api.rangeify.pm_remove_bufferize.patterns
-    new = [(pattern, _inline_unless_kept if f is private_api.remove_bufferize else f) for pattern, f in rules]
-    private_api.rangeify.pm_remove_bufferize = PatternMatcher(new)
+    ours = {private_api.remove_bufferize: _inline_unless_kept, private_api.split_reduceop: _split_unless_selecting}
+    for name in ("pm_remove_bufferize", "earliest_rewrites"):
+        rules = getattr(private_api.rangeify, name).patterns
+        setattr(private_api.rangeify, name, PatternMatcher([(pattern, ours.get(f, f)) for pattern, f in rules]))
