@@ -1,9 +1,9 @@
 """`sort`, `topk` and `argsort` on the CPU: one call of NumPy instead of tinygrad's network of 40 kernels.
 
 Values and indices equal the network's: equal entries keep their order, also in descending order. NaN is the largest
-value, as in NumPy. As in JAX, each value has the derivative of the entry at its index: tangents are gathered by the
-indices, cotangents scattered. Values and indices are separate calls, so an unused result is not computed. For `topk`,
-the call itself returns only the first entries, so no kernel slices its result.
+value, as in NumPy. As in JAX, each value has the derivative of the entry at its index: tangents are read at the
+indices, cotangents are added there. Values and indices are separate calls, so an unused result is not computed. For
+`topk`, the call itself returns only the first entries, so no kernel slices its result.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import functools
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.callbacks.gathering import gather, scatter
-from branded.callbacks.host import DifferentiableHost, TotalHost, sizes
+from branded.callbacks.host import DifferentiableHost, TotalHost, batch_of, sizes
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -48,7 +47,16 @@ class Sorted(DifferentiableHost):
         return gather(d, self.places(u.src[1]))
 
     def cotangent(self, u: UOp, ct: UOp) -> UOp:
-        return scatter(ct, self.places(u.src[1]), sizes(u.src[1])[-1])
+        n, places = sizes(u.src[1])[-1], tensor(self.places(u.src[1]))
+        is_here = places.unsqueeze(-1).eq(Tensor.arange(n, dtype=dtypes.int32))
+        return is_here.where(tensor(ct).unsqueeze(-1), 0).sum(-2, dtype=ct.dtype).uop
+
+
+def gather(x: UOp, places: UOp) -> UOp:
+    """Return the entries of `x`, `[..., n]`, at `places`, `i32[..., k]`; other axes of size 1 are broadcast."""
+    batch = batch_of(x, places)
+    entries, indices = (tensor(u).expand(*batch, sizes(u)[-1]) for u in (x, places))
+    return entries.gather(-1, indices).uop
 
 
 _sorter = functools.lru_cache(maxsize=256)(Sorted)

@@ -1,4 +1,4 @@
-"""Host callbacks faster than tinygrad on the CPU: binary search, selection by rank, segment reductions, FFT.
+"""Host callbacks faster than tinygrad on the CPU: binary search, selection by rank, FFT.
 
 The FFT calls numpy. The others call C, or numpy if there is no C compiler. All have the derivatives of tinygrad's
 operations, which the functions use on other devices and with `BRANDED_CPU=0`.
@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.autodiff import forward, reverse
 from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.host import DifferentiableHost, ShapeDtype, TotalHost, call_on_graphs, serves, sizes, summed_to
+from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs, serves, sizes, summed_to
 from branded.callbacks.sorting import order
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int
-
-Form = Callable[[Tensor, Tensor, int], Tensor]
-"""A segment reduction in tinygrad's operations: data `[..., n, *rest]` and ids `[..., n]` give `[..., num, *rest]`."""
 
 
 def search(sorted_keys: Tensor, wanted: Tensor, side: str) -> Tensor:
@@ -83,72 +79,6 @@ def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np
     in_range = (places >= 0) & (places < x.shape[-1])
     ranks = np.broadcast_to(np.where(in_range, places, 0), (*batch, places.shape[-1]))
     return np.where(in_range, np.take_along_axis(there, ranks, -1), 0).astype(np.int32)
-
-
-class Segments(DifferentiableHost):
-    """A segment reduction: the entries of data with the same id are reduced together."""
-
-    def __init__(self, reduction: str, form: Form, num: int) -> None:
-        work = functools.partial(reduce_segments_in_numpy, num=num, reduction=reduction)
-        super().__init__(f"segment_{reduction}", work, by_c=host_kernels.segments(reduction))
-        self.form, self.reduction = form, reduction
-
-    def _by_operations(self, u: UOp) -> UOp:
-        lead = len(u.src[2].shape) - 1
-        return self.form(tensor(u.src[1]), tensor(u.src[2]), int(results(u)[0].shape[lead])).uop
-
-    def tangent(self, u: UOp, d: UOp) -> UOp:
-        """Return the tangent; the tangent of a segment sum is the segment sum of the tangents."""
-        if self.reduction == "sum":
-            return super().tangent(u, d)
-        (tangent,) = forward.push_forward([self._by_operations(u)], {u.src[1]: d})
-        assert tangent is not None
-        return tangent
-
-    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """Pull the cotangents back through tinygrad's operations."""
-        if cotangents[0] is None or 0 not in needed:
-            return [None, None]
-        return [*reverse.gradients([self._by_operations(u)], [cotangents[0]], [u.src[1]])[0], None]
-
-
-def segments(x: Tensor, ids: Tensor, num: int, reduction: str, form: Form) -> Tensor:
-    """Reduce the entries of `x: [n, *rest]` that have the same id."""
-    shape = (num, *sizes(x.uop)[1:])
-    return tensor(_segments(reduction, form, num).apply(shape, x.dtype, x.uop, ids.uop))
-
-
-def can_segment(x: Tensor, ids: Tensor, num: int) -> bool:
-    """Return whether there is work to do, in dtypes that the C code supports."""
-    is_known = x.dtype in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
-    # constants without a device, such as the ones of a count, go to the device of the ids
-    has_place = x.device is None or serves(x)
-    has_work = num > 0 and 0 not in x.shape and has_place and _serves(ids)
-    return is_known and ids.dtype in (dtypes.int32, dtypes.int64) and has_work
-
-
-_segments = functools.lru_cache(maxsize=256)(Segments)
-
-
-def reduce_segments_in_numpy(x: np.ndarray, ids: np.ndarray, num: int, reduction: str) -> np.ndarray:
-    """Implement `segments` in numpy, for all examples."""
-    steps = {
-        "sum": (np.add, 0),
-        "prod": (np.multiply, 1),
-        "max": (np.maximum, -math.inf),
-        "min": (np.minimum, math.inf),
-    }
-    step, first = steps[reduction]
-    if x.dtype.kind == "i" and reduction in ("max", "min"):
-        first = np.iinfo(x.dtype).min if reduction == "max" else np.iinfo(x.dtype).max
-    lead = ids.ndim - 1
-    batch = np.broadcast_shapes(ids.shape[:-1], x.shape[:lead])
-    ids, x = np.broadcast_to(ids, (*batch, ids.shape[-1])), np.broadcast_to(x, batch + x.shape[lead:])
-    out = np.full((*batch, num, *x.shape[lead + 1 :]), first, x.dtype)
-    for index in np.ndindex(*batch):
-        there = (ids[index] >= 0) & (ids[index] < num)
-        step.at(out[index], ids[index][there], x[index][there])
-    return out
 
 
 class Fourier(TotalHost):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,33 +38,23 @@ def _by_number(x: Tensor, ids: Tensor, num: int, reduction: str) -> Tensor:
     """Reduce the entries of `x: [n, *rest]` with the same id, to `[num, *rest]`."""
     if ids.dtype not in (dtypes.int32, dtypes.int64):
         ids = ids.cast(dtypes.int64 if ids.dtype.itemsize >= 4 else dtypes.int32)
-    if _host.can_segment(x, ids, num):
-        return _host.segments(x, ids, num, reduction, _FORMS[reduction])
-    return _FORMS[reduction](x, ids, num)
+    mask = ids.eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
+    return _REDUCTIONS[reduction](x, mask.reshape((*mask.shape, *[1] * (x.ndim - 1))))
 
 
-def _by_mask(reduction: str, x: Tensor, ids: Tensor, num: int) -> Tensor:
-    """Reduce segments by a masked reduction over one axis, with a mask `[..., num, n, *rest]`."""
-    lead = ids.ndim - 1
-    mask = ids.unsqueeze(-2).eq(Tensor.arange(num, dtype=dtypes.int32).cast(ids.dtype).unsqueeze(1))
-    rest = [1] * (x.ndim - ids.ndim)
-    return _REDUCTIONS[reduction](x.unsqueeze(lead), mask.reshape((*mask.shape, *rest)), lead + 1)
-
-
-def _extreme(x: Tensor, mask: Tensor, worst: Any, how: str, axis: int) -> Tensor:
+def _extreme(x: Tensor, mask: Tensor, worst: Any, method: str) -> Tensor:
     """Reduce by max or min, and propagate NaN, which a kernel may skip."""
-    y: Tensor = getattr(mask.where(x, worst), how)(axis)
-    return (mask & x.isnan()).any(axis).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
+    y: Tensor = getattr(mask.where(x, worst), method)(1)
+    return (mask & x.isnan()).any(1).where(float("nan"), y) if dtypes.is_float(x.dtype) else y
 
 
-_REDUCTIONS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
-    "sum": lambda x, mask, axis: mask.where(x, 0).sum(axis, dtype=x.dtype),
-    "prod": lambda x, mask, axis: mask.where(x, 1).prod(axis),
-    "max": lambda x, mask, axis: _extreme(x, mask, x.dtype.min, "max", axis),
-    "min": lambda x, mask, axis: _extreme(x, mask, x.dtype.max, "min", axis),
+_REDUCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "sum": lambda x, mask: mask.where(x, 0).sum(1, dtype=x.dtype),
+    "prod": lambda x, mask: mask.where(x, 1).prod(1),
+    "max": lambda x, mask: _extreme(x, mask, x.dtype.min, "max"),
+    "min": lambda x, mask: _extreme(x, mask, x.dtype.max, "min"),
 }
-_FORMS: dict[str, _host.Form] = {name: functools.partial(_by_mask, name) for name in _REDUCTIONS}
-"""Callables that can be pickled, as the callbacks that hold them."""
+"""The reductions of `x: [n, *rest]` under a mask `[num, n, *rest]`; its comparison with `arange` makes it a scatter."""
 
 
 @operation

@@ -1,8 +1,8 @@
 """`scatter` and `x[i] = v` with many entries: the last entry of each element is found by a maximum, on the CPU.
 
 tinygrad chains one `where` for each entry: a graph of 100,000 entries does not fit in memory.  Here the position of the
-last entry that is written to an element is a maximum over the entries, and the value is read from there.  Both are loops
-over the entries alone: see `branded.backends.cpu.renderer.scatter`.
+last entry that is written to an element is a maximum over the entries, and the value is read from there.  Both become
+loops over the entries alone: see `branded.backends.cpu.renderer.scatter`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tinygrad import Tensor
 
 from branded import tinygrad_compat
 from branded.backends.cpu.renderer.loops import cpu_codegen
+from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 MANY = 16
@@ -27,14 +28,15 @@ def _has_many(self: Tensor, values: Tensor, mask: Tensor, axes: tuple[int, ...])
 
 
 @override_if(_has_many)
-def _masked_merge(original: Method, self: Tensor, values: Tensor, mask: Tensor, axes: tuple[int, ...]) -> Tensor:
+def _merge(original: Method, self: Tensor, values: Tensor, mask: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Return `self` where the mask is False for all entries, and the last entry for which it is True elsewhere."""
     first = axes[0] % mask.ndim
     mask, values = (_with_one_axis(x, first, len(axes)) for x in (mask, values))
     position = Tensor.arange(mask.shape[first]).reshape(-1, *(1,) * (mask.ndim - first - 1))
     last = mask.where(position, position.dtype.min).max(first, keepdim=True)
     value = position.eq(last).where(values, 0).sum(first, dtype=values.dtype)
-    return (last >= 0).squeeze(first).where(value, self)
+    out: Tensor = (last >= 0).squeeze(first).where(value, self)
+    return out
 
 
 def _with_one_axis(x: Any, first: int, axes: int) -> Any:
@@ -44,4 +46,4 @@ def _with_one_axis(x: Any, first: int, axes: int) -> Any:
 def install() -> None:
     """Install the method unless the patches of tinygrad are disabled."""
     if tinygrad_compat.installed:
-        wrap("_masked_merge", _masked_merge)
+        wrap(private_api.MERGES, _merge)

@@ -424,6 +424,8 @@ NEXT_COUNTER, COUNTERS, SEEDS = "_next_counter", "_device_rng_counters", "_devic
 """Attributes of Tensor: the function that returns the next RNG counter, the counters and the seeds by device."""
 MEMORY_OF = "_buffer"
 """The method of Tensor that returns its memory, after realizing it."""
+MERGES = "_masked_merge"
+"""The method of Tensor with which `scatter` and `x[i] = v` write the last of several entries."""
 NAMES_KERNELS = "_wrapper"
 """The name of the wrapper around each method of Tensor, which names kernels after the method."""
 SELECT_DEVICE = "_select_device"

@@ -45,7 +45,7 @@ from branded.backends.cpu.gemm.cost import (
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import some_rows
-from branded.backends.cpu.renderer.scatter import first_value, selection
+from branded.backends.cpu.renderer.scatter import first_value, selection, stored_value
 from branded.backends.cpu.runtime import cores
 from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.private_api import Estimates, KernelInfo, Opt, graph_rewrite
@@ -192,11 +192,11 @@ class _Maker:
         else:
             self._add_buffer(x := laid_out(slot, red.ranges), red.dtype)
             to = self._at(x, red.dtype)
-        self.parts.append(_storing_kernel(to, red.const_like(first_value(red)), sorted(red.ranges, key=lambda r: r.arg)))
-        index = to.src[1].substitute(found.places)
-        at = to.src[0].index(index.valid(found.is_selected))
-        before = to.src[0].index(found.is_selected.where(index, 0))  # clang does not vectorize conditional loads
-        self.parts.append(_storing_kernel(at, before.alu(red.arg[0], found.entry), found.loops, (kernels.LOOPS,)))
+        first, everywhere = red.const_like(first_value(red)), sorted(red.ranges, key=lambda r: r.arg)
+        self.parts.append(_storing_kernel(to, first, everywhere))
+        at = to.substitute(found.places)
+        now = stored_value(found, at, at.alu(red.arg[0], found.entry))
+        self.parts.append(_storing_kernel(at, now, found.loops, (kernels.LOOPS,)))
         self.new[red] = to
         return True
 
@@ -281,9 +281,7 @@ def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
     return x.of.keys() == {*over}
 
 
-def _storing_kernel(
-    to: UOp, value: UOp, over: Iterable[UOp], options: tuple[Opt, ...] | None = None
-) -> Replacement:
+def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp], options: tuple[Opt, ...] | None = None) -> Replacement:
     """Return a kernel with these loops, outermost first, and its own parameters."""
     loops = list(over)
     body = to.store(value).end(*loops).sink(arg=KernelInfo(opts_to_apply=options))

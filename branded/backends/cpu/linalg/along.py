@@ -1,4 +1,4 @@
-"""Running products and maxima, recurrences, and gathers: C with one step per entry of the last axis."""
+"""Running products and maxima, and recurrences: C with one step per entry of the last axis."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 _GO = """
 static void go(struct job *j) {
-  i64 n = j->n, m = j->m, i;
+  i64 n = j->n, m, i;
   OUT *out = (OUT *)j->out[0];
   do {
     const TYPE *a = (TYPE *)j->a;
-    const B *b = (B *)j->b;
+    const TYPE *b = (TYPE *)j->b;
     BODY
     out += n;
   } while (next(j));
@@ -32,7 +32,6 @@ _BODIES = {
     "cummax": "TYPE y = a[0]; for (i = 0; i < n; i++) { if (!(a[i] <= y) && y == y) y = a[i]; out[i] = y; }",
     "cumargmax": "m = 0; for (i = 0; i < n; i++) { if (!(a[i] <= a[m]) && a[m] == a[m]) m = i; out[i] = (int)m; }",
     "recurrence": "TYPE y = out[0] = b[0]; for (i = 1; i < n; i++) out[i] = y = a[i] * y + b[i];",
-    "gather": "for (i = 0; i < n; i++) out[i] = b[i] >= 0 && b[i] < m ? a[b[i]] : 0;",
 }
 
 
@@ -40,7 +39,6 @@ def source(name: str, dtype: DType) -> str:
     """Return the C function for entries of one dtype."""
     own = batches.TYPES[dtype]
     text = _GO.replace("BODY", _BODIES[name]).replace("OUT", "int" if name == "cumargmax" else own)
-    text = text.replace("const B *b = (B *)", "const {0} *b = ({0} *)".format("int" if name == "gather" else own))
     text = text.replace("WIDE", own if dtypes.is_float(dtype) else f"unsigned {own}").replace("TYPE", own)
     return batches.BEFORE + text + batches.entry("branded_along", "go(&j);")
 

@@ -1,4 +1,4 @@
-"""C functions, called among the kernels, for sorted searches, order statistics, segment reductions and running sums.
+"""C functions, called among the kernels, for sorted searches, order statistics and running sums.
 
 The equivalent tinygrad operations compare every pair of entries, or add up all the entries before each one.
 """
@@ -109,32 +109,6 @@ static unsigned key_of_float(float x) {
 """
 _FEW = 64
 """The number of leading order statistics that a single pass keeps."""
-# ints wrap around, as in tinygrad, so WIDE is unsigned
-_SEGMENTS = """
-static void go(struct job *j) {
-  i64 rest = j->m, n = j->n, num = j->k;
-  TYPE *out = (TYPE *)j->out[0];
-  do {
-    const TYPE *x = (TYPE *)j->a;
-    for (i64 i = 0; i < num * rest; i++) out[i] = FIRST;
-    for (i64 i = 0; i < n; i++) {
-      i64 at = j->option ? ((i64 *)j->b)[i] : ((int *)j->b)[i];
-      if (at < 0 || at >= num) continue;
-      TYPE *to = out + at * rest;
-      const TYPE *from = x + i * rest;
-      for (i64 r = 0; r < rest; r++) STEP
-    }
-    out += num * rest;
-  } while (next(j));
-}
-"""
-_STEPS = {
-    "sum": "to[r] = (TYPE)((WIDE)to[r] + (WIDE)from[r]);",
-    "prod": "to[r] = (TYPE)((WIDE)to[r] * (WIDE)from[r]);",
-    "max": "if (from[r] > to[r] || NAN) to[r] = from[r];",
-    "min": "if (from[r] < to[r] || NAN) to[r] = from[r];",
-}
-
 
 _BESIDE = 64
 # float sums accumulate in double; within a row, only every fourth sum depends on the one before it
@@ -169,30 +143,17 @@ static void go(struct job *j) {
 """.replace("BESIDE", str(_BESIDE))
 
 
-def _first(name: str, dtype: DType) -> str:
-    """Return the initial value of a reduction."""
-    if name in ("sum", "prod"):
-        return str(int(name == "prod"))
-    if dtypes.is_float(dtype):
-        return ("-" if name == "max" else "") + "__builtin_inf()"
-    most = (1 << 8 * dtype.itemsize - 1) - 1
-    return f"(-{most}LL - 1)" if name == "max" else f"{most}LL"
-
-
 def source(operation: str, dtype: DType) -> str:
     """Return the C function for a search or a reduction of one dtype."""
     name, is_float = batches.TYPES[dtype], dtypes.is_float(dtype)
     wide = name if is_float else f"unsigned {name}"
-    step = _STEPS.get(operation, "").replace(" || NAN", " || from[r] != from[r]" if is_float else "")
     if operation == "standing":
         text = (_KEY_OF_FLOATS if is_float else "") + _STANDING
         text = text.replace("KEY(", "key_of_float(" if is_float else "key(").replace("FEW", str(_FEW))
     elif operation == "running":
         text = _RUNNING.replace("WIDE", "double") if is_float else _RUNNING
-    elif operation == "search":
-        text = _SEARCH
     else:
-        text = _SEGMENTS.replace("STEP", step).replace("FIRST", _first(operation, dtype))
+        text = _SEARCH
     return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
 
@@ -236,25 +197,6 @@ def _search(side: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) 
     many = math.prod(wanted.shape[lead:])
     steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
     return _host_function("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
-
-
-@functools.cache
-def segments(reduction: str) -> InC:
-    """Return an `InC` that reduces entries of `[..., n, *rest]` with equal ids `[..., n]`, as `[..., num, *rest]`."""
-    return functools.partial(_segments, reduction)
-
-
-def _segments(reduction: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-    x, ids = args
-    lead = len(ids.shape) - 1
-    if x.dtype not in batches.TYPES or ids.dtype not in (dtypes.int32, dtypes.int64):
-        return None
-    if not results[0].nbytes * x.nbytes:
-        return None
-    rest = math.prod(x.shape[lead + 1 :])
-    steps = batches.steps(results[0].shape[:lead], args, (len(x.shape) - lead, 1))
-    is_long = int(ids.dtype == dtypes.int64)
-    return _host_function(reduction, x.dtype, [is_long, rest, ids.shape[-1], results[0].shape[lead]], steps)
 
 
 @functools.cache

@@ -6,15 +6,17 @@ sum over all entries for each element of the result:
     gather     y[i] = Σⱼ where(index[i] == j, x[j], 0)
     scatter    y[j] = Σᵢ where(index[i] == j, x[i], 0)
 
-The comparison determines `j` from `index[i]`.  If `j` is summed, its loop is dropped, and `x` is read at `index[i]`.  If
-`j` is a loop of the result, the result is filled with 0, and a loop over `i`, in order, adds `x[i]` at `index[i]`.  The
-same holds for products and maxima, for several indices, and for an index into several loops, such as `j * 8 + k`.
+The comparison determines `j` from `index[i]`.  If `j` is summed, its loop is dropped, and `x` is read at `index[i]`.
+If `j` is a loop of the result, the result is filled with 0, and a loop over `i`, in order, adds `x[i]` at `index[i]`.
+The same holds for products and maxima, for several indices, and for an index into several loops, such as `j * 8 + k`.
 
 tinygrad finds a gather with one index by itself, in `pm_load_collapse`, unless the sum has been split in two before.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -35,7 +37,7 @@ class Selection(NamedTuple):
     is_selected: UOp
     """Whether there is an element of the result to which it belongs."""
     places: dict[UOp, UOp]
-    """The index of that element: the value of each determined loop of the result."""
+    """The index of that element, or 0: the value of each determined loop of the result."""
     loops: tuple[UOp, ...]
     """The loops that are left, outermost first."""
 
@@ -52,24 +54,22 @@ def selection(red: UOp) -> Selection | None:
     """
     if red.op is not Ops.REDUCE or red.arg not in {(op, 0) for op in (Ops.ADD, Ops.MUL, Ops.MAX)}:
         return None
-    summed, outer = red.src[1:], [r for r in red.ranges]
+    summed, outer = red.src[1:], list(red.ranges)
     if not all(map(is_plain, (*summed, *outer))):
         return None
     conditions, entry = _masked(red.src[0], first_value(red))
-    determined, rest = dict[UOp, UOp](), list[UOp]()
+    determined, required = dict[UOp, UOp](), list[UOp]()
     for condition, is_true in conditions:
         found = _determined_loops(condition, determined, summed) if is_true == (condition.op is Ops.CMPEQ) else None
-        if found is None:
-            rest.append(condition if is_true else condition.logical_not())
-        determined |= found or {}
+        determined |= found.places if found is not None else {}
+        otherwise = condition if is_true else condition.logical_not()
+        required.append(found.is_valid if found is not None else otherwise)
     places = {r: place for r, place in determined.items() if r not in summed}
     if not determined or (not places and _is_found_by_tinygrad(red)):
         return None
     if places and (elements(places) < PLACES or elements((*summed, *outer)) < STEPS):
         return None
-    is_selected = UOp.const(True)
-    for u in (*(place.get_valid() for place in determined.values()), *(u.substitute(determined) for u in rest)):
-        is_selected = is_selected & u
+    is_selected: UOp = functools.reduce(UOp.bitwise_and, required).substitute(determined)
     by_place = UOp.sink(is_selected, *places.values()).ranges
     within = [r for r in summed if r not in determined and not (places and r in by_place)]
     entry = entry.substitute(determined)
@@ -80,7 +80,26 @@ def selection(red: UOp) -> Selection | None:
     loops = [r for r in (*outer, *summed) if r not in determined and r not in within]
     # the loops that do not change the index are innermost, so that elements are added to adjacent ones
     order = sorted(loops, key=lambda r: (r not in by_place, r in summed, r.arg))
-    return Selection(entry, is_selected, {r: place.get_idx() for r, place in places.items()}, tuple(order))
+    return Selection(entry, is_selected, places, tuple(order))
+
+
+def stored_value(found: Selection, before: UOp, new: UOp) -> UOp:
+    """Return `new` for a selected entry, and the value before for others.
+
+    clang does not vectorize conditional stores.  tinygrad would find one here, but not for the bits of the values.
+    """
+    bits = _BITS[before.dtype.itemsize][before.dtype in dtypes.uints]
+    out: UOp = found.is_selected.where(new.bitcast(bits), before.bitcast(bits)).bitcast(before.dtype)
+    return out
+
+
+_BITS = {
+    1: (dtypes.uint8, dtypes.int8),
+    2: (dtypes.uint16, dtypes.int16),
+    4: (dtypes.uint32, dtypes.int32),
+    8: (dtypes.uint64, dtypes.int64),
+}
+"""The dtypes of the same size: for all dtypes but unsigned ints, and for these."""
 
 
 def _is_found_by_tinygrad(red: UOp) -> bool:
@@ -90,8 +109,8 @@ def _is_found_by_tinygrad(red: UOp) -> bool:
 def _masked(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
     """Return an entry and the conditions, with their required values, without which `x` is `first`."""
     if x.op is Ops.WHERE:
-        condition, *branches = x.src
-        for is_true, entry, other in ((True, *branches), (False, *reversed(branches))):
+        condition, yes, no = x.src
+        for is_true, entry, other in ((True, yes, no), (False, no, yes)):
             if other.op is Ops.CONST and other.val == first:
                 conditions, entry = _masked(entry, first)
                 return [*_conjuncts(condition, is_true), *conditions], entry
@@ -100,10 +119,21 @@ def _masked(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
     if first == 0 and x.op is Ops.CAST:
         conditions, entry = _masked(x.src[0], 0)
         return conditions, entry.cast(x.dtype)
-    if first == 0 and x.op is Ops.MUL and dtypes.is_int(x.dtype):  # a float may be infinite, whose product with 0 is NaN
+    if first == 0 and x.op is Ops.MUL and dtypes.is_int(x.dtype):  # an infinite float times 0 is NaN
         (left, a), (right, b) = (_masked(s, 0) for s in x.src)
         return [*left, *right], a * b
+    if x.op in (Ops.MUL, Ops.XOR) and (before := _operand(x, first)) is not None:
+        conditions, entry = _masked(x.src[0], before)
+        return conditions, x.replace(src=(entry, x.src[1]))
     return [], x
+
+
+def _operand(x: UOp, result: Any) -> Any:
+    """Return the value of the first operand for which a product with a number, or the inverse of ints, is `result`."""
+    number = x.src[1].val if x.src[1].op is Ops.CONST else None
+    if x.op is Ops.XOR:
+        return ~result if number == -1 else None
+    return -result if number == -1 else 0 if result == 0 and number is not None and math.isfinite(number) else None
 
 
 def _conjuncts(u: UOp, is_true: bool) -> Iterator[tuple[UOp, bool]]:
@@ -117,7 +147,14 @@ def _conjuncts(u: UOp, is_true: bool) -> Iterator[tuple[UOp, bool]]:
         yield u, is_true
 
 
-def _determined_loops(equation: UOp, before: Mapping[UOp, UOp], summed: Sequence[UOp]) -> dict[UOp, UOp] | None:
+class _Determined(NamedTuple):
+    """The values of loops, 0 if there are none, and whether there are."""
+
+    places: dict[UOp, UOp]
+    is_valid: UOp
+
+
+def _determined_loops(equation: UOp, before: Mapping[UOp, UOp], summed: Sequence[UOp]) -> _Determined | None:
     """Return the loops that an equation of an index with loops determines, or None; `before` are determined already."""
     if equation.op not in (Ops.CMPEQ, Ops.CMPNE):
         return None
@@ -127,13 +164,13 @@ def _determined_loops(equation: UOp, before: Mapping[UOp, UOp], summed: Sequence
             continue
         if any(r in found.of or r in before for r in index.ranges) or any(r in used or r in before for r in found.of):
             continue
-        if any(r in summed for r in (*index.ranges, *found.of)) and (places := _places(index, found)) is not None:
-            return places
+        if any(r in summed for r in (*index.ranges, *found.of)) and (determined := _places(index, found)) is not None:
+            return determined
     return None
 
 
-def _places(index: UOp, to: Strides) -> dict[UOp, UOp] | None:
-    """Return the value of each loop at an index, Invalid if there is none; None unless each index has one at most."""
+def _places(index: UOp, to: Strides) -> _Determined | None:
+    """Return the value of each loop at an index; None unless each index has one at most."""
     loops, step = sorted(to.of, key=to.of.__getitem__), 0
     for r in loops:
         if to.of[r] < 1 or (step and to.of[r] != step):
@@ -145,4 +182,6 @@ def _places(index: UOp, to: Strides) -> dict[UOp, UOp] | None:
     valid, place = (index >= to.offset) & (index < to.offset + step), index - to.offset if to.offset else index
     if least > 1:
         valid = valid & (place % least).eq(0)
-    return {r: (place // to.of[r] % size(r) if r is not loops[-1] else place // to.of[r]).valid(valid) for r in loops}
+    place = valid.where(place, 0)
+    parts = {r: place // to.of[r] if r is loops[-1] else place // to.of[r] % size(r) for r in loops}
+    return _Determined(parts, valid)
