@@ -8,6 +8,15 @@ from branded.core.entry import publish
 from branded.functions.arrays import array, convolve, cross, kron, outer, take_along_axis, trace
 from branded.functions.counts import bincount, histogram, segment_max, segment_min, segment_prod, segment_sum
 from branded.functions.fourier import fft, ifft, irfft, rfft
+from branded.functions.indexing import (
+    dynamic_slice,
+    dynamic_update_slice,
+    index_add,
+    index_max,
+    index_min,
+    index_mul,
+    index_update,
+)
 from branded.functions.interpolation import interp
 from branded.functions.quantiles import median, nanmedian, nanquantile, percentile, quantile
 from branded.functions.search import argwhere, nonzero, searchsorted, top_k, unique
@@ -22,10 +31,17 @@ __all__ = [
     "convolve",
     "cross",
     "digamma",
+    "dynamic_slice",
+    "dynamic_update_slice",
     "erfinv",
     "fft",
     "histogram",
     "ifft",
+    "index_add",
+    "index_max",
+    "index_min",
+    "index_mul",
+    "index_update",
     "interp",
     "irfft",
     "kron",

@@ -146,6 +146,61 @@ case(
 )
 case("take_along_axis flat", lambda m, x, i: m.take_along_axis(x, i, axis=None), some(2, 3), ints(5, 0), wrt=(0,))
 
+case(
+    "dynamic_slice",
+    lambda m, x, i: m.dynamic_slice(x, (i[0], i[1]), (2, 3)),
+    some(4, 6),
+    ints(1, 2),
+    wrt=(0,),
+)
+case("dynamic_slice clamped", lambda m, x, i: m.dynamic_slice(x, i, (2, 6)), some(4, 6), ints(9, 2), wrt=(0,))
+case(
+    "dynamic_slice from the end", lambda m, x, i: m.dynamic_slice(x, (0, i), (1, 2)), some(4, 6), np.int32(-3), wrt=(0,)
+)
+case("dynamic_slice of ints", lambda m, x, i: m.dynamic_slice(x, (i,), (2,)), ints(5, 6, 7), np.int32(1))
+case(
+    "dynamic_update_slice",
+    lambda m, x, y, i: m.dynamic_update_slice(x, y, (i[0], i[1])),
+    some(4, 6),
+    some(2, 3) + 1,
+    ints(1, 2),
+    wrt=(0, 1),
+)
+case(
+    "dynamic_update_slice clamped",
+    lambda m, x, y, i: m.dynamic_update_slice(x, y, (i, 0)),
+    some(4, 3),
+    some(2, 3) + 1,
+    np.int32(7),
+    wrt=(0, 1),
+)
+for kind in ("update", "add", "mul", "min", "max"):
+    case(
+        f"index_{kind}",
+        lambda m, x, i, y, kind=kind: getattr(m, f"index_{kind}")(x, i, y),
+        some(5),
+        ints(0, -1, 9, 2),
+        some(4) + 0.3,
+        wrt=() if kind == "mul" else (0, 2),  # JAX lacks the derivative
+    )
+    case(
+        f"index_{kind} rows",
+        lambda m, x, i, y, kind=kind: getattr(m, f"index_{kind}")(x, (i, slice(1, 3)), y),
+        some(4, 3),
+        ints(3, 1),
+        some(2, 1) + 0.3,
+        wrt=() if kind == "mul" else (0, 2),
+    )
+    case(
+        f"index_{kind} slice",
+        lambda m, x, y, kind=kind: getattr(m, f"index_{kind}")(x, (Ellipsis, slice(0, 6, 2)), y),
+        some(2, 6),
+        some(3) + 0.3,
+        wrt=(0, 1),
+    )
+case("index_add twice", lambda m, x, i, y: m.index_add(x, i, y), some(3), ints(1, 1, 0, 1), some(4), wrt=(0, 2))
+case("index_update of ints", lambda m, x, i: m.index_update(x, (i, 0), 7), ints(1, 2, 3, 4).reshape(2, 2), np.int32(1))
+
 case("outer", lambda m, x, y: m.outer(x, y), some(3), some(4) + 1, wrt=(0, 1))
 case("outer of matrices", lambda m, x, y: m.outer(x, y), some(2, 2), some(3), wrt=(0, 1))
 case("outer of ints", lambda m, x, y: m.outer(x, y), ints(1, 2), ints(3, 4, 5))

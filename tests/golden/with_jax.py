@@ -77,6 +77,14 @@ def put(x: Any, at: Any, value: Any) -> Any:
     return x.at[at].set(value)
 
 
+def _at(method: str) -> Any:
+    return lambda x, at, y: getattr(x.at[at], method)(y)
+
+
+index_update, index_add, index_mul = (_at(method) for method in ("set", "add", "multiply"))
+index_min, index_max = (_at(method) for method in ("min", "max"))
+
+
 def conv(x: Any, w: Any, stride: int = 1, padding: int = 0) -> Any:
     return lax.conv(x, w, (stride, stride), [(padding, padding)] * 2)
 

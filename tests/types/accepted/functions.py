@@ -14,10 +14,14 @@ from branded import (
     convolve,
     cross,
     digamma,
+    dynamic_slice,
+    dynamic_update_slice,
     erfinv,
     fft,
     histogram,
     ifft,
+    index_add,
+    index_update,
     interp,
     irfft,
     kron,
@@ -63,6 +67,18 @@ def two_rows(a: Vec[S1], b: Vec[S2]) -> None:
     assert_type(cross(a, b), Vec[S1 | S2])
     assert_type(convolve(a, b, mode="same"), Vec[S1 | S2])
     assert_type(take_along_axis(a, b, axis=0), Vec[S1 | S2])
+
+
+# --- slices and updates at an index with a row of its own
+def indexed(a: Vec[S1], b: Vec[S2], c: Vec[S3]) -> None:
+    assert_type(dynamic_slice(a, b, (2,)), Vec[S1 | S2])
+    assert_type(dynamic_slice(a, (b, 0), (2, 2)), Vec[S1 | S2])
+    assert_type(dynamic_slice(a, (b, c), (2, 2)), Vec[S1 | S2 | S3])
+    assert_type(dynamic_update_slice(a, b, (c, 0)), Vec[S1 | S2 | S3])
+    assert_type(index_update(a, b, c), Vec[S1 | S2 | S3])
+    assert_type(index_add(a, (b, slice(None)), 1.0), Vec[S1 | S2])
+    assert_type(index_add(a, 0, 1.0), Vec[S1])
+    assert_type(index_add(a, (..., 1), b), Vec[S1 | S2])
 
 
 # --- places and counts of two rows
@@ -144,6 +160,8 @@ def nested(a: Vec[S1], b: Vec[S2]) -> None:
 # --- functions of plain tensors
 assert_type(outer(x, x), Tensor)
 assert_type(trace(Tensor.eye(2)), Tensor)
+assert_type(dynamic_slice(x, (0,), (1,)), Tensor)
+assert_type(index_update(x, slice(1), 0.0), Tensor)
 assert_type(array([1.0, 2.0]), Tensor)
 assert_type(median(x), Tensor)
 assert_type(top_k(x, 1), tuple[Tensor, Tensor])
@@ -156,4 +174,5 @@ assert_type(array([[x.sum(), 0], [1, 2]]), Tensor)
 # --- functions in a mapped function
 assert_type(vmap(lambda a: array([[a, 0], [1, 2]]))(x), Tensor)
 assert_type(vmap(lambda a, b: outer(a, b))(x, x), Tensor)
+assert_type(vmap(lambda a: index_update(x, a.int(), a))(x), Tensor)
 assert_type(vmap(lambda a: vmap(lambda b: array([a, b]))(x))(x), Tensor)
