@@ -98,7 +98,7 @@ def dynamic_update_slice(
     inside = Tensor(True)
     for k, place in places.items():
         inside = inside & ((place >= 0) & (place < sizes[k])).reshape(-1, *(1,) * (x.ndim - k - 1))
-    return inside.where(_take(new, {k: place.clamp(0, sizes[k] - 1) for k, place in places.items()}), x)
+    return inside.where(_take(new, {k: _between(place, sizes[k] - 1) for k, place in places.items()}), x)
 
 
 @operation
@@ -294,12 +294,17 @@ def _starts(starts: Any, x: Tensor, sizes: Sequence[int], api_name: str) -> dict
             raise ArgumentError(says, ("start", vec_type(t)), fix="an int, or a tensor of no axes")
         if size < n:
             t = t.cast(least_upper_dtype(t.dtype, dtypes.int32))  # wide enough for the size of an axis
-            found[k] = (t < 0).where(t + n, t).clamp(0, n - size)
+            found[k] = _between((t < 0).where(t + n, t), n - size)
     return found
 
 
 def _range(n: int) -> Tensor:
     return Tensor.arange(n, dtype=dtypes.int32)
+
+
+def _between(x: Tensor, most: int) -> Tensor:
+    """Return `x.clamp(0, most)` in operations whose bounds tinygrad knows, so that an index is not checked again."""
+    return x.maximum(0).minimum(most)
 
 
 def _take(x: Tensor, places: dict[int, Tensor]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Kernels that are matrix multiplications, and the calls that replace them.
+"""Kernels that are matrix multiplications or scatters, and what replaces them.
 
 A kernel is loops over an expression.  A sum of products of two factors is a matrix multiplication if each factor
 depends on loops that the other one does not.  The names of the axes do not matter: `a @ b`, an einsum, and a
@@ -8,8 +8,9 @@ computing it in the loops.  Operations on the sums follow.
 
 tinygrad rounds each product of float16 or bfloat16 and sums in float32; here the factors are converted to float32.
 
-Two rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a vector that
-every row uses, is precomputed.  Column sums are computed for groups of rows: see `columns`.
+Three rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a vector
+that every row uses, is precomputed.  Column sums are computed for groups of rows: see `columns`.  Sums that select
+entries by an index are computed from these entries alone: see `scatter`.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ from branded.backends.cpu.gemm.cost import (
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import some_rows
-from branded.backends.cpu.renderer.scatter import first_value, selection, stored_value
-from branded.backends.cpu.runtime import cores
+from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
+from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.private_api import Estimates, KernelInfo, Opt, graph_rewrite
 
@@ -106,6 +107,11 @@ def exact(ast: UOp) -> UOp:
     return ast.substitute(new) if new else ast
 
 
+def _first_value(red: UOp) -> UOp:
+    out: UOp = red.const_like(first_value(red))
+    return out
+
+
 def _may_be(u: UOp) -> bool:
     return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
 
@@ -139,17 +145,45 @@ class _Maker:
         """The kernel's output if sums may go there directly: each element is stored once and never read."""
 
     def made(self) -> Recipe | None:
-        for i, red in enumerate([u for u in self.value.toposort() if u.op is Ops.REDUCE]):
-            if len(self.new) < self.room and not self._selected(red, NEW + 3 * i) and _may_be(red):
+        op, added = self._added()
+        for i, red in enumerate([u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]):
+            if len(self.new) >= self.room or self._selected(red, NEW + 3 * i):
+                continue
+            if _may_be(red) and blas.is_there(self.device):
                 self._one(red, NEW + 3 * i)
         for compute_first in (self._apart, self._before, self._columns):
-            if not self.parts and not self.new and not self.always:
+            if not self.parts and not self.new and not added and not self.always:
                 compute_first()
-        if not self.parts and not self.new:
+        if not self.parts and not self.new and not added:
             return None
-        if self.new.get(self.value) is not self.to:
-            self.parts.append(_storing_kernel(self.to, self._now(self.value), sorted(self.over, key=lambda r: r.arg)))
+        others = [u for u in self.value.split_uop(op) if u not in added] if added else [self.value]
+        value = functools.reduce(lambda x, y: x.alu(op, y), others) if others else _first_value(added[0])
+        if self.new.get(value) is not self.to:
+            self.parts.append(_storing_kernel(self.to, self._now(value), sorted(self.over, key=lambda r: r.arg)))
+        for red in added:
+            self._add_selected(red, selection(self._now(red)), self.to)
         return Recipe(tuple(self.parts), tuple(self.buffers))
+
+    def _added(self) -> tuple[Ops, list[UOp]]:
+        """Return the reductions of selected entries that go directly to the output, and the operation that adds them.
+
+        The output first gets the other terms of the sum, or the other factors, or the other values of the maximum.
+        """
+        op = self.value.arg[0] if self.value.op is Ops.REDUCE else self.value.op
+        if self.whole is None or op not in (Ops.ADD, Ops.MUL, Ops.MAX):
+            return op, []
+        terms = list(self.value.split_uop(op))
+        added = [u for u in terms if u.op is Ops.REDUCE and u.arg[0] is op and self._is_added(u, terms)]
+        if added:
+            self.whole = None
+        return op, added
+
+    def _is_added(self, red: UOp, terms: Sequence[UOp]) -> bool:
+        if red.dtype != self.value.dtype or frozenset(red.ranges) != frozenset(self.over):
+            return False
+        if sum(red in u.backward_slice_with_self for u in terms) > 1:
+            return False
+        return (found := selection(red)) is not None and bool(found.places)
 
     def _now(self, u: UOp) -> UOp:
         out: UOp = u.substitute(self.new)
@@ -185,20 +219,18 @@ class _Maker:
         if not found.places:
             self.new[red] = found.entry
             return True
-        is_whole = self.whole is not None and frozenset(red.ranges) == frozenset(self.over)
-        is_whole &= red.dtype == self.value.dtype and (red is self.value or not self._reads_beside())
-        if is_whole:
-            to, self.whole = self.to, None
-        else:
-            self._add_buffer(x := laid_out(slot, red.ranges), red.dtype)
-            to = self._at(x, red.dtype)
-        first, everywhere = red.const_like(first_value(red)), sorted(red.ranges, key=lambda r: r.arg)
-        self.parts.append(_storing_kernel(to, first, everywhere))
+        self._add_buffer(x := laid_out(slot, red.ranges), red.dtype)
+        to = self._store(x, _first_value(red), red.dtype)
+        self._add_selected(red, found, to)
+        self.new[red] = to
+        return True
+
+    def _add_selected(self, red: UOp, found: Selection | None, to: UOp) -> None:
+        """Add the selected entries of a reduction to an array."""
+        assert found is not None
         at = to.substitute(found.places)
         now = stored_value(found, at, at.alu(red.arg[0], found.entry))
         self.parts.append(_storing_kernel(at, now, found.loops, (kernels.LOOPS,)))
-        self.new[red] = to
-        return True
 
     def _apart(self) -> None:
         """Store a sum of plain loops first if the operations on it are slow within those loops."""
@@ -307,7 +339,7 @@ def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
     """Return the calls that replace a kernel call, or None to keep it; `always` is passed to `recipe`."""
     args = [u for u in call.src[1:] if not u.is_bound_var]
     if not (
-        kernels.cpu_codegen.value and args and all(isinstance(u.device, str) and blas.is_there(u.device) for u in args)
+        kernels.cpu_codegen.value and args and all(isinstance(u.device, str) and native.can_run(u.device) for u in args)
     ):
         return None
     bases = [u.base for u in args]

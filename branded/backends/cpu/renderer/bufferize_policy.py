@@ -83,7 +83,7 @@ def selects(x: UOp) -> bool:
     left, seen = [x], {x}
     while left:
         u = left.pop()
-        if u.op in (Ops.CMPNE, Ops.CMPEQ) and dtypes.is_int(u.src[0].dtype) and any(map(_counts, u.src)):
+        if u.op in (Ops.CMPNE, Ops.CMPEQ) and dtypes.is_int(u.src[0].dtype) and sum(map(_counts, u.src)) == 1:
             return True
         for s in u.src if u.op in _TERM else ():
             if s not in seen:
