@@ -217,6 +217,28 @@ def test_the_switch_decides_and_small_ones_stay_with_tinygrad() -> None:
     assert len(loops(few[0].scatter_reduce(0, few[1], few[2], "sum"))) == 1
 
 
+def test_scatters_are_not_tuned() -> None:
+    t, i, v = (in_memory(a) for a in (some(N), places(N, M), some(M)))
+    f = jit(lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), tune="fast")
+    want = f(t, i, v).numpy()
+    np.testing.assert_array_equal(t.scatter_reduce(0, i, v, "sum").numpy(), want)
+
+
+def test_several_scatters_into_one_result() -> None:
+    t, i, j, v = some(N), places(N, M), places(N, M), some(M)
+    x, at, to, y = map(in_memory, (t, i, j, v))
+
+    def f(x: Tensor, y: Tensor) -> Tensor:
+        return ((x[at] * y + x[to]) ** 2).sum() + (x**2).sum()
+
+    assert max(loops(grad(f)(x, y))) <= 2 * M
+    with cpu.plain():
+        want = grad(f)(in_memory(t), in_memory(v)).numpy()
+    np.testing.assert_allclose(grad(f)(x, y).numpy(), want, rtol=1e-4, atol=1e-5)
+    once = jit(lambda x, y: x + segment_sum(y, at, N), donate_argnums=0)
+    np.testing.assert_allclose(once(in_memory(t), y).numpy(), t + added(np.zeros_like(t), i, v), rtol=1e-5, atol=1e-5)
+
+
 def test_entries_are_added_in_order() -> None:
     i, v = places(50, 5000), some(5000)
     want = added(np.zeros(50, np.float32), i, v)

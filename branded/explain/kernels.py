@@ -99,7 +99,11 @@ def _on_the_cpu(call: UOp) -> list[str]:
     buffers = [u.base for u in call.src[1:] if not u.is_bound_var]
     if (recipe := match.recipe(ast, buffers[0] in buffers[1:])) is not None:
         products = [p.code.arg.product for p in recipe.parts if isinstance(p.code.arg, blas.ProductName)]
-        return [f"// on the CPU by BLAS: {', '.join(map(_product, products))}"]
+        if products:
+            return [f"// on the CPU by BLAS: {', '.join(map(_product, products))}"]
+        if any(p.code.op is Ops.SINK and p.code.arg.opts_to_apply is not None for p in recipe.parts):
+            return ["// on the CPU as a loop over the entries, which adds each at its index"]
+        return ["// on the CPU as several kernels"]
     if suits(private_api.Scheduler(ast, _PlainC(Target("CPU")))):
         return ["// on the CPU as plain loops, of which clang makes vectors"]
     return []

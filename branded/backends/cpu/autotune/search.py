@@ -114,6 +114,8 @@ def _work(call: UOp, rule: tuple[UOp, ...], now: Now, is_whole: bool) -> _Work |
         return None
     if any(c.src[0].op not in (Ops.SINK, Ops.CUSTOM_FUNCTION) for c in rule) or any(map(_is_large, rule)):
         return None
+    if any(c.src[0].op is Ops.SINK and c.src[0].arg.opts_to_apply is not None for c in rule):
+        return None  # a scatter: the kernel that it replaces compares all pairs
     used = bench.sizes(call)
     if sum(n * u.dtype.itemsize for u, n in used.items()) > bench.LARGEST:
         return None

@@ -68,11 +68,13 @@ class Recipe(NamedTuple):
 
 
 @functools.lru_cache(maxsize=1024)
-def recipe(ast: UOp, is_read: bool, always: bool = False, new: tuple[int, ...] = ()) -> Recipe | None:
+def recipe(
+    ast: UOp, is_read: bool, always: bool = False, new: tuple[int, ...] = (), has_blas: bool = True
+) -> Recipe | None:
     """Return the calls that replace a kernel, or None to keep it; with `is_read` it reads the buffer that it writes.
 
     `always` uses BLAS wherever it is possible, even if it is slower.  The arguments in the slots `new` are buffers that
-    another recipe added.
+    another recipe added.  Without BLAS, sums of products stay in kernels.
     """
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
         return None
@@ -89,7 +91,7 @@ def recipe(ast: UOp, is_read: bool, always: bool = False, new: tuple[int, ...] =
         return None
     if end.src[0].src[0].src[0].op is not Ops.PARAM:
         return None  # a buffer in another shape, as in a chunk
-    return _Maker(*end.src[0].src, end.src[1:], is_read, always, new).made()
+    return _Maker(*end.src[0].src, end.src[1:], is_read, always, new).made(has_blas)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -144,12 +146,12 @@ class _Maker:
         self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
         """The kernel's output if sums may go there directly: each element is stored once and never read."""
 
-    def made(self) -> Recipe | None:
+    def made(self, has_blas: bool) -> Recipe | None:
         op, added = self._added()
         for i, red in enumerate([u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]):
             if len(self.new) >= self.room or self._selected(red, NEW + 3 * i):
                 continue
-            if _may_be(red) and blas.is_there(self.device):
+            if _may_be(red) and has_blas:
                 self._one(red, NEW + 3 * i)
         for compute_first in (self._apart, self._before, self._columns):
             if not self.parts and not self.new and not added and not self.always:
@@ -344,7 +346,8 @@ def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
         return None
     bases = [u.base for u in args]
     kernel = exact(call.src[0])
-    found = recipe(kernel, bases[0] in bases[1:], always, tuple(i for i, u in enumerate(bases) if u in _new_buffers))
+    new = tuple(i for i, u in enumerate(bases) if u in _new_buffers)
+    found = recipe(kernel, bases[0] in bases[1:], always, new, blas.is_there(args[0].device))
     if found is None:
         return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
     of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
