@@ -217,6 +217,31 @@ def test_the_switch_decides_and_small_ones_stay_with_tinygrad() -> None:
     assert len(loops(few[0].scatter_reduce(0, few[1], few[2], "sum"))) == 1
 
 
+@pytest.mark.usefixtures("always")
+def test_sums_over_more_axes_than_the_index_has() -> None:
+    """A loop that does not change the place is reduced first: the sum so far is read once for all of its steps."""
+    i, v, t = places(9, 3, 20), R.integers(-4, 5, (3, 20, 4, 5)).astype(np.int32), some(9, 5)
+    index, x = Tensor(i).reshape(3, 1, 20, 1, 1), Tensor(v).reshape(3, 1, 20, 4, 5)
+    mask = index.eq(Tensor.arange(9).reshape(1, 9, 1, 1, 1))
+    at = i[:, None, :, None, None] == np.arange(9).reshape(1, 9, 1, 1, 1)
+    y = v[:, None]
+    for axes in ((2, 4), (0, 2), (0, 2, 3, 4)):
+        where = at & (y != 0)
+        want = np.where(where, y, 0).sum(axes)
+        np.testing.assert_array_equal((mask & (x != 0)).where(x, 0).sum(axes).numpy(), want)
+        least = np.iinfo(np.int32).min
+        want = np.where(where, y, least).max(axes)
+        np.testing.assert_array_equal((mask & (x != 0)).where(x, least).max(axes).numpy(), want)
+        np.testing.assert_array_equal((mask & (x > 0)).any(axes).numpy(), (at & (y > 0)).any(axes))
+    # the entry depends on the place too, and one loop has its place by two conditions
+    of_place = (mask & (x > 0)).where(x * Tensor(t).reshape(1, 9, 1, 1, 5), 0).sum((2, 3))
+    want = np.where(at & (y > 0), y * t.reshape(1, 9, 1, 1, 5), 0).sum((2, 3))
+    np.testing.assert_allclose(of_place.numpy(), want, rtol=1e-5, atol=1e-5)
+    steps = index.eq(2 * Tensor.arange(9).reshape(1, 9, 1, 1, 1) + 1)
+    want = np.where(i[:, None, :, None, None] == 2 * np.arange(9).reshape(1, 9, 1, 1, 1) + 1, y, 0).sum(2)
+    np.testing.assert_array_equal(steps.where(x, 0).sum(2).numpy(), want)
+
+
 def test_scatters_are_not_tuned() -> None:
     t, i, v = (in_memory(a) for a in (some(N), places(N, M), some(M)))
     f = jit(lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), tune="fast")

@@ -15,7 +15,6 @@ tinygrad finds a gather with one index by itself, in `pm_load_collapse`, unless 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -69,17 +68,21 @@ def selection(red: UOp) -> Selection | None:
         return None
     if places and (elements(places) < PLACES or elements((*summed, *outer)) < STEPS):
         return None
-    is_selected: UOp = functools.reduce(UOp.bitwise_and, required).substitute(determined)
-    by_place = UOp.sink(is_selected, *places.values()).ranges
-    within = [r for r in summed if r not in determined and not (places and r in by_place)]
-    entry = entry.substitute(determined)
-    if not places:
-        entry = is_selected.where(entry, entry.const_like(first_value(red)))
+    # a loop that does not change the index is reduced for each element: the sum so far is read once for all its steps
+    by_index = UOp.sink(*places.values()).ranges
+    within = [r for r in summed if r not in determined and r not in by_index]
+    is_entry, is_selected = UOp.const(True), UOp.const(True)
+    for u in (u.substitute(determined) for u in required):
+        if not places or any(r in within for r in u.ranges):
+            is_entry = is_entry & u
+        else:
+            is_selected = is_selected & u
+    entry = is_entry.where(entry.substitute(determined), entry.const_like(first_value(red)))
     if within:
         entry = entry.reduce(*within, arg=red.arg)
     loops = [r for r in (*outer, *summed) if r not in determined and r not in within]
     # the loops that do not change the index are innermost, so that elements are added to adjacent ones
-    order = sorted(loops, key=lambda r: (r not in by_place, r in summed, r.arg))
+    order = sorted(loops, key=lambda r: (r not in by_index, r in summed, r.arg))
     return Selection(entry, is_selected, places, tuple(order))
 
 
