@@ -372,6 +372,14 @@ def _() -> None:
     assert len(tg.create_linear_with_vars(big)[0].src) == 1
 
 
+@check("split_reduceop")
+def _() -> None:
+    assert list(inspect.signature(tg.split_reduceop).parameters) == ["reduce", "x"]
+    x = UOp.new_buffer("CPU", 1 << 20, dtypes.float)
+    assert tg.split_reduceop(x.sum(), x).shape == () and tg.split_reduceop(x[:64].sum(), x[:64]) is None
+    assert tg.split_reduceop in [f for _, f in tg.rangeify.earliest_rewrites.patterns]
+
+
 @check("pm_flatten_linear")
 def _() -> None:
     _, linear, _ = computed()
@@ -406,7 +414,7 @@ def _() -> None:
     assert tg.options()["CACHELEVEL"] == tg.CACHELEVEL.value
     assert callable(getattr(Tensor, tg.NEXT_COUNTER)) and callable(getattr(Tensor, tg.MEMORY_OF))
     assert isinstance(vars(Tensor)[tg.COUNTERS], dict) and isinstance(vars(Tensor)[tg.SEEDS], dict)
-    assert Tensor.sum.__code__.co_name == tg.NAMES_KERNELS
+    assert Tensor.sum.__code__.co_name == tg.NAMES_KERNELS and callable(getattr(Tensor, tg.MERGES))
     tg.worker  # noqa: B018  a module is imported when it is asked for
     cpu = importlib.import_module(tg.CPU)
     assert "MAP_SHARED" in cpu.CPUAllocator._alloc.__code__.co_names and hasattr(cpu, "mmap")

@@ -14,7 +14,7 @@ from tinygrad import Tensor
 
 from branded import tinygrad_compat
 from branded.backends.cpu.renderer.loops import cpu_codegen
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 MANY = 16
@@ -44,6 +44,6 @@ def _with_one_axis(x: Any, first: int, axes: int) -> Any:
 
 
 def install() -> None:
-    """Install the method unless the patches of tinygrad are disabled."""
-    if tinygrad_compat.installed:
+    """Install the method unless tinygrad is unpatched or lacks private names."""
+    if tinygrad_compat.installed and features.fits("backend") and hasattr(Tensor, private_api.MERGES):
         wrap(private_api.MERGES, _merge)
