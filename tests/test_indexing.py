@@ -18,7 +18,10 @@ from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from tests.examples import in_memory
 
-pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler"),
+]
 R = np.random.default_rng(0)
 
 

@@ -255,7 +255,7 @@ _REPLACED = {
     "jit.get_call_outs_ins": "core | call | finds the buffers of calls of loops, products and host functions",
     "jit.jit_lower": "threads | linear held_bufs input_uops | serves one thread at a time",
     "jit.run_linear": "threads | linear var_vals input_uops update_stats jit wait | serves one thread at a time",
-    "ops.PatternMatcher": "rewriting matching | class | looks rules up by the operation and the operations of its operands",
+    "ops.PatternMatcher": "rewriting matching | class | looks rules up by the operation and those of its operands",
     "ops.RewriteContext": "rewriting | class | applies rules with less overhead; keeps simplified indices",
     "ops.dtype_from_uop": "deriving rewriting | op src arg | finds the dtype of frequent operations by the operation",
     "ops.is_image_shape": "images | shape | looks for images only on devices that have them",
