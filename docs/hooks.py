@@ -26,6 +26,7 @@ OUTSIDE = "source"
 """The folder of the site for what is not in docs/."""
 
 GALLERY = "gallery.md"
+REPORTS = "upstream/index.md"
 RUN = Path(__file__).parent / "javascripts" / "run"
 
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
@@ -42,7 +43,7 @@ def on_config(config: Any) -> Any:
 
 
 def with_mistakes(nav: Any) -> Any:
-    """The navigation, in which the gallery is a section: its index, and the mistakes of each kind, as it has them."""
+    """The navigation, with sections for the gallery, by the kinds of mistakes, and for the reports for tinygrad."""
     if isinstance(nav, list):
         return [with_mistakes(entry) for entry in nav]
     if not isinstance(nav, dict):
@@ -53,7 +54,12 @@ def with_mistakes(nav: Any) -> Any:
         for kind, text in zip(kinds[::2], kinds[1::2], strict=True)
         if (pages := re.findall(r"\]\((gallery/[\w-]+\.md)\)", text))
     ]
-    return {title: [GALLERY, *listed] if entry == GALLERY else with_mistakes(entry) for title, entry in nav.items()}
+    reports = [f"upstream/{path.name}" for path in sorted((ROOT / "docs" / "upstream").glob("[0-9]*.md"))]
+    sections = {GALLERY: [GALLERY, *listed], REPORTS: [REPORTS, *reports]}
+    return {
+        title: sections[entry] if isinstance(entry, str) and entry in sections else with_mistakes(entry)
+        for title, entry in nav.items()
+    }
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -8,7 +8,7 @@ from pathlib import Path
 import branded
 
 ROOT = Path(__file__).parent.parent
-LANGUAGES = {"python", "py", "haskell", "text", "console", "mermaid", "ini", "toml", "yaml", "json"}
+LANGUAGES = {"python", "py", "haskell", "text", "console", "mermaid", "ini", "toml", "yaml", "json", "diff"}
 """`py` is a program that sybil does not run: test_course.py shows it to the type checker, or to the peer it is for."""
 
 CODE = re.compile(r"^ *(```+).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
