@@ -1,7 +1,7 @@
 """The texts for tinygrad in docs/upstream: `python -m tests.upstream [NAME ...]` runs their programs.
 
-Each program runs in plain tinygrad and in a copy with the change of its page applied. The command prints the pages
-whose outputs differ from the recorded ones.
+Each program runs in plain tinygrad and in a copy with the change of its page applied, or with `branded` if the page has
+no change. The command prints the pages whose outputs differ from the recorded ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -159,13 +159,12 @@ def patched_copy(folder: Path, page: Page) -> Path:
     return root
 
 
-def run(page: Page, root: Path, compiler: Mapping[str, str]) -> str:
-    """Run the program of a page with the tinygrad in `root`, and return its output or the way it ended."""
+def run(page: Page, root: Path, settings: Mapping[str, str]) -> str:
+    """Run the program of a page with the packages in `root`, and return its output or the way it ended."""
     with tempfile.TemporaryDirectory() as work:
         script = Path(work) / "program.py"
         script.write_text(page.program + "\n", encoding="utf-8")
-        paths = {"PYTHONPATH": str(root), "CACHEDB": str(root.parent / "cache.db"), "PARALLEL": "0"}
-        env = {**os.environ, "DEV": "CPU", **compiler, **paths}
+        env = {**os.environ, "DEV": "CPU", "PARALLEL": "0", "PYTHONPATH": str(root), **settings}
         try:
             done = subprocess.run(
                 [sys.executable, str(script)], cwd=work, env=env, capture_output=True, text=True, timeout=SECONDS
@@ -177,7 +176,7 @@ def run(page: Page, root: Path, compiler: Mapping[str, str]) -> str:
         output.append(f"({signal.Signals(-done.returncode).name})")
     elif done.returncode:
         output.append(done.stderr.rstrip().splitlines()[-1])
-    return "\n".join(output).replace(work, "/tmp").replace(compiler["CC"], "clang")
+    return "\n".join(output).replace(work, "/tmp").replace(settings["CC"], "clang")
 
 
 def main() -> int:
@@ -193,13 +192,16 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        compiler = beside.compiler(folder)
+        settings = {**beside.compiler(folder), "CACHEDB": f"{folder}/cache.db"}
         for page in pages():
             if options.names and page.path.stem.split("-", 1)[1] not in options.names:
                 continue
-            found = [(page.plain, run(page, plain_copy(folder), compiler))]
+            plain = run(page, plain_copy(folder), settings)
             if page.diff:
-                found.append((page.right, run(page, patched_copy(folder, page), compiler)))
+                right = run(page, patched_copy(folder, page), settings)
+            else:
+                right = run(replace(page, program=f"import branded\n{page.program}"), ROOT, settings)
+            found = [(page.plain, plain), (page.right, right)]
             for expected, output in found:
                 if output != expected:
                     wrong += 1
