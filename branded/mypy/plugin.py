@@ -11,6 +11,7 @@ from typing import TypeVar
 from mypy.nodes import (
     Decorator,
     FuncBase,
+    MypyFile,
     OverloadedFuncDef,
     SymbolNode,
     TypeInfo,
@@ -35,7 +36,9 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads, unused_batch
+from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
+from branded.mypy.analysis.source_digest import add_digest
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
@@ -132,6 +135,12 @@ class BrandedPlugin(Plugin):
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
         return f"{VERSION} {self.scope.unvaried}"
+
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
+        if not file.is_stub and not f"{file.fullname}.".startswith(PYTHONS):
+            add_digest(file)
+        return []
 
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname in reads.NUMBERS:
@@ -253,6 +262,7 @@ class BrandedPlugin(Plugin):
         return {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}.get(fullname)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        forget()
         if fullname == axes_types.ALIAS:
             return partial(axes_types.analyze_axes, lookup=self.lookup_fully_qualified)
         if fullname in (VEC, TENSOR):

@@ -19,6 +19,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, TypeInfo
 from mypy.types import CallableType
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.function_source import OF_ALL, describes_value, source_of
 from branded.mypy.analysis.recheck import is_in_file
 from branded.mypy.rows.algebra import TENSOR
@@ -31,6 +32,10 @@ Flow: TypeAlias = "frozenset[Place] | tuple[Flow, ...]"
 NONE: frozenset[Place] = frozenset()
 WRITES = {"assign", "replace", "append", "extend", "insert", "put", "setdefault", "update", "add_", "backward", "pop"}
 """Methods that can modify a value which another name refers to."""
+
+
+_known: dict[Hashable, Flow] = new_cache()
+"""The flows of module-level functions for numbered arguments."""
 
 
 class NotFollowed(Exception):
@@ -59,7 +64,7 @@ def flow_of(f: FuncDef, counts: Mapping[str, int], api: TypeChecker) -> Flow | N
         named = {a.arg: frozenset({(a.arg, 0)}) for a in spec.kwonlyargs if counts.get(a.arg)}
         if len(positional) < sum(map(bool, counts.values())) - len(named) - bool(rest):
             return None  # arguments are missing before others, or passed with `**`
-        return _Follower(api).result(source, {}, [*positional, *rest], named)
+        return _Follower(api)._of_global(f, [*positional, *rest], named)
     except (NotFollowed, RecursionError):
         return None
 
@@ -86,7 +91,6 @@ class _Follower:
     def __init__(self, api: TypeChecker) -> None:
         self.api = api
         self.running: list[ast.FunctionDef] = []
-        self.known: dict[Hashable, Flow] = {}
 
     def result(self, source: ast.FunctionDef, around: Names, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
         """Return the flow of a function's result for these arguments."""
@@ -212,15 +216,33 @@ class _Follower:
         raise NotFollowed
 
     def _of_global(self, f: FuncDef, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
-        """Return the flow of a call of a module-level function, memoized by its arguments."""
-        call = (f, tuple(args), frozenset(named.items()))
-        if call not in self.known:
-            self.known[call] = self.result(_followable_source(f, self.api), {}, args, named)
-        return self.known[call]
+        """Return the flow of a call of a module-level function, memoized by the form of its arguments."""
+        given = list[frozenset[Place]]()
+        numbered = tuple(_number_places(x, given) for x in args)
+        by_name = {n: _number_places(x, given) for n, x in named.items()}
+        call = f, numbered, tuple(by_name.items())
+        if call not in _known:
+            _known[call] = self.result(_followable_source(f, self.api), {}, numbered, by_name)
+        return _fill_places(_known[call], given)
 
     def _global(self, name: str) -> object:
         symbol = self.api.tree.names.get(name)
         return symbol.node if symbol is not None else None
+
+
+def _number_places(flow: Flow, given: list[frozenset[Place]]) -> Flow:
+    """Replace the places of an argument by numbers, and append them to `given`."""
+    if isinstance(flow, tuple):
+        return tuple(_number_places(x, given) for x in flow)
+    given.append(flow)
+    return frozenset({("", len(given) - 1)})
+
+
+def _fill_places(flow: Flow, given: Sequence[frozenset[Place]]) -> Flow:
+    """Replace the numbers in a result by the places of the arguments."""
+    if isinstance(flow, tuple):
+        return tuple(_fill_places(x, given) for x in flow)
+    return frozenset(place for _, i in flow for place in given[i])
 
 
 def _literal_index(e: ast.expr) -> int | None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
+from mypy.errors import ErrorInfo
 from mypy.nodes import (
     GDEF,
     AssignmentStmt,
@@ -35,6 +36,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import known_brands
 from branded.mypy.analysis.recheck import is_in_file, recheck_function
 from branded.mypy.analysis.walk import own_parts, walk
@@ -90,14 +92,33 @@ def report_kept(outer: Sequence[Var], brand: Brand, context: Context, api: TypeC
             )
 
 
+_looking: list[FuncDef] = []
+"""The functions whose stores are being looked for."""
+_escapes: dict[tuple[FuncDef, frozenset[str | None]], list[ErrorInfo]] = new_cache()
+
+
 def _recheck_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> None:
     """Recheck a function that may store a value: mypy may not have checked its body yet, so it has no types."""
+    if node in _looking:
+        return
+    key = node, frozenset(names)
+    if key not in _escapes:
+        _looking.append(node)
+        try:
+            _escapes[key] = _find_escapes(node, api, names)
+        finally:
+            _looking.pop()
+    api.msg.add_errors(_escapes[key])
+
+
+def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> list[ErrorInfo]:
     puts, calls = _stores_and_calls(node.body)
     if not isinstance(node.type, CallableType):
-        return
+        return []
     if any(_is_outside(put, node, names) for put in puts) or any(_hands_over(c, node, api, names) for c in calls):
         copy = recheck_function(node, node.type, api, then=lambda copy: check_body_escapes(copy, api, names))
-        api.msg.add_errors([e for e in copy.errors if is_brand_code(e.code)])
+        return [e for e in {id(e): e for e in copy.errors}.values() if is_brand_code(e.code)]
+    return []
 
 
 @lru_cache(maxsize=1024)
@@ -133,10 +154,6 @@ def resolve_function(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, i
     return (node, 1) if isinstance(node, FuncDef) and not node.is_static else (None, 0)
 
 
-_looking: list[FuncDef] = []
-"""The functions whose calls are being followed."""
-
-
 def check_body_escapes(
     f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None], is_again: bool = False
 ) -> None:
@@ -168,17 +185,13 @@ def _check_called_function(
     """Look for stores in a called function, if one of its arguments outlives the call of `f`."""
     outer_args = [e for e in call.args if outlives(e, f, shared)]
     node, n_bound = resolve_function(call.callee, api) if outer_args else (None, 0)
-    if node is None or node in _looking or not is_in_file(node, api) or not isinstance(node.type, CallableType):
+    if node is None or not is_in_file(node, api) or not isinstance(node.type, CallableType):
         return
     if not row_variables(node.type):  # plain_functions checks functions without row variables
         return
     names = {n for n in call.arg_names if n is not None and call.args[call.arg_names.index(n)] in outer_args}
     names |= {n for e, n in zip(call.args, node.arg_names[n_bound:], strict=False) if e in outer_args and n is not None}
-    _looking.append(node)
-    try:
-        _recheck_escapes(node, api, names)
-    finally:
-        _looking.pop()
+    _recheck_escapes(node, api, names)
 
 
 def _expression_type(e: Expression, api: TypeChecker) -> ProperType | None:

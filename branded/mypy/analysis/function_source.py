@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,8 +12,10 @@ from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, SymbolTable
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import METHODS
 from branded.mypy.analysis.recheck import is_in_file
+from branded.mypy.analysis.source_digest import depend_on_source
 from branded.mypy.analysis.untyped_modules import module_of
 from branded.mypy.rows.algebra import hides_brands, is_unbatched
 from branded.mypy.rows.leaves import NUMBERS
@@ -39,7 +42,10 @@ def may_read(f: FuncDef, api: TypeChecker) -> bool:
     return words is None or bool(words & READS)
 
 
-def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, ...] = ()) -> Names:
+_unused: dict[tuple[FuncDef, Names, int], Names] = new_cache()
+
+
+def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, depth: int = 0) -> Names:
     """Return the parameters that a function's result does not depend on.
 
     The body may mention them only in attributes that all examples share, or as arguments of functions that do not use
@@ -49,10 +55,18 @@ def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, around: tuple
         def scaled(a, b): return 2 * first(a, b)  b
 
     A nested function, or a method that uses its object, can depend on values that no type shows. The result is then
-    empty, except for a method whose object is in `shared`: such an object holds no batched value.
+    empty, except for a method whose object is in `shared`: such an object holds no batched value. `depth` is the number
+    of calls that lead to this one.
     """
+    key = f, shared, depth
+    if key not in _unused:
+        _unused[key] = _find_unused(f, api, shared, depth)
+    return _unused[key]
+
+
+def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:
     t, words = f.type, _words(f, api)
-    if "." not in f.fullname or not isinstance(t, CallableType) or f in around or len(around) > MOST_CALLS:
+    if "." not in f.fullname or not isinstance(t, CallableType) or depth > MOST_CALLS:
         return frozenset()
     n_bound = _bound_count(f)
     if words is None or words & ALL_NAMES or not all(map(describes_value, t.arg_types[n_bound:])):
@@ -60,13 +74,11 @@ def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, around: tuple
     if n_bound and f.arg_names[0] in words and f.arg_names[0] not in shared:
         return frozenset()
     source = source_of(f, api)
-    depends = _depends(source, f, api, shared, (*around, f)) if source is not None else words
+    depends = _depends(source, f, api, shared, depth + 1) if source is not None else words
     return frozenset(f.arg_names[n_bound:]) - depends
 
 
-def _depends(
-    source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, around: tuple[FuncDef, ...]
-) -> Names:
+def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:
     """Return the names that the result may depend on."""
     bound_names, idle = {name for n in ast.walk(source) if n is not source for name in _bound_names(n)}, set[ast.AST]()
     for n in ast.walk(source):
@@ -75,7 +87,7 @@ def _depends(
         elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, bound_names, api)) is not None:
             n_bound = _bound_count(g)
             here = frozenset(g.arg_names[:n_bound]) if n_bound and f.arg_names[0] in shared else frozenset[str | None]()
-            of_g = unused_parameters(g, api, here, around)
+            of_g = unused_parameters(g, api, here, depth)
             for name, value in _named_arguments(n, g.arg_names[n_bound:]):
                 is_own = g is f and isinstance(value, ast.Name) and value.id == name  # as in the enclosing call
                 if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
@@ -109,6 +121,8 @@ def _bound_names(n: ast.AST) -> Iterator[str]:
 def _called_function(func: ast.expr, f: FuncDef, bound_names: Collection[str], api: TypeChecker) -> FuncDef | None:
     """Return the function of this file, or the method of the same object, that a call refers to."""
     names: SymbolTable | None = None
+    if not is_in_file(f, api):
+        return None
     match func:
         case ast.Name(id=name) if name not in bound_names:
             names = api.tree.names
@@ -129,10 +143,15 @@ def describes_value(t: Type) -> bool:
 
 def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
     """Return the syntax tree of a function; None if its source is not available."""
-    module = module_of(f, api)
-    path = Path(module.path) if module is not None else Path()
+    module = module_of(f, api) if "." in f.fullname else api.tree
+    if module is None:
+        return None
+    depend_on_source(module, api)
+    path = Path(module.path)
+    # mypy does not store the lines of functions in its cache
+    place = f.line if is_in_file(f, api) else f.fullname.removeprefix(f"{module.fullname}.")
     try:
-        return _functions_in_file(path, path.stat().st_mtime_ns).get((f.line, f.name))
+        return _functions_in_file(path, path.stat().st_mtime_ns).get((place, f.name))
     except (OSError, SyntaxError, ValueError):
         return None
 
@@ -149,10 +168,24 @@ def _words_of(source: ast.FunctionDef) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8)
-def _functions_in_file(path: Path, time: int) -> dict[tuple[int, str], ast.FunctionDef]:
-    """Return the functions of one version of a file by line and name; `time` is part of the cache key."""
-    nodes = ast.walk(ast.parse(path.read_bytes()))
-    return {(n.lineno, n.name): n for n in nodes if isinstance(n, ast.FunctionDef)}
+def _functions_in_file(path: Path, time: int) -> dict[tuple[int | str, str], ast.FunctionDef]:
+    """Return the functions of one version of a file by line, and by full name in the file where that is unique."""
+    tree, found = ast.parse(path.read_bytes()), dict[tuple[int | str, str], ast.FunctionDef]()
+    counts = Counter(name for name, _ in _named_functions(tree, ""))
+    for name, f in _named_functions(tree, ""):
+        found[f.lineno, f.name] = f
+        if counts[name] == 1:
+            found[name, f.name] = f
+    return found
+
+
+def _named_functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Find the functions of a file with their full names in it."""
+    for n in ast.iter_child_nodes(node):
+        if isinstance(n, ast.FunctionDef):
+            yield f"{prefix}{n.name}", n
+        name = f"{n.name}." if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else ""
+        yield from _named_functions(n, prefix + name)
 
 
 def _node_words(n: ast.AST) -> Iterator[str]:

@@ -23,6 +23,7 @@ from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, LambdaExpr, Mem
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, TupleType, Type, get_proper_type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
 from branded.mypy.analysis.external_calls import knows_us
@@ -38,13 +39,22 @@ from branded.mypy.rows.operands import is_deep
 MOST = 16
 """The maximum number of checks per function. After them, the result varies over the brands of all arguments."""
 
+DEEPEST = 24
+"""The maximum depth of checks within checks. The checks below it follow after the outermost one, to limit the stack."""
+
+Known = dict[tuple[object, ...], tuple[Type, list[ErrorInfo]]]
+Check = tuple[FuncDef, list[Type], Type, list[Brand], Names]
+"""The arguments of `Instances._result`."""
+
 
 @dataclass
 class Instances:
     """The cache of rechecked bodies."""
 
     scope: OpenBrands
-    known: dict[tuple[object, ...], tuple[FuncDef, Type, list[ErrorInfo]]] = field(default_factory=dict)
+    known: dict[FuncDef, Known] = field(default_factory=new_cache)
+    later: list[Check] = field(default_factory=list)
+    """The checks that would be too deep."""
     busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
     """The functions being checked, each with the parameters whose arguments outlive the call."""
     asked: tuple[MypyFile | None, bool] = (None, False)
@@ -131,18 +141,22 @@ class Instances:
             return None if may_read(f, api) else result
         if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
-        key = (api.path, f.line, f.column, f.name, shared, *types)
-        cached = self.known.get(key)
-        if cached is None or cached[0] is not f:
-            if sum(k[:4] == key[:4] and v[0] is f for k, v in self.known.items()) >= MOST:
+        known, key = self.known.setdefault(f, {}), (shared, *types)
+        if key not in known:
+            if len(known) >= MOST:
+                return result
+            if len(self.busy) >= DEEPEST:
+                self.later.append((f, types, result, rows, shared))
                 return result
             self.busy.append((f, shared))
             try:
-                cached = self.known[key] = (f, *self._look(f, types, result, rows, shared, api))
+                known[key] = self._look(f, types, result, rows, shared, api)
             finally:
                 self.busy.pop()
-        _, body_result, errors = cached
+        body_result, errors = known[key]
         api.msg.add_errors(errors)
+        while self.later and not self.busy:
+            self._result(*self.later.pop(), api)
         return body_result
 
     def _look(
@@ -159,10 +173,12 @@ class Instances:
         self_types = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
         t = f.type.copy_modified(arg_types=[*self_types, *types], ret_type=result)
         copy = recheck_function(f, t, api, rows, lambda copy: check_body_escapes(copy, api, shared, is_again=True))
-        told = [e for e in copy.errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
+        # two calls of a function report the same errors
+        errors = {id(e): e for e in copy.errors}.values()
+        told = [e for e in errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
         returned = [api.lookup_type_or_none(r.expr) for r in _return_statements(copy.function) if r.expr is not None]
         certain = [t for t in returned if t is not None and not hides_brands(t) and rows_in(t)]
-        if len(copy.errors) > len(told) or len(certain) < len(returned) or not returned:
+        if len(errors) > len(told) or len(certain) < len(returned) or not returned:
             return result, told
         brands = {b for t in certain for b in rows_in(t)}
         return add_brands(f.type.ret_type, [b for b in rows if b in brands]), told

@@ -10,6 +10,8 @@ from mypy.errors import ErrorInfo
 from mypy.nodes import AssignmentStmt, FuncDef, NameExpr, Var
 from mypy.types import CallableType
 
+from branded.mypy.analysis.source_digest import depend_on_source
+from branded.mypy.analysis.untyped_modules import module_of
 from branded.mypy.analysis.walk import walk
 from branded.mypy.rows import injected_calls
 from branded.mypy.rows.algebra import Brand, change
@@ -25,7 +27,8 @@ class CheckedCopy(NamedTuple):
 
 def is_in_file(f: FuncDef, api: TypeChecker) -> bool:
     """Return whether a function is in this file; mypy does not always keep the bodies of other files in memory."""
-    return "." not in f.fullname or f.fullname.startswith(f"{api.tree.fullname}.")
+    module = module_of(f, api) if "." in f.fullname else api.tree
+    return module is not None and module.fullname == api.tree.fullname
 
 
 def recheck_function(
@@ -50,22 +53,27 @@ def recheck_function(
     Returns:
         The copy and its errors.
     """
+    depend_on_source(api.tree, api)
     copy = expand_func(f, {})
     assert isinstance(copy, FuncDef)
     injected_calls.update_copy(copy)
     for part in walk(copy.body) if rows else ():
         if isinstance(part, AssignmentStmt) and part.type is not None:
             _widen_declaration(part, rows)
-    deferred, last, defers = len(api.deferred_nodes), api.pass_num, api.current_node_deferred
+    deferred, depth = len(api.deferred_nodes), len(api.scope.stack)
+    last, defers = api.pass_num, api.current_node_deferred
     recurses, api.recurse_into_functions = api.recurse_into_functions, True
     api.pass_num = api.last_pass  # in the last pass, an unknown type is an error instead of a reason to defer
+    # the body is not in the function or class that calls it
+    if "." in f.fullname:
+        api.scope.stack += [api.tree, f.info] if f.info else [api.tree]
     try:
         with trying(api) as errors:
             api.check_func_item(copy, t, name=f.name)
             then(copy)
     finally:
         api.pass_num, api.current_node_deferred, api.recurse_into_functions = last, defers, recurses
-        del api.deferred_nodes[deferred:]
+        del api.deferred_nodes[deferred:], api.scope.stack[depth:]
     return CheckedCopy(copy, list(errors.filtered_errors()))
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.rows.algebra import VEC
+
+_untyped: dict[MypyFile, bool] = new_cache()
 
 
 def is_untyped_module(module: MypyFile | None) -> bool:
     """Return whether a module does not import `Vec`; its symbol table is available even if its source is not loaded."""
-    return module is not None and not module.is_stub and not any(_is_vec_class(s.node) for s in module.names.values())
+    if module is not None and module not in _untyped:
+        _untyped[module] = not module.is_stub and not any(_is_vec_class(s.node) for s in module.names.values())
+    return module is not None and _untyped[module]
 
 
 def _is_vec_class(node: object) -> bool:

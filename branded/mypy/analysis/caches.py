@@ -1,0 +1,21 @@
+"""Results about functions and files, which are kept until mypy analyzes a file.
+
+mypy's daemon analyzes a function again before it checks it again: it may then refer to other types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_caches: list[dict[Any, Any]] = []
+
+
+def new_cache() -> dict[Any, Any]:
+    """Return an empty cache that `forget` empties."""
+    _caches.append({})
+    return _caches[-1]
+
+
+def forget() -> None:
+    for cache in _caches:
+        cache.clear()
