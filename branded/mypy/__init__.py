@@ -6,6 +6,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 - `plugin`      the hooks that mypy calls
 - `codes`       error codes
 - `check`       the command `branded check`
+- `failures`    an error instead of a crash, where a hook fails
 
 `rows`: the brands in types.
 
