@@ -1,0 +1,325 @@
+"""Edits of a project of five files: mypy says the same with its cache, without one, and as a daemon.
+
+    python -m tests.fuzz.edits --programs 20 --seed 7
+
+A program is a project, and a series of edits: a comment is added, a body, a signature or an import changed, a function
+moved or decorated, a file added or removed.  After each edit, the project is checked with the cache of the run before,
+without a cache, by a daemon that has seen all edits, and by `branded check`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import itertools
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from mypy import dmypy_server, main
+from mypy.fscache import FileSystemCache
+
+from branded.mypy.check import check
+from tests.warm import CHECK, MYPY, ROOT, STRICT, apart, warm
+
+CONFIG = STRICT.partition("\n# without")[0] + "\n"
+"""Nothing is skipped: the daemon looks for skipped files again after each edit."""
+BODIES = (
+    "return x / 2",
+    "return x / x.item()",
+    "return -x",
+    "y = x * 3\n    return y",
+    "return x.sum()",
+    "return x * float(x.max().numpy())",
+    "if x.ndim > 1:\n        return x\n    return x * 2",
+    "if x.sum() > 0:\n        return x\n    return x * 2",
+    "return first(x * 2)",
+    "return second(x) + 1",
+    "return third(x)",
+)
+
+
+def _reads(body: str) -> bool:
+    return any(word in body for word in ("item", "numpy", "if x.sum"))
+
+
+SIGNATURES = ("x: Tensor", "x: Tensor, k: float = 2.0", "x: Array", "x: Vec[S, Tensor]")
+NAMES = ("first", "second", "third", "fourth")
+MODULES = ("low", "mid", "pkg.deep")
+HEADER = """from __future__ import annotations
+from typing import TypeVar, TypeAlias
+from tinygrad import Tensor
+from branded import Brand
+Array: TypeAlias = Tensor
+S = TypeVar("S", bound=Brand)
+def same(f: F) -> F:
+    return f
+"""
+
+
+@dataclass
+class Function:
+    """A function of one of the files."""
+
+    name: str
+    module: str
+    body: str
+    signature: str = SIGNATURES[0]
+    decorated: bool = False
+    comment: str = ""
+
+    def text(self) -> str:
+        result = "Vec[S, Tensor]" if "Vec" in self.signature else "Tensor"
+        decorator = "@same\n" if self.decorated else ""
+        return f"{self.comment}{decorator}def {self.name}({self.signature}) -> {result}:\n    {self.body}\n"
+
+
+CALLS = (
+    "vmap(lambda a: first(a))(X)",
+    "vmap(second)(X)",
+    "vmap(lambda a: third(a * 2))(X)",
+    "vmap(lambda a: fourth(a))(X)",
+    "vmap(local)(X)",
+    "vmap(Net())(X)",
+    "vmap(lambda a: low.first(a))(X)",
+)
+APP = """from tinygrad import Tensor
+from branded import vmap
+import low
+X = Tensor.ones(3, 4)
+def local(x: Tensor) -> Tensor:
+    return second(x) * 2
+class Net:
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+    def inner(self, x: Tensor) -> Tensor:
+        return third(x)
+def run(x: Tensor) -> Tensor:
+    return vmap(lambda a: local(first(a)))(x)
+"""
+
+
+@dataclass
+class Project:
+    """The five files: `low`, `mid` and `pkg.deep` with functions, `pkg` that exports some of them, and `app`."""
+
+    random: random.Random
+    functions: list[Function] = field(default_factory=list)
+    calls: list[str] = field(default_factory=lambda: list(CALLS))
+    comments: dict[str, int] = field(default_factory=dict)
+    typed: set[str] = field(default_factory=set)
+    """The files that import `Vec`."""
+    has_extra: bool = False
+
+    @classmethod
+    def of(cls, seed: int) -> Project:
+        p = cls(random.Random(seed))
+        p.functions = [Function(n, p.random.choice(MODULES), p.random.choice(BODIES)) for n in NAMES]
+        p.functions[0].module = "low"
+        return p
+
+    # ---- edits ----
+
+    def edits(self, count: int) -> Iterator[str]:
+        """Change the project, and say how: each kind of edit comes once in a round."""
+        kinds = [self.comment, self.signature, self.move, self.decorate, self.extra, self.type_file, self.call]
+        for i in range(count):
+            if i % 12 == 0:
+                order = self.random.sample([*kinds, *[self.body] * 5], 12)
+            yield order[i % 12]()
+
+    def comment(self) -> str:
+        module = self.random.choice((*MODULES, "app", "pkg"))
+        self.comments[module] = self.comments.get(module, 0) + 1
+        return f"a comment in {module}"
+
+    def some(self) -> Function:
+        return self.random.choice(self.functions)
+
+    def body(self) -> str:
+        f = self.some()
+        f.body = self.random.choice([b for b in BODIES if _reads(b) != _reads(f.body)])
+        return f"the body of {f.name}: {f.body!r}"
+
+    def signature(self) -> str:
+        f = self.some()
+        f.signature = self.random.choice(SIGNATURES)
+        return f"the signature of {f.name}: {f.signature}"
+
+    def move(self) -> str:
+        f = self.some()
+        f.module = self.random.choice(MODULES)
+        return f"{f.name} moved to {f.module}"
+
+    def decorate(self) -> str:
+        f = self.some()
+        f.decorated = not f.decorated
+        return f"a decorator of {f.name}: {f.decorated}"
+
+    def extra(self) -> str:
+        self.has_extra = not self.has_extra
+        return f"the file extra.py: {self.has_extra}"
+
+    def type_file(self) -> str:
+        module = self.random.choice(MODULES)
+        self.typed ^= {module}
+        return f"Vec in {module}: {module in self.typed}"
+
+    def call(self) -> str:
+        call = self.random.choice(CALLS)
+        self.calls.remove(call) if call in self.calls else self.calls.append(call)
+        return f"the call {call}: {call in self.calls}"
+
+    # ---- files ----
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        for module in MODULES:
+            yield f"{module.replace('.', '/')}.py", self.module(module)
+        exports = [f"from pkg.deep import {f.name} as {f.name}" for f in self.functions if f.module == "pkg.deep"]
+        yield "pkg/__init__.py", self.commented("pkg") + "\n".join(exports) + "\n"
+        if self.has_extra:
+            yield "extra.py", "from tinygrad import Tensor\ndef fifth(x: Tensor) -> Tensor:\n    return x / x.item()\n"
+        yield "app.py", self.app()
+
+    def commented(self, module: str) -> str:
+        return "# a comment\n" * self.comments.get(module, 0)
+
+    def header(self, module: str) -> str:
+        vec = "from branded import Vec\n" if module in self.typed or self.has_vec(module) else ""
+        return self.commented(module) + HEADER.replace("def same", f"{vec}F = TypeVar('F')\ndef same")
+
+    def has_vec(self, module: str) -> bool:
+        return any(f.module == module and "Vec" in f.signature for f in self.functions)
+
+    def module(self, module: str) -> str:
+        here = [f for f in self.functions if f.module == module]
+        used = [f for f in self.functions if f.module != module and any(f"{f.name}(" in g.body for g in here)]
+        imports = [f"from {f.module} import {f.name}\n" for f in used]
+        return "".join([self.header(module), *imports, *(f.text() for f in here)])
+
+    def app(self) -> str:
+        imports = [f"from {f.module.partition('.')[0]} import {f.name}\n" for f in self.functions]
+        calls = [f"y{i} = {call}\n" for i, call in enumerate(self.calls)]
+        extra = ["from extra import fifth\n", "vmap(lambda a: fifth(a))(X)\n"] if self.has_extra else []
+        return "".join([self.commented("app"), *imports, APP, *calls, *extra])
+
+    def write(self, folder: Path) -> None:
+        files = dict(self.files())
+        for old in [*folder.glob("*.py"), *folder.glob("pkg/*.py")]:
+            if str(old.relative_to(folder)) not in files:
+                old.unlink()
+        for name, text in files.items():
+            file = folder / name
+            file.parent.mkdir(exist_ok=True)
+            if not file.exists() or file.read_text() != text:
+                file.write_text(text)
+
+
+# ---- runs ----
+
+
+@apart
+def by_mypy(folder: Path, cache: Path) -> list[str]:
+    """What mypy says of the project, in any order."""
+    os.chdir(folder)
+    said = io.StringIO()
+    with contextlib.suppress(SystemExit):
+        main.main(stdout=said, stderr=said, args=["--cache-dir", str(cache), "--show-traceback", "."], clean_exit=True)
+    return sorted(said.getvalue().splitlines())
+
+
+@apart
+def by_check(folder: Path, cache: Path) -> list[str]:
+    os.chdir(folder)
+    return sorted(check(["--config-file=", "--cache-dir", str(cache), "."])[0].splitlines())
+
+
+class Daemon:
+    """mypy's daemon, in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with contextlib.chdir(folder):
+            options = main.process_options(["."], require_targets=False, server_options=True)[1]
+            self.server = dmypy_server.Server(options, str(folder / "status.json"))
+
+    def __call__(self) -> list[str]:
+        with contextlib.chdir(self.folder):
+            sources = main.process_options(["."], server_options=True, fscache=FileSystemCache())[0]
+            said = self.server.check(sources, export_types=False, is_tty=False, terminal_width=-1)
+        return sorted(said["out"].splitlines())
+
+
+class Wrong(NamedTuple):
+    """An edit after which a run says something else than a run without a cache."""
+
+    seed: int
+    edits: list[str]
+    which: str
+    said: list[str]
+    cold: list[str]
+
+    def __str__(self) -> str:
+        differs = [f"  - {m}" for m in self.cold if m not in self.said] + [
+            f"  + {m}" for m in self.said if m not in self.cold
+        ]
+        return "\n".join([f"seed {self.seed}, {self.which}, after {self.edits}", *differs])
+
+
+def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
+    """Find the edits of one project after which two runs differ."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, caches, done = Path(name, "project"), Path(name, "caches"), list[str]()
+        folder.mkdir()
+        (folder / "mypy.ini").write_text(CONFIG)
+        project = Project.of(seed)
+        project.write(folder)
+        warm(caches / "warm", MYPY, CONFIG)
+        warm(caches / "check", CHECK)
+        runs = {"warm": lambda: by_mypy(folder, caches / "warm")}
+        if daemon:
+            runs["daemon"] = Daemon(folder)
+        for i, edit in enumerate(itertools.chain([""], project.edits(edits))):
+            done += [edit] if edit else []
+            project.write(folder)
+            warm(caches / "cold", MYPY, CONFIG)
+            cold = by_mypy(folder, caches / "cold")
+            shutil.rmtree(caches / "cold")
+            for which, run in runs.items():
+                if (said := run()) != cold:
+                    yield Wrong(seed, done[:], which, said, cold)
+            if i in (0, edits):
+                said = by_check(folder, caches / "check")
+        warm(caches / "cold", CHECK)
+        cold = by_check(folder, caches / "cold")
+        if said != cold:
+            yield Wrong(seed, done, "branded check", said, cold)
+
+
+def run_all() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.edits", description=__doc__.splitlines()[0])
+    parser.add_argument("--programs", type=int, default=10, help="projects (default 10)")
+    parser.add_argument("--edits", type=int, default=12, help="edits of each (default 12)")
+    parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="the seed of the first")
+    args = parser.parse_args()
+    count = 0
+    with tempfile.TemporaryDirectory() as root:
+        os.environ.setdefault(ROOT, root)
+        for seed in range(args.seed, args.seed + args.programs):
+            for w in wrong(seed, args.edits):
+                print(w, flush=True)
+                count += 1
+            print(f"seed {seed} is done", flush=True)
+    print(f"{count} runs of {args.programs * (args.edits + 1)} checks are wrong")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(run_all())
