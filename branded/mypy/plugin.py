@@ -28,6 +28,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
+from mypy.plugins.functools import partial_call_callback
 from mypy.types import (
     CallableType,
     FunctionLike,
@@ -72,6 +73,8 @@ EMPTIED = "branded.random."
 TENSORS = f"{VEC}.", f"{AXES}."
 ENTER, UNVEC = "branded.core.brand.Opened.vec", "branded.core.brand.Opened.unvec"
 
+PARTIAL_CALL = "functools.partial.__call__"
+
 T = TypeVar("T")
 R = TypeVar("R")
 Hooks = dict[str, Callable[[T], R]]
@@ -102,7 +105,7 @@ class BrandedPlugin(Plugin):
             injected_calls.MATCH: partial(narrowing.narrow_match, scope=scope),
             injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
             "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
-            "functools.partial": transforms.partial,
+            "functools.partial": self._partial,
             "branded.core.brand.brand": partial(brand_type, scope=scope),
             "branded.core.values.lift": partial(lift_type, scope=scope),
             "tinygrad.tensor.Tensor": reads.reject_tensor_data,
@@ -116,6 +119,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(custom_rules.CALLS, custom_rules.custom_rule_signature),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
+            PARTIAL_CALL: self.instances.called_partial,
             ENTER: partial(vec_signature, scope=scope),
             UNVEC: partial(unvec_signature, scope=scope),
         }
@@ -128,6 +132,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
             **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), plain_result),
             f"{DECORATOR}.__call__": transforms.decorated,
+            PARTIAL_CALL: _partial_result,
             "tinygrad.engine.jit._TinyJit.__call__": reads.reject_jit_input,
         }
         self.tensor_results: Hooks[MethodContext, Type] = {}
@@ -142,6 +147,9 @@ class BrandedPlugin(Plugin):
         if not file.is_stub and not f"{file.fullname}.".startswith(PYTHONS):
             add_digest(file)
         return []
+
+    def _partial(self, ctx: FunctionContext) -> Type:
+        return self.transforms.partial(self.instances.made_partial(ctx))
 
     @guarded
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
@@ -276,3 +284,8 @@ class BrandedPlugin(Plugin):
             if symbol is not None and isinstance(symbol.node, TypeInfo):
                 return partial(self.marks.analyze, info=symbol.node)
         return None
+
+
+def _partial_result(ctx: MethodContext) -> Type:
+    """Return the result of a partial's call: mypy checks the call again, except where its signature was replaced."""
+    return partial_call_callback(ctx) if ctx.callee_arg_names == ["args", "kwargs"] else ctx.default_return_type

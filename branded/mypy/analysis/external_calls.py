@@ -47,9 +47,9 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
     name = _function_name(getattr(ctx.context, "callee", None))
     for t in _argument_types([e for actuals in ctx.args for e in actuals], api):
         if known_brands(t) and name not in OF_ITSELF:
-            code, says = _error_text(name)
+            code, says = error_text(name)
             reject_batched(
-                api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", _suggest_method(name, t)
+                api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", suggest_method(name, t)
             )
             anything: Type = AnyType(TypeOfAny.from_error)
             result = t if name in BUILTINS and row_of(t) is not None else sig.ret_type
@@ -71,7 +71,7 @@ def _function_name(callee: Expression | None) -> str:
     return f"{module}.{name.rpartition('.')[2]}"
 
 
-def _error_text(name: str) -> tuple[ErrorCode, str]:
+def error_text(name: str) -> tuple[ErrorCode, str]:
     if name.startswith("numpy."):
         return OPERAND, "a value that varies over {} has no values that numpy could read"
     if name in ("builtins.max", "builtins.min", "builtins.sorted"):
@@ -80,7 +80,7 @@ def _error_text(name: str) -> tuple[ErrorCode, str]:
     return code, "a value that varies over {} is no single number"
 
 
-def _suggest_method(name: str, t: Type) -> str:
+def suggest_method(name: str, t: Type | None) -> str:
     """Return the equivalent method of Tensor."""
     if name in BUILTINS:
         return BUILTINS[name]

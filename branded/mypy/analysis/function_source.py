@@ -13,15 +13,11 @@ from mypy.nodes import FuncDef, SymbolTable
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.reads import METHODS
 from branded.mypy.analysis.recheck import is_in_file
 from branded.mypy.analysis.source_digest import depend_on_source
 from branded.mypy.analysis.untyped_modules import module_of
 from branded.mypy.rows.algebra import hides_brands, is_unbatched
 from branded.mypy.rows.leaves import NUMBERS
-
-READS = {*METHODS, "realize", "float", "int", "bool", "range", "while", "if"}
-"""Names and keywords that can read a value, in a function of another file."""
 
 ALL_NAMES = {"locals", "vars", "dir", "eval", "exec", "inspect"}
 """Names that give access to parameters without naming them."""
@@ -34,12 +30,6 @@ MOST_CALLS = 8
 
 Names = frozenset[str | None]
 """Parameters of a function."""
-
-
-def may_read(f: FuncDef, api: TypeChecker) -> bool:
-    """Return whether the source of a function contains something that can read a value."""
-    words = _words(f, api)
-    return words is None or bool(words & READS)
 
 
 _unused: dict[tuple[FuncDef, Names, int], Names] = new_cache()
@@ -157,7 +147,7 @@ def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
 
 
 def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:
-    """Return the names in a function, with `if` and `while`; None if its source is not available."""
+    """Return the names in a function; None if its source is not available."""
     source = source_of(f, api)
     return _words_of(source) if source is not None else None
 
@@ -192,5 +182,3 @@ def _node_words(n: ast.AST) -> Iterator[str]:
     match n:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             yield name
-        case ast.If() | ast.IfExp() | ast.While():
-            yield "if"

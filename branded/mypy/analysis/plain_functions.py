@@ -7,28 +7,55 @@ the types of the arguments instead of `Tensor`. This finds reads in the body.
     def norm(x: Tensor) -> Tensor:          vmap(norm)(X): checked with x: Vec[x, Tensor], it returns a Vec[x, Tensor]
         return x.square().sum().sqrt()
 
-Only bodies in the same file can be checked again. For a function of another file, the plugin parses the source; a
-function that may read a value keeps its declared types.
+Only bodies in the same file can be checked again. For a function of another file, `source_reads` looks for reads in its
+source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+from mypy.argmap import map_actuals_to_formals
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
-from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, LambdaExpr, MemberExpr, MypyFile, Node, ReturnStmt
-from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import AnyType, CallableType, TupleType, Type, get_proper_type
+from mypy.expandtype import expand_type
+from mypy.nodes import (
+    ArgKind,
+    CallExpr,
+    Decorator,
+    Expression,
+    FuncDef,
+    LambdaExpr,
+    MemberExpr,
+    MypyFile,
+    Node,
+    ReturnStmt,
+    TypeInfo,
+    Var,
+)
+from mypy.plugin import FunctionContext, FunctionSigContext, MethodSigContext
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    TupleType,
+    Type,
+    TypeVarId,
+    TypeVarType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
 from branded.mypy.analysis.external_calls import knows_us
-from branded.mypy.analysis.function_source import Names, may_read, unused_parameters
+from branded.mypy.analysis.function_source import Names, unused_parameters
 from branded.mypy.analysis.recheck import is_in_file, recheck_function
+from branded.mypy.analysis.source_reads import reads_in, report_read
 from branded.mypy.analysis.untyped_modules import is_untyped_function
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
@@ -62,7 +89,7 @@ class Instances:
 
     def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
         """Return the signature for a call with batched arguments; None if the function is of another kind."""
-        sig, api = ctx.default_signature, checker(ctx)
+        sig, api = _at_bounds(ctx.default_signature), checker(ctx)
         if isinstance(node, Decorator) and not node.decorators:  # mypy drops @staticmethod and @classmethod
             node = node.func
         if self.asked[0] is not api.tree:
@@ -70,7 +97,7 @@ class Instances:
         if (
             not self.asked[1]
             or row_variables(sig)
-            or not is_untyped_function(node, api)
+            or not is_untyped_function(sig.definition if isinstance(node, Var) else node, api)
             or not any(map(is_unbatched, sig.arg_types))
         ):
             return None
@@ -87,11 +114,33 @@ class Instances:
         united = list(dict.fromkeys(b for row in used for b in row))
         result = add_brands(sig.ret_type, united)
         if isinstance(node, FuncDef):
-            body_result = self._result(node, types, result, united, shared, api)
-            if body_result is None:
-                return None
-            result = self._by_flow(node, ctx, body_result, api)
+            if is_in_file(node, api):
+                body_result = self._result(node, types, result, united, shared, api)
+                result = self._by_flow(node, ctx, body_result, api)
+            elif reads := reads_in(node, sig, types, _owner(ctx), api):
+                report_read(reads, united, ctx.context, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
+
+    def called_partial(self, ctx: MethodSigContext) -> FunctionLike:
+        """Return the signature for a call of a `functools.partial`, if it has batched arguments."""
+        f, call = partial_signature(ctx.type), ctx.context
+        if f is None or not isinstance(call, CallExpr):
+            return ctx.default_signature
+        args = _by_formal(f, call.args, call.arg_kinds, call.arg_names, checker(ctx))
+        sig = self.called(ctx._replace(default_signature=f, args=args), f.definition)
+        if sig is None:
+            return ctx.default_signature
+        return sig.copy_modified(ret_type=add_brands(sig.ret_type, rows_in(f.ret_type)))
+
+    def made_partial(self, ctx: FunctionContext) -> FunctionContext:
+        """Return the context of `partial(f, x)` with brands in the type of `f` for batched arguments."""
+        f, api = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None, checker(ctx)
+        if not isinstance(f, CallableType):
+            return ctx
+        args, kinds = list(chain(*ctx.args[1:])), list(chain(*ctx.arg_kinds[1:]))
+        by_formal = _by_formal(f, args, kinds, list(chain(*ctx.arg_names[1:])), api)
+        sig = self.called(FunctionSigContext(by_formal, f, ctx.context, ctx.api), f.definition)
+        return ctx if sig is None else ctx._replace(arg_types=[[sig], *ctx.arg_types[1:]])
 
     def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
         """Return the parameters whose arguments outlive the call: globals, and arguments that vmap does not map."""
@@ -135,10 +184,8 @@ class Instances:
         rows: list[Brand],
         shared: Names,
         api: TypeChecker,
-    ) -> Type | None:
-        """Return the result type for these argument types; None if the function may read its arguments."""
-        if not is_in_file(f, api):
-            return None if may_read(f, api) else result
+    ) -> Type:
+        """Return the result type of a function of this file for these argument types."""
         if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
         known, key = self.known.setdefault(f, {}), (shared, *types)
@@ -197,3 +244,43 @@ def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Ty
 def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
     """Find the return statements of a function, without those in nested functions."""
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
+
+
+def _owner(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:
+    """Return the class of the object whose method is called."""
+    t = get_proper_type(ctx.type) if isinstance(ctx, MethodSigContext) else None
+    return t.type if isinstance(t, Instance) else None
+
+
+def _at_bounds(sig: CallableType) -> CallableType:
+    """Return a signature with the bounds of its type variables: with Tensor for `T = TypeVar("T", bound=Tensor)`."""
+    bounds: dict[TypeVarId, Type] = {
+        v.id: v.upper_bound for v in sig.variables if isinstance(v, TypeVarType) and is_unbatched(v.upper_bound)
+    }
+    if not bounds:
+        return sig
+    expanded = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in bounds]), bounds)
+    assert isinstance(expanded, CallableType)
+    return expanded
+
+
+def partial_signature(t: Type) -> CallableType | None:
+    """Return the signature of a `functools.partial` as mypy keeps it; None for other types."""
+    p = get_proper_type(t)
+    f = p.extra_attrs.attrs.get("__mypy_partial") if isinstance(p, Instance) and p.extra_attrs else None
+    f = get_proper_type(f) if f is not None else None
+    return f if isinstance(f, CallableType) else None
+
+
+def _by_formal(
+    f: CallableType,
+    args: Sequence[Expression],
+    kinds: Sequence[ArgKind],
+    names: Sequence[str | None],
+    api: TypeChecker,
+) -> list[list[Expression]]:
+    """Return the arguments of a call of `f` by parameter."""
+    mapping = map_actuals_to_formals(
+        list(kinds), list(names), f.arg_kinds, f.arg_names, lambda i: api.get_expression_type(args[i])
+    )
+    return [[args[i] for i in actuals] for actuals in mapping]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,16 +20,41 @@ from branded.mypy.rows.brand_env import checker, fail_at_once, opened_at, show
 METHODS = ["numpy", "data", "tolist", "item", "linear_with_vars", "schedule_linear", "callify", "backward"]
 """The methods listed in `branded.hooks.reads`, which a plugin does not import; a test compares the two lists."""
 READS = tuple(f"{VEC}.{name}" for name in METHODS)
-_READ = "has no single value to read", "return it from the mapped function and read the result"
-_BACKWARD = "has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"
+NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", "float", "complex", "range")}
+_VARIES = "a value that varies over {}"
+READ_TEXT = f"{_VARIES} has no single value to read", "return it from the mapped function and read the result"
+TEXTS = {
+    "backward": (
+        f"{_VARIES} has a gradient for each example, and .grad holds one",
+        "loss.gradient(w), which is per example",
+    ),
+    "bool": (f"{_VARIES} has no single truth value", "x.where(a, b) in place of `if x`"),
+    "format": (f"{_VARIES} has no single text", 'debug.print("{x}", x=x)'),
+    **{
+        kind: (f"{_VARIES} has no single {kind}", "tinygrad's methods, which take tensors") for kind in NUMBERS.values()
+    },
+}
+"""What to report of operations that need a single value, and the suggested fix; `READ_TEXT` is for other methods."""
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
 def reject_batched(api: TypeChecker, context: Context, t: Type, code: ErrorCode, message: str, fix: str) -> None:
-    row = known_brands(t)
+    reject_brands(api, context, known_brands(t), code, message, [f'value: "{show(t, api)}"'], fix)
+
+
+def reject_brands(
+    api: TypeChecker,
+    context: Context,
+    row: Sequence[Brand],
+    code: ErrorCode,
+    message: str,
+    facts: Sequence[str],
+    fix: str,
+) -> None:
+    """Report an operation on a value with these brands."""
     opened = [f"{show(b, api)}: opened by vmap at {place}" for b in row if (place := opened_at(b))]
     names = " and ".join(f'"{show(b, api)}"' for b in row)
-    fail_at_once(api, context, code, message.format(names), f'value: "{show(t, api)}"', *opened, f"try:   {fix}")
+    fail_at_once(api, context, code, message.format(names), *facts, *opened, f"try:   {fix}")
 
 
 def known_brands(t: Type) -> list[Brand]:
@@ -52,12 +78,12 @@ def reject_read(ctx: MethodContext) -> Type:
     """Reject `x.numpy()` and other reads of a batched value."""
     if known_brands(ctx.type):
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
-        says, fix = _BACKWARD if name == "backward" else _READ
-        reject_batched(checker(ctx), ctx.context, ctx.type, READ, f"{name}: a value that varies over {{}} {says}", fix)
+        says, fix = TEXTS.get(name, READ_TEXT)
+        reject_batched(checker(ctx), ctx.context, ctx.type, READ, f"{name}: {says}", fix)
     return ctx.default_return_type
 
 
-TRUTH, _WHERE = "bool: a value that varies over {} has no single truth value", "x.where(a, b) in place of `if x`"
+TRUTH, WHERE = f"bool: {TEXTS['bool'][0]}", TEXTS["bool"][1]
 
 
 ASKERS = {"builtins.bool", "builtins.all", "builtins.any", "builtins.filter"}
@@ -70,7 +96,7 @@ def reject_truth(ctx: FunctionContext | MethodContext) -> Type:
     # in the context of builtins.any, mypy infers a list of objects; filter's function is inferred in context
     for t in map(_tested_type, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
         if known_brands(t):
-            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, _WHERE)
+            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
             break
     return ctx.default_return_type
 
@@ -101,7 +127,7 @@ def reject_comparison(ctx: MethodContext) -> Type:
     if known_brands(ctx.default_return_type) and (context.line, context.column) in _tested_comparisons(
         api.path, _file_version(api.path)
     ):
-        reject_batched(api, context, ctx.default_return_type, READ, TRUTH, _WHERE)
+        reject_batched(api, context, ctx.default_return_type, READ, TRUTH, WHERE)
     return ctx.default_return_type
 
 
@@ -150,18 +176,15 @@ def reject_jit_input(ctx: MethodContext) -> Type:
     return ctx.default_return_type
 
 
-NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", "float", "complex", "range")}
-
-
 def reject_number(ctx: FunctionSigContext) -> CallableType:
     """Reject batched arguments of `float(x)`, `int(x)` and `range(x)`."""
     sig, name = ctx.default_signature, getattr(getattr(ctx.context, "callee", None), "fullname", "")
     if ctx.args and ctx.args[0]:
         t = checker(ctx).get_expression_type(ctx.args[0][0])
         if known_brands(t):
-            kind = NUMBERS.get(name, "number")
-            message = f"{kind}: a value that varies over {{}} has no single {kind}"
-            reject_batched(checker(ctx), ctx.context, t, READ, message, "tinygrad's methods, which take tensors")
+            kind = NUMBERS[name]
+            says, fix = TEXTS[kind]
+            reject_batched(checker(ctx), ctx.context, t, READ, f"{kind}: {says}", fix)
             anything: Type = AnyType(TypeOfAny.from_error)
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
     return sig

@@ -1,0 +1,577 @@
+"""Reads of batched values in functions of other files, found in their source.
+
+mypy does not always keep the bodies of other files, so they cannot be checked again. This analysis follows the batched
+arguments through the source. It reports a read only where the value is certain to be a batched tensor, so a function
+that uses its arguments in ways that the analysis does not know is accepted.
+
+    def scale(x: Tensor, k: float) -> Tensor:       x is batched: nothing reads it
+        if x.ndim != 1 or k == 0: ...               `ndim` and `k` are the same for all examples
+        return x / x.sum().item()                   a read, at this line
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from mypy.checker import TypeChecker
+from mypy.nodes import Context, Decorator, FuncBase, FuncDef, MypyFile, SymbolNode, TypeInfo, Var
+from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
+
+from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
+from branded.mypy.analysis.function_source import source_of
+from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
+from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
+from branded.mypy.codes import READ
+from branded.mypy.rows.algebra import CONTAINERS, TENSOR, VEC, Brand, each_row, holds_tensors, row_of
+
+MOST_CALLS = 8
+"""The maximum depth of calls to follow."""
+
+_PREDICATES = {"isinstance", "issubclass", "hasattr", "callable", "len", "id", "type", "repr", "str", "print"}
+"""Built-in functions that read nothing and whose result is no tensor."""
+_COMPARING = {"max", "min", "sorted"}
+_TESTING = {"bool", "all", "any"}
+_SAME = {"list", "tuple", "reversed", "iter"}
+"""Built-in functions whose result has the entries of their argument."""
+_NO_FLOATS = {"math", "cmath", "numpy"}
+"""Modules whose functions read their arguments."""
+_OF_SHAPE = {"shape", "ndim", "size"}
+"""Functions of numpy that read only the shape."""
+
+
+class Kind(IntEnum):
+    """What a value is, by what is known of it."""
+
+    PLAIN = 0
+    """The same for all examples."""
+    HOLDS = 1
+    """It may be or hold a batched tensor."""
+    ENTRIES = 2
+    """It is a list or tuple of batched tensors."""
+    BATCHED = 3
+    """It is a batched tensor."""
+
+
+class Read(NamedTuple):
+    """A read in the source of a function."""
+
+    what: str
+    """The function or method that reads: `item`, `float`, `bool` for a truth value."""
+    path: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{Path(self.path).name}:{self.line}, in `{self.function}`: {self.text}"
+
+
+def kind_of(t: Type) -> Kind:
+    """Return the kind of a value of this type, from its brands."""
+    t = get_proper_type(t)
+    if isinstance(t, UnionType):  # `if b:` tests the tensor of `Tensor | None`
+        kinds = {kind_of(i) for i in t.items if not isinstance(get_proper_type(i), NoneType)}
+        return kinds.pop() if len(kinds) == 1 else min(max(kinds, default=Kind.PLAIN), Kind.HOLDS)
+    if (row := row_of(t)) is not None:
+        return Kind.BATCHED if row else Kind.PLAIN
+    entries = _entry_types(t)
+    if entries and all(kind_of(i) is Kind.BATCHED for i in entries):
+        return Kind.ENTRIES
+    return Kind.HOLDS if any(each_row(t)) else Kind.PLAIN
+
+
+def _entry_types(t: Type) -> list[Type]:
+    """Return the types of the entries of a list or tuple; empty for other types."""
+    t = get_proper_type(t)
+    if isinstance(t, TupleType):
+        return t.items
+    is_sequence = isinstance(t, Instance) and t.type.fullname in CONTAINERS and len(t.args) == 1
+    return list(t.args) if is_sequence and isinstance(t, Instance) else []
+
+
+def reads_in(
+    f: FuncDef, sig: CallableType, types: Sequence[Type], owner: TypeInfo | None, api: TypeChecker
+) -> list[Read]:
+    """Return where a call of a function reads a batched value, from the called function to the read.
+
+    Args:
+        f: The called function.
+        sig: Its signature as it is called: without `self`.
+        types: The types of the parameters of `sig`, with the brands of the arguments.
+        owner: The class of the method's object, if it is known.
+        api: The type checker.
+
+    Returns:
+        The read, after the calls that lead to it; empty if nothing certainly reads a value.
+    """
+    kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
+    finder = _Finder(api)
+    try:
+        finder.call(f, kinds, owner)
+    except RecursionError:
+        return []
+    return finder.found
+
+
+def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+    """Report a read in a function of another file, with the calls that lead to it."""
+    *calls, read = reads
+    name = read.what
+    code, (says, fix) = READ, TEXTS.get(name, READ_TEXT)
+    if name not in {*METHODS, *TEXTS}:
+        full_name = f"builtins.{name}" if f"builtins.{name}" in BUILTINS else name
+        code, says = error_text(full_name)
+        fix = suggest_method(full_name, None)
+    facts = [*(f"calls: {c}" for c in calls), f"reads: {read}"]
+    reject_brands(api, context, brands, code, f"{name}: {says}", facts, fix)
+
+
+def _result_kind(t: Type, used: Kind) -> Kind:
+    """Return the kind of a result that is declared with this type, computed from arguments of the kind `used`."""
+    if row_of(t) is not None:
+        return Kind.BATCHED if used > Kind.HOLDS else used
+    entries = _entry_types(t)
+    if used is Kind.BATCHED and entries and all(row_of(i) is not None for i in entries):
+        return Kind.ENTRIES
+    return min(used, Kind.HOLDS) if holds_tensors(t) else Kind.PLAIN
+
+
+def _entry(kind: Kind) -> Kind:
+    """Return the kind of an entry of a value."""
+    return Kind.BATCHED if kind is Kind.ENTRIES else kind
+
+
+Env = dict[str, Kind]
+"""The kinds of local variables; names that are missing are the same for all examples."""
+
+
+@dataclass
+class _Finder:
+    """Follows batched values through the source of functions."""
+
+    api: TypeChecker
+    found: list[Read] = field(default_factory=list)
+    running: list[FuncDef] = field(default_factory=list)
+    known: dict[tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, Kind]]], Kind] = field(default_factory=dict)
+
+    def call(self, f: FuncDef, kinds: Mapping[str, Kind], owner: TypeInfo | None = None) -> Kind:
+        """Follow a call, and return the kind of its result."""
+        owner = owner if owner is not None and f.info in owner.mro else f.info or None
+        used, key = max(kinds.values(), default=Kind.PLAIN), (f, owner, frozenset(kinds.items()))
+        returned = f.type.ret_type if isinstance(f.type, CallableType) else None
+        result = Kind.HOLDS if returned is None else _result_kind(returned, used)
+        if self.found or used is Kind.PLAIN or f in self.running or len(self.running) == MOST_CALLS:
+            return result
+        if key not in self.known:
+            module, source = module_of(f, self.api), source_of(f, self.api)
+            if module is None or source is None:
+                return result
+            self.known[key] = result
+            self.running.append(f)
+            _Body(self, f, owner, module, dict(kinds)).statements(source.body)
+            self.running.pop()
+        return self.known[key]
+
+
+@dataclass
+class _Body:
+    """Follows the statements of one function."""
+
+    finder: _Finder
+    function: FuncDef
+    owner: TypeInfo | None
+    """The class of the method's object."""
+    module: MypyFile
+    env: Env
+    nested: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    """The functions defined in the body."""
+    returned: list[Kind] = field(default_factory=list)
+
+    # statements
+
+    def statements(self, body: Iterable[ast.stmt]) -> bool:
+        """Follow statements, and return whether the last one leaves the block."""
+        for s in body:
+            if self.finder.found:
+                return True
+            if self.statement(s):
+                return True
+        return False
+
+    def statement(self, s: ast.stmt) -> bool:
+        match s:
+            case ast.Return(value=value):
+                self.returned.append(self.optional(value))
+                return True
+            case ast.Raise(exc=value):
+                self.optional(value)
+                return True
+            case ast.Continue() | ast.Break():
+                return True
+            case ast.Assign(targets=targets, value=value):
+                kind = self.value(value)
+                for t in targets:
+                    if isinstance(t, ast.Tuple) and isinstance(value, ast.Tuple) and len(t.elts) == len(value.elts):
+                        for item, k in zip(t.elts, [self.value(v) for v in value.elts], strict=True):
+                            self.assign(item, k)
+                    else:
+                        self.assign(t, kind)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                self.assign(target, self.value(value))
+            case ast.AugAssign(target=target, value=value):
+                self.assign(target, max(self.value(value), self.value(target)))
+            case ast.Expr(value=value):
+                self.value(value)
+            case ast.Assert(test=test):
+                self.test(test)
+            case ast.If(test=test, body=body, orelse=orelse):
+                self.branches(test, lambda: self.statements(body), lambda: self.statements(orelse))
+            case ast.While(test=test, body=body, orelse=orelse):
+                for _ in range(2):  # the second time with the values that the body has assigned
+                    self.branches(test, lambda: self.statements(body), lambda: False)
+                self.statements(orelse)
+            case ast.For(target=target, iter=iterable, body=body, orelse=orelse):
+                kind = self.value(iterable)
+                for _ in range(2):
+                    before = dict(self.env)
+                    self.assign(target, _entry(kind))
+                    self.statements(body)
+                    self.env = _join(before, self.env)
+                self.statements(orelse)
+            case ast.With(items=items, body=body):
+                for opened in items:
+                    kind = self.value(opened.context_expr)
+                    if opened.optional_vars is not None:
+                        self.assign(opened.optional_vars, kind)
+                return self.statements(body)
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+                before = dict(self.env)
+                self.statements([*body, *orelse])
+                after = [self.env]
+                for h in handlers:
+                    self.env = _join(before, after[0])
+                    self.statements(h.body)
+                    after.append(self.env)
+                self.env = _join(*after)
+                return self.statements(final)
+            case ast.Match(subject=subject, cases=cases):
+                self.match(subject, cases)
+            case ast.FunctionDef(name=name):
+                self.env[name] = Kind.PLAIN
+                self.nested[name] = s
+        return False
+
+    def match(self, subject: ast.expr, cases: Sequence[ast.match_case]) -> None:
+        kind, before = self.value(subject), dict(self.env)
+        after = [before]
+        for c in cases:
+            self.env = dict(before)
+            values = c.pattern.patterns if isinstance(c.pattern, ast.MatchOr) else [c.pattern]
+            if kind is Kind.BATCHED and any(isinstance(p, ast.MatchValue) for p in values):
+                self.read("bool", c.pattern)
+            for n in ast.walk(c.pattern):
+                if isinstance(n, ast.MatchAs | ast.MatchStar) and n.name is not None:
+                    self.env[n.name] = min(kind, Kind.HOLDS)
+            if c.guard is not None:
+                self.test(c.guard)
+            if not self.statements(c.body):
+                after.append(self.env)
+        self.env = _join(*after)
+
+    def branches(self, test: ast.expr, body: Callable[[], bool], orelse: Callable[[], bool]) -> None:
+        """Follow a test and its branches; continue with the values of the branches that do not leave."""
+        self.test(test)
+        before, after = dict(self.env), []
+        for branch, is_true in ((body, True), (orelse, False)):
+            self.env = {**before, **dict.fromkeys(_plain_where(test, is_true), Kind.PLAIN)}
+            if not branch():
+                after.append(self.env)
+        self.env = _join(*after) if after else before
+
+    def assign(self, target: ast.expr, kind: Kind) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.env[name] = kind
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                for item in items:
+                    self.assign(item, min(kind, Kind.ENTRIES) if isinstance(item, ast.Starred) else _entry(kind))
+            case ast.Starred(value=value):
+                self.assign(value, kind)
+            case ast.Attribute(value=value) | ast.Subscript(value=value):
+                root: ast.AST = value
+                while isinstance(root, ast.Attribute | ast.Subscript):
+                    root = root.value
+                if isinstance(root, ast.Name) and kind is not Kind.PLAIN:
+                    self.env[root.id] = max(self.env.get(root.id, Kind.PLAIN), Kind.HOLDS)
+
+    # expressions
+
+    def read(self, what: str, at: ast.expr | ast.pattern) -> None:
+        """Keep the first read, after the calls that lead to it."""
+        if not self.finder.found:
+            text = ast.unparse(at) if isinstance(at, ast.expr) else f"case {ast.unparse(at)}"
+            self.finder.found.append(Read(what, self.module.path, at.lineno, self.function.name, text))
+
+    def optional(self, e: ast.expr | None) -> Kind:
+        return Kind.PLAIN if e is None else self.value(e)
+
+    def most(self, parts: Iterable[ast.expr | None]) -> Kind:
+        return max([self.optional(p) for p in parts], default=Kind.PLAIN)
+
+    def test(self, e: ast.expr) -> Kind:
+        """Follow an expression whose truth value is needed."""
+        if isinstance(e, ast.BoolOp):
+            return max([self.test(v) for v in e.values])
+        if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
+            return self.test(e.operand)
+        if (kind := self.value(e)) is Kind.BATCHED:
+            self.read("bool", e)
+        return kind
+
+    def value(self, e: ast.expr) -> Kind:
+        """Follow an expression, and return its kind."""
+        match e:
+            case ast.Name(id=name):
+                return self.env.get(name, Kind.PLAIN)
+            case ast.Attribute(value=base, attr=attr):
+                kind = self.value(base)
+                return self.of_method(attr, kind, kind) if kind else kind
+            case ast.Subscript(value=base, slice=index):
+                whole, chosen = self.value(base), min(self.value(index), Kind.HOLDS)
+                return max(whole if isinstance(index, ast.Slice) else _entry(whole), chosen)
+            case ast.BoolOp(values=[*tested, last]):
+                return max([*map(self.test, tested), self.value(last)])
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.test(operand)
+                return Kind.PLAIN
+            case ast.UnaryOp(operand=operand):
+                return self.value(operand)
+            case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right):
+                self.value(right)
+                return Kind.PLAIN
+            case ast.BinOp(left=left, right=right):
+                kinds = [self.value(left), self.value(right)]
+                return min(max(kinds), Kind.HOLDS) if Kind.ENTRIES in kinds and len({*kinds}) > 1 else max(kinds)
+            case ast.Compare():
+                return self.comparison(e)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                chosen_kinds: list[Kind] = []
+                self.branches(test, lambda: self.keep(chosen_kinds, body), lambda: self.keep(chosen_kinds, orelse))
+                return _either(chosen_kinds)
+            case ast.Call():
+                return self.called(e)
+            case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
+                return _display([self.value(item) for item in items])
+            case ast.Dict(keys=keys, values=values):
+                return min(self.most([*keys, *values]), Kind.HOLDS)
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                return self.most([lower, upper, step])
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                return _display([self.entries(e, [e.elt])])
+            case ast.DictComp(key=key, value=value):
+                return min(self.entries(e, [key, value]), Kind.HOLDS)
+            case ast.Starred(value=value) | ast.NamedExpr(value=value):
+                kind = self.value(value)
+                if isinstance(e, ast.NamedExpr):
+                    self.assign(e.target, kind)
+                return kind
+            case ast.JoinedStr(values=values):
+                for v in values:
+                    if isinstance(v, ast.FormattedValue) and self.value(v.value) is Kind.BATCHED and v.format_spec:
+                        self.read("format", ast.copy_location(ast.JoinedStr([v]), e))
+            case ast.Await(value=value) | ast.YieldFrom(value=value):
+                return self.value(value)
+            case ast.Yield(value=optional):
+                return self.optional(optional)
+        return Kind.PLAIN
+
+    def keep(self, kinds: list[Kind], e: ast.expr) -> bool:
+        kinds.append(self.value(e))
+        return False
+
+    def entries(self, e: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, of: list[ast.expr]) -> Kind:
+        """Return the kind of a comprehension's entries."""
+        before = dict(self.env)
+        for c in e.generators:
+            self.assign(c.target, _entry(self.value(c.iter)))
+            for test in c.ifs:
+                self.test(test)
+        kind = self.most(of)
+        self.env = before
+        return kind
+
+    def comparison(self, e: ast.Compare) -> Kind:
+        kinds = [self.value(v) for v in (e.left, *e.comparators)]
+        kind = Kind.PLAIN
+        for op, left, right, node in zip(e.ops, kinds, kinds[1:], e.comparators, strict=False):
+            if isinstance(op, ast.In | ast.NotIn):
+                if left is Kind.BATCHED and isinstance(node, ast.List | ast.Tuple | ast.Set):
+                    self.read("bool", e)
+            elif not isinstance(op, ast.Is | ast.IsNot):
+                kind = max(left, right)
+                if kind is Kind.BATCHED and len(e.ops) > 1 and op is not e.ops[-1]:
+                    self.read("bool", e)
+        return kind
+
+    def attribute_type(self, name: str) -> Type | None:
+        """Return the type of an attribute of a Vec, or the result of a method; None if it has no such attribute."""
+        module = self.finder.api.modules.get(VEC.rpartition(".")[0])
+        vec = module.names["Vec"].node if module is not None else None
+        symbol = vec.get(name) if isinstance(vec, TypeInfo) else None
+        node = symbol.node if symbol is not None else None
+        t = node.func.type if isinstance(node, Decorator) else node.type if isinstance(node, FuncBase | Var) else None
+        t = get_proper_type(t) if t is not None else None
+        return t.ret_type if isinstance(t, CallableType) else t
+
+    # calls
+
+    def called(self, e: ast.Call) -> Kind:
+        """Follow a call, and return the kind of its result."""
+        base = self.value(e.func.value) if isinstance(e.func, ast.Attribute) else Kind.PLAIN
+        args = [self.value(a) for a in e.args]
+        named = {k.arg: self.value(k.value) for k in e.keywords}
+        used = max([base, *args, *named.values()])
+        if isinstance(e.func, ast.Attribute) and base:
+            if base is Kind.BATCHED and e.func.attr in METHODS:
+                self.read(e.func.attr, e)
+            return self.of_method(e.func.attr, base, used)
+        if not used:
+            return Kind.PLAIN
+        if isinstance(e.func, ast.Name) and e.func.id in self.nested:
+            return self.of_nested(self.nested[e.func.id], args, named)
+        node, name = self.resolve(e.func), self.full_name(e.func)
+        if isinstance(node, FuncDef) and is_untyped_module(module_of(node, self.finder.api)):
+            return self.followed(e, node, args, named)
+        if isinstance(e.func, ast.Name) and node is None and e.func.id not in self.env:
+            return self.built_in(e, e.func.id, args, used)
+        module, _, short = name.rpartition(".")
+        if name.partition(".")[0] in _NO_FLOATS and Kind.BATCHED in args and short not in _OF_SHAPE:
+            self.read(name, e)
+        return self.of_method(short, used, used) if module == TENSOR else Kind.HOLDS
+
+    def of_nested(self, f: ast.FunctionDef, args: Sequence[Kind], named: Mapping[str | None, Kind]) -> Kind:
+        """Follow a call of a function that the body defines."""
+        names = [a.arg for a in (*f.args.posonlyargs, *f.args.args)]
+        if f.decorator_list or len(args) > len(names) or None in named:
+            return Kind.HOLDS
+        env = {**self.env, **dict.fromkeys(names, Kind.PLAIN), **dict(zip(names, args, strict=False))}
+        env |= {n: k for n, k in named.items() if n is not None}
+        others = {n: g for n, g in self.nested.items() if g is not f}  # recursion is not followed
+        body = _Body(self.finder, self.function, self.owner, self.module, env, others)
+        body.statements(f.body)
+        return _either(body.returned or [Kind.PLAIN])
+
+    def of_method(self, name: str, base: Kind, used: Kind) -> Kind:
+        """Return the kind of a method's result."""
+        t = self.attribute_type(name)
+        return min(used, Kind.HOLDS) if t is None or base is Kind.HOLDS else _result_kind(t, used)
+
+    def followed(self, e: ast.Call, f: FuncDef, args: Sequence[Kind], named: Mapping[str | None, Kind]) -> Kind:
+        """Follow a call of a function whose source may be read."""
+        n_bound = int(bool(f.info) and not f.is_static)
+        parameters = f.arg_names[n_bound:]
+        if any(isinstance(a, ast.Starred) for a in e.args) or None in named or len(args) > len(parameters):
+            return Kind.HOLDS
+        kinds = {n: k for n, k in zip(parameters, args, strict=False) if n is not None}
+        kinds |= {n: k for n, k in named.items() if n is not None}
+        result = self.finder.call(f, kinds, self.owner)
+        if self.finder.found:
+            self.finder.found.insert(0, Read("", self.module.path, e.lineno, self.function.name, ast.unparse(e)))
+        return result
+
+    def built_in(self, e: ast.Call, name: str, args: Sequence[Kind], used: Kind) -> Kind:
+        """Follow a call of a built-in function."""
+        if f"builtins.{name}" in NUMBERS and Kind.BATCHED in args:
+            self.read(NUMBERS[f"builtins.{name}"], e)
+        elif name in _COMPARING and max(args) >= Kind.ENTRIES and not any(k.arg == "key" for k in e.keywords):
+            self.read(name, e)
+        elif name in _TESTING and args:
+            tested = e.args[0]
+            kind = args[0] if name == "bool" else _entry(args[0])
+            if kind is Kind.BATCHED:
+                self.read("bool", tested)
+            return Kind.PLAIN
+        if name in _PREDICATES or name in _TESTING or f"builtins.{name}" in NUMBERS:
+            return Kind.PLAIN
+        if name in _SAME:
+            return min(used, Kind.ENTRIES)
+        return _entry(used) if name in ("abs", "pow", "sum") else Kind.HOLDS
+
+    def resolve(self, func: ast.expr) -> SymbolNode | None:
+        """Return the function or class that a call refers to; None if it is unknown."""
+        match func:
+            case ast.Name(id=name) if name not in self.env:
+                symbol = self.module.names.get(name)
+                return symbol.node if symbol is not None else None
+            case ast.Attribute(value=ast.Name(id=owner), attr=name):
+                return self.member(owner, name)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name) if self.owner:
+                bases = self.owner.mro[self.owner.mro.index(self.function.info) + 1 :]
+                return next((c.names[name].node for c in bases if name in c.names), None)
+        return None
+
+    def member(self, owner: str, name: str) -> SymbolNode | None:
+        """Return a member of a module, of a class, or of the method's object."""
+        if self.owner and not self.function.is_static and owner == self.function.arg_names[0]:
+            symbol = self.owner.get(name)
+        else:
+            outer = self.module.names.get(owner)
+            node = outer.node if outer is not None and owner not in self.env else None
+            names = node.names if isinstance(node, MypyFile | TypeInfo) else {}
+            symbol = names.get(name)
+        node = symbol.node if symbol is not None else None
+        return node.func if isinstance(node, Decorator) and not node.decorators else node
+
+    def full_name(self, func: ast.expr) -> str:
+        """Return the full name of a function that a call refers to; empty if it is unknown."""
+        path: list[str] = []
+        while isinstance(func, ast.Attribute):
+            path.insert(0, func.attr)
+            func = func.value
+        node = self.resolve(func) if isinstance(func, ast.Name) else None
+        return ".".join([node.fullname, *path]) if node is not None else ""
+
+
+def _join(*envs: Env) -> Env:
+    """Return the kinds after branches: a value is certain to be batched only if it is in all of them."""
+    joined = Env()
+    for name in {n for env in envs for n in env}:
+        joined[name] = _either([env.get(name, Kind.PLAIN) for env in envs])
+    return joined
+
+
+def _either(kinds: Collection[Kind]) -> Kind:
+    """Return the kind of a value that has one of these kinds."""
+    return max(kinds) if len({*kinds}) == 1 else min(max(kinds), Kind.HOLDS)
+
+
+def _display(kinds: Collection[Kind]) -> Kind:
+    """Return the kind of a list or tuple with entries of these kinds."""
+    if kinds and all(k is Kind.BATCHED for k in kinds):
+        return Kind.ENTRIES
+    return min(max(kinds, default=Kind.PLAIN), Kind.HOLDS)
+
+
+def _plain_where(test: ast.expr, is_true: bool) -> Iterator[str]:
+    """Find the names that hold no batched tensor where a test is true or false: `b is None`, `isinstance(x, float)`."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield from _plain_where(operand, not is_true)
+        case ast.Compare(
+            left=ast.Name(id=name), ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]
+        ):
+            if isinstance(op, ast.Is) is is_true:
+                yield name
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), ast.Name(id="Tensor")]):
+            if not is_true:
+                yield name
+        case ast.Call(func=ast.Name(id="isinstance" | "hasattr" | "callable"), args=[ast.Name(id=name), *_]):
+            yield name
+        case ast.BoolOp(values=values):
+            for v in values:
+                yield from _plain_where(v, is_true)
