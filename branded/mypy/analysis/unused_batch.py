@@ -15,7 +15,7 @@ from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAli
 from branded.mypy.analysis.walk import walk
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import ERROR
-from branded.mypy.rows.algebra import Brand, change, is_shared
+from branded.mypy.rows.algebra import Brand, change, has_rows, hides_brands, is_shared, rows_in
 from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.rows.callables import callables_of
 from branded.mypy.rows.leaves import NUMBERS
@@ -42,7 +42,7 @@ def unvaried_setting(options: Options) -> str:
 def report_unused_batch(example: ExampleCall, inside: Type) -> None:
     """Report a batch that a mapped function does not use, if the type `inside` of its result shows that."""
     f, args, ways, lifted, mapped = example
-    if _takes_anything(f, mapped.api) or _accesses_uop(f):
+    if _takes_anything(f, mapped.api) or (isinstance(f, LambdaExpr) and _loses_brands(f, mapped.api)):
         return
     args_and_ways = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
     if not _report_unused_parameter(f, args_and_ways, mapped.at, mapped.api):
@@ -50,15 +50,45 @@ def report_unused_batch(example: ExampleCall, inside: Type) -> None:
 
 
 def _takes_anything(f: Expression, api: TypeChecker) -> bool:
-    """Return whether `f` is a `Callable[..., T]`: its type does not show what the result depends on."""
+    """Return whether a function has parameters of type Any: its type does not show what the result depends on."""
     if isinstance(f, LambdaExpr | CallExpr):
         return False
-    return any(t.is_ellipsis_args for t in callables_of(f, api))
+    return any(t.is_ellipsis_args or any(map(_is_anything, t.arg_types)) for t in callables_of(f, api))
 
 
-def _accesses_uop(f: Expression) -> bool:
-    """Return whether a lambda accesses `.uop`: its type then does not show what the result depends on."""
-    return isinstance(f, LambdaExpr) and any(isinstance(p, MemberExpr) and p.name == "uop" for p in walk(f.body))
+def _is_anything(t: Type) -> bool:
+    p = get_proper_type(t)
+    return hides_brands(p) or (isinstance(p, Instance) and p.type.fullname == "builtins.object")
+
+
+def _loses_brands(f: LambdaExpr, api: TypeChecker) -> bool:
+    """Return whether a type in a lambda's body may hide what the result depends on.
+
+    lambda x: Point(x).norm()   a Point without a row, made from a batched value
+    lambda *xs: w + xs[0]       an operand of type Any
+    lambda x: x.uop             tinygrad's graph
+    """
+    return any(isinstance(p, Expression) and _hides(p, api) for p in walk(f.body))
+
+
+def _hides(e: Expression, api: TypeChecker) -> bool:
+    t = api.lookup_type_or_none(e)
+    if (isinstance(e, MemberExpr) and e.name == "uop") or (t is not None and hides_brands(t)):
+        return True
+    given = [api.lookup_type_or_none(a) for a in e.args] if isinstance(e, CallExpr) else []
+    if t is None or not isinstance(e, CallExpr) or not any(g is not None and rows_in(g) for g in given):
+        return False
+    return not _describes_all(t) or _takes_anything(e.callee, api)
+
+
+def _describes_all(t: Type) -> bool:
+    """Return whether a result's type says all that it depends on: it has rows, or cannot hold tensors."""
+    t = get_proper_type(t)
+    if isinstance(t, TupleType):
+        is_class = t.partial_fallback.type.is_named_tuple and not has_rows(t.partial_fallback.type)
+        return not is_class and all(map(_describes_all, t.items))
+    plain = {*NUMBERS, "builtins.str"}
+    return isinstance(t, NoneType) or bool(_certain_rows(t)) or (isinstance(t, Instance) and t.type.fullname in plain)
 
 
 def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> None:

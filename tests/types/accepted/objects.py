@@ -1,0 +1,74 @@
+"""Objects of tensors, made in a mapped function: nothing says that their tensors do not vary."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, Self
+
+from tinygrad import Tensor
+
+from branded import vmap
+
+X = Tensor([[1.0, 2.0], [3.0, 4.0]])
+w = Tensor([1.0, 2.0])
+
+
+# --- properties, and methods that return Self
+@dataclass
+class Point:
+    v: Tensor
+
+    @property
+    def double(self) -> Tensor:
+        return self.v * 2
+
+    def scaled(self, k: float) -> Self:
+        return type(self)(self.v * k)
+
+    def total(self) -> Tensor:
+        return self.v.sum()
+
+
+def point(x: Tensor) -> Point:
+    return Point(x)
+
+
+vmap(lambda x: Point(x).double)(X)
+vmap(lambda x: Point(x).scaled(2.0).v)(X)
+vmap(lambda x: Point(x).total() + w)(X)
+vmap(lambda x: point(x).v)(X)
+
+
+# --- a named tuple without a row
+class Pair(NamedTuple):
+    a: Tensor
+    b: Tensor
+
+    @property
+    def sum(self) -> Tensor:
+        return self.a + self.b
+
+
+vmap(lambda x: Pair(x, x).sum)(X)
+
+
+# --- Protocols
+class HasTotal(Protocol):
+    def total(self) -> Tensor: ...
+
+
+def total(p: HasTotal) -> Tensor:
+    return p.total()
+
+
+vmap(lambda x: total(point(x)))(X)
+
+
+# --- arguments of type Any
+def weights(p: Any) -> Tensor:
+    loaded: Tensor = p["w"]
+    return loaded
+
+
+anything: Any = {"w": X}
+vmap(lambda x: weights({"w": x}))(X)
+vmap(lambda p: weights(p) + w)(anything)
+vmap(weights)({"w": X})
