@@ -384,7 +384,6 @@ if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a
         grad: Tensor | None
         def __iter__(self) -> Iterator[Tensor]: ...
         def __len__(self) -> builtins.int: ...
-        def __bool__(self) -> None: ...
         def __delitem__(self, indices: Any) -> NoReturn: ...
 """
 
@@ -515,7 +514,6 @@ def tensor() -> str:
             "    grad: Tensor | None",
             "    " + signature(constructor(), "self", [], "None"),
             "    def __iter__(self) -> Iterator[Tensor]: ...",
-            "    def __bool__(self) -> None: ...",
             "    def __len__(self) -> builtins.int: ...",
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",
             "    @overload",

@@ -108,6 +108,15 @@ NUMBERS = {
           try:   (x.sum() > 0).where(x, -x)
         """,
     ),
+    "if outside": Golden(
+        lambda: 1 if vmap(lambda x: x.sum() > 0)(X) else 0,
+        errors.ReadError,
+        """
+        bool: a tensor has no truth value
+          value: bool[3]
+          try:   x.item() for one element, x.all().item() or x.any().item() for several
+        """,
+    ),
     "int": Golden(
         lambda: vmap(lambda x: Y[int(x[0])])(X),
         errors.ReadError,

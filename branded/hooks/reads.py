@@ -208,6 +208,16 @@ def _counting(original: Method) -> Method:
     return count
 
 
+def _truth(self: Tensor) -> bool:
+    """Reject the truth value of a tensor: tinygrad does not define it."""
+    _forbid("bool", self)
+    raise ReadError(
+        "bool: a tensor has no truth value",
+        ("value", vec_type(self)),
+        fix="x.item() for one element, x.all().item() or x.any().item() for several",
+    )
+
+
 def _as_number(api_name: str, otherwise: str) -> Callable[[Tensor], Any]:
     def convert(self: Tensor) -> Any:
         _forbid(api_name, self)
@@ -272,7 +282,7 @@ def install() -> None:
     for name in ("full", "empty", "randint"):
         setattr(Tensor, name, classmethod(_creating(getattr(Tensor, name).__func__)))
     wrap("manual_seed", _seeding)
-    wrap("__bool__", _reader("bool"))
+    setattr(Tensor, "__bool__", _truth)  # noqa: B010  mypy: a method
     number = "must be real number, not Tensor"
     for name, api_name, otherwise in (
         ("__int__", "int", "int() argument must be a string, a bytes-like object or a real number, not 'Tensor'"),

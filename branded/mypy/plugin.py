@@ -45,8 +45,9 @@ from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.failures import guarded
 from branded.mypy.rows import displays, injected_calls, operands, widening
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, has_rows, row_variables
 from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.leaves import field_type
 from branded.mypy.rows.results import (
     brand_type,
     function_type,
@@ -90,6 +91,7 @@ class BrandedPlugin(Plugin):
         scope.unvaried = unused_batch.unvaried_setting(options)
         self.marks = injected_calls.Marks()
         self.instances = Instances(scope)
+        scope.plain_call = self.instances.called
         self.transforms = transforms = Transforms(scope, self.lookup_fully_qualified)
         self.rules: dict[str, Rule] = {
             **LOOPS,
@@ -100,9 +102,13 @@ class BrandedPlugin(Plugin):
         }
         self.results: Hooks[FunctionContext, Type] = {
             **dict.fromkeys(reads.ASKERS, reads.reject_truth),
+            "builtins.format": reads.reject_format,
             **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
             narrowing.ASKED: narrowing.narrow_isinstance,
             injected_calls.MATCH: partial(narrowing.narrow_match, scope=scope),
+            injected_calls.TEST: reads.reject_test,
+            injected_calls.OPERANDS: partial(reads.reject_test, is_tested=False),
+            injected_calls.CASE: reads.reject_case,
             injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
             "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
             "functools.partial": self._partial,
@@ -127,6 +133,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(reads.READS, reads.reject_read),
             **dict.fromkeys(reads.COMPARISONS, reads.reject_comparison),
             **dict.fromkeys(reads.SEARCHES, reads.reject_truth),
+            "builtins.str.format": reads.reject_format,
             **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),
             **dict.fromkeys(external_calls.POWERS, external_calls.power),
             **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
@@ -235,6 +242,9 @@ class BrandedPlugin(Plugin):
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         hook = self.method_results.get(fullname)
+        name, _, method = fullname.rpartition(".")
+        if hook is None and method in external_calls.COMPARISONS and isinstance(owner := self._node(name), TypeInfo):
+            hook = external_calls.reject_container_comparison if external_calls.compares_fields(owner, method) else None
         return hook or (plain_result if self._is_generic_in_rows(fullname) else None)
 
     @guarded
@@ -244,10 +254,15 @@ class BrandedPlugin(Plugin):
         if fullname == f"{VEC}.T":
             return partial(calls.attribute_type, scope=self.scope, what="T", rule=table.METHODS["transpose"])
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
-        if owner is not None and isinstance(owner.node, TypeInfo) and has_rows(owner.node) and owner.fullname != VEC:
-            # a field's axes are declared either for one example or for all
-            return lambda ctx: erase_axes(change(ctx.default_attr_type, keep_row), self.scope)
+        if owner is None or not isinstance(owner.node, TypeInfo) or owner.fullname == VEC:
+            return None
+        if has_rows(owner.node) or owner.node.is_named_tuple or "dataclass" in owner.node.metadata:
+            return partial(self._field, name=fullname.rpartition(".")[2])
         return None
+
+    def _field(self, ctx: AttributeContext, name: str) -> Type:
+        """Return the type of a field; its axes are declared either for one example or for all."""
+        return erase_axes(field_type(ctx.type, name, ctx.default_attr_type), self.scope)
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
         """Return whether the signature of a function, method or class has row variables."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr
+from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr, TypeInfo
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
 
@@ -23,7 +23,8 @@ BUILTINS = {
 }
 """Functions that read a tensor or that do not support tensors, and the methods to use instead."""
 
-COMPARED = {f"builtins.{c}.__{op}__" for c in ("tuple", "list", "dict") for op in ("eq", "ne", "lt", "le", "gt", "ge")}
+COMPARISONS = [f"__{op}__" for op in ("eq", "ne", "lt", "le", "gt", "ge")]
+COMPARED = {f"builtins.{c}.{name}" for c in ("tuple", "list", "dict") for name in COMPARISONS}
 POWERS = {f"builtins.{c}.__{op}__" for c in ("int", "float") for op in ("pow", "rpow")}
 OF_ITSELF = {"numpy.shape", "numpy.ndim", "numpy.size"}
 """Numpy functions that read only the shape."""
@@ -90,6 +91,16 @@ def suggest_method(name: str, t: Type | None) -> str:
     if name.startswith("numpy."):
         return "return it from the mapped function, and give numpy the result"
     return "tinygrad's methods, which take tensors"
+
+
+def compares_fields(info: TypeInfo, method: str) -> bool:
+    """Return whether a comparison of objects compares their fields, as in dataclasses and named tuples."""
+    symbol = info.get(method)
+    if symbol is None or method not in COMPARISONS:
+        return False
+    owner = getattr(symbol.node, "info", None)
+    is_own = symbol.plugin_generated or not isinstance(owner, TypeInfo) or owner.fullname.startswith("builtins.")
+    return is_own and (info.is_named_tuple or "dataclass" in info.metadata)
 
 
 def reject_container_comparison(ctx: MethodContext) -> Type:

@@ -17,13 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from mypy.argmap import map_actuals_to_formals
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
 from mypy.expandtype import expand_type
 from mypy.nodes import (
-    ArgKind,
     CallExpr,
     Decorator,
     Expression,
@@ -61,6 +59,7 @@ from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import Brand, add_brands, change, hides_brands, is_unbatched, row_variables, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker, trying
+from branded.mypy.rows.callables import arguments_by_formal
 from branded.mypy.rows.operands import is_deep
 
 MOST = 16
@@ -126,7 +125,7 @@ class Instances:
         f, call = partial_signature(ctx.type), ctx.context
         if f is None or not isinstance(call, CallExpr):
             return ctx.default_signature
-        args = _by_formal(f, call.args, call.arg_kinds, call.arg_names, checker(ctx))
+        args = arguments_by_formal(f, call, checker(ctx))
         sig = self.called(ctx._replace(default_signature=f, args=args), f.definition)
         if sig is None:
             return ctx.default_signature
@@ -134,11 +133,12 @@ class Instances:
 
     def made_partial(self, ctx: FunctionContext) -> FunctionContext:
         """Return the context of `partial(f, x)` with brands in the type of `f` for batched arguments."""
-        f, api = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None, checker(ctx)
+        f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
         if not isinstance(f, CallableType):
             return ctx
         args, kinds = list(chain(*ctx.args[1:])), list(chain(*ctx.arg_kinds[1:]))
-        by_formal = _by_formal(f, args, kinds, list(chain(*ctx.arg_names[1:])), api)
+        call = CallExpr(ctx.args[0][0], args, kinds, list(chain(*ctx.arg_names[1:])))
+        by_formal = arguments_by_formal(f, call, checker(ctx))
         sig = self.called(FunctionSigContext(by_formal, f, ctx.context, ctx.api), f.definition)
         return ctx if sig is None else ctx._replace(arg_types=[[sig], *ctx.arg_types[1:]])
 
@@ -270,17 +270,3 @@ def partial_signature(t: Type) -> CallableType | None:
     f = p.extra_attrs.attrs.get("__mypy_partial") if isinstance(p, Instance) and p.extra_attrs else None
     f = get_proper_type(f) if f is not None else None
     return f if isinstance(f, CallableType) else None
-
-
-def _by_formal(
-    f: CallableType,
-    args: Sequence[Expression],
-    kinds: Sequence[ArgKind],
-    names: Sequence[str | None],
-    api: TypeChecker,
-) -> list[list[Expression]]:
-    """Return the arguments of a call of `f` by parameter."""
-    mapping = map_actuals_to_formals(
-        list(kinds), list(names), f.arg_kinds, f.arg_names, lambda i: api.get_expression_type(args[i])
-    )
-    return [[args[i] for i in actuals] for actuals in mapping]

@@ -9,13 +9,25 @@ from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, FuncDef
+from mypy.nodes import Context, FuncDef, MemberExpr, StrExpr
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
-from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnboundType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    TypeOfAny,
+    UnboundType,
+    UnionType,
+    get_proper_type,
+)
 
 from branded.mypy.codes import ERROR, OPERAND, READ
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC, Brand, row_of, rows_in
-from branded.mypy.rows.brand_env import checker, fail_at_once, opened_at, show
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, Brand, each_row, row_of, rows_in
+from branded.mypy.rows.brand_env import checker, enclosing_functions, fail, fail_at_once, opened_at, show
+from branded.mypy.rows.injected_calls import tested_operands
 
 METHODS = ["numpy", "data", "tolist", "item", "linear_with_vars", "schedule_linear", "callify", "backward"]
 """The methods listed in `branded.hooks.reads`, which a plugin does not import; a test compares the two lists."""
@@ -59,7 +71,7 @@ def reject_brands(
 
 def known_brands(t: Type) -> list[Brand]:
     """Return the brands of a tree, without those hidden by Any."""
-    return [b for b in rows_in(t) if not isinstance(b, AnyType)]
+    return [b for b in dict.fromkeys(rows_in(t)) if not isinstance(b, AnyType)]
 
 
 def open_reads(ctx: ClassDefContext) -> None:
@@ -86,15 +98,22 @@ def reject_read(ctx: MethodContext) -> Type:
 TRUTH, WHERE = f"bool: {TEXTS['bool'][0]}", TEXTS["bool"][1]
 
 
-ASKERS = {"builtins.bool", "builtins.all", "builtins.any", "builtins.filter"}
+ASKERS = {
+    *(f"builtins.{name}" for name in ("bool", "all", "any", "filter")),
+    *("operator.truth", "operator.not_", "_operator.truth", "_operator.not_"),
+    *(f"itertools.{name}" for name in ("takewhile", "dropwhile", "filterfalse")),
+}
 SEARCHES = {f"builtins.{c}.__contains__" for c in ("list", "tuple", "set", "frozenset", "dict")}
 
 
 def reject_truth(ctx: FunctionContext | MethodContext) -> Type:
     """Reject batched values in `bool(x)`, `any([x])`, `x in [1, 2]`, and `filter(f, [x])` if `f` returns a Vec."""
-    alone = [checker(ctx).get_expression_type(e) for e in ctx.args[0]] if ctx.args else []
+    position = 0
+    if len(ctx.arg_types) > 1 and any(isinstance(get_proper_type(t), NoneType) for t in ctx.arg_types[0]):
+        position = 1  # filter(None, [x]) tests the entries
+    alone = [checker(ctx).get_expression_type(e) for e in ctx.args[position]] if ctx.args else []
     # in the context of builtins.any, mypy infers a list of objects; filter's function is inferred in context
-    for t in map(_tested_type, [*alone, *ctx.arg_types[0]] if ctx.arg_types else alone):
+    for t in map(_tested_type, [*alone, *ctx.arg_types[position]] if ctx.arg_types else alone):
         if known_brands(t):
             reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
             break
@@ -106,9 +125,60 @@ def _tested_type(t: Type) -> Type:
     t = get_proper_type(t)
     if isinstance(t, CallableType):
         return t.ret_type
+    if isinstance(t, TupleType) and t.items:
+        return UnionType.make_union(t.items)
     if isinstance(t, Instance) and t.args and row_of(t) is None:
         return t.args[0]
     return t
+
+
+def reject_format(ctx: FunctionContext | MethodContext) -> Type:
+    """Reject batched values in `format(x, ".2f")` and `f"{x:.2f}"`, which is `"{:{}}".format(x, ".2f")` to mypy."""
+    callee = getattr(ctx.context, "callee", None)
+    template = callee.expr if isinstance(callee, MemberExpr) else None
+    args = [e for es in ctx.args for e in es]
+    is_field = template is None or (isinstance(template, StrExpr) and template.value == "{:{}}")
+    if is_field and len(args) == 2 and not (isinstance(args[1], StrExpr) and not args[1].value):
+        t = checker(ctx).get_expression_type(args[0])
+        if _is_batched(t):
+            says, fix = TEXTS["format"]
+            reject_batched(checker(ctx), ctx.context, t, READ, f"format: {says}", fix)
+    return ctx.default_return_type
+
+
+def reject_test(ctx: FunctionContext, is_tested: bool = True) -> Type:
+    """Reject tensors whose truth value is needed, in an injected call. mypy itself reports a batched `if x`."""
+    api = checker(ctx)
+    for e in tested_operands(ctx.args[0][0], is_tested):
+        t = api.lookup_type_or_none(e)
+        if isinstance(p := get_proper_type(t) if t is not None else None, UnionType) and any(map(_is_batched, p.items)):
+            reject_batched(api, e, p, READ, TRUTH, WHERE)
+            break
+        if p is not None and row_of(p) == [] and not is_checked_again(api):
+            fail(api, e, READ, "bool: a tensor has no truth value", f'value: "{show(p, api)}"', PLAIN_FIX)
+            break
+    return ctx.default_return_type
+
+
+PLAIN_FIX = "try:   x.item() for one element, x.all().item() or x.any().item() for several"
+
+
+def reject_case(ctx: FunctionContext) -> Type:
+    """Reject a batched subject of `match x: case 0`, in an injected call."""
+    t = ctx.arg_types[0][0]
+    p = get_proper_type(t)
+    if any(map(_is_batched, p.items if isinstance(p, UnionType) else [p])):
+        reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
+    return ctx.default_return_type
+
+
+def _is_batched(t: Type) -> bool:
+    return row_of(t) is not None and bool(known_brands(t))
+
+
+def is_checked_again(api: TypeChecker) -> bool:
+    """Return whether the enclosing function is checked for each row of its arguments."""
+    return any(each_row(t) for f in enclosing_functions(api) for t in f.arg_types)
 
 
 def reject_tensor_data(ctx: FunctionContext) -> Type:

@@ -65,5 +65,10 @@ def _collect(node: object, nodes: list[Node]) -> None:
             _collect(item, nodes)
     elif isinstance(node, Node):
         nodes.append(node)
-        for name in _PARTS.get(type(node), ()):
-            _collect(getattr(node, name), nodes)
+        for part in parts(node):
+            _collect(part, nodes)
+
+
+def parts(node: Node) -> Iterator[object]:
+    """Iterate over the parts of a node: nodes, and lists of them."""
+    return (getattr(node, name) for name in _PARTS.get(type(node), ()))

@@ -151,7 +151,7 @@ def change(
         case UnionType():
             return make_simplified_union([change(i, f, axes, leaf, end) for i in t.items])
         case Instance() if t.type.fullname in CONTAINERS:
-            return t.copy_modified(args=[change(a, f, UNKNOWN, leaf, end) for a in t.args])
+            return t.copy_modified(args=[*t.args[:-1], *(change(a, f, UNKNOWN, leaf, end) for a in t.args[-1:])])
         case Instance() if has_rows((old := as_vec(t)).type):
             changed = old.copy_modified(args=_change_args(old.type.defn.type_vars, old.args, f))
             return end(t if changed == old else changed)

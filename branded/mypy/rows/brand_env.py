@@ -11,7 +11,7 @@ from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorWatcher
 from mypy.messages import format_type_bare
-from mypy.nodes import Context, Expression, FuncDef, StrExpr, SymbolTableNode, TypeInfo
+from mypy.nodes import Context, Expression, FuncDef, Node, StrExpr, SymbolTableNode, TypeInfo
 from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
@@ -112,6 +112,8 @@ class OpenBrands:
         """The unmapped arguments of mapped functions, which are the same for all examples."""
         self.unvaried = "note"
         """The severity of messages about results that are not batched."""
+        self.plain_call: Callable[[FunctionSigContext, Node | None], CallableType | None] = lambda ctx, node: None
+        """The rule for calls of functions that are annotated with `Tensor` only; the plugin sets it."""
         self._lookup = lookup
 
     def instance(self, fullname: str, *args: Type) -> Instance:
@@ -135,7 +137,7 @@ class OpenBrands:
 
         A function with rows may be called within other vmaps. A brand whose name is unknown may be any brand.
         """
-        within = any(_has_rows(f) for f in _enclosing_functions(api))
+        within = any(_has_rows(f) for f in enclosing_functions(api))
         return bool(self.open) and not within and all(brand_name(b) != "" for b in self.open)
 
     def fresh(
@@ -157,7 +159,7 @@ class OpenBrands:
         # vmap(vmap(f))(x) opens both brands in one call
         here = next(i for n in itertools.count() if (i := TypeVarId(-1, namespace=where + n * "'")) not in opened)
         used = {b.name for b in (*self.open, *rows) if isinstance(b, TypeVarType) and b.id != here}
-        used |= {v.name for f in _enclosing_functions(api) for v in f.variables}
+        used |= {v.name for f in enclosing_functions(api) for v in f.variables}
         name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in used)
         bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
         return TypeVarType(name, name if named is None else f"{_NAMED}{named}", here, [], bound, default)
@@ -205,7 +207,7 @@ def _has_rows(f: CallableType) -> bool:
     return bool(row_variables(f)) or any(rows_in(t) for t in f.arg_types)
 
 
-def _enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:
+def enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:
     """Find the types of the enclosing functions."""
     for item in api.scope.stack:
         if isinstance(item, FuncDef) and isinstance(item.type, CallableType):

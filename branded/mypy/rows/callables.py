@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from mypy.argmap import map_actuals_to_formals
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
 from mypy.nodes import ARG_POS, ArgKind, CallExpr, Context, Expression, LambdaExpr, TempNode
@@ -48,6 +49,14 @@ def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], co
     call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
     call.set_line(context)
     return call
+
+
+def arguments_by_formal(f: CallableType, call: CallExpr, api: TypeChecker) -> list[list[Expression]]:
+    """Return the arguments of a call of `f` by parameter."""
+    mapping = map_actuals_to_formals(
+        call.arg_kinds, call.arg_names, f.arg_kinds, f.arg_names, lambda i: api.get_expression_type(call.args[i])
+    )
+    return [[call.args[i] for i in actuals] for actuals in mapping]
 
 
 class Transform(Protocol):

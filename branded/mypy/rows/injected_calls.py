@@ -1,41 +1,57 @@
 """Calls injected into a file, which make mypy call the plugin where it has no hook.
 
-mypy has no hook for patterns, and none for displays, for which it joins the types of the entries. The injected calls
-only trigger the plugin. They are added to files with `Vec` or `Tensor` in an annotation.
+mypy has no hook for truth values and patterns, and none for displays, for which it joins the types of the entries. The
+injected calls only trigger the plugin. They are added to files with `Vec` or `Tensor` in an annotation.
 
     match x:                <match>(x, (Tensor,), ())   checks whether x varies: then the pattern Tensor means Vec
         case Tensor(): ...  match x: ...
     kept = [a, b]           kept = <display>([a, b])    a list[Vec[S | S1, Tensor]], not a list[Vec[Brand, Tensor]]
+    if b: ...               <test>(b)                   checks whether b may vary: a `Vec[S, Tensor] | None`
+    return b or a           <operands>(b or a)          the same for the operands that are tested, here b
+    match x:                <case>(x)                   and for a value that is compared with a number
+        case 0: ...
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from mypy.nodes import (
     ARG_POS,
     ARG_STAR,
+    AssertStmt,
     AssignmentExpr,
     AssignmentStmt,
     Block,
     CallExpr,
     ClassDef,
+    ConditionalExpr,
     Decorator,
     DictExpr,
+    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     FloatExpr,
     ForStmt,
     FuncDef,
     GeneratorExpr,
+    IfStmt,
+    IndexExpr,
     IntExpr,
     LambdaExpr,
+    ListComprehension,
     ListExpr,
     MatchStmt,
+    MemberExpr,
     MypyFile,
+    NameExpr,
     Node,
+    OperatorAssignmentStmt,
+    OpExpr,
     OverloadedFuncDef,
     ReturnStmt,
+    SetComprehension,
     SetExpr,
     StarExpr,
     Statement,
@@ -44,17 +60,19 @@ from mypy.nodes import (
     TupleExpr,
     TypeInfo,
     UnaryExpr,
+    WhileStmt,
 )
-from mypy.patterns import AsPattern, ClassPattern, MappingPattern, OrPattern, Pattern, SequencePattern
+from mypy.patterns import AsPattern, ClassPattern, MappingPattern, OrPattern, Pattern, SequencePattern, ValuePattern
 from mypy.plugin import AnalyzeTypeContext
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, CallableType, Instance, NoneType, Type, TypeOfAny, TypeVarId, TypeVarType
 
-from branded.mypy.analysis.walk import walk
+from branded.mypy.analysis.walk import parts, walk
 from branded.mypy.rows.algebra import TENSOR, UNKNOWN
 
 MATCH, DISPLAY = "<match>", "<display>"
+TEST, OPERANDS, CASE = "<test>", "<operands>", "<case>"
 LAST = 1000
 """A priority after the patches that mypy itself schedules for the end of semantic analysis."""
 
@@ -83,10 +101,10 @@ def inject_calls(tree: MypyFile, function: Instance) -> None:
     for body in _statements_to_mark(tree.defs):
         for node in walk(body):
             if type(node) is Block:
-                _inject_before_matches(node.body, function)
+                _inject_before_statements(node.body, function)
             elif type(node) in _WITH_DISPLAYS:
                 _inject_displays(node, function)
-    _inject_before_matches(tree.defs, function)
+    _inject_before_statements(tree.defs, function)
 
 
 def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:
@@ -119,16 +137,83 @@ def _is_injected(e: Node, name: str) -> bool:
     return isinstance(t, CallableType) and t.name == name
 
 
-def _inject_before_matches(statements: list[Statement], function: Instance) -> None:
+def _inject_before_statements(statements: list[Statement], function: Instance) -> None:
     asks = CallableType([UNKNOWN], [ARG_STAR], [None], NoneType(), function)
     for i in reversed(range(len(statements))):
         s = statements[i]
-        if isinstance(s, MatchStmt) and not any(isinstance(e, AssignmentExpr) for e in walk(s.subject)):
+        calls = [
+            _injected_call(name, asks, args, args[0])
+            for name, args in _injections(s)
+            if not any(isinstance(e, AssignmentExpr) for e in walk(args[0]))  # it would be assigned twice
+        ]
+        for call in calls:
+            mark = ExpressionStmt(call)
+            mark.set_line(s)
+            statements.insert(i, mark)
+
+
+def _injections(s: Statement) -> Iterator[tuple[str, list[Expression]]]:
+    """Find the calls to inject before a statement: their names and arguments."""
+    match s:
+        case MatchStmt():
+            if any(map(_compares, itertools.takewhile(lambda p: not isinstance(p, ClassPattern), s.patterns))):
+                yield CASE, [s.subject]
             classes = _tensor_classes(s)
             if any(t.items for t in classes):
-                mark = ExpressionStmt(_injected_call(MATCH, asks, [s.subject, *classes], s.subject))
-                mark.set_line(s)
-                statements.insert(i, mark)
+                yield MATCH, [s.subject, *classes]
+        case IfStmt() | WhileStmt() | AssertStmt():
+            yield from ((TEST, [e]) for e in (s.expr if isinstance(s.expr, list) else [s.expr]) if _is_simple_test(e))
+        case AssignmentStmt() | OperatorAssignmentStmt():
+            yield from _boolean_parts(s.rvalue)
+        case ExpressionStmt() | ReturnStmt() if s.expr is not None:
+            yield from _boolean_parts(s.expr)
+
+
+def _compares(p: Pattern) -> bool:
+    """Return whether a pattern compares the subject with a value."""
+    return isinstance(p, ValuePattern) or (isinstance(p, OrPattern) and any(map(_compares, p.patterns)))
+
+
+def _boolean_parts(e: Expression) -> Iterator[tuple[str, list[Expression]]]:
+    """Find the operators of truth values in an expression, without those within other such operators."""
+    if isinstance(e, LambdaExpr | GeneratorExpr | ListComprehension | SetComprehension | DictionaryComprehension):
+        return
+    match e:
+        case ConditionalExpr():
+            if _is_simple_test(e.cond):
+                yield TEST, [e.cond]
+        case OpExpr(op="and" | "or"):
+            if any(map(_is_simple_test, tested_operands(e, is_tested=False))):
+                yield OPERANDS, [e]
+        case UnaryExpr(op="not"):
+            if _is_simple_test(e):
+                yield TEST, [e]
+        case _:
+            for part in parts(e):
+                for inner in part if isinstance(part, list) else [part]:
+                    if isinstance(inner, Expression):
+                        yield from _boolean_parts(inner)
+
+
+def tested_operands(e: Expression, is_tested: bool = True) -> Iterator[Expression]:
+    """Find the operands whose truth value an expression needs; `is_tested` if its own is needed too."""
+    match e:
+        case OpExpr(op="and" | "or"):
+            yield from tested_operands(e.left)
+            yield from tested_operands(e.right, is_tested)
+        case UnaryExpr(op="not"):
+            yield from tested_operands(e.expr)
+        case _ if is_tested:
+            yield e
+
+
+def _is_simple_test(e: Expression) -> bool:
+    """Return whether the truth value of a variable is needed; other calls of the plugin find comparisons."""
+    return any(isinstance(o, NameExpr | MemberExpr | IndexExpr) and not _is_constant(o) for o in tested_operands(e))
+
+
+def _is_constant(e: Expression) -> bool:
+    return isinstance(e, NameExpr) and e.name in ("True", "False", "None", "TYPE_CHECKING", "__debug__")
 
 
 def _tensor_classes(s: MatchStmt) -> list[TupleExpr]:

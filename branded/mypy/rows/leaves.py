@@ -18,7 +18,23 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.rows.algebra import ARRAY, CONTAINERS, TENSOR, UNKNOWN, VEC, Brand, change, has_rows, row_of
+from branded.mypy.rows.algebra import (
+    ARRAY,
+    CONTAINERS,
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    Change,
+    as_vec,
+    change,
+    has_rows,
+    keep_row,
+    row_of,
+    rows_in,
+    union_row,
+    vec_to_tensor,
+)
 from branded.mypy.rows.brand_env import OpenBrands
 
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
@@ -35,6 +51,36 @@ def replace_leaves(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
         return new if isinstance(p, Instance) and p.type.fullname in kinds else t
 
     return leaf
+
+
+_STACKED = "__branded_stacked"
+"""The attribute with which the type of a dataclass says that its numbers are tensors, as vmap has stacked them."""
+
+
+def stack_numbers(t: Type, f: Change, axes: Type, vec: Instance) -> Type:
+    """Change the rows of a result, and replace its numbers and arrays by `vec`, also in the fields of dataclasses."""
+    stacked = replace_leaves(vec, STACKED)
+
+    def mark(t: Type) -> Type:
+        p = get_proper_type(t)
+        is_dataclass = isinstance(p, Instance) and "dataclass" in p.type.metadata
+        return p.copy_with_extra_attr(_STACKED, vec) if is_dataclass and isinstance(p, Instance) else stacked(t)
+
+    def end(t: Instance) -> Instance:
+        marked = mark(t) if has_rows(t.type) and t.type.fullname != VEC else vec_to_tensor(t)
+        return marked if isinstance(marked, Instance) else t
+
+    return change(t, f, axes, mark, end)
+
+
+def stacked_field(t: Type, owner: Type) -> Type:
+    """Return the type of an object's field: if vmap has stacked the object, a number is a tensor."""
+    p = get_proper_type(owner)
+    vec = p.extra_attrs.attrs.get(_STACKED) if isinstance(p, Instance) and p.extra_attrs else None
+    if not isinstance(vec, Instance):
+        return change(t, keep_row)
+    varied = as_vec(vec).copy_modified(args=[union_row(rows_in(p)), vec])
+    return stack_numbers(t, keep_row, UNKNOWN, vec_to_tensor(varied))
 
 
 def with_brand(t: Type, way: Type, brand: Brand, scope: OpenBrands) -> Type:
@@ -100,6 +146,14 @@ def _any_tensor(fields: dict[str, Type]) -> bool:
     return any(row_of(f) is not None for f in fields.values())
 
 
+def field_type(owner: ProperType, name: str, declared: Type) -> Type:
+    """Return the type of a field, which is declared with the type `declared`, as vmap has stacked it."""
+    info = owner.partial_fallback.type if isinstance(owner, TupleType) else None
+    if info is None or not info.is_named_tuple or f".{name}" not in (fields := fields_of(owner)):
+        return stacked_field(declared, owner)
+    return change(declared if has_rows(info) and rows_in(declared) else fields[f".{name}"], keep_row)
+
+
 def fields_of(t: ProperType) -> dict[str, Type]:
     """Return the children of a tuple, TypedDict, NamedTuple or dataclass, by their accessors: `[0]`, `.name`."""
     match t:
@@ -112,5 +166,6 @@ def fields_of(t: ProperType) -> dict[str, Type]:
             return {f"[{k!r}]": item for k, item in t.items.items()}
         case Instance() if "dataclass" in t.type.metadata:
             symbols = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
-            return {f".{n}": expand_type_by_instance(s.type, t) for n, s in symbols.items() if s and s.type}
+            types = {f".{n}": expand_type_by_instance(s.type, t) for n, s in symbols.items() if s and s.type}
+            return {n: stacked_field(field, t) for n, field in types.items()}
     return {}

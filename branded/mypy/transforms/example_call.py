@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
 from mypy.errors import ErrorInfo
-from mypy.nodes import CallExpr, Expression, LambdaExpr
-from mypy.types import Type
+from mypy.nodes import CallExpr, Expression, LambdaExpr, RefExpr, TempNode
+from mypy.plugin import FunctionSigContext
+from mypy.types import CallableType, Type, get_proper_type
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
@@ -18,7 +19,7 @@ from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, is_shared
 from branded.mypy.rows.brand_env import fail, show, trying
-from branded.mypy.rows.callables import Arg, callables_of, synthetic_call
+from branded.mypy.rows.callables import Arg, arguments_by_formal, callables_of, synthetic_call
 from branded.mypy.rows.leaves import with_brand
 
 
@@ -38,7 +39,7 @@ class ExampleCall(NamedTuple):
         """Return the type of the result; report an error if the function does not accept the arguments."""
         f, args, ways, lifted, mapped = self
         api = mapped.api
-        call = synthetic_call(f, lifted, args, mapped.at)
+        call = synthetic_call(self._callee(), lifted, args, mapped.at)
         if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
             return type_of_call(call, api)
         with trying(api) as errors, self._keeping(call):
@@ -49,7 +50,7 @@ class ExampleCall(NamedTuple):
                 with_brand(t, UNKNOWN, mapped.brand, mapped.scope) if is_shared(w) else t
                 for t, w in zip(lifted, ways, strict=True)
             ]
-            other = synthetic_call(f, wider, args, mapped.at)
+            other = synthetic_call(call.callee, wider, args, mapped.at)
             with trying(api) as more, self._keeping(other):
                 again = api.get_expression_type(other)
             if not more.has_new_errors():
@@ -60,6 +61,19 @@ class ExampleCall(NamedTuple):
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error)
         return inside
+
+    def _callee(self) -> Expression:
+        """Return the callee of the call. mypy asks the plugin only about callees with names."""
+        f, args, _, lifted, mapped = self
+        if isinstance(f, LambdaExpr | RefExpr | CallExpr):
+            return f
+        t = get_proper_type(mapped.api.get_expression_type(f))
+        if not isinstance(t, CallableType):
+            return f
+        call = synthetic_call(f, lifted, args, mapped.at)
+        by_formal = arguments_by_formal(t, call, mapped.api)
+        sig = mapped.scope.plain_call(FunctionSigContext(by_formal, t, call, mapped.api), t.definition)
+        return f if sig is None else TempNode(sig, context=mapped.at)
 
     @contextmanager
     def _keeping(self, call: CallExpr) -> Iterator[None]:

@@ -8,7 +8,7 @@ from branded.mypy.axes.mapped_axis import Mapped, change_axes
 from branded.mypy.codes import AXES, AXIS_TYPE, ESCAPE
 from branded.mypy.rows.algebra import TENSOR, Brand, change, drop_brands, occurs
 from branded.mypy.rows.brand_env import fail, show
-from branded.mypy.rows.leaves import STACKED, replace_leaves, unmappable
+from branded.mypy.rows.leaves import stack_numbers, unmappable
 from branded.mypy.transforms.in_axes import axes_mismatches
 
 
@@ -47,6 +47,5 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
 
 def without_brand(inside: Type, brand: Brand | None, out_axes: Type, mapped: Mapped) -> Type:
     """Return a result without the brand; numbers and arrays are stacked to tensors."""
-    stacked = replace_leaves(mapped.scope.instance(TENSOR), STACKED)
     with_axis = change_axes(inside, out_axes, mapped.insert, mapped.scope)
-    return change(with_axis, drop_brands(lambda b: b == brand), out_axes, stacked)
+    return stack_numbers(with_axis, drop_brands(lambda b: b == brand), out_axes, mapped.scope.instance(TENSOR))

@@ -1,7 +1,7 @@
-"""Objects of tensors, made in a mapped function: nothing says that their tensors do not vary."""
+"""Functions of plain tensors that make objects, and that are kept: nothing says that their results do not vary."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, assert_type
 
 from tinygrad import Tensor
 
@@ -72,3 +72,32 @@ anything: Any = {"w": X}
 vmap(lambda x: weights({"w": x}))(X)
 vmap(lambda p: weights(p) + w)(anything)
 vmap(weights)({"w": X})
+
+
+# --- vmap of a function of plain tensors, kept or as a decorator
+def doubled(x: Tensor) -> Tensor:
+    return x * 2
+
+
+stored = vmap(doubled)
+assert_type(stored(X), Tensor)
+
+
+@vmap
+def halved(x: Tensor) -> Tensor:
+    return x / 2
+
+
+@vmap(in_axes=(0, None))
+def weighted(x: Tensor, w: Tensor) -> Tensor:
+    return x * w.item()
+
+
+assert_type(halved(X), Tensor)
+assert_type(weighted(X, Tensor(2.0)), Tensor)
+
+
+# --- functions of plain tensors in containers
+functions = {"double": doubled, "twice": doubled}
+assert_type(vmap(functions["double"])(X), Tensor)
+assert_type(vmap([doubled, doubled][0])(X), Tensor)

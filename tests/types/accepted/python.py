@@ -1,7 +1,8 @@
 """Values that vary among those of Python: numbers, objects of type Any, isinstance."""
 
 import math
-from typing import Any, TypeVar, assert_type
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, assert_type
 
 from tinygrad import Tensor
 
@@ -9,6 +10,7 @@ from branded import Brand, Vec, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
+S_co = TypeVar("S_co", bound=Brand, covariant=True)
 x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 settings: dict[str, Any] = {"scale": 2.0}
 
@@ -182,3 +184,49 @@ def kept_there(a: Vec[S]) -> Vec[S]:
 
 
 assert vmap(kept_there)(x).shape == (2, 2)
+
+
+# --- truth values of what does not vary, next to what does
+def optional(a: Vec[S], b: Vec[S] | None = None, n: int | None = None, name: str = "") -> Vec[S]:
+    if n or name:
+        return a
+    if b is not None and b.ndim and not name:
+        return a + b
+    if b is None or n:
+        return a
+    return a if a.ndim and name else a * (n or 1)
+
+
+def number_or_vec(a: Vec[S], k: Vec[S] | float) -> Vec[S]:
+    if isinstance(k, float) and k:
+        return a * k
+    match k:
+        case Tensor():
+            return a * k
+        case 0.0:
+            return a
+    return a
+
+
+optional_out: Tensor = vmap(lambda a: optional(number_or_vec(a, 2.0), a))(x)
+
+
+# --- texts of what varies, without a number in them
+def text(a: Vec[S]) -> str:
+    return f"{a} {a!r:>10} {a.shape} {a.ndim:3d} {format(a)} {f'{a}'}"
+
+
+vmap(lambda a: a * len(text(a)))(x)
+
+
+# --- comparisons of objects by a method of their own
+@dataclass(frozen=True)
+class Named(Generic[S_co]):
+    v: Vec[S_co]
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and other.name == self.name
+
+
+vmap(lambda a: a if Named(a, "a") == Named(a, "b") else -a)(x)

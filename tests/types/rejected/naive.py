@@ -1,5 +1,6 @@
 """Mistakes of programs that say nothing of rows."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from tinygrad import Tensor
@@ -251,3 +252,39 @@ vmap(lambda a: both(x, a), out_axes=(0, None))(x)  # E: out_axes: None for a res
 vmap(lambda a: the_last(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
 vmap(lambda a: by_inner(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
 vmap(lambda a: written(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+
+
+# --- a read in a function whose vmap is kept
+def by_sum(x: Tensor) -> Tensor:
+    return x / x.sum().item()  # E: item: a value that varies over "x" has no single value to read
+
+
+by_sums = vmap(by_sum)
+by_sums(x)
+
+
+@vmap(in_axes=1)
+def by_max(x: Tensor) -> Tensor:
+    return x / x.max().item()  # E: item: a value that varies over "x" has no single value to read
+
+
+by_max(x)
+
+
+# --- a number in a field, after vmap
+@dataclass
+class Checked:
+    x: Tensor
+    ok: bool
+
+
+if vmap(lambda x: Checked(x, True))(x).ok:  # E: bool: a tensor has no truth value
+    pass
+
+
+# --- an optional tensor in `if`
+def biased(x: Tensor, b: Tensor | None = None) -> Tensor:
+    return x + b if b else x  # E: bool: a value that varies over "x" has no single truth value
+
+
+vmap(biased)(x, x)

@@ -1,12 +1,16 @@
 """A value that varies has no single truth value."""
 
-from typing import TypeVar
+import itertools
+import operator
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 from tinygrad import Tensor
 
 from branded import Brand, Vec, vmap
 
 S = TypeVar("S", bound=Brand)
+S_co = TypeVar("S_co", bound=Brand, covariant=True)
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
 x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
@@ -269,3 +273,79 @@ def walrus(a: Vec[S]) -> Vec[S]:
     if b := a > 0:  # E: "Vec[S, Tensor]"
         return b
     return -a
+
+
+# --- if, on a value that may be None
+def if_optional(a: Vec[S], b: Vec[S1] | None) -> Vec[S | S1]:
+    if b:  # E: bool: a value that varies over "S1" has no single truth value
+        return a + b
+    return a
+
+
+# --- or and not, on a value that may be None
+def or_optional(a: Vec[S], b: Vec[S] | None) -> Vec[S]:
+    if not b:  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return a
+
+
+def or_default(a: Vec[S], b: Vec[S] | None, d: dict[str, Vec[S] | None]) -> Vec[S]:
+    c = d["c"] or a  # E: bool: a value that varies over "S" has no single truth value
+    return c + (b or a)  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- a conditional expression, while and assert, on a value that may be None
+def conditional(a: Vec[S], b: Vec[S] | None) -> Vec[S]:
+    while a.ndim and b:  # E: bool: a value that varies over "S" has no single truth value
+        a = a[0]
+    return a + b if b else a  # E: bool: a value that varies over "S" has no single truth value
+
+
+def asserted(b: Vec[S] | None) -> None:
+    assert b, "no tensor"  # E: bool: a value that varies over "S" has no single truth value
+
+
+# --- a pattern that is compared with a value
+def matched(a: Vec[S], b: Vec[S] | float) -> Vec[S]:
+    match a.sum():  # E: bool: a value that varies over "S" has no single truth value
+        case 0:
+            return a
+    match b:  # E: bool: a value that varies over "S" has no single truth value
+        case 0.0 | 1.0:
+            return a
+    return a
+
+
+# --- a number in a text
+def text(a: Vec[S], width: int) -> str:
+    b = format(a, ".2f")  # E: format: a value that varies over "S" has no single text
+    c = f"{a:{width}}"  # E: format: a value that varies over "S" has no single text
+    return f"{b}{c}: {a.sum():.2f}"  # E: format: a value that varies over "S" has no single text
+
+
+# --- functions of Python that ask for truth values
+vmap(lambda a: a * operator.truth(a.sum()))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * operator.not_(a.sum()))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: next(filter(None, [a])))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: next(filter(None, (a, a + 1))))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: next(iter(itertools.takewhile(lambda v: v > 0, [a]))))(x)  # E: bool: a value that varies over "a"
+
+
+# --- comparisons of objects
+@dataclass(frozen=True, order=True)
+class Point(Generic[S_co]):
+    v: Vec[S_co]
+
+
+class Pair(NamedTuple, Generic[S_co]):
+    v: Vec[S_co]
+
+
+def compared(a: Vec[S], b: Vec[S]) -> Vec[S]:
+    if Point(a) == Point(b):  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    if Point(a) < Point(b):  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    if Pair(a) != Pair(b):  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    return b
