@@ -132,6 +132,7 @@ class BrandedPlugin(Plugin):
         self.method_results: Hooks[MethodContext, Type] = {
             **dict.fromkeys(reads.READS, reads.reject_read),
             **dict.fromkeys(reads.COMPARISONS, reads.reject_comparison),
+            **dict.fromkeys(reads.COUNTED, reads.reject_count),
             **dict.fromkeys(reads.SEARCHES, reads.reject_truth),
             "builtins.str.format": reads.reject_format,
             **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),

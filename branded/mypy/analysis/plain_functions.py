@@ -112,12 +112,12 @@ class Instances:
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
         united = list(dict.fromkeys(b for row in used for b in row))
         result = add_brands(sig.ret_type, united)
-        if isinstance(node, FuncDef):
-            if is_in_file(node, api):
-                body_result = self._result(node, types, result, united, shared, api)
-                result = self._by_flow(node, ctx, body_result, api)
-            elif reads := reads_in(node, sig, types, _owner(ctx), api):
-                report_read(reads, united, ctx.context, api)
+        f = _undecorated(node, sig)
+        if f is not None and is_in_file(f, api):
+            body_result = self._result(f, types, result, united, shared, api)
+            result = self._by_flow(f, ctx, body_result, api) if f is node else result
+        elif f is not None and (reads := reads_in(f, sig, types, _owner(ctx), api)):
+            report_read(reads, united, ctx.context, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
 
     def called_partial(self, ctx: MethodSigContext) -> FunctionLike:
@@ -244,6 +244,19 @@ def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Ty
 def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
     """Find the return statements of a function, without those in nested functions."""
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
+
+
+def _undecorated(node: Node | None, sig: CallableType) -> FuncDef | None:
+    """Return the function whose body runs in a call: `f` itself, or `f` in a decorator that keeps its signature.
+
+    A decorator of branded may run it outside of the batch, as a callback.
+    """
+    if not isinstance(node, Decorator):
+        return node if isinstance(node, FuncDef) else None
+    names = [getattr(d.callee if isinstance(d, CallExpr) else d, "fullname", "branded.") for d in node.decorators]
+    t = node.func.type
+    is_kept = isinstance(t, CallableType) and t.arg_types == sig.arg_types and t.ret_type == sig.ret_type
+    return node.func if is_kept and not any(str(n).startswith("branded.") for n in names) else None
 
 
 def _owner(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:

@@ -24,7 +24,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.codes import ERROR, OPERAND, READ
+from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, Brand, each_row, row_of, rows_in
 from branded.mypy.rows.brand_env import checker, enclosing_functions, fail, fail_at_once, opened_at, show
 from branded.mypy.rows.injected_calls import tested_operands
@@ -92,6 +92,22 @@ def reject_read(ctx: MethodContext) -> Type:
         name = getattr(getattr(ctx.context, "callee", None), "name", "read")
         says, fix = TEXTS.get(name, READ_TEXT)
         reject_batched(checker(ctx), ctx.context, ctx.type, READ, f"{name}: {says}", fix)
+    return ctx.default_return_type
+
+
+COUNTED = {f"{c}.{name}" for c in (VEC, AXES, TENSOR) for name in ("nonzero", "masked_select")}
+"""Methods whose result has as many entries as a value says, unless `size` is given."""
+
+
+def reject_count(ctx: MethodContext) -> Type:
+    """Reject `x.nonzero()` of a batched value: each example would have a shape of its own."""
+    i = ctx.callee_arg_names.index("size") if "size" in ctx.callee_arg_names else None
+    given = [t for t in (ctx.arg_types[i] if i is not None else []) if not isinstance(get_proper_type(t), NoneType)]
+    if known_brands(ctx.default_return_type) and not given:
+        name = getattr(getattr(ctx.context, "callee", None), "name", "nonzero")
+        says = f"{name}: a result over {{}} would have another shape for each example"
+        fix = f"{name}(..., size=n), with the same n for all"
+        reject_batched(checker(ctx), ctx.context, ctx.default_return_type, SHAPE, says, fix)
     return ctx.default_return_type
 
 

@@ -176,3 +176,9 @@ assert_type(vmap(lambda a: array([[a, 0], [1, 2]]))(x), Tensor)
 assert_type(vmap(lambda a, b: outer(a, b))(x, x), Tensor)
 assert_type(vmap(lambda a: index_update(x, a.int(), a))(x), Tensor)
 assert_type(vmap(lambda a: vmap(lambda b: array([a, b]))(x))(x), Tensor)
+
+
+# --- results of a size that is given
+def sized(a: Vec[S]) -> None:
+    assert_type(a.nonzero(size=2), Vec[S])
+    assert_type(a.masked_select(a > 0, 2), Vec[S])

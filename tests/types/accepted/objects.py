@@ -1,7 +1,8 @@
 """Functions of plain tensors that make objects, and that are kept: nothing says that their results do not vary."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self, assert_type
+from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar, assert_type
 
 from tinygrad import Tensor
 
@@ -101,3 +102,24 @@ assert_type(weighted(X, Tensor(2.0)), Tensor)
 functions = {"double": doubled, "twice": doubled}
 assert_type(vmap(functions["double"])(X), Tensor)
 assert_type(vmap([doubled, doubled][0])(X), Tensor)
+
+
+# --- a decorated function
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def logged(f: Callable[P, R]) -> Callable[P, R]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return f(*args, **kwargs)
+
+    return run
+
+
+@logged
+def normed(x: Tensor, eps: float = 1e-6) -> Tensor:
+    return x / (x.sum() + eps)
+
+
+assert_type(vmap(normed)(X), Tensor)
+assert_type(vmap(lambda x: normed(x, 0.1))(X), Tensor)

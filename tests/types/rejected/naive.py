@@ -1,7 +1,8 @@
 """Mistakes of programs that say nothing of rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from tinygrad import Tensor
 
@@ -288,3 +289,28 @@ def biased(x: Tensor, b: Tensor | None = None) -> Tensor:
 
 
 vmap(biased)(x, x)
+
+
+# --- a read in a decorated function
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def logged(f: Callable[P, R]) -> Callable[P, R]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return f(*args, **kwargs)
+
+    return run
+
+
+@logged
+def share(x: Tensor) -> Tensor:
+    return x / x.sum().item()  # E: item: a value that varies over "x" has no single value to read
+
+
+vmap(share)(x)
+
+
+# --- a result with as many entries as a value says
+vmap(lambda a: a.nonzero())(x)  # E: nonzero: a result over "a" would have another shape for each example
+vmap(lambda a: y.masked_select(a > 0))(x)  # E: try:   masked_select(..., size=n), with the same n for all
