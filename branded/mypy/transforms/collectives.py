@@ -72,7 +72,7 @@ def _read_names(call: TransformCall) -> _Names:
     elif call.scope.is_all_known(call.api):
         for text in names.texts:
             if all(brand_name(b) != text for b in call.scope.open):
-                _report_unbound(call, text)
+                _report_unbound(call, repr(text))
     return names
 
 
@@ -87,15 +87,26 @@ def _add_name(names: _Names, e: Expression, call: TransformCall) -> None:
         names.add(call.api.get_expression_type(e))
 
 
-def _report_unbound(call: TransformCall, name: str) -> None:
+def _report_unbound(call: TransformCall, text: str) -> None:
     names = [n for b in call.scope.open if (n := brand_name(b))]
     names = [repr(n) for n in names] + [b.type.name for b in call.scope.open if isinstance(b, Instance)]
     call.fail(
         NAME_UNBOUND,
-        f"no brand {name!r} is open here",
+        f"no brand {text} is open here",
         f"open:  {', '.join(names) or 'none with a name'}",
-        f"try:   vmap(..., axis_name={name!r}) around it",
+        f"try:   vmap(..., axis_name={text}) around it",
     )
+
+
+def _are_closed(call: TransformCall, names: _Names, row: Sequence[Brand]) -> bool:
+    """Report the classes of brands that are not open, and return whether there are some."""
+    open_here = [*row, *call.scope.open]
+    closed = [b for b in names.brands if isinstance(b, Instance) and b not in open_here]
+    if not closed or not call.scope.is_all_known(call.api):
+        return False
+    for b in closed:
+        _report_unbound(call, b.type.name)
+    return True
 
 
 def _open_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
@@ -115,6 +126,8 @@ def _reduce_type(call: TransformCall) -> Type:
     if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
         return remove_instance_last_known_values(value)
     row = unique_brands(value)
+    if _are_closed(call, names, row):
+        return FAILED
     brands = _open_brands(call, names, row)
     call.scope.crossed += brands
     call.has_axes = True
@@ -138,9 +151,10 @@ def _exchange_type(call: TransformCall) -> Type:
     value, names = call.with_axes("x") if call.has_axes else call.type_of("x"), _read_names(call)
     if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
-    if names.wrong is not None:
+    row = unique_brands(value)
+    if names.wrong is not None or _are_closed(call, names, row):
         return FAILED
-    brands = _open_brands(call, names, unique_brands(value))
+    brands = _open_brands(call, names, row)
     call.scope.crossed += brands
     return add_brands(call.tensors(value), brands)
 
@@ -148,7 +162,7 @@ def _exchange_type(call: TransformCall) -> Type:
 def _index_type(call: TransformCall) -> Type:
     """Return the type of `axis_index(Users)`."""
     names = _read_names(call)
-    if names.wrong is not None:
+    if names.wrong is not None or _are_closed(call, names, []):
         return FAILED
     brands = _open_brands(call, names, [])
     all_known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)

@@ -18,8 +18,8 @@ class Users(Brand): ...
 class Items(Brand): ...
 
 
-# --- the sum over another brand is returned as shared
-vmap(lambda u: psum(u, Items), axis_name=Users, out_axes=None)(x)  # E: out_axes: None for a result that varies
+# --- the sum over a brand that is not open
+vmap(lambda u: psum(u, Items), axis_name=Users, out_axes=None)(x)  # E: psum: no brand Items is open here
 
 # --- the sum over another string is returned as shared
 vmap(lambda u: vmap(lambda i: psum(u * i, "u"), axis_name="i", out_axes=None)(y), axis_name="u")(x)  # E: varies over "i
@@ -111,3 +111,13 @@ def share(u: Vec[Users]) -> Vec[Users]:
 
 
 vmap(share, axis_name=Items)(x)  # E: argument 1 is mapped, but share wants "Vec[Users, Tensor]" for one example
+
+
+# --- the brand of a class that is not open
+class Admins(Users): ...
+
+
+vmap(lambda u: psum(u, Items))(x)  # E: psum: no brand Items is open here
+vmap(lambda u: psum(u, Users), axis_name=Admins)(x)  # E: psum: no brand Users is open here
+vmap(lambda u: ppermute(u, Items, [(0, 1), (1, 0)]))(x)  # E: ppermute: no brand Items is open here
+vmap(lambda u: u * axis_index(Items))(x)  # E: axis_index: no brand Items is open here
