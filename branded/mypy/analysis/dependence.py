@@ -21,7 +21,7 @@ from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.function_source import OF_ALL, describes_value, source_of
-from branded.mypy.analysis.recheck import is_in_file
+from branded.mypy.analysis.untyped_modules import is_in_file
 from branded.mypy.rows.algebra import TENSOR
 
 Place = tuple[str, int]

@@ -9,13 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.nodes import FuncDef, SymbolTable
+from mypy.nodes import CallExpr, Decorator, FuncDef, MypyFile, Node, RefExpr, SymbolTable
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.recheck import is_in_file
 from branded.mypy.analysis.source_digest import depend_on_source
-from branded.mypy.analysis.untyped_modules import module_of
+from branded.mypy.analysis.untyped_modules import is_in_file, module_of
 from branded.mypy.rows.algebra import hides_brands, is_unbatched
 from branded.mypy.rows.leaves import NUMBERS
 
@@ -24,6 +23,14 @@ ALL_NAMES = {"locals", "vars", "dir", "eval", "exec", "inspect"}
 
 OF_ALL = {"shape", "ndim", "dtype", "device"}
 """Attributes that all examples share."""
+
+TRANSPARENT = {
+    "builtins.staticmethod",
+    "builtins.classmethod",
+    "abc.abstractmethod",
+    *(f"{module}.{name}" for module in ("typing", "typing_extensions") for name in ("final", "override")),
+}
+"""Decorators that change no call."""
 
 MOST_CALLS = 8
 """The maximum depth of calls to follow."""
@@ -144,6 +151,39 @@ def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
         return _functions_in_file(path, path.stat().st_mtime_ns).get((place, f.name))
     except (OSError, SyntaxError, ValueError):
         return None
+
+
+def decorators_of(node: Decorator, api: TypeChecker) -> list[str] | None:
+    """Return the full names of a function's decorators that may change a call; None if the source is not available.
+
+    The name of an unknown decorator is empty. mypy does not store decorators in its cache.
+    """
+    if is_in_file(node, api):
+        called = [d.callee if isinstance(d, CallExpr) else d for d in node.decorators]
+        names = [d.fullname if isinstance(d, RefExpr) else "" for d in called]
+    else:
+        source, module = source_of(node.func, api), module_of(node, api)
+        if source is None or module is None:
+            return None
+        names = [full_name(d.func if isinstance(d, ast.Call) else d, module, api) for d in source.decorator_list]
+    return [n for n in names if n not in TRANSPARENT]
+
+
+def undecorated(node: Node | None, api: TypeChecker) -> Node | None:
+    """Return the function without its decorators if these change no call."""
+    return node.func if isinstance(node, Decorator) and decorators_of(node, api) == [] else node
+
+
+def full_name(e: ast.expr, module: MypyFile, api: TypeChecker) -> str:
+    """Return the full name of a global that an expression of a module refers to; empty if it is unknown."""
+    match e:
+        case ast.Attribute(value=value, attr=attr):
+            name = full_name(value, module, api)
+            return name and f"{name}.{attr}"
+        case ast.Name(id=name):
+            symbol = module.names.get(name) or api.modules["builtins"].names.get(name)
+            return symbol.node.fullname if symbol is not None and symbol.node is not None else ""
+    return ""
 
 
 def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:

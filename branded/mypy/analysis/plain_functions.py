@@ -51,10 +51,10 @@ from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
 from branded.mypy.analysis.external_calls import knows_us
-from branded.mypy.analysis.function_source import Names, unused_parameters
-from branded.mypy.analysis.recheck import is_in_file, recheck_function
+from branded.mypy.analysis.function_source import Names, decorators_of, undecorated, unused_parameters
+from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source_reads import reads_in, report_read
-from branded.mypy.analysis.untyped_modules import is_untyped_function
+from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import Brand, add_brands, change, hides_brands, is_unbatched, row_variables, rows_in
@@ -89,14 +89,12 @@ class Instances:
     def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
         """Return the signature for a call with batched arguments; None if the function is of another kind."""
         sig, api = _at_bounds(ctx.default_signature), checker(ctx)
-        if isinstance(node, Decorator) and not node.decorators:  # mypy drops @staticmethod and @classmethod
-            node = node.func
         if self.asked[0] is not api.tree:
             self.asked = api.tree, knows_us(api)
         if (
             not self.asked[1]
             or row_variables(sig)
-            or not is_untyped_function(sig.definition if isinstance(node, Var) else node, api)
+            or not is_untyped_function(definition_of(sig, node, api) if isinstance(node, Var) else node, api)
             or not any(map(is_unbatched, sig.arg_types))
         ):
             return None
@@ -106,16 +104,17 @@ class Instances:
         ]
         if not any(rows):
             return None
+        node = undecorated(node, api)
         types = [add_brands(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
         idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
         united = list(dict.fromkeys(b for row in used for b in row))
         result = add_brands(sig.ret_type, united)
-        f = _undecorated(node, sig)
+        f = _body_of(node, sig, api)
         if f is not None and is_in_file(f, api):
             body_result = self._result(f, types, result, united, shared, api)
-            result = self._by_flow(f, ctx, body_result, api) if f is node else result
+            result = self._by_flow(node, ctx, body_result, api) if isinstance(node, FuncDef) else result
         elif f is not None and (reads := reads_in(f, sig, types, _owner(ctx), api)):
             report_read(reads, united, ctx.context, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
@@ -125,21 +124,23 @@ class Instances:
         f, call = partial_signature(ctx.type), ctx.context
         if f is None or not isinstance(call, CallExpr):
             return ctx.default_signature
-        args = arguments_by_formal(f, call, checker(ctx))
-        sig = self.called(ctx._replace(default_signature=f, args=args), f.definition)
+        api = checker(ctx)
+        args, held = arguments_by_formal(f, call, api), definition_of(f, getattr(call.callee, "node", None), api)
+        sig = self.called(ctx._replace(default_signature=f, args=args), held)
         if sig is None:
             return ctx.default_signature
         return sig.copy_modified(ret_type=add_brands(sig.ret_type, rows_in(f.ret_type)))
 
     def made_partial(self, ctx: FunctionContext) -> FunctionContext:
         """Return the context of `partial(f, x)` with brands in the type of `f` for batched arguments."""
-        f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+        f, api = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None, checker(ctx)
         if not isinstance(f, CallableType):
             return ctx
         args, kinds = list(chain(*ctx.args[1:])), list(chain(*ctx.arg_kinds[1:]))
         call = CallExpr(ctx.args[0][0], args, kinds, list(chain(*ctx.arg_names[1:])))
-        by_formal = arguments_by_formal(f, call, checker(ctx))
-        sig = self.called(FunctionSigContext(by_formal, f, ctx.context, ctx.api), f.definition)
+        by_formal = arguments_by_formal(f, call, api)
+        held = definition_of(f, getattr(call.callee, "node", None), api)
+        sig = self.called(FunctionSigContext(by_formal, f, ctx.context, ctx.api), held)
         return ctx if sig is None else ctx._replace(arg_types=[[sig], *ctx.arg_types[1:]])
 
     def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
@@ -246,17 +247,17 @@ def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
 
 
-def _undecorated(node: Node | None, sig: CallableType) -> FuncDef | None:
+def _body_of(node: Node | None, sig: CallableType, api: TypeChecker) -> FuncDef | None:
     """Return the function whose body runs in a call: `f` itself, or `f` in a decorator that keeps its signature.
 
     A decorator of branded may run it outside of the batch, as a callback.
     """
     if not isinstance(node, Decorator):
         return node if isinstance(node, FuncDef) else None
-    names = [getattr(d.callee if isinstance(d, CallExpr) else d, "fullname", "branded.") for d in node.decorators]
-    t = node.func.type
+    names, t = decorators_of(node, api), node.func.type
     is_kept = isinstance(t, CallableType) and t.arg_types == sig.arg_types and t.ret_type == sig.ret_type
-    return node.func if is_kept and not any(str(n).startswith("branded.") for n in names) else None
+    is_plain = names is not None and all(n and not n.startswith("branded.") for n in names)
+    return node.func if is_kept and is_plain else None
 
 
 def _owner(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:

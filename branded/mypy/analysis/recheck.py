@@ -11,7 +11,6 @@ from mypy.nodes import AssignmentStmt, FuncDef, NameExpr, Var
 from mypy.types import CallableType
 
 from branded.mypy.analysis.source_digest import depend_on_source
-from branded.mypy.analysis.untyped_modules import module_of
 from branded.mypy.analysis.walk import walk
 from branded.mypy.rows import injected_calls
 from branded.mypy.rows.algebra import Brand, change
@@ -23,12 +22,6 @@ class CheckedCopy(NamedTuple):
 
     function: FuncDef
     errors: list[ErrorInfo]
-
-
-def is_in_file(f: FuncDef, api: TypeChecker) -> bool:
-    """Return whether a function is in this file; mypy does not always keep the bodies of other files in memory."""
-    module = module_of(f, api) if "." in f.fullname else api.tree
-    return module is not None and module.fullname == api.tree.fullname
 
 
 def recheck_function(

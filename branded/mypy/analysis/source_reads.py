@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Context, Decorator, FuncBase, FuncDef, MypyFile, SymbolNode, TypeInfo, Var
+from mypy.nodes import Context, Decorator, FuncBase, FuncDef, MypyFile, Node, TypeInfo, Var
 from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
 from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
-from branded.mypy.analysis.function_source import source_of
+from branded.mypy.analysis.function_source import full_name, source_of, undecorated
 from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
 from branded.mypy.codes import READ
@@ -502,7 +502,7 @@ class _Body:
             return min(used, Kind.ENTRIES)
         return _entry(used) if name in ("abs", "pow", "sum") else Kind.HOLDS
 
-    def resolve(self, func: ast.expr) -> SymbolNode | None:
+    def resolve(self, func: ast.expr) -> Node | None:
         """Return the function or class that a call refers to; None if it is unknown."""
         match func:
             case ast.Name(id=name) if name not in self.env:
@@ -515,7 +515,7 @@ class _Body:
                 return next((c.names[name].node for c in bases if name in c.names), None)
         return None
 
-    def member(self, owner: str, name: str) -> SymbolNode | None:
+    def member(self, owner: str, name: str) -> Node | None:
         """Return a member of a module, of a class, or of the method's object."""
         if self.owner and not self.function.is_static and owner == self.function.arg_names[0]:
             symbol = self.owner.get(name)
@@ -524,17 +524,15 @@ class _Body:
             node = outer.node if outer is not None and owner not in self.env else None
             names = node.names if isinstance(node, MypyFile | TypeInfo) else {}
             symbol = names.get(name)
-        node = symbol.node if symbol is not None else None
-        return node.func if isinstance(node, Decorator) and not node.decorators else node
+        return undecorated(symbol.node, self.finder.api) if symbol is not None else None
 
     def full_name(self, func: ast.expr) -> str:
         """Return the full name of a function that a call refers to; empty if it is unknown."""
-        path: list[str] = []
-        while isinstance(func, ast.Attribute):
-            path.insert(0, func.attr)
-            func = func.value
-        node = self.resolve(func) if isinstance(func, ast.Name) else None
-        return ".".join([node.fullname, *path]) if node is not None else ""
+        root = func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        is_global = isinstance(root, ast.Name) and root.id not in self.env
+        return full_name(func, self.module, self.finder.api) if is_global else ""
 
 
 def _join(*envs: Env) -> Env:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mypy.checker import TypeChecker
-from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
+from mypy.nodes import Decorator, FuncDef, MypyFile, Node, SymbolNode, TypeInfo, Var
+from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.rows.algebra import VEC
@@ -24,16 +25,35 @@ def _is_vec_class(node: object) -> bool:
 
 def is_untyped_function(node: Node | None, api: TypeChecker) -> bool:
     """Return whether a function is defined, or a value is called, in a file that does not import `Vec`."""
-    named = isinstance(node, FuncDef) and "." in node.fullname
-    return is_untyped_module(module_of(node, api) if named and isinstance(node, FuncDef) else api.tree)
+    if isinstance(node, FuncDef | Decorator | Var) and "." in node.fullname:
+        return is_untyped_module(module_of(node, api))
+    return is_untyped_module(api.tree)
 
 
 def is_untyped_class(info: TypeInfo, api: TypeChecker) -> bool:
     return is_untyped_module(api.modules.get(info.module_name))
 
 
-def module_of(f: FuncDef, api: TypeChecker) -> MypyFile | None:
-    name = f.fullname
+def is_in_file(node: SymbolNode, api: TypeChecker) -> bool:
+    """Return whether a function is in this file; mypy does not always keep the bodies of other files in memory."""
+    module = module_of(node, api) if "." in node.fullname else api.tree
+    return module is not None and module.fullname == api.tree.fullname
+
+
+def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Node | None:
+    """Return the function that a value of type `t` is, or `node` if this is a variable of another file that holds it.
+
+    mypy's cache keeps no functions in the types of variables and of decorated functions. To be the same with a cache
+    and without one, those of other files are unknown.
+    """
+    f = t.definition
+    if isinstance(node, Var) and not is_in_file(node, api):
+        return node
+    return None if isinstance(f, FuncDef) and f.is_decorated and not is_in_file(f, api) else f
+
+
+def module_of(node: SymbolNode, api: TypeChecker) -> MypyFile | None:
+    name = node.fullname
     while name := name.rpartition(".")[0]:
         if name in api.modules:
             return api.modules[name]

@@ -15,6 +15,7 @@ from mypy.types import CallableType, Type, get_proper_type
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
+from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, is_shared
@@ -72,7 +73,8 @@ class ExampleCall(NamedTuple):
             return f
         call = synthetic_call(f, lifted, args, mapped.at)
         by_formal = arguments_by_formal(t, call, mapped.api)
-        sig = mapped.scope.plain_call(FunctionSigContext(by_formal, t, call, mapped.api), t.definition)
+        held = definition_of(t, None, mapped.api)
+        sig = mapped.scope.plain_call(FunctionSigContext(by_formal, t, call, mapped.api), held)
         return f if sig is None else TempNode(sig, context=mapped.at)
 
     @contextmanager
