@@ -54,12 +54,15 @@ SIGNATURES = ("x: Tensor", "x: Tensor, k: float = 2.0", "x: Array", "x: Vec[S, T
 NAMES = ("first", "second", "third", "fourth")
 MODULES = ("low", "mid", "pkg.deep")
 HEADER = """from __future__ import annotations
-from typing import TypeVar, TypeAlias
+from typing import Callable, ParamSpec, TypeVar, TypeAlias
 from tinygrad import Tensor
 from branded import Brand
 Array: TypeAlias = Tensor
 S = TypeVar("S", bound=Brand)
+P = ParamSpec("P")
 def same(f: F) -> F:
+    return f
+def log(f: Callable[P, R]) -> Callable[P, R]:
     return f
 """
 
@@ -72,13 +75,12 @@ class Function:
     module: str
     body: str
     signature: str = SIGNATURES[0]
-    decorated: bool = False
+    decorator: str = ""
     comment: str = ""
 
     def text(self) -> str:
         result = "Vec[S, Tensor]" if "Vec" in self.signature else "Tensor"
-        decorator = "@same\n" if self.decorated else ""
-        return f"{self.comment}{decorator}def {self.name}({self.signature}) -> {result}:\n    {self.body}\n"
+        return f"{self.comment}{self.decorator}def {self.name}({self.signature}) -> {result}:\n    {self.body}\n"
 
 
 CALLS = (
@@ -89,8 +91,11 @@ CALLS = (
     "vmap(local)(X)",
     "vmap(Net())(X)",
     "vmap(lambda a: low.first(a))(X)",
+    "vmap(partial(second))(X)",
+    "vmap(partial(held))(X)",
 )
-APP = """from tinygrad import Tensor
+APP = """from functools import partial
+from tinygrad import Tensor
 from branded import vmap
 import low
 X = Tensor.ones(3, 4)
@@ -160,8 +165,8 @@ class Project:
 
     def decorate(self) -> str:
         f = self.some()
-        f.decorated = not f.decorated
-        return f"a decorator of {f.name}: {f.decorated}"
+        f.decorator = self.random.choice([d for d in ("", "@same\n", "@log\n") if d != f.decorator])
+        return f"the decorator of {f.name}: {f.decorator!r}"
 
     def extra(self) -> str:
         self.has_extra = not self.has_extra
@@ -193,7 +198,7 @@ class Project:
 
     def header(self, module: str) -> str:
         vec = "from branded import Vec\n" if module in self.typed or self.has_vec(module) else ""
-        return self.commented(module) + HEADER.replace("def same", f"{vec}F = TypeVar('F')\ndef same")
+        return self.commented(module) + HEADER.replace("def same", f"{vec}F = TypeVar('F')\nR = TypeVar('R')\ndef same")
 
     def has_vec(self, module: str) -> bool:
         return any(f.module == module and "Vec" in f.signature for f in self.functions)
@@ -202,10 +207,12 @@ class Project:
         here = [f for f in self.functions if f.module == module]
         used = [f for f in self.functions if f.module != module and any(f"{f.name}(" in g.body for g in here)]
         imports = [f"from {f.module} import {f.name}\n" for f in used]
-        return "".join([self.header(module), *imports, *(f.text() for f in here)])
+        held = f"held = {here[0].name}\n" if module == self.functions[0].module else ""  # a variable has a function
+        return "".join([self.header(module), *imports, *(f.text() for f in here), held])
 
     def app(self) -> str:
         imports = [f"from {f.module.partition('.')[0]} import {f.name}\n" for f in self.functions]
+        imports.append(f"from {self.functions[0].module} import held\n")
         calls = [f"y{i} = {call}\n" for i, call in enumerate(self.calls)]
         extra = ["from extra import fifth\n", "vmap(lambda a: fifth(a))(X)\n"] if self.has_extra else []
         return "".join([self.commented("app"), *imports, APP, *calls, *extra])

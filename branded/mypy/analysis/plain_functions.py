@@ -132,7 +132,7 @@ class Instances:
         return sig.copy_modified(ret_type=add_brands(sig.ret_type, rows_in(f.ret_type)))
 
     def made_partial(self, ctx: FunctionContext) -> FunctionContext:
-        """Return the context of `partial(f, x)` with brands in the type of `f` for batched arguments."""
+        """Return the context of `partial(f, x)` with the type of `f` for its batched arguments, and its definition."""
         f, api = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None, checker(ctx)
         if not isinstance(f, CallableType):
             return ctx
@@ -141,7 +141,8 @@ class Instances:
         by_formal = arguments_by_formal(f, call, api)
         held = definition_of(f, getattr(call.callee, "node", None), api)
         sig = self.called(FunctionSigContext(by_formal, f, ctx.context, ctx.api), held)
-        return ctx if sig is None else ctx._replace(arg_types=[[sig], *ctx.arg_types[1:]])
+        made = (f if sig is None else sig).copy_modified(definition=held)
+        return ctx._replace(arg_types=[[made], *ctx.arg_types[1:]])
 
     def _shared(self, ctx: FunctionSigContext | MethodSigContext, f: FuncDef, api: TypeChecker) -> Names:
         """Return the parameters whose arguments outlive the call: globals, and arguments that vmap does not map."""

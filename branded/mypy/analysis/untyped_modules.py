@@ -40,7 +40,7 @@ def is_in_file(node: SymbolNode, api: TypeChecker) -> bool:
     return module is not None and module.fullname == api.tree.fullname
 
 
-def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Node | None:
+def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> SymbolNode | None:
     """Return the function that a value of type `t` is, or `node` if this is a variable of another file that holds it.
 
     mypy's cache keeps no functions in the types of variables and of decorated functions. To be the same with a cache
