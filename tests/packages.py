@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import branded
-from bench.beside import compiler
+from branded.tinygrad_compat import zig_clang
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ("build>=1.2", "hatchling>=1.27", "twine>=6")
@@ -39,6 +40,17 @@ WANTED = (
 )
 TESTED = ("conftest.py", "pyproject.toml", "tests/conftest.py", "bench/workloads.py", "docs/index.md")
 """What the tests need that the sdist carries."""
+
+
+def compiler(folder: Path) -> dict[str, str]:
+    """The variable CC for processes without `branded`: the compiler that it chooses, as one program in `folder`."""
+    command = zig_clang.command()
+    if len(command) == 1:
+        return {"CC": command[0]}
+    script = folder / "zig-clang"
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+    script.chmod(0o755)
+    return {"CC": str(script)}
 
 
 def run(*words: object, cwd: Path | None = None, **env: str) -> str:

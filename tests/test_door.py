@@ -18,9 +18,9 @@ from tinygrad import Tensor, TinyJit, dtypes
 from tinygrad.device import Buffer
 from tinygrad.uop.ops import PatternMatcher, UOp
 
-from bench.beside import compiler
 from branded.tinygrad_compat import private_api
 from tests.door_checks import CHECKS
+from tests.packages import compiler
 
 ROOT = Path(__file__).parent.parent
 DOOR = "branded/tinygrad_compat/private_api.py"

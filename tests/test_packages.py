@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from tinygrad import Tensor
 
-from bench.beside import compare
 from branded import BrandedError, errors, make_expr, tinygrad_compat, vmap
 from branded.ir.operators import function_of
 from branded.learn import picture
@@ -152,11 +151,3 @@ def test_a_second_import_is_the_first_one(deleted: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == f"{deleted == 'branded'} [[1.0, 2.0]]\n2.0 1.0\n", done.stderr
-
-
-# ---- plain tinygrad beside us ----
-
-
-def test_programs_of_plain_tinygrad_give_the_same() -> None:
-    only = ("elementwise", "gradient", "TinyJit", "pickle and copy", "DEV=PYTHON")
-    assert {name: same for name, (same, _) in compare(0, only).items()} == dict.fromkeys(only, True)

@@ -19,13 +19,13 @@ from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.helpers import TRACEMETA
 from tinygrad.uop.ops import Ops, UOp, UOpMetaClass
 
-from bench.beside import compiler
 from branded import brand, fori_loop, grad, jit, make_expr, psum, pure_callback, scan, vec_type, vmap, while_loop
 from branded.errors import BrandedError, NameTakenError
 from branded.graph.scope import open_brands
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tinygrad_lock import LOCK, STARTS, TABLE
 from tests.by_numpy import reads
+from tests.packages import compiler
 
 pytestmark = pytest.mark.enabled("cpu")
 

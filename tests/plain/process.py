@@ -9,10 +9,12 @@ between the programs; `beside`, where another thread is in the body of a vmap or
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import io
 import json
+import pickle
 import re
 import sys
 import threading
@@ -87,7 +89,18 @@ def sources() -> list[str]:
 
     with _lock():
         found = list(codegen.to_program_cache.values())
-    return sorted({str(u.arg) for p in found for u in p.src if u.op is Ops.SOURCE})
+    return sorted({_text_of(str(u.arg)) for p in found for u in p.src if u.op is Ops.SOURCE})
+
+
+def _text_of(source: str) -> str:
+    """Return a source as text without the names of methods, which constants take from all programs before.
+
+    A kernel of the device PYTHON is a pickled list of operations.
+    """
+    try:
+        return repr(pickle.loads(base64.b64decode(source, validate=True)))
+    except ValueError:
+        return source
 
 
 def forget() -> None:
