@@ -167,5 +167,6 @@ print((x ** Tensor([5])).tolist(), x.sum().item())
 from branded import scan, vmap
 print(vmap(lambda x: x**5)(x).tolist(), scan(lambda c, x: (c + x, c), Tensor(0), Tensor([1, 2, 3]))[1].tolist())
 """
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    words = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
+    out = subprocess.run(words, capture_output=True, text=True, check=True)
     assert out.stdout == "[242] 3\n[243] [0, 1, 3]\n"

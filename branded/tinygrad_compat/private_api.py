@@ -575,7 +575,7 @@ def _has(module: str, name: str) -> bool:
 def _problem(module: str, name: str, form: str | None, elsewhere: str) -> str | None:
     if not _has(module, name):
         return None if elsewhere and _has(*elsewhere.split(":")) else "missing"
-    if form is None or (found := form_of(value := _find(module, name))) == form:
+    if form in (None, "NoneType") or (found := form_of(value := _find(module, name))) == form:
         return None
     if form in {cls.__name__ for cls in type(value).__mro__}:  # with VIZ, tables of rules have a class of their own
         return None
