@@ -125,7 +125,9 @@ class Instances:
         if f is None or not isinstance(call, CallExpr):
             return ctx.default_signature
         api = checker(ctx)
-        args, held = arguments_by_formal(f, call, api), definition_of(f, getattr(call.callee, "node", None), api)
+        args, held = arguments_by_formal(f, call, api), getattr(call.callee, "node", None)
+        if not isinstance(held, Var) or is_in_file(held, api):
+            held = f.definition  # from `made_partial`
         sig = self.called(ctx._replace(default_signature=f, args=args), held)
         if sig is None:
             return ctx.default_signature

@@ -43,13 +43,16 @@ def is_in_file(node: SymbolNode, api: TypeChecker) -> bool:
 def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> SymbolNode | None:
     """Return the function that a value of type `t` is, or `node` if this is a variable of another file that holds it.
 
+    `node` is the name that the value has where it is used, if it has one.
+
     mypy's cache keeps no functions in the types of variables and of decorated functions. To be the same with a cache
     and without one, those of other files are unknown.
     """
     f = t.definition
-    if isinstance(node, Var) and not is_in_file(node, api):
+    if isinstance(node, Decorator) or (isinstance(node, Var) and not is_in_file(node, api)):
         return node
-    return None if isinstance(f, FuncDef) and f.is_decorated and not is_in_file(f, api) else f
+    is_decorated = isinstance(f, Decorator) or (isinstance(f, FuncDef) and f.is_decorated)
+    return None if f is not None and is_decorated and not is_in_file(f, api) else f
 
 
 def module_of(node: SymbolNode, api: TypeChecker) -> MypyFile | None:
