@@ -31,7 +31,7 @@ def project(folder: Path, text: str) -> Path:
 # ---- caches ----
 
 
-@pytest.mark.parametrize("seed", [2])
+@pytest.mark.parametrize("seed", [5])
 def test_after_any_edit_all_runs_say_the_same(seed: int) -> None:
     assert [str(w) for w in edits.wrong(seed, 12)] == []
 
