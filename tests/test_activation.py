@@ -170,3 +170,26 @@ print(vmap(lambda x: x**5)(x).tolist(), scan(lambda c, x: (c + x, c), Tensor(0),
     words = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
     out = subprocess.run(words, capture_output=True, text=True, check=True)
     assert out.stdout == "[242] 3\n[243] [0, 1, 3]\n"
+
+
+def test_kernels_that_wait_in_a_queue_come_before_what_runs_at_once() -> None:
+    """With HCQ2=1, kernels of the CPU wait in a queue: products, sorts and loops must not overtake them."""
+    program = """
+import numpy as np
+from tinygrad import Tensor
+from branded import jit, scan, vmap
+a, b = np.random.default_rng(0).random((2, 64, 64)).astype("float32")
+A, B = Tensor(a).realize(), Tensor(b).realize()
+for i in range(1, 9):
+    y = vmap(lambda x: (x * i + 1))(A) @ B @ A.T
+    assert np.allclose(y.numpy(), (a * i + 1) @ b @ a.T, rtol=1e-3), i
+    z = vmap(lambda x: ((x + i) @ B).sort()[0])(A)
+    assert np.allclose(z.numpy(), np.sort((a + i) @ b, 1), rtol=1e-3), i
+    s = scan(lambda c, x: (c + x, c @ B), A[0] + i, A)[1]
+    c = np.cumsum(np.concatenate([a[:1] + i, a[:-1]]), 0)
+    assert np.allclose(s.numpy(), c @ b, rtol=1e-3), i
+    assert np.allclose(jit(lambda x: (x + 1) @ B)((A * i).contiguous()).numpy(), (a * i + 1) @ b, rtol=1e-3), i
+"""
+    env = {**os.environ, "HCQ2": "1", "DEV": "CPU", "CACHELEVEL": "0"}
+    out = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr

@@ -226,7 +226,12 @@ def memmove() -> int:
 
 
 def can_run(device: str) -> bool:
-    """Return whether the device's kernels are functions of this process, as in a tested tinygrad, and C is compiled."""
+    """Return whether the device's kernels are functions of this process, as in a tested tinygrad, and C is compiled.
+
+    With `HCQ2=1`, tinygrad's kernels wait in a queue, and what C runs at once would come before them.
+    """
+    if private_api.helpers.getenv("HCQ2"):
+        return False
     if device.split(":")[0] != "CPU" or not (features.fits("native") and tinygrad_compat.is_tested()):
         return False
     return isinstance(getattr(Device[device].renderer, "compiler", None), ClangCompiler)
