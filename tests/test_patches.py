@@ -18,12 +18,11 @@ from tinygrad.dtype import Invalid
 from tinygrad.renderer.cstyle import CStyleLanguage
 from tinygrad.uop.ops import Ops, UOp
 
-from bench import beside
 from branded import all_gather, tinygrad_compat, vmap
 from branded.tinygrad_compat import c_compiler, private_api
 from branded.tinygrad_compat.fixes.runtime import disk_cache_errors
 from branded.tinygrad_compat.speed import compile_workers, share_compiled_kernels
-from tests import faults
+from tests import faults, packages
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -45,7 +44,7 @@ def test_with_us_it_is_right(program: Callable[[], None]) -> None:
 
 
 def test_without_us_it_is_still_wrong(tmp_path: Path) -> None:
-    output = started("-m", "tests.faults", DEV="PYTHON", **beside.compiler(tmp_path)).communicate()[0]
+    output = started("-m", "tests.faults", DEV="PYTHON", **packages.compiler(tmp_path)).communicate()[0]
     said = dict(line.split()[:2] for line in output.splitlines())
     wanted = {f.__name__: "ends" if f.__name__ in faults.CRASHES else "wrong" for f in (*faults.MENDED, *faults.OPEN)}
     assert said == wanted, "tinygrad has mended what is right here: its patch may go"

@@ -180,7 +180,7 @@ def run(page: Page, root: Path, settings: Mapping[str, str]) -> str:
 
 
 def main() -> int:
-    from bench import beside
+    from tests import packages
 
     parser = argparse.ArgumentParser(prog="python -m tests.upstream", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="the names of pages, without number and suffix; all by default")
@@ -192,7 +192,7 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        settings = {**beside.compiler(folder), "CACHEDB": f"{folder}/cache.db"}
+        settings = {**packages.compiler(folder), "CACHEDB": f"{folder}/cache.db"}
         for page in pages():
             if options.names and page.path.stem.split("-", 1)[1] not in options.names:
                 continue

@@ -44,7 +44,7 @@ _OF_SHAPE = {"shape", "ndim", "size"}
 """Functions of numpy that read only the shape."""
 
 
-class Kind(IntEnum):
+class BatchKind(IntEnum):
     """What a value is, by what is known of it."""
 
     PLAIN = 0
@@ -71,18 +71,18 @@ class Read(NamedTuple):
         return f"{Path(self.path).name}:{self.line}, in `{self.function}`: {self.text}"
 
 
-def kind_of(t: Type) -> Kind:
+def kind_of(t: Type) -> BatchKind:
     """Return the kind of a value of this type, from its brands."""
     t = get_proper_type(t)
     if isinstance(t, UnionType):  # `if b:` tests the tensor of `Tensor | None`
         kinds = {kind_of(i) for i in t.items if not isinstance(get_proper_type(i), NoneType)}
-        return kinds.pop() if len(kinds) == 1 else min(max(kinds, default=Kind.PLAIN), Kind.HOLDS)
+        return kinds.pop() if len(kinds) == 1 else min(max(kinds, default=BatchKind.PLAIN), BatchKind.HOLDS)
     if (row := row_of(t)) is not None:
-        return Kind.BATCHED if row else Kind.PLAIN
+        return BatchKind.BATCHED if row else BatchKind.PLAIN
     entries = _entry_types(t)
-    if entries and all(kind_of(i) is Kind.BATCHED for i in entries):
-        return Kind.ENTRIES
-    return Kind.HOLDS if any(each_row(t)) else Kind.PLAIN
+    if entries and all(kind_of(i) is BatchKind.BATCHED for i in entries):
+        return BatchKind.ENTRIES
+    return BatchKind.HOLDS if any(each_row(t)) else BatchKind.PLAIN
 
 
 def _entry_types(t: Type) -> list[Type]:
@@ -110,7 +110,7 @@ def reads_in(
         The read, after the calls that lead to it; empty if nothing certainly reads a value.
     """
     kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
-    finder = _Finder(api)
+    finder = _ReadFinder(api)
     try:
         finder.call(f, kinds, owner)
     except RecursionError:
@@ -131,41 +131,43 @@ def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context
     reject_brands(api, context, brands, code, f"{name}: {says}", facts, fix)
 
 
-def _result_kind(t: Type, used: Kind) -> Kind:
+def _result_kind(t: Type, used: BatchKind) -> BatchKind:
     """Return the kind of a result that is declared with this type, computed from arguments of the kind `used`."""
     if row_of(t) is not None:
-        return Kind.BATCHED if used > Kind.HOLDS else used
+        return BatchKind.BATCHED if used > BatchKind.HOLDS else used
     entries = _entry_types(t)
-    if used is Kind.BATCHED and entries and all(row_of(i) is not None for i in entries):
-        return Kind.ENTRIES
-    return min(used, Kind.HOLDS) if holds_tensors(t) else Kind.PLAIN
+    if used is BatchKind.BATCHED and entries and all(row_of(i) is not None for i in entries):
+        return BatchKind.ENTRIES
+    return min(used, BatchKind.HOLDS) if holds_tensors(t) else BatchKind.PLAIN
 
 
-def _entry(kind: Kind) -> Kind:
+def _entry(kind: BatchKind) -> BatchKind:
     """Return the kind of an entry of a value."""
-    return Kind.BATCHED if kind is Kind.ENTRIES else kind
+    return BatchKind.BATCHED if kind is BatchKind.ENTRIES else kind
 
 
-Env = dict[str, Kind]
+Env = dict[str, BatchKind]
 """The kinds of local variables; names that are missing are the same for all examples."""
 
 
 @dataclass
-class _Finder:
+class _ReadFinder:
     """Follows batched values through the source of functions."""
 
     api: TypeChecker
     found: list[Read] = field(default_factory=list)
     running: list[FuncDef] = field(default_factory=list)
-    known: dict[tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, Kind]]], Kind] = field(default_factory=dict)
+    known: dict[tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]]], BatchKind] = field(
+        default_factory=dict
+    )
 
-    def call(self, f: FuncDef, kinds: Mapping[str, Kind], owner: TypeInfo | None = None) -> Kind:
+    def call(self, f: FuncDef, kinds: Mapping[str, BatchKind], owner: TypeInfo | None = None) -> BatchKind:
         """Follow a call, and return the kind of its result."""
         owner = owner if owner is not None and f.info in owner.mro else f.info or None
-        used, key = max(kinds.values(), default=Kind.PLAIN), (f, owner, frozenset(kinds.items()))
+        used, key = max(kinds.values(), default=BatchKind.PLAIN), (f, owner, frozenset(kinds.items()))
         returned = f.type.ret_type if isinstance(f.type, CallableType) else None
-        result = Kind.HOLDS if returned is None else _result_kind(returned, used)
-        if self.found or used is Kind.PLAIN or f in self.running or len(self.running) == MOST_CALLS:
+        result = BatchKind.HOLDS if returned is None else _result_kind(returned, used)
+        if self.found or used is BatchKind.PLAIN or f in self.running or len(self.running) == MOST_CALLS:
             return result
         if key not in self.known:
             module, source = module_of(f, self.api), source_of(f, self.api)
@@ -182,7 +184,7 @@ class _Finder:
 class _Body:
     """Follows the statements of one function."""
 
-    finder: _Finder
+    finder: _ReadFinder
     function: FuncDef
     owner: TypeInfo | None
     """The class of the method's object."""
@@ -190,7 +192,7 @@ class _Body:
     env: Env
     nested: dict[str, ast.FunctionDef] = field(default_factory=dict)
     """The functions defined in the body."""
-    returned: list[Kind] = field(default_factory=list)
+    returned: list[BatchKind] = field(default_factory=list)
 
     # statements
 
@@ -262,7 +264,7 @@ class _Body:
             case ast.Match(subject=subject, cases=cases):
                 self.match(subject, cases)
             case ast.FunctionDef(name=name):
-                self.env[name] = Kind.PLAIN
+                self.env[name] = BatchKind.PLAIN
                 self.nested[name] = s
         return False
 
@@ -272,11 +274,11 @@ class _Body:
         for c in cases:
             self.env = dict(before)
             values = c.pattern.patterns if isinstance(c.pattern, ast.MatchOr) else [c.pattern]
-            if kind is Kind.BATCHED and any(isinstance(p, ast.MatchValue) for p in values):
+            if kind is BatchKind.BATCHED and any(isinstance(p, ast.MatchValue) for p in values):
                 self.read("bool", c.pattern)
             for n in ast.walk(c.pattern):
                 if isinstance(n, ast.MatchAs | ast.MatchStar) and n.name is not None:
-                    self.env[n.name] = min(kind, Kind.HOLDS)
+                    self.env[n.name] = min(kind, BatchKind.HOLDS)
             if c.guard is not None:
                 self.test(c.guard)
             if not self.statements(c.body):
@@ -288,26 +290,26 @@ class _Body:
         self.test(test)
         before, after = dict(self.env), []
         for branch, is_true in ((body, True), (orelse, False)):
-            self.env = {**before, **dict.fromkeys(_plain_where(test, is_true), Kind.PLAIN)}
+            self.env = {**before, **dict.fromkeys(_plain_where(test, is_true), BatchKind.PLAIN)}
             if not branch():
                 after.append(self.env)
         self.env = _join(*after) if after else before
 
-    def assign(self, target: ast.expr, kind: Kind) -> None:
+    def assign(self, target: ast.expr, kind: BatchKind) -> None:
         match target:
             case ast.Name(id=name):
                 self.env[name] = kind
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 for item in items:
-                    self.assign(item, min(kind, Kind.ENTRIES) if isinstance(item, ast.Starred) else _entry(kind))
+                    self.assign(item, min(kind, BatchKind.ENTRIES) if isinstance(item, ast.Starred) else _entry(kind))
             case ast.Starred(value=value):
                 self.assign(value, kind)
             case ast.Attribute(value=value) | ast.Subscript(value=value):
                 root: ast.AST = value
                 while isinstance(root, ast.Attribute | ast.Subscript):
                     root = root.value
-                if isinstance(root, ast.Name) and kind is not Kind.PLAIN:
-                    self.env[root.id] = max(self.env.get(root.id, Kind.PLAIN), Kind.HOLDS)
+                if isinstance(root, ast.Name) and kind is not BatchKind.PLAIN:
+                    self.env[root.id] = max(self.env.get(root.id, BatchKind.PLAIN), BatchKind.HOLDS)
 
     # expressions
 
@@ -317,50 +319,52 @@ class _Body:
             text = ast.unparse(at) if isinstance(at, ast.expr) else f"case {ast.unparse(at)}"
             self.finder.found.append(Read(what, self.module.path, at.lineno, self.function.name, text))
 
-    def optional(self, e: ast.expr | None) -> Kind:
-        return Kind.PLAIN if e is None else self.value(e)
+    def optional(self, e: ast.expr | None) -> BatchKind:
+        return BatchKind.PLAIN if e is None else self.value(e)
 
-    def most(self, parts: Iterable[ast.expr | None]) -> Kind:
-        return max([self.optional(p) for p in parts], default=Kind.PLAIN)
+    def most(self, parts: Iterable[ast.expr | None]) -> BatchKind:
+        return max([self.optional(p) for p in parts], default=BatchKind.PLAIN)
 
-    def test(self, e: ast.expr) -> Kind:
+    def test(self, e: ast.expr) -> BatchKind:
         """Follow an expression whose truth value is needed."""
         if isinstance(e, ast.BoolOp):
             return max([self.test(v) for v in e.values])
         if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
             return self.test(e.operand)
-        if (kind := self.value(e)) is Kind.BATCHED:
+        if (kind := self.value(e)) is BatchKind.BATCHED:
             self.read("bool", e)
         return kind
 
-    def value(self, e: ast.expr) -> Kind:
+    def value(self, e: ast.expr) -> BatchKind:
         """Follow an expression, and return its kind."""
         match e:
             case ast.Name(id=name):
-                return self.env.get(name, Kind.PLAIN)
+                return self.env.get(name, BatchKind.PLAIN)
             case ast.Attribute(value=base, attr=attr):
                 kind = self.value(base)
                 return self.of_method(attr, kind, kind) if kind else kind
             case ast.Subscript(value=base, slice=index):
-                whole, chosen = self.value(base), min(self.value(index), Kind.HOLDS)
+                whole, chosen = self.value(base), min(self.value(index), BatchKind.HOLDS)
                 return max(whole if isinstance(index, ast.Slice) else _entry(whole), chosen)
             case ast.BoolOp(values=[*tested, last]):
                 return max([*map(self.test, tested), self.value(last)])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand)
-                return Kind.PLAIN
+                return BatchKind.PLAIN
             case ast.UnaryOp(operand=operand):
                 return self.value(operand)
             case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod(), right=right):
                 self.value(right)
-                return Kind.PLAIN
+                return BatchKind.PLAIN
             case ast.BinOp(left=left, right=right):
                 kinds = [self.value(left), self.value(right)]
-                return min(max(kinds), Kind.HOLDS) if Kind.ENTRIES in kinds and len({*kinds}) > 1 else max(kinds)
+                return (
+                    min(max(kinds), BatchKind.HOLDS) if BatchKind.ENTRIES in kinds and len({*kinds}) > 1 else max(kinds)
+                )
             case ast.Compare():
                 return self.comparison(e)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                chosen_kinds: list[Kind] = []
+                chosen_kinds: list[BatchKind] = []
                 self.branches(test, lambda: self.keep(chosen_kinds, body), lambda: self.keep(chosen_kinds, orelse))
                 return _either(chosen_kinds)
             case ast.Call():
@@ -368,13 +372,13 @@ class _Body:
             case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
                 return _display([self.value(item) for item in items])
             case ast.Dict(keys=keys, values=values):
-                return min(self.most([*keys, *values]), Kind.HOLDS)
+                return min(self.most([*keys, *values]), BatchKind.HOLDS)
             case ast.Slice(lower=lower, upper=upper, step=step):
                 return self.most([lower, upper, step])
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
                 return _display([self.entries(e, [e.elt])])
             case ast.DictComp(key=key, value=value):
-                return min(self.entries(e, [key, value]), Kind.HOLDS)
+                return min(self.entries(e, [key, value]), BatchKind.HOLDS)
             case ast.Starred(value=value) | ast.NamedExpr(value=value):
                 kind = self.value(value)
                 if isinstance(e, ast.NamedExpr):
@@ -382,19 +386,19 @@ class _Body:
                 return kind
             case ast.JoinedStr(values=values):
                 for v in values:
-                    if isinstance(v, ast.FormattedValue) and self.value(v.value) is Kind.BATCHED and v.format_spec:
+                    if isinstance(v, ast.FormattedValue) and self.value(v.value) is BatchKind.BATCHED and v.format_spec:
                         self.read("format", ast.copy_location(ast.JoinedStr([v]), e))
             case ast.Await(value=value) | ast.YieldFrom(value=value):
                 return self.value(value)
             case ast.Yield(value=optional):
                 return self.optional(optional)
-        return Kind.PLAIN
+        return BatchKind.PLAIN
 
-    def keep(self, kinds: list[Kind], e: ast.expr) -> bool:
+    def keep(self, kinds: list[BatchKind], e: ast.expr) -> bool:
         kinds.append(self.value(e))
         return False
 
-    def entries(self, e: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, of: list[ast.expr]) -> Kind:
+    def entries(self, e: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, of: list[ast.expr]) -> BatchKind:
         """Return the kind of a comprehension's entries."""
         before = dict(self.env)
         for c in e.generators:
@@ -405,16 +409,16 @@ class _Body:
         self.env = before
         return kind
 
-    def comparison(self, e: ast.Compare) -> Kind:
+    def comparison(self, e: ast.Compare) -> BatchKind:
         kinds = [self.value(v) for v in (e.left, *e.comparators)]
-        kind = Kind.PLAIN
+        kind = BatchKind.PLAIN
         for op, left, right, node in zip(e.ops, kinds, kinds[1:], e.comparators, strict=False):
             if isinstance(op, ast.In | ast.NotIn):
-                if left is Kind.BATCHED and isinstance(node, ast.List | ast.Tuple | ast.Set):
+                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple | ast.Set):
                     self.read("bool", e)
             elif not isinstance(op, ast.Is | ast.IsNot):
                 kind = max(left, right)
-                if kind is Kind.BATCHED and len(e.ops) > 1 and op is not e.ops[-1]:
+                if kind is BatchKind.BATCHED and len(e.ops) > 1 and op is not e.ops[-1]:
                     self.read("bool", e)
         return kind
 
@@ -430,18 +434,18 @@ class _Body:
 
     # calls
 
-    def called(self, e: ast.Call) -> Kind:
+    def called(self, e: ast.Call) -> BatchKind:
         """Follow a call, and return the kind of its result."""
-        base = self.value(e.func.value) if isinstance(e.func, ast.Attribute) else Kind.PLAIN
+        base = self.value(e.func.value) if isinstance(e.func, ast.Attribute) else BatchKind.PLAIN
         args = [self.value(a) for a in e.args]
         named = {k.arg: self.value(k.value) for k in e.keywords}
         used = max([base, *args, *named.values()])
         if isinstance(e.func, ast.Attribute) and base:
-            if base is Kind.BATCHED and e.func.attr in METHODS:
+            if base is BatchKind.BATCHED and e.func.attr in METHODS:
                 self.read(e.func.attr, e)
             return self.of_method(e.func.attr, base, used)
         if not used:
-            return Kind.PLAIN
+            return BatchKind.PLAIN
         if isinstance(e.func, ast.Name) and e.func.id in self.nested:
             return self.of_nested(self.nested[e.func.id], args, named)
         node, name = self.resolve(e.func), self.full_name(e.func)
@@ -450,33 +454,37 @@ class _Body:
         if isinstance(e.func, ast.Name) and node is None and e.func.id not in self.env:
             return self.built_in(e, e.func.id, args, used)
         module, _, short = name.rpartition(".")
-        if name.partition(".")[0] in _NO_FLOATS and Kind.BATCHED in args and short not in _OF_SHAPE:
+        if name.partition(".")[0] in _NO_FLOATS and BatchKind.BATCHED in args and short not in _OF_SHAPE:
             self.read(name, e)
-        return self.of_method(short, used, used) if module == TENSOR else Kind.HOLDS
+        return self.of_method(short, used, used) if module == TENSOR else BatchKind.HOLDS
 
-    def of_nested(self, f: ast.FunctionDef, args: Sequence[Kind], named: Mapping[str | None, Kind]) -> Kind:
+    def of_nested(
+        self, f: ast.FunctionDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
+    ) -> BatchKind:
         """Follow a call of a function that the body defines."""
         names = [a.arg for a in (*f.args.posonlyargs, *f.args.args)]
         if f.decorator_list or len(args) > len(names) or None in named:
-            return Kind.HOLDS
-        env = {**self.env, **dict.fromkeys(names, Kind.PLAIN), **dict(zip(names, args, strict=False))}
+            return BatchKind.HOLDS
+        env = {**self.env, **dict.fromkeys(names, BatchKind.PLAIN), **dict(zip(names, args, strict=False))}
         env |= {n: k for n, k in named.items() if n is not None}
         others = {n: g for n, g in self.nested.items() if g is not f}  # recursion is not followed
         body = _Body(self.finder, self.function, self.owner, self.module, env, others)
         body.statements(f.body)
-        return _either(body.returned or [Kind.PLAIN])
+        return _either(body.returned or [BatchKind.PLAIN])
 
-    def of_method(self, name: str, base: Kind, used: Kind) -> Kind:
+    def of_method(self, name: str, base: BatchKind, used: BatchKind) -> BatchKind:
         """Return the kind of a method's result."""
         t = self.attribute_type(name)
-        return min(used, Kind.HOLDS) if t is None or base is Kind.HOLDS else _result_kind(t, used)
+        return min(used, BatchKind.HOLDS) if t is None or base is BatchKind.HOLDS else _result_kind(t, used)
 
-    def followed(self, e: ast.Call, f: FuncDef, args: Sequence[Kind], named: Mapping[str | None, Kind]) -> Kind:
+    def followed(
+        self, e: ast.Call, f: FuncDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
+    ) -> BatchKind:
         """Follow a call of a function whose source may be read."""
         n_bound = int(bool(f.info) and not f.is_static)
         parameters = f.arg_names[n_bound:]
         if any(isinstance(a, ast.Starred) for a in e.args) or None in named or len(args) > len(parameters):
-            return Kind.HOLDS
+            return BatchKind.HOLDS
         kinds = {n: k for n, k in zip(parameters, args, strict=False) if n is not None}
         kinds |= {n: k for n, k in named.items() if n is not None}
         result = self.finder.call(f, kinds, self.owner)
@@ -484,23 +492,23 @@ class _Body:
             self.finder.found.insert(0, Read("", self.module.path, e.lineno, self.function.name, ast.unparse(e)))
         return result
 
-    def built_in(self, e: ast.Call, name: str, args: Sequence[Kind], used: Kind) -> Kind:
+    def built_in(self, e: ast.Call, name: str, args: Sequence[BatchKind], used: BatchKind) -> BatchKind:
         """Follow a call of a built-in function."""
-        if f"builtins.{name}" in NUMBERS and Kind.BATCHED in args:
+        if f"builtins.{name}" in NUMBERS and BatchKind.BATCHED in args:
             self.read(NUMBERS[f"builtins.{name}"], e)
-        elif name in _COMPARING and max(args) >= Kind.ENTRIES and not any(k.arg == "key" for k in e.keywords):
+        elif name in _COMPARING and max(args) >= BatchKind.ENTRIES and not any(k.arg == "key" for k in e.keywords):
             self.read(name, e)
         elif name in _TESTING and args:
             tested = e.args[0]
             kind = args[0] if name == "bool" else _entry(args[0])
-            if kind is Kind.BATCHED:
+            if kind is BatchKind.BATCHED:
                 self.read("bool", tested)
-            return Kind.PLAIN
+            return BatchKind.PLAIN
         if name in _PREDICATES or name in _TESTING or f"builtins.{name}" in NUMBERS:
-            return Kind.PLAIN
+            return BatchKind.PLAIN
         if name in _SAME:
-            return min(used, Kind.ENTRIES)
-        return _entry(used) if name in ("abs", "pow", "sum") else Kind.HOLDS
+            return min(used, BatchKind.ENTRIES)
+        return _entry(used) if name in ("abs", "pow", "sum") else BatchKind.HOLDS
 
     def resolve(self, func: ast.expr) -> Node | None:
         """Return the function or class that a call refers to; None if it is unknown."""
@@ -539,20 +547,20 @@ def _join(*envs: Env) -> Env:
     """Return the kinds after branches: a value is certain to be batched only if it is in all of them."""
     joined = Env()
     for name in {n for env in envs for n in env}:
-        joined[name] = _either([env.get(name, Kind.PLAIN) for env in envs])
+        joined[name] = _either([env.get(name, BatchKind.PLAIN) for env in envs])
     return joined
 
 
-def _either(kinds: Collection[Kind]) -> Kind:
+def _either(kinds: Collection[BatchKind]) -> BatchKind:
     """Return the kind of a value that has one of these kinds."""
-    return max(kinds) if len({*kinds}) == 1 else min(max(kinds), Kind.HOLDS)
+    return max(kinds) if len({*kinds}) == 1 else min(max(kinds), BatchKind.HOLDS)
 
 
-def _display(kinds: Collection[Kind]) -> Kind:
+def _display(kinds: Collection[BatchKind]) -> BatchKind:
     """Return the kind of a list or tuple with entries of these kinds."""
-    if kinds and all(k is Kind.BATCHED for k in kinds):
-        return Kind.ENTRIES
-    return min(max(kinds, default=Kind.PLAIN), Kind.HOLDS)
+    if kinds and all(k is BatchKind.BATCHED for k in kinds):
+        return BatchKind.ENTRIES
+    return min(max(kinds, default=BatchKind.PLAIN), BatchKind.HOLDS)
 
 
 def _plain_where(test: ast.expr, is_true: bool) -> Iterator[str]:
