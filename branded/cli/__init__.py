@@ -45,6 +45,7 @@ def demo(args: argparse.Namespace) -> int:
     """Show vmap at work on real data; with --cluster, on several processes."""
     if args.cluster:
         return _cluster(args.memory)
+    enable("cpu")  # the loops by hand run the same kernels, so that a long training gives the same numbers
     from branded.learn import demo
 
     # report an unusable folder now, not after a minute of work
