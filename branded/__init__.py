@@ -109,7 +109,7 @@ if not _for_mypy_alone and not _restore_first_import():
         from branded import tinygrad_compat
         from branded.tinygrad_compat.fixes.runtime import thread_safety as _threads
 
-        tinygrad_compat.check()
+        tinygrad_compat.check_tinygrad()
         if "threads" in tinygrad_compat.installed:
             _threads.install_tables()  # before other imports copy the tables that it replaces
         tinygrad_compat.install_early()

@@ -192,7 +192,7 @@ class Jitted:
 
     def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
         """Trace the function for these arguments without caching it, and return the parameters and the results."""
-        with activation.running():
+        with activation.running_block():
             program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
         return program.run.params, [y.uop for y in program.run.leaves]
 
@@ -246,7 +246,7 @@ class Jitted:
             if self._seen is not None:
                 explain_retrace.note(self._f, self._seen, now)
             self._seen = now
-        with activation.running():
+        with activation.running_block():
             program = _Program(self._f, args, kwargs, fixed, key, tuple(donated), self._tune)
         program = self._programs.setdefault(key, program)  # two threads may trace it at the same time
         self.traces += 1

@@ -11,7 +11,7 @@ from tinygrad.uop.ops import UOp
 from typing_extensions import TypeVar
 
 from branded.core.boundary import enter, entered, exit_brand
-from branded.core.entry import marked
+from branded.core.entry import mark_results
 from branded.core.sharding.layout import devices_of, evenly
 from branded.core.validation.arguments import Randomness, as_int, caller, check_randomness, normalize_axis, out_axis
 from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, examples
@@ -154,7 +154,7 @@ class Brand(Scope):
         if self.part is not None:
             self.part.refuse("unvec", self)
         self.was_left = True
-        return marked(tensor(exit_brand([x.uop], self, [result_axis], self.size)[0]))
+        return mark_results(tensor(exit_brand([x.uop], self, [result_axis], self.size)[0]))
 
     def _check_open(self, api_name: str) -> None:
         if not self.is_open:

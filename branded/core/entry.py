@@ -24,13 +24,13 @@ def entry(f: F) -> F:
     def enter(*args: Any, **kwargs: Any) -> Any:
         if activation.is_running():
             return f(*args, **kwargs)
-        with activation.running():
-            return marked(f(*args, **kwargs))
+        with activation.running_block():
+            return mark_results(f(*args, **kwargs))
 
     return cast(F, enter)
 
 
-def marked(out: T) -> T:
+def mark_results(out: T) -> T:
     """Return results of ours, after marking them."""
     for x in (out,) if isinstance(out, Tensor) else tree.leaves(out):
         if isinstance(x, Tensor):

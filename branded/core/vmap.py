@@ -26,7 +26,7 @@ from branded.core.analysis.aliasing import merge_writes
 from branded.core.boundary import drop_brand, entered, exit_brand
 from branded.core.brand import Brand, as_size, make_brand, sizes_differ
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
-from branded.core.entry import marked
+from branded.core.entry import mark_results
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
 from branded.core.tracing.recording import is_recording
 from branded.core.validation.arguments import (
@@ -228,8 +228,8 @@ def _mapped(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if activation.is_running():
             return MappedCall(f, options, args, kwargs).run()
-        with activation.running():
-            return marked(MappedCall(f, options, args, kwargs).run())
+        with activation.running_block():
+            return mark_results(MappedCall(f, options, args, kwargs).run())
 
     return mapped
 

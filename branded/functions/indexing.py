@@ -55,7 +55,7 @@ def dynamic_slice(
     Source: `jax.lax.dynamic_slice`.
     """
     api_name = "dynamic_slice"
-    x = _tensor(operand, api_name, "operand")
+    x = _strong_operand(operand, api_name, "operand")
     sizes = _sizes(slice_sizes, x, api_name)
     starts = _starts(start_indices, x, sizes, api_name)
     return _take(x, {k: start + _range(sizes[k]) for k, start in starts.items()})
@@ -88,7 +88,7 @@ def dynamic_update_slice(
     Source: `jax.lax.dynamic_update_slice`.
     """
     api_name = "dynamic_update_slice"
-    x = _tensor(operand, api_name, "operand")
+    x = _strong_operand(operand, api_name, "operand")
     new = _new_entries(update, x, api_name, "update")
     sizes = _sizes(new.shape, x, api_name)
     starts = _starts(start_indices, x, sizes, api_name)
@@ -128,7 +128,7 @@ def index_update(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 
 
     Source: `jax.numpy.ndarray.at`.
     """
-    return _updated(x, idx, y, "index_update", None)
+    return _update(x, idx, y, "index_update", None)
 
 
 @operation
@@ -148,7 +148,7 @@ def index_add(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Source: `jax.numpy.ndarray.at`.
     """
-    return _updated(x, idx, y, "index_add", "sum")
+    return _update(x, idx, y, "index_add", "sum")
 
 
 @operation
@@ -168,7 +168,7 @@ def index_mul(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Source: `jax.numpy.ndarray.at`.
     """
-    return _updated(x, idx, y, "index_mul", "prod")
+    return _update(x, idx, y, "index_mul", "prod")
 
 
 @operation
@@ -188,7 +188,7 @@ def index_min(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Source: `jax.numpy.ndarray.at`.
     """
-    return _updated(x, idx, y, "index_min", "amin")
+    return _update(x, idx, y, "index_min", "amin")
 
 
 @operation
@@ -208,15 +208,15 @@ def index_max(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Source: `jax.numpy.ndarray.at`.
     """
-    return _updated(x, idx, y, "index_max", "amax")
+    return _update(x, idx, y, "index_max", "amax")
 
 
 _Method = Literal["sum", "prod", "amin", "amax"]
 
 
-def _updated(x: Any, index: Any, y: Any, api_name: str, method: _Method | None) -> Tensor:
+def _update(x: Any, index: Any, y: Any, api_name: str, method: _Method | None) -> Tensor:
     """Return `x` with the entries at an index combined with `y`."""
-    t = _tensor(x, api_name, "x")
+    t = _strong_operand(x, api_name, "x")
     new = _new_entries(y, t, api_name, "y")
     entries = [_as_index(i) for i in (index if isinstance(index, tuple) else (index,))]
     while entries and isinstance(entries[-1], slice) and entries[-1] == slice(None):
@@ -329,6 +329,6 @@ def _new_entries(y: Any, x: Tensor, api_name: str, name: str) -> Tensor:
     return t.cast(x.dtype)
 
 
-def _tensor(x: Any, api_name: str, name: str) -> Tensor:
+def _strong_operand(x: Any, api_name: str, name: str) -> Tensor:
     t = operand(x, api_name, name)
     return t.cast(strong_dtype(t.dtype))

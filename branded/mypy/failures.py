@@ -27,7 +27,7 @@ _running: list[TypeChecker] = []
 """The type checker of the outermost hook that is running."""
 
 
-def guarded(select: Select) -> Select:
+def guard_hooks(select: Select) -> Select:
     """Make a method that selects a hook return one that reports a failure instead of raising it."""
 
     @wraps(select)
@@ -46,7 +46,7 @@ def _run(hook: Hook, ctx: AnyContext) -> Any:
     _running.append(api)
     said, flushed = io.StringIO(), api.errors.flushed_files.copy()
     try:
-        with _restored(api), redirect_stdout(said), redirect_stderr(said):
+        with _restore_state(api), redirect_stdout(said), redirect_stderr(said):
             return hook(ctx)
     except CompileError:
         raise
@@ -83,7 +83,7 @@ def _unknown(ctx: AnyContext) -> Type:
 
 
 @contextmanager
-def _restored(api: TypeChecker) -> Iterator[None]:
+def _restore_state(api: TypeChecker) -> Iterator[None]:
     """Restore the state of mypy after an exception; its context managers do not."""
     e, scope, binder = api.expr_checker, api.tscope, api.binder
     lists: list[list[Any]] = [

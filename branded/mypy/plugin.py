@@ -43,7 +43,7 @@ from branded.mypy.analysis.source_digest import add_digest
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
-from branded.mypy.failures import guarded
+from branded.mypy.failures import guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, has_rows, row_variables
 from branded.mypy.rows.brand_env import OpenBrands
@@ -159,7 +159,7 @@ class BrandedPlugin(Plugin):
     def _partial(self, ctx: FunctionContext) -> Type:
         return self.transforms.partial(self.instances.made_partial(ctx))
 
-    @guarded
+    @guard_hooks
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
         if fullname in reads.NUMBERS:
             return reads.reject_number
@@ -193,7 +193,7 @@ class BrandedPlugin(Plugin):
         node = getattr(getattr(ctx.context, "callee", None), "node", None)
         return self.instances.called(ctx, node) or operands.operand_signature(ctx)
 
-    @guarded
+    @guard_hooks
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if fullname.startswith(TENSORS):
             return self._indexing if fullname in indexing.INDEXED else self._tensor_method
@@ -216,7 +216,7 @@ class BrandedPlugin(Plugin):
         symbol = self.lookup_fully_qualified(fullname)
         return symbol.node if symbol is not None and isinstance(symbol.node, OverloadedFuncDef) else None
 
-    @guarded
+    @guard_hooks
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if (hook := self.results.get(fullname)) is not None:
             return hook
@@ -226,7 +226,7 @@ class BrandedPlugin(Plugin):
             return partial(functions.function_result, scope=self.scope, name=fullname)
         return plain_result if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
 
-    @guarded
+    @guard_hooks
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         if fullname.startswith(TENSORS) or fullname in table.ON_CLASS:
             if fullname not in self.tensor_results:
@@ -248,7 +248,7 @@ class BrandedPlugin(Plugin):
             hook = external_calls.reject_container_comparison if external_calls.compares_fields(owner, method) else None
         return hook or (plain_result if self._is_generic_in_rows(fullname) else None)
 
-    @guarded
+    @guard_hooks
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
         if fullname.startswith(f"{MAPPED}."):
             return partial(report_attribute, name=fullname.rpartition(".")[2])

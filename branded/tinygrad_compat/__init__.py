@@ -121,7 +121,7 @@ def module_of(name: str) -> str:
     return f"branded.{PATCHES.get(name) or FASTER[name]}"
 
 
-def check() -> None:
+def check_tinygrad() -> None:
     """Raise if tinygrad lacks names that the core needs, and warn if other features are off."""
     features.require("core", version())
     check_version()

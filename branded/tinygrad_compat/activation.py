@@ -60,7 +60,7 @@ def is_running() -> bool:
     return bool(_running.may_hold()) and _running.any_open()
 
 
-def running() -> AbstractContextManager[None]:
+def running_block() -> AbstractContextManager[None]:
     """Return a block in which code of this package runs; the first one installs the changes."""
     activate()
     return _running.during(None)

@@ -354,17 +354,17 @@ _ATTRIBUTES = {
 """The names that the functions of this file use, most of them attributes of classes: the module, features, and use."""
 
 
-def _name(module: str, features: str, use: str, elsewhere: str = "") -> Name:
+def _parse_taken(module: str, features: str, use: str, elsewhere: str = "") -> Name:
     return Name(f"tinygrad.{module}", features, use, elsewhere=elsewhere)
 
 
-def _replaced(key: str, features: str, form: str, use: str) -> Name:
+def _parse_replaced(key: str, features: str, form: str, use: str) -> Name:
     return Name(MODULES[key.partition(".")[0]], features, use, form)
 
 
-TAKEN = {key: _name(*row.split(" | ")) for key, row in _TAKEN.items()}
-REPLACED = {key: _replaced(key, *row.split(" | ")) for key, row in _REPLACED.items()}
-NAMES = {**TAKEN, **REPLACED, **{key: _name(*row.split(" | ")) for key, row in _ATTRIBUTES.items()}}
+TAKEN = {key: _parse_taken(*row.split(" | ")) for key, row in _TAKEN.items()}
+REPLACED = {key: _parse_replaced(key, *row.split(" | ")) for key, row in _REPLACED.items()}
+NAMES = {**TAKEN, **REPLACED, **{key: _parse_taken(*row.split(" | ")) for key, row in _ATTRIBUTES.items()}}
 """All private names."""
 
 PUBLIC: Mapping[str, frozenset[str]] = {

@@ -69,7 +69,7 @@ def mark_itself(u: UOp) -> None:
 def is_ours(u: UOp) -> bool:
     """Return whether a graph has a mark.  Repeated calls for growing graphs visit each node once."""
     now = _Count.marked
-    if now == 0 or (known := _known(u, now)) is False:
+    if now == 0 or (known := _lookup(u, now)) is False:
         return False
     if known:
         return True
@@ -77,7 +77,7 @@ def is_ours(u: UOp) -> bool:
     while path:
         node, operands = path[-1]
         for operand in operands:
-            known = _known(operand, now)
+            known = _lookup(operand, now)
             if known:
                 for above, _ in path:
                     above.__dict__[_OURS] = True
@@ -91,7 +91,7 @@ def is_ours(u: UOp) -> bool:
     return False
 
 
-def _known(u: UOp, now: int) -> bool | None:
+def _lookup(u: UOp, now: int) -> bool | None:
     """Return whether a graph is ours, or None if its operands decide."""
     state = u.__dict__.get(_OURS)
     if state is True:

@@ -47,7 +47,7 @@ PROBES: dict[str, Probe] = {}
 
 
 def _probe(f: Probe) -> Probe:
-    PROBES[f.__name__.strip("_")] = f
+    PROBES[f.__name__.removeprefix("_try_")] = f
     return f
 
 
@@ -57,7 +57,7 @@ def _check(found: object, expected: object) -> None:
 
 
 @_probe
-def _vmap() -> None:
+def _try_vmap() -> None:
     a, b = Tensor([1, 2, 3]), Tensor([4, 6, 8])
     _check(vmap(lambda x, y: x + y)(a, b).tolist(), [5, 8, 11])
     outer = vmap(lambda x: vmap(lambda y: x + y)(b))(a)
@@ -66,7 +66,7 @@ def _vmap() -> None:
 
 
 @_probe
-def _grad() -> None:
+def _try_grad() -> None:
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     _check(vmap(grad(lambda x: (x * x * x).sum()))(x).tolist(), [[3.0, 12.0], [27.0, 48.0]])
     y, dy = jvp(lambda x: x * x, (Tensor(3.0),), (Tensor(1.0),))
@@ -74,7 +74,7 @@ def _grad() -> None:
 
 
 @_probe
-def _loops() -> None:
+def _try_loops() -> None:
     doubled = vmap(lambda n: while_loop(lambda k: k < 10, lambda k: k * 2, n))
     _check(doubled(Tensor([1, 2, 3])).tolist(), [16, 16, 12])
     last, sums = scan(lambda c, x: (c + x, c), Tensor(0), Tensor([1, 2, 3]))
@@ -82,14 +82,14 @@ def _loops() -> None:
 
 
 @_probe
-def _jit() -> None:
+def _try_jit() -> None:
     f = jit(vmap(lambda x: (x * 2).sum()))
     for n in (1.0, 2.0, 3.0):
         _check(f(Tensor([[n, 1.0]])).tolist(), [2 * n + 2])
 
 
 @_probe
-def _callbacks() -> None:
+def _try_callbacks() -> None:
     from branded.callbacks.api import pure_callback
     from branded.callbacks.trees import ShapeDtypeStruct
 
@@ -99,14 +99,14 @@ def _callbacks() -> None:
 
 
 @_probe
-def _compiler() -> str:
+def _try_compiler() -> str:
     _check(Tensor([1.0, 2.0], device="CPU").mul(3).tolist(), [3.0, 6.0])
     command = zig_clang.command()
     return " ".join([shutil.which(command[0]) or command[0], *command[1:]])
 
 
 @_probe
-def _backend() -> None:
+def _try_backend() -> None:
     x = Tensor([[float(i * j % 7) for j in range(64)] for i in range(64)], device="CPU").realize()
     both = []
     for is_on in (1, 0):
@@ -118,7 +118,7 @@ def _backend() -> None:
 
 
 @_probe
-def _native() -> None:
+def _try_native() -> None:
     def total(x: Tensor) -> Tensor:
         return scan(lambda c, x: (c + x, c), x[0] * 0, x)[0]
 
@@ -128,13 +128,13 @@ def _native() -> None:
 
 
 @_probe
-def _disk() -> None:
+def _try_disk() -> None:
     for _ in range(2):
         _check((Tensor([1.0, 5.0]) - 3).tolist(), [-2.0, 2.0])
 
 
 @_probe
-def _errors() -> None:
+def _try_errors() -> None:
     try:
         vmap(lambda x: x + Tensor([1, 2]))(Tensor([[1, 2, 3]]))
     except ShapeError:
@@ -143,14 +143,14 @@ def _errors() -> None:
 
 
 @_probe
-def _functions() -> None:
+def _try_functions() -> None:
     from branded.functions import median
 
     _check(vmap(median)(Tensor([[3.0, 1.0, 2.0]])).tolist(), [2.0])
 
 
 @_probe
-def _linalg() -> None:
+def _try_linalg() -> None:
     from branded import linalg
 
     x = linalg.solve(Tensor([[2.0, 0.0], [0.0, 4.0]]), Tensor([2.0, 2.0]))
@@ -158,7 +158,7 @@ def _linalg() -> None:
 
 
 @_probe
-def _random() -> None:
+def _try_random() -> None:
     from branded import random
 
     first, again = (random.uniform(random.key(1), (3,)).tolist() for _ in range(2))
@@ -166,36 +166,36 @@ def _random() -> None:
 
 
 @_probe
-def _memory() -> None:
+def _try_memory() -> None:
     from branded.tools.memory_report import memory
 
     _check(memory(lambda x: x + 1)(Tensor.empty(256)).peak >= 1024, True)
 
 
 @_probe
-def _explain() -> None:
+def _try_explain() -> None:
     from branded.explain import explain
 
     _check("for " in explain(vmap(lambda x: x + 1), Tensor([1, 2])).data()["loop"], True)
 
 
 @_probe
-def _profile() -> None:
+def _try_profile() -> None:
     from branded.tools.profile import profile
 
     _check(bool(str(profile(lambda x: x + 1, Tensor([1.0]).realize()))), True)
 
 
 @_probe
-def _fixes() -> None:
-    with activation.running():
+def _try_fixes() -> None:
+    with activation.running_block():
         small, nan = Tensor([200, 100], dtype="uint8").realize(), Tensor([float("nan"), 1.0]).realize()
         _check((small + 100).cast("int32").tolist(), [44, 200])
         _check((nan != nan).tolist(), [True, False])
 
 
 @_probe
-def _speed() -> None:
+def _try_speed() -> None:
     x = Tensor([1.0, 2.0]).realize()
     y = x
     for _ in range(50):

@@ -169,7 +169,7 @@ def decorators_of(node: Decorator, api: TypeChecker) -> list[str] | None:
     return [n for n in names if n not in TRANSPARENT]
 
 
-def undecorated(node: Node | None, api: TypeChecker) -> Node | None:
+def without_decorator(node: Node | None, api: TypeChecker) -> Node | None:
     """Return the function without its decorators if these change no call."""
     return node.func if isinstance(node, Decorator) and decorators_of(node, api) == [] else node
 

@@ -51,7 +51,7 @@ from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
 from branded.mypy.analysis.external_calls import knows_us
-from branded.mypy.analysis.function_source import Names, decorators_of, undecorated, unused_parameters
+from branded.mypy.analysis.function_source import Names, decorators_of, unused_parameters, without_decorator
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source_reads import reads_in, report_read
 from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
@@ -104,7 +104,7 @@ class Instances:
         ]
         if not any(rows):
             return None
-        node = undecorated(node, api)
+        node = without_decorator(node, api)
         types = [add_brands(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
         idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()

@@ -23,7 +23,7 @@ from mypy.nodes import Context, Decorator, FuncBase, FuncDef, MypyFile, Node, Ty
 from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
 from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
-from branded.mypy.analysis.function_source import full_name, source_of, undecorated
+from branded.mypy.analysis.function_source import full_name, source_of, without_decorator
 from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
 from branded.mypy.codes import READ
@@ -532,7 +532,7 @@ class _Body:
             node = outer.node if outer is not None and owner not in self.env else None
             names = node.names if isinstance(node, MypyFile | TypeInfo) else {}
             symbol = names.get(name)
-        return undecorated(symbol.node, self.finder.api) if symbol is not None else None
+        return without_decorator(symbol.node, self.finder.api) if symbol is not None else None
 
     def full_name(self, func: ast.expr) -> str:
         """Return the full name of a function that a call refers to; empty if it is unknown."""

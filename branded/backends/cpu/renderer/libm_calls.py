@@ -40,7 +40,7 @@ def _taken_apart(ctx: Any, u: UOp) -> UOp | None:
     return out
 
 
-def _written(ctx: Any, u: UOp) -> str:
+def _render_call(ctx: Any, u: UOp) -> str:
     return _CALLS[u.op](u.src[0], ctx.__getitem__)
 
 
@@ -62,7 +62,7 @@ def install(op: Ops, source: Callable[[], str], call: Call) -> None:
 
     private_api.codegen.get_transcendental_patterns = get_transcendental_patterns
     clang.code_for_op = {**clang.code_for_op, op: lambda x, dtype: x}  # tinygrad checks that the key exists
-    clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), _written)]) + clang.string_rewrite
+    clang.string_rewrite = PatternMatcher([(UPat(op, name="u"), _render_call)]) + clang.string_rewrite
     plain: Callable[..., str] = clang.render
 
     @functools.wraps(plain)

@@ -56,7 +56,7 @@ def selection(red: UOp) -> Selection | None:
     summed, outer = red.src[1:], list(red.ranges)
     if not all(map(is_plain, (*summed, *outer))):
         return None
-    conditions, entry = _masked(red.src[0], first_value(red))
+    conditions, entry = _split_mask(red.src[0], first_value(red))
     determined, required = dict[UOp, UOp](), list[UOp]()
     for condition, is_true in conditions:
         found = _determined_loops(condition, determined, summed) if is_true == (condition.op is Ops.CMPEQ) else None
@@ -109,24 +109,24 @@ def _is_found_by_tinygrad(red: UOp) -> bool:
     return red.arg[0] is Ops.ADD and len(red.src) == 2 and not any(u.op is Ops.REDUCE for u in red.src[0].toposort())
 
 
-def _masked(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
+def _split_mask(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
     """Return an entry and the conditions, with their required values, without which `x` is `first`."""
     if x.op is Ops.WHERE:
         condition, yes, no = x.src
         for is_true, entry, other in ((True, yes, no), (False, no, yes)):
             if other.op is Ops.CONST and other.val == first:
-                conditions, entry = _masked(entry, first)
+                conditions, entry = _split_mask(entry, first)
                 return [*_conjuncts(condition, is_true), *conditions], entry
     if first == 0 and x.dtype == dtypes.bool:
         return [*_conjuncts(x, True)], x.const_like(True)
     if first == 0 and x.op is Ops.CAST:
-        conditions, entry = _masked(x.src[0], 0)
+        conditions, entry = _split_mask(x.src[0], 0)
         return conditions, entry.cast(x.dtype)
     if first == 0 and x.op is Ops.MUL and dtypes.is_int(x.dtype):  # an infinite float times 0 is NaN
-        (left, a), (right, b) = (_masked(s, 0) for s in x.src)
+        (left, a), (right, b) = (_split_mask(s, 0) for s in x.src)
         return [*left, *right], a * b
     if x.op in (Ops.MUL, Ops.XOR) and (before := _operand(x, first)) is not None:
-        conditions, entry = _masked(x.src[0], before)
+        conditions, entry = _split_mask(x.src[0], before)
         return conditions, x.replace(src=(entry, x.src[1]))
     return [], x
 
