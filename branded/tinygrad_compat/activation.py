@@ -181,12 +181,16 @@ def in_engine(f: F) -> F:
 def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
-        is_ours = runs_ours() or provenance.any_ours(args) or provenance.any_ours(kwargs.values())
-        if not is_ours and not enabled:
-            with LOCK:
+        with LOCK:
+            runs = runs_ours()
+            is_ours = runs or provenance.any_ours(args) or provenance.any_ours(kwargs.values())
+            if not is_ours and not enabled:
                 _switch(False)
                 return plain(*args, **kwargs)
-        out = _in_engine(lambda: ours(*args, **kwargs), not is_ours)
+            if runs and _regions.any_open():  # within another function of the engine
+                out = ours(*args, **kwargs)
+            else:
+                out = _in_engine(lambda: ours(*args, **kwargs), not is_ours)
         provenance.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
         return out
 

@@ -44,7 +44,7 @@ def mark_schedules(linears: Iterable[UOp]) -> None:
     """Mark schedules and their calls, so that a TinyJit that captures them runs them as ours."""
     for linear in linears:
         for u in (linear, *linear.src):
-            u.__dict__[_OURS] = True
+            mark_new(u)
 
 
 def mark_memory(us: Iterable[UOp]) -> None:
