@@ -1,7 +1,8 @@
 """The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
 
-Most hooks act only on batched values or in traced code. `elementwise`, `host_sort`, `host_cumsum`, `last_entry`, parts
-of `gradient`, and the caches change tinygrad for all programs.
+Most hooks act only on batched values or in traced code. `host_sort`, `host_cumsum`, `last_entry`, parts of `gradient`
+and the caches act on all graphs of this package. The hooks of `elementwise` are installed at import, before a program
+can hold the methods that they replace.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The interface to tinygrad: its private names, and fixes of its bugs.
 
 A fix is a module with a function `install` and a docstring that describes the bug. `PATCHES` lists the fixes. The
-patches in `FASTER` change no result, but save time. Both are installed before the rest of this package is imported.
-The hooks use the rest of the package, so `hooks.registry` installs them afterwards. `BRANDED_PATCHES=0` disables all
-patches, and `BRANDED_PATCHES=-name,-other` disables the named ones.
+patches in `FASTER` change no result, but save time. Both are installed at the first use of this package, except those
+in `EARLY`, and `hooks.registry` installs the hooks afterwards. `activation` says when they are active.
+`BRANDED_PATCHES=0` disables all patches, and `BRANDED_PATCHES=-name,-other` disables the named ones.
 """
 
 from __future__ import annotations
