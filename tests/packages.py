@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import os
 import re
-import shlex
 import shutil
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ from pathlib import Path
 
 import branded
 from branded.tinygrad_compat import zig_clang
+from tests.plain.compare import clang
 
 ROOT = Path(__file__).parents[1]
 TOOLS = ("build>=1.2", "hatchling>=1.27", "twine>=6")
@@ -45,12 +45,7 @@ TESTED = ("conftest.py", "pyproject.toml", "tests/conftest.py", "bench/workloads
 def compiler(folder: Path) -> dict[str, str]:
     """The variable CC for processes without `branded`: the compiler that it chooses, as one program in `folder`."""
     command = zig_clang.command()
-    if len(command) == 1:
-        return {"CC": command[0]}
-    script = folder / "zig-clang"
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
-    script.chmod(0o755)
-    return {"CC": str(script)}
+    return {"CC": command[0] if len(command) == 1 else str(clang(folder) / "clang")}
 
 
 def run(*words: object, cwd: Path | None = None, **env: str) -> str:
