@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Callable
@@ -246,6 +247,22 @@ def writes_after_changes() -> None:
     assert x.tolist() == [2.0, 7.0]
 
 
+def _chain(n: int) -> Tensor:
+    x = Tensor([1.0], device="CPU").realize()
+    for _ in range(n):
+        x = x * 1.01 + 0.1
+    return x
+
+
+def nesting() -> None:
+    assert 1.6e6 < _chain(1200).item() < 1.8e6
+
+
+def pickles() -> None:
+    u = _chain(5000).uop
+    assert pickle.loads(pickle.dumps(u)) is u
+
+
 def ordering() -> None:
     class Number:
         compared = 0
@@ -327,6 +344,8 @@ MENDED: tuple[Callable[[], None], ...] = (
         products,
     ),
     *(
+        nesting,
+        pickles,
         ordering,
         constants,
         vector_casts,

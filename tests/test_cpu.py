@@ -219,6 +219,20 @@ def test_what_many_kernels_read_is_worked_out_once() -> None:
         np.testing.assert_allclose(found.numpy(), right, rtol=1e-5)
 
 
+def test_a_long_chain_is_cut_into_kernels() -> None:
+    def chain(x: Tensor) -> Tensor:
+        for _ in range(700):
+            x = (x * 1.01).tanh()
+        return x
+
+    x = data(50)
+    assert sum(u.op is Ops.CONTIGUOUS for u in once([chain(x).uop])[0].toposort()) >= 2
+    expected = x.numpy()
+    for _ in range(700):
+        expected = np.tanh(expected * np.float32(1.01))
+    np.testing.assert_allclose(jit(vmap(chain))(x).numpy(), expected, rtol=1e-4)
+
+
 def test_what_one_kernel_works_out_stays_in_it() -> None:
     y = data(8, 16)
     for k in range(60):

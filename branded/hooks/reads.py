@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextvars
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops
 
+from branded.compile import eager_cache
+from branded.compile.output_pool import value_in_memory
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower_unbatched
 from branded.core.tracing.effect_tokens import is_through_a_body
@@ -20,6 +22,8 @@ from branded.errors.source import asking
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Row
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import _to_np_dtype
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 READS = (
@@ -135,9 +139,35 @@ def _refuse_number(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             raise _no_number(name, t) from None
 
 
+_CONVERT: Mapping[str, Callable[[Any], Any]] = {
+    "numpy": lambda array: array.copy(),
+    "tolist": lambda array: array.tolist(),
+    "item": lambda array: array.item() if array.size == 1 else None,
+}
+"""The reads of a value in memory that numpy does, given a view of the memory; None: as tinygrad does it."""
+
+
+def _memory(t: Tensor) -> Any:
+    """Return a view of the memory of a computed value on the CPU as an array, or None for any other value."""
+    u = t.uop
+    if private_api.capturing or (value := value_in_memory(u)) is None or not value.address or 0 in u.shape:
+        return None
+    numpy_type = np.dtype(_to_np_dtype(u.dtype))
+    if numpy_type.itemsize != u.dtype.itemsize:
+        return None  # numpy lacks the dtype
+    memory = value.buffer.as_memoryview(allow_zero_copy=True)
+    return np.frombuffer(memory, numpy_type).reshape(u.shape)
+
+
 def _reader(api_name: str) -> Callable[[Method], Method]:
+    convert = _CONVERT.get(api_name)
+
     def make(original: Method) -> Method:
         def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            if convert is not None and not args and not kwargs:
+                array = _memory(self)
+                if array is not None and (result := convert(array)) is not None:
+                    return result
             tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
             _forbid(api_name, *tensors)
             for t in tensors:
@@ -184,7 +214,7 @@ def _realize(original: Method) -> Method:
                 unbatched.append(t if is_reading else aliasing.inside(t))
         if len(unbatched) < len(tensors):
             unbatched = [t for t in unbatched if not any(u.op is Ops.STORE for u in t.uop.toposort())]
-        if unbatched:
+        if unbatched and not eager_cache.run(unbatched):
             original(*unbatched, **kwargs)
         return self
 

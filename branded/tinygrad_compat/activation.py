@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from tinygrad import Tensor
 from tinygrad.helpers import Context
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import OptionError
 from branded.tinygrad_compat import import_hook, private_api, provenance
@@ -178,9 +178,22 @@ def in_engine(f: F) -> F:
     return cast(F, alone)
 
 
+def _is_in_memory(x: Any) -> bool:
+    if not isinstance(x, Tensor):
+        return False
+    u = x.uop
+    while u.op is Ops.RESHAPE:
+        u = u.src[0]
+    return u.op is Ops.BUFFER and bool(u.is_realized)
+
+
 def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    realizes = plain.__name__ == "realize"
+
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
+        if realizes and all(map(_is_in_memory, args)):
+            return args[0]
         with LOCK:
             runs = runs_ours()
             is_ours = runs or provenance.any_ours(args) or provenance.any_ours(kwargs.values())

@@ -30,12 +30,14 @@ from branded.tinygrad_compat.speed import threaded_compile
 
 COMPILING = (
     "cache",
+    "pickles",
     "images",
     "ranges",
     "numbering",
     "gates",
     "vectorizer",
     "ordering",
+    "nesting",
     "products",
     "shifts",
     "quotients",

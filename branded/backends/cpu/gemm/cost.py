@@ -295,10 +295,10 @@ def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
         return False
     last = max(map(_depth, ranges))
     turns, n = elements(r for r in around if r not in ranges and _depth(r) < last), elements(ranges)
+    if turns == 1 or turns * n < LEAST or n * u.dtype.itemsize > limit:
+        return False
     within = u.toposort()
     slow = sum(x.op in kernels.DEAR for x in within)
-    if turns * n < LEAST or not slow or n * u.dtype.itemsize > limit:
-        return False
     again = ELEMENT_AGAIN * n + FAR * max(n - NEAR, 0)
     if slow * TOGETHER * n * (turns - 1) <= LAUNCH + transfer_cost(ranges) + again * turns:
         return False

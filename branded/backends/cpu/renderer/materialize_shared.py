@@ -2,7 +2,8 @@
 
 tinygrad fuses everything that a sum or a result depends on into one kernel, up to values in memory.  Random samples,
 some hundred operations, are therefore repeated in every kernel of a gradient that reads them.  Each such kernel takes
-longer to build and compile.  Here a small value with many operations that several kernels read goes to memory.
+longer to build and compile.  Here a small value with many operations that several kernels read goes to memory, and
+so does a value in a chain of more than `LONGEST` operations.
 `bufferize_policy` decides which values that tinygrad stores remain stored.
 """
 
@@ -18,6 +19,8 @@ from branded.backends.cpu.renderer.loops import cpu_codegen
 
 KERNELS, MANY = 3, 40
 """The minimum number of reading kernels and of operations for which a value is computed once."""
+LONGEST = 500
+"""The maximum length of a chain in one kernel; the time of rewriting and of clang grows faster than the length."""
 _DRAW = 100
 """The number of operations that a random sample counts as."""
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
@@ -30,7 +33,7 @@ def once(values: Sequence[UOp]) -> list[UOp]:
     if not cpu_codegen.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
     order = list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
-    if not (shared := _shared_values(values, order)):
+    if not (shared := _shared_values(values, order) | _long_chains(order)):
         return values
     new = dict[UOp, UOp]()
     for u in order:
@@ -62,10 +65,32 @@ def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
     return shared
 
 
+def _long_chains(order: Sequence[UOp]) -> set[UOp]:
+    """Return the values at which a chain of operations is cut into kernels of at most `LONGEST` operations."""
+    depths, bodies, cuts = dict[UOp, int](), dict[UOp, int](), set[UOp]()
+    for u in order:
+        if u.op in _ENDS:
+            continue
+        depth = max((depths.get(s, 0) for s in u.src), default=0) + (u.op in GroupOp.ALU)
+        if u.op is Ops.FUNCTION:
+            if (body := u.src[0]) not in bodies:
+                bodies[body] = sum(x.op in GroupOp.ALU for x in body.toposort())
+            depth += bodies[body]
+        if depth >= LONGEST and _is_storable(u):
+            cuts.add(u)
+            depth = 0
+        depths[u] = depth
+    return cuts
+
+
 def _is_small(u: UOp) -> bool:
+    return _is_storable(u) and 1 <= u.max_numel() < FEW
+
+
+def _is_storable(u: UOp) -> bool:
     if u.op not in GroupOp.ALU or u.dtype in dtypes.weaks or not isinstance(u.device, str):
         return False
-    return all(isinstance(n, int) for n in u.shape) and 1 <= u.max_numel() < FEW
+    return all(isinstance(n, int) for n in u.shape)
 
 
 def _is_long(u: UOp) -> bool:

@@ -1,0 +1,168 @@
+"""Values that are realized without `jit`: the second equal graph is compiled, and later ones run its program."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, TinyJit, dtypes
+from tinygrad.dtype import DType
+
+from branded import grad, scan, vmap
+from branded.compile import eager_cache
+from branded.compile.executable import _Compiled
+
+pytestmark = pytest.mark.by_numpy(False)
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> Iterator[None]:
+    eager_cache._graphs.clear()
+    yield
+    eager_cache._graphs.clear()
+
+
+def array(*shape: int, seed: int = 0) -> Tensor:
+    return Tensor(np.random.default_rng(seed).normal(size=shape).astype(np.float32)).realize()
+
+
+def programs() -> list[_Compiled]:
+    return [e.program for e in eager_cache._graphs.values() if e.program is not None]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, w: vmap(lambda r: r + 1)(x),
+        lambda x, w: vmap(lambda r: (r @ w).relu().sum())(x),
+        lambda x, w: vmap(grad(lambda r: (r @ w).tanh().sum()))(x),
+        lambda x, w: vmap(lambda a: vmap(lambda b: (a - b).square().sum().sqrt())(x))(x),
+        lambda x, w: vmap(lambda r: scan(lambda c, y: (c * 0.5 + y, c), Tensor.zeros(()).contiguous(), r)[1])(x),
+        lambda x, w: vmap(lambda r: r.sum().expand(7))(x),
+    ],
+)
+def test_each_call_has_the_value_for_its_arguments(f: Callable[[Tensor, Tensor], Tensor]) -> None:
+    w = array(4, 4, seed=9)
+    first = [f(array(3, 4, seed=i), w).realize() for i in range(4)]
+    values = [y.numpy() for y in first]
+    eager_cache._graphs.clear()
+    for i, expected in enumerate(values):
+        np.testing.assert_allclose(f(array(3, 4, seed=i), w).numpy(), expected, rtol=1e-6)
+
+
+def test_the_second_realization_compiles_and_the_third_runs_it() -> None:
+    x = array(8)
+    for i in range(3):
+        y = vmap(lambda r: r * 3)(x).realize()
+        assert y.uop.is_realized
+        assert len(programs()) == (i > 0)
+    (program,) = programs()
+    vmap(lambda r: r * 3)(array(8, seed=1)).realize()
+    assert programs() == [program]
+
+
+def test_other_tensors_see_the_computed_value() -> None:
+    for i in range(4):
+        x = array(8, seed=i)
+        y = vmap(lambda r: r * 3)(x)
+        z = y + 1
+        y.realize()
+        assert y.uop.base in z.uop.toposort()
+        np.testing.assert_allclose(z.numpy(), x.numpy() * 3 + 1, rtol=1e-6)
+
+
+def test_equal_buffers_and_different_buffers_are_different_graphs() -> None:
+    a, b = array(4), array(4, seed=1)
+    for _ in range(3):
+        for p, q in ((a, a), (a, b), (b, a)):
+            got = vmap(lambda u, v: u - 2 * v)(p, q).numpy()
+            np.testing.assert_allclose(got, p.numpy() - 2 * q.numpy(), rtol=1e-6)
+
+
+def test_constants_and_dtypes_are_part_of_the_graph() -> None:
+    x = array(4)
+    for _ in range(3):
+        for factor in (1, 2.5, -3.0):
+            np.testing.assert_allclose(vmap(lambda r: r * factor)(x).numpy(), x.numpy() * factor, rtol=1e-6)
+        for dtype in (dtypes.float32, dtypes.int32, dtypes.bool):
+            assert vmap(lambda r: r.cast(dtype))(x).realize().dtype == dtype
+
+
+def test_results_that_are_kept_are_not_overwritten() -> None:
+    kept = [vmap(lambda r: r * 3)(array(8, seed=i)).realize() for i in range(6)]
+    for i, y in enumerate(kept):
+        np.testing.assert_allclose(y.numpy(), array(8, seed=i).numpy() * 3, rtol=1e-6)
+
+
+def test_a_write_into_a_result_changes_no_other_result() -> None:
+    x = Tensor([1.0, 2.0]).realize()
+    for _ in range(4):
+        y, z = vmap(lambda r: r + 1)(x).realize(), vmap(lambda r: r + 1)(x).realize()
+        y.assign(Tensor([9.0, 9.0])).realize()
+        assert (y.tolist(), z.tolist(), x.tolist()) == ([9.0, 9.0], [2.0, 3.0], [1.0, 2.0])
+
+
+def test_a_tiny_jit_records_kernels() -> None:
+    @TinyJit
+    def total(x: Tensor) -> Tensor:
+        return vmap(lambda r: (r * 2).sum())(x).realize()
+
+    for i in range(5):
+        assert total(Tensor(np.full((3, 4), float(i), dtype=np.float32)).realize()).tolist() == [8.0 * i] * 3
+
+
+def test_a_write_is_done_each_time() -> None:
+    total = Tensor([0.0, 0.0]).realize()
+    for i in range(1, 5):
+        total.assign(total + vmap(lambda r: r * 2)(Tensor([1.0, 2.0]).realize()))
+        assert total.tolist() == [2.0 * i, 4.0 * i]
+
+
+def test_random_samples_differ() -> None:
+    seen = {vmap(lambda r: r + Tensor.rand(()), randomness="different")(array(3)).numpy().tobytes() for _ in range(4)}
+    assert len(seen) == 4
+
+
+def test_the_cache_keeps_no_memory_of_the_arguments_alive() -> None:
+    x = array(1000)
+    memory = weakref.ref(x.uop.buffer)
+    for _ in range(3):
+        vmap(lambda r: r * 3)(x).realize()
+    assert len(programs()) == 1
+    del x
+    gc.collect()
+    assert memory() is None
+
+
+def test_the_least_recently_used_graphs_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eager_cache, "PROGRAMS", 2)
+    for n in (2, 3, 4, 5):
+        for _ in range(2):
+            vmap(lambda r: r * 3)(array(n)).realize()
+    assert len(eager_cache._graphs) <= 2
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        *((d, [1.5, 0.0, 4.5]) for d in (dtypes.float32, dtypes.float64, dtypes.float16, dtypes.bfloat16)),
+        *((d, [1, 0, 4]) for d in (dtypes.int8, dtypes.uint64)),
+        (dtypes.bool, [True, False, True]),
+    ],
+)
+def test_reads_of_computed_values(dtype: DType, expected: list[object]) -> None:
+    y = vmap(lambda r: (r * 3).cast(dtype))(Tensor([0.5, 0.0, 1.5]).realize()).realize()
+    assert y.tolist() == y.numpy().tolist() == expected
+    assert [type(v) for v in y.tolist()] == [type(v) for v in expected]
+    y.numpy()[:] = 0
+    assert y.tolist() == expected  # the array is a copy
+
+
+def test_an_item_is_read_of_one_element_alone() -> None:
+    y = vmap(lambda r: r * 3)(Tensor([1.0]).realize()).realize()
+    assert y.item() == 3.0
+    with pytest.raises(AssertionError):
+        vmap(lambda r: r * 3)(Tensor([1.0, 2.0]).realize()).realize().item()
