@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from tinygrad import Tensor
 
 from branded import cli, grad, jit, scan, vmap, while_loop
 from branded.backends.cpu.runtime import native
-from branded.tools.profile import Profile, Timed, profile
+from branded.tools.profile import Peak, Profile, Timed, profile
 
 
 def shape(found: Profile) -> list[tuple[str, int, int]]:
@@ -132,10 +134,10 @@ def test_what_is_printed() -> None:
     ]
     text = str(Profile(kernels, [], profile(lambda x: x + 1, Tensor([1.0])).peak._replace(flops=1e10, bytes=1e9)))
     rows = [line.split() for line in text.splitlines()]
-    assert rows[0][:5] == ["2.00", "ms", "in", "2", "kernels;"]
-    assert rows[3] == ["scan", "of", "2", "steps", "1", "2.00", "ms", "100%", "2.0", "(", "20%)"]
-    assert rows[4] == ["r_4", "2", "1.00", "ms", "50%", "4.0", "(", "40%)", "2.0", "(200%)"]
-    assert rows[5] == ["E_4", "1", "2.0", "µs", "0%", "0.0", "(", "0%)"]
+    assert rows[0] == ["2.00", "ms", "in", "2", "kernels"]
+    assert rows[4] == ["scan", "of", "2", "steps", "1", "2.00", "ms", "100%", "2.0", "(", "20%)"]
+    assert rows[5] == ["r_4", "2", "1.00", "ms", "50%", "4.0", "(", "40%)", "2.0", "(200%)"]
+    assert rows[6] == ["E_4", "1", "2.0", "µs", "0%", "0.0", "(", "0%)"]
 
 
 @pytest.fixture
@@ -150,7 +152,7 @@ def test_the_command(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert f"{app}\n     3  return (x * 2).sin()" in out and "GFLOPS" in out
     assert cli.main(["profile", f"{app}:f", "--args", "Tensor.ones(4, 5)"]) == 0
-    assert "in 1 kernels" in capsys.readouterr().out
+    assert "in 1 kernel\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -160,3 +162,29 @@ def test_misuse(app: Path, target: str, says: str, capsys: pytest.CaptureFixture
     assert cli.main(["profile", f"{app}{target}"]) in (1, 2)
     err: Any = capsys.readouterr().err
     assert says in err and "Traceback" not in err
+
+
+def test_results_other_than_tensors_are_ignored() -> None:
+    def summary(x: Tensor) -> dict[str, object]:
+        return {"sum": x.sum(), "name": "x", "none": None, "rows": [x * 2, 3]}
+
+    assert len(profile(summary, W).kernels) == 2
+
+
+def test_a_host_callback_has_its_name() -> None:
+    assert "host callback: sort" in str(profile(vmap(lambda r: r.sort()[0]), W))
+
+
+def test_short_times_are_in_nanoseconds() -> None:
+    kernel = Timed("E_3", 12e-9, 1, 3, 12)
+    text = str(Profile([kernel], [], Peak(1e9, 1e9)))
+    assert text.startswith("12 ns in 1 kernel\n")
+
+
+def test_a_closed_pipe_ends_the_command_quietly(app: Path) -> None:
+    command = [sys.executable, "-m", "branded", "profile", f"{app}:f"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

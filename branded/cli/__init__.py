@@ -130,7 +130,7 @@ def explain(args: argparse.Namespace) -> int:
     """Explain a function: its loop, its broadcasts, and their cost."""
     from branded.explain import Explanation, Growth
 
-    path, name = _target(args.target, offered=True)
+    path, name = _target(args.target)
     if args.html is not None:  # report an unusable path before the computation
         if not Path(args.html).absolute().parent.is_dir():
             raise UsageError(f"there is no folder {Path(args.html).parent}")
@@ -165,10 +165,10 @@ def profile(args: argparse.Namespace) -> int:
     return _with_function(*_target(args.target), "__profile__", profiled)
 
 
-def _target(text: str, *, offered: bool = False) -> tuple[Path, str]:
-    """Split `FILE.py:function`; if no function is named and `offered` is true, the error lists the file's functions."""
+def _target(text: str) -> tuple[Path, str]:
+    """Split `FILE.py:function`; if no function is named, the error lists the file's functions."""
     path, name = split_target(text)
-    if name is None and offered and (names := functions_of(path)):
+    if name is None and (names := functions_of(path)):
         raise UsageError(f"which function of {path}? {', '.join(f'{path}:{f}' for f in names)}")
     if name is None:
         raise UsageError(f"which function of {path}? (FILE.py:function)")

@@ -63,7 +63,7 @@ def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int
     """Time a call and the kernels within it; `steps` is the length of the enclosing loop."""
     if isinstance(op, native.Hosted) and not op.is_c:
         seconds = seconds_of(lambda: native.Plan(native.Table([op])).run(addresses))
-        yield Timed("function of the host", seconds, runs, 0, 0)
+        yield Timed(f"host callback: {call.src[0].arg.host.name}", seconds, runs, 0, 0)
         return
     if not isinstance(op, native.Inner) and op.step >= 0:  # it depends on the step index, so it is timed in a loop
         whole = native.Inner([native.Table([op], length=steps)] * 3)

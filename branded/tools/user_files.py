@@ -160,6 +160,8 @@ def run_guarded(action: Callable[[], object], path: Path, line: int = 1) -> int:
     except BrandedError as error:
         print(f"{_place(error, path, line)}\n{message(error)}", file=sys.stderr)
         return FAILED
+    except BrokenPipeError:  # as in `branded explain FILE | head`; the command line ends quietly
+        raise
     except (Exception, KeyboardInterrupt) as error:
         _show(error, _users(error.__traceback__))
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED

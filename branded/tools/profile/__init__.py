@@ -51,12 +51,13 @@ class Profile(NamedTuple):
         outer = [k for k in self.kernels if not k.depth]
         flops, size = self.peak.flops / 1e9, self.peak.bytes / 1e9
         text = [
-            f"{_time(self.seconds)} in {len(outer)} kernels; numpy reaches {flops:.0f} GFLOPS and {size:.0f} GB/s here",
+            f"{_time(self.seconds)} in {len(outer)} kernel{'s' * (len(outer) != 1)}",
+            f"numpy reaches {flops:.0f} GFLOPS and {size:.0f} GB/s on this machine",
             "",
             f"{'kernel':<44} {'runs':>7} {'time':>10} {'share':>6} {'GFLOPS':>13} {'GB/s':>13}",
             *map(self._kernel, self.kernels),
             "",
-            f"{'line, by itself':<44} {'kernels':>7} {'time':>10}",
+            f"{'line, measured separately':<44} {'kernels':>7} {'time':>10}",
         ]
         file = ""
         for line in self.lines:
@@ -76,13 +77,15 @@ class Profile(NamedTuple):
 
 
 _NOTE = (
-    "A line by itself finds what it takes in memory, and leaves there what it gives; in the program its operations\n"
-    "are fused with those of other lines. Of the rates the share of what numpy reaches stands behind them."
+    "A line is measured separately: its operands are in memory, and its results go to memory. In the whole program,\n"
+    "operations of several lines share a kernel. The percentages are the shares of the rates that numpy reaches."
 )
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
+    if seconds >= 1e-3:
+        return f"{seconds * 1e3:.2f} ms"
+    return f"{seconds * 1e6:.1f} µs" if seconds >= 1e-6 else f"{seconds * 1e9:.0f} ns"
 
 
 def _rate(n: float, seconds: float, peak: float) -> str:
@@ -94,7 +97,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
 
     Args:
         f: A function of tensors or pytrees of tensors, as for `explain`.  Of a compiled function, the original function
-            is profiled.
+            is profiled.  Results other than tensors and numbers, such as text, are ignored.
         *args: The arguments of `f`; without arguments, the defaults of its parameters.
         tune: The level at which the kernels are autotuned first, as in `jit`.  A compiled `f` has its own default.
 
@@ -126,9 +129,17 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
-    expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
+    expr = make_expr(_with_tensor_results(f), static_argnums=fixed)(*args, **kwargs)
     tried = Tune(tune, {})
     return Profile(*whole_and_lines(expr, expr._given(args, kwargs), tried), peak(), Report(tried.found.values()))
+
+
+def _with_tensor_results(f: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(f)
+    def tensors(*args: Any, **kwargs: Any) -> list[Any]:
+        return [x for x in tree.leaves(f(*args, **kwargs)) if isinstance(x, Tensor | int | float)]
+
+    return tensors
 
 
 def _as_tensor(x: Any) -> Any:
