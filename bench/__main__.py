@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "what",
         nargs="*",
         help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; "
-        "and jax, tune, gpu, columns, plain",
+        "and jax, tune, gpu, columns, plain, cliffs",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
@@ -55,6 +55,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         return columns.main(given[1:])
     if given[:1] == ["plain"]:
         return plain_tensors.main(given[1:])
+    if given[:1] == ["cliffs"]:
+        from bench import cliffs  # with jax
+
+        return cliffs.main(given[1:])
     if given[:1] == ["gpu"]:
         return gpu.main(given[1:])
     options = parser.parse_args(given)

@@ -11,18 +11,23 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded import tree
 from branded.compile.loop_scheduling import CHUNK
+from branded.control_flow.loops import map as map_examples
 from branded.core import vmap
 from branded.core.analysis.aliasing import in_memory
 from branded.core.boundary import lower
 from branded.core.brand import Brand
 from branded.core.chunks import ChunkOptions, Draws, lookers
 from branded.core.sharding.layout import to_first_device
+from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
 from branded.graph.scope import in_call_body, open_brands, outside
 from branded.graph.uops import concatenate_chunks, living_tensors, realize_tensors, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_alignment import is_view
 from branded.tinygrad_compat.private_api import _function
+
+MANY = 32
+"""The number of chunks from which they are the steps of a loop, which is traced and compiled once."""
 
 
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
@@ -134,7 +139,43 @@ class Chunked:
                 for i, y in zip(pieces, as_one_step(mapped, [ys[i] for i in pieces]), strict=True):
                     ys[i] = y
             parts.append(ys)
+            looped = self.size // chunk - 1
+            if start == 0 and pieces and looped >= MANY and not draws.made and self._may_be_a_loop():
+                parts.append(self._loop(chunk, looped, out, ys, pieces))
+                starts = starts[1 + looped :]
+                if starts:
+                    parts.append(self._part(starts[0], chunk, draws)[1][1])
+                break
         return self._whole(out, parts, pieces)
+
+    def _may_be_a_loop(self) -> bool:
+        """Return whether many chunks may be the steps of a loop, whose body is traced once."""
+        return not (self.devices or is_differentiating() or any(b.is_brand for b in open_brands()))
+
+    def _loop(self, chunk: int, count: int, out: Any, first: Sequence[Any], pieces: Sequence[int]) -> list[Any]:
+        """Return the results of `count` chunks after the first one; those that are not pieces are as in `first`."""
+        is_mapped = [a is not None for a in self.axes]
+        axes = [a for a in self.axes if a is not None]
+        mapped = [
+            x.shrink(tuple((chunk, chunk * (1 + count)) if i == a else None for i in range(x.ndim)))
+            .reshape(*x.shape[:a], count, chunk, *x.shape[a + 1 :])
+            .permute(a, *(i for i in range(x.ndim + 1) if i != a))
+            for x, a in zip(itertools.compress(self.leaves, is_mapped), axes, strict=True)
+        ]
+
+        def step(xs: list[Tensor]) -> list[Tensor]:
+            given = iter(xs)
+            leaves = [next(given) if m else x for x, m in zip(self.leaves, is_mapped, strict=True)]
+            ys = tree.leaves(self.run(leaves, chunk, None))
+            return [ys[i] for i in pieces]
+
+        results = list(first)
+        out_axes = self._axes(out)
+        for i, y in zip(pieces, map_examples(step, mapped), strict=True):
+            a = (out_axes[i] or 0) % (y.ndim - 1)
+            order = [*range(1, a + 1), 0, *range(a + 1, y.ndim)]
+            results[i] = y.permute(order).flatten(a, a + 1)
+        return results
 
     def _part(
         self, start: int, chunk: int, draws: Draws, cut: Callable[[Tensor, int, int, int], Tensor] = chunk_of
