@@ -30,6 +30,7 @@ def whole(*shape: int) -> Tensor:
 
 
 X, Y, Z, TALL = whole(1000, 300), whole(7, 256, 64), whole(64, 20, 100), whole(4096, 256)
+P, LONG, WIDE, CUBE = whole(1009, 101), whole(5003, 401), whole(37, 2003), whole(37, 41, 101)
 V, AT = whole(300), Tensor(rng.integers(0, 4096, 64)).realize()
 SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "of a matrix": (lambda: X.sum(0), 2),
@@ -46,6 +47,11 @@ SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "the least": (lambda: TALL.min(0) + 1, 3),
     "the largest of float64": (lambda: X.double().max(0), 2),
     "the largest of integers": (lambda: X.cast("int").max(0), 2),
+    "of a prime number of rows": (lambda: P.sum(0), 3),
+    "the largest of a prime number of rows": (lambda: P.max(0), 3),
+    "of a prime number of rows in steps": (lambda: LONG.sum(0), 5),
+    "of two groups and five rows": (lambda: WIDE.sum(0), 3),
+    "of two axes of prime sizes": (lambda: CUBE.sum((0, 1)), 3),
     "products": (lambda: (X > 0).where(1.0, -1.0).prod(0), 2),
     "is there one": (lambda: (X > 8).any(0), 2),
     "of examples": (lambda: vmap(lambda row: row * V + 1)(X).sum(0), 2),
@@ -55,7 +61,6 @@ OTHERS: dict[str, Callable[[], Tensor]] = {
     "few numbers": lambda: whole(100, 300).sum(0),
     "few rows": lambda: whole(32, 4096).sum(0),
     "rows, not columns": lambda: X.sum(1),
-    "a number of rows that nothing divides": lambda: whole(1009, 100).sum(0),
     "columns from the last to the first": lambda: X.flip(1).sum(0),
     "a border": lambda: X.pad(((1, 1), (2, 2))).sum(0),
     "the largest of few": lambda: whole(100, 300).max(0),

@@ -266,7 +266,8 @@ class _Maker:
                 break
             self._add_buffer(x, now.dtype)
             at = self._at(x, now.dtype)
-            self.parts.append(_storing_kernel(at, found.value, found.loops))
+            for part in found.parts:
+                self.parts.append(_storing_kernel(at.substitute(part.places), part.value, part.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
         if self.parts:
             self.new[reds[0]] = now

@@ -6,6 +6,8 @@ that run along the rows:
 
     x of 2048 x 1024    sums of 16 rows    128 x 1024    sums of 16 rows    8 x 1024    their sum
 
+If no group size divides the number of rows, the rows after the last whole group are one smaller group.
+
 The maximum ignores NaN, as tinygrad's sequential maximum does: NaN counts as the smallest value.
 """
 
@@ -28,12 +30,22 @@ FEW, SHORT, MANY = 8, 32, 1 << 16
 _REDUCED = {Ops.ADD, Ops.MUL, Ops.MAX}
 
 
-class Some(NamedTuple):
-    """A partial reduction over a group of rows."""
+class Part(NamedTuple):
+    """The partial results of some groups, and where they are in the array of all partial results."""
 
     value: UOp
     loops: Sequence[UOp]
-    """The loops of the partial result, outermost first."""
+    """The loops over these partial results, outermost first."""
+    places: dict[UOp, UOp]
+    """The loops of the array, where these loops differ from them."""
+
+
+class Some(NamedTuple):
+    """A reduction of groups of rows, as the first stage of a reduction of all rows."""
+
+    parts: Sequence[Part]
+    loops: Sequence[UOp]
+    """The loops over the array of all partial results, outermost first."""
     left: Sequence[UOp]
     """The loops over which the partial results remain to be reduced."""
 
@@ -49,21 +61,32 @@ def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
     last = max(red.src[1:], key=lambda r: r.arg)
     dear = sum(u.op in kernels.DEAR for u in red.src[0].toposort())
     most = min(ROWS, kernels.WRITTEN_OUT // max(dear, 1))
-    rows = next((n for n in range(most, FEW - 1, -1) if size(last) % n == 0), 0)
-    if not rows:
+    rows = next((n for n in range(most, FEW - 1, -1) if size(last) % n == 0), most)
+    if rows < FEW:
         return None
-    names = 1 + max(r.arg[0] for r in (*order, *red.src[1:]))
-    outer, inner = (
-        last.replace(src=(UOp.const(n, last.dtype),), arg=(names + i, AxisType.REDUCE))
-        for i, n in enumerate((size(last) // rows, rows))
-    )
-    remaining = [*(r for r in red.src[1:] if r is not last), *([outer] if size(outer) > 1 else [])]
-    whole = inner if size(outer) == 1 else outer * rows + inner
-    term = red.src[0].substitute({last: whole})
-    if op is Ops.MAX and dtypes.is_float(red.dtype):
-        term = term.ne(term).where(term.const_like(-math.inf), term)
-    value = red.replace(src=(term, inner))
-    return Some(value, [*order[:-1], *remaining, order[-1]], remaining)
+    count, rest = divmod(size(last), rows)
+    first = 1 + max(r.arg[0] for r in (*order, *red.src[1:]))
+    others = [r for r in red.src[1:] if r is not last]
+
+    def loop(name: int, n: int) -> list[UOp]:
+        """Return a new loop, or none for one step."""
+        return [last.replace(src=(UOp.const(n, last.dtype),), arg=(first + name, AxisType.REDUCE))] if n > 1 else []
+
+    def part(groups: list[UOp], row: list[UOp], start: UOp, place: UOp) -> Part:
+        term = red.src[0].substitute({last: sum(row, start)})
+        if op is Ops.MAX and dtypes.is_float(red.dtype):
+            term = term.ne(term).where(term.const_like(-math.inf), term)
+        value = red.replace(src=(term, *row)) if row else term
+        return Part(value, [*order[:-1], *others, *groups, order[-1]], dict.fromkeys(all_groups, place))
+
+    zero = last.const_like(0)
+    all_groups, groups, row, last_row = (loop(i, n) for i, n in enumerate((count + (rest > 0), count, rows, rest)))
+    place = groups[0] if groups else zero
+    parts = [part(groups, row, place * rows, place)]
+    if rest:
+        parts.append(part([], last_row, zero + count * rows, zero + count))
+    remaining = [*others, *all_groups]
+    return Some(parts, [*order[:-1], *remaining, order[-1]], remaining)
 
 
 def _outside(u: UOp) -> dict[UOp, None]:
