@@ -219,6 +219,24 @@ def test_what_many_kernels_read_is_worked_out_once() -> None:
         np.testing.assert_allclose(found.numpy(), right, rtol=1e-5)
 
 
+@pytest.mark.parametrize("is_negated", [False, True])
+def test_a_mask_of_indices_keeps_plain_loads(is_negated: bool) -> None:
+    x = data(64, 64)
+    index = Tensor.arange(64)
+    mask = index.reshape(64, 1) >= index if is_negated else index.reshape(64, 1) < index
+    y = mask.where(0, x) if is_negated else mask.where(x, 0)
+    (program,) = made(y.exp())
+    assert is_loops(program) and "?*" not in source(program)
+    np.testing.assert_allclose(y.numpy(), np.triu(x.numpy(), 1))
+
+
+def test_a_load_out_of_bounds_has_a_condition() -> None:
+    x = data(64, 64)
+    y = x.pad(((1, 1), (2, 0)))
+    assert any("?*" in source(program) for program in made(y + 1))
+    np.testing.assert_allclose((y + 1).numpy(), np.pad(x.numpy(), ((1, 1), (2, 0))) + 1)
+
+
 def test_a_long_chain_is_cut_into_kernels() -> None:
     def chain(x: Tensor) -> Tensor:
         for _ in range(700):

@@ -114,7 +114,7 @@ _TAKEN = {
     ),
     "renumber_invalid_outputs": "mixin.gradient | core | renumbers the scratch memory of a body from 0",
     # dtypes and devices
-    "_to_np_dtype": "dtype | backend callbacks dask jit | the numpy dtype of a dtype",
+    "_to_np_dtype": "dtype | core | the numpy dtype of a dtype",
     "least_upper_dtype": "dtype | core | the promoted dtype of several dtypes",
     "least_upper_float": "dtype | core | the floating dtype of a result computed from a dtype",
     "sum_acc_dtype": "dtype | widening | the accumulator dtype of a sum",
@@ -206,6 +206,7 @@ _REPLACED = {
     "codegen.pm_move_gates_from_index": (
         "gates | PatternMatcher | gives the placeholder of a load that is gated off the dtype of the load"
     ),
+    "codegen.pm_move_where_on_load": "backend | PatternMatcher | keeps loads that are in bounds unconditional",
     "codegen.pm_number_params": "numbering | PatternMatcher | numbers variables after all buffers",
     "codegen.pm_reduce_unparented": "products | PatternMatcher | keeps the bool dtype of a product of bools",
     "codegen.pm_simplify_add_image": (
@@ -217,7 +218,7 @@ _REPLACED = {
     "codegen.to_program_context": "backend | tuple | sends the state of the CPU backend to the processes that compile",
     "compiler_cpu.subprocess": "compiler | module | starts ziglang's clang where no other is installed",
     "cstyle.ClangRenderer": (
-        "backend vector_casts vectorizer | class | "
+        "backend nesting vector_casts vectorizer | class | "
         "tells clang which loops not to vectorize and which sums to reorder; calls the C helpers"
     ),
     "device.ALLOW_DEVICE_USAGE": "options threads | ContextVar | is local to a thread",

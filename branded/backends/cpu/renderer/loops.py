@@ -20,7 +20,7 @@ from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
@@ -357,7 +357,26 @@ def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
     return memory_coalescing
 
 
+def _conditional(rules: PatternMatcher) -> PatternMatcher:
+    """Return rules that move a condition on a value into its load, except where clang can vectorize a plain load."""
+    (first, move), (second, _) = rules.patterns
+
+    def move_unless_safe(cond: UOp, buf: UOp, idx: UOp, or_cast: UOp) -> UOp | None:
+        return None if _is_safe(buf, idx) else move(cond, buf, idx, or_cast)
+
+    def move_negated_unless_safe(cond: UOp, buf: UOp, idx: UOp, or_cast: UOp) -> UOp | None:
+        return None if _is_safe(buf, idx) else move(cond.logical_not(), buf, idx, or_cast)
+
+    return PatternMatcher([(first, move_unless_safe), (second, move_negated_unless_safe)])
+
+
+def _is_safe(buf: UOp, idx: UOp) -> bool:
+    """Return whether a load is in bounds without a condition, in a kernel for the CPU."""
+    return bool(cpu_codegen.value) and idx.get_valid().op is Ops.CONST and idx.vmin >= 0 and idx.vmax < buf.max_numel()
+
+
 def install() -> None:
+    private_api.codegen.pm_move_where_on_load = _conditional(private_api.codegen.pm_move_where_on_load)
     private_api.codegen.memory_coalescing = _one_by_one(private_api.codegen.memory_coalescing)
     private_api.heuristic.hand_coded_optimizations = _with_plain_loops(private_api.heuristic.hand_coded_optimizations)
     private_api.cstyle.ClangRenderer.render_kernel = _with_bounds(private_api.cstyle.ClangRenderer.render_kernel)

@@ -21,6 +21,8 @@ KERNELS, MANY = 3, 40
 """The minimum number of reading kernels and of operations for which a value is computed once."""
 LONGEST = 500
 """The maximum length of a chain in one kernel; the time of rewriting and of clang grows faster than the length."""
+_SINE = 6
+"""The number of operations that a sine counts as: clang vectorizes no loop with more than some 100 of them."""
 _DRAW = 100
 """The number of operations that a random sample counts as."""
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
@@ -71,16 +73,20 @@ def _long_chains(order: Sequence[UOp]) -> set[UOp]:
     for u in order:
         if u.op in _ENDS:
             continue
-        depth = max((depths.get(s, 0) for s in u.src), default=0) + (u.op in GroupOp.ALU)
+        depth = max((depths.get(s, 0) for s in u.src), default=0) + _weight(u)
         if u.op is Ops.FUNCTION:
             if (body := u.src[0]) not in bodies:
-                bodies[body] = sum(x.op in GroupOp.ALU for x in body.toposort())
+                bodies[body] = sum(map(_weight, body.toposort()))
             depth += bodies[body]
         if depth >= LONGEST and _is_storable(u):
             cuts.add(u)
             depth = 0
         depths[u] = depth
     return cuts
+
+
+def _weight(u: UOp) -> int:
+    return _SINE if u.op is Ops.SIN else int(u.op in GroupOp.ALU)
 
 
 def _is_small(u: UOp) -> bool:

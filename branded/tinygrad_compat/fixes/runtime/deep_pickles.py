@@ -8,11 +8,10 @@ order. The pickles of other graphs are unchanged, so that a program without this
 from __future__ import annotations
 
 import functools
+import sys
 from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
-
-from branded.tinygrad_compat import private_api
 
 DEPTH = 100
 """The number of levels up to which a graph is pickled as tinygrad does it."""
@@ -65,5 +64,5 @@ def install() -> None:
 
     cls.__reduce__ = __reduce__
     # pickles name tinygrad's module: a compile worker does not have this package
-    _restore_graph.__module__ = private_api.ops.__name__
-    vars(private_api.ops)[_restore_graph.__name__] = _restore_graph
+    _restore_graph.__module__ = UOp.__module__
+    vars(sys.modules[UOp.__module__])[_restore_graph.__name__] = _restore_graph
