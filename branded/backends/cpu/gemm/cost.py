@@ -25,6 +25,8 @@ IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
 """A multiplication in a matrix-matrix product and in a matrix-vector one; an element of a transposed right side."""
 IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
 """The same multiplications in one of tinygrad's kernels."""
+IN_KERNEL_OF_WINDOWS = 0.2
+"""The same multiplications where an array is read in overlapping windows, as in a convolution."""
 IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
 """The same multiplications in a kernel of plain loops."""
 IN_COLUMN, DOWN = 0.4, 40
@@ -243,7 +245,15 @@ def _in_kernel(red: UOp, instead: ProductPlan) -> float:
         return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
     if not instead.before and size(inner) > DOWN and any(x.of[inner] > 1 for x in (instead.a, instead.b)):
         return IN_COLUMN
+    if any(map(_is_in_windows, red.src[0].toposort())):
+        return IN_KERNEL_OF_WINDOWS
     return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
+
+
+def _is_in_windows(u: UOp) -> bool:
+    """Return whether the loops around a read visit elements several times, as overlapping windows do."""
+    found = array(u, u.dtype)
+    return found is not None and elements(found.of) > 1 + sum(n * (size(r) - 1) for r, n in found.of.items() if n > 0)
 
 
 def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
