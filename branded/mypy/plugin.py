@@ -44,7 +44,7 @@ from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.failures import guard_hooks
-from branded.mypy.rows import displays, injected_calls, operands, widening
+from branded.mypy.rows import displays, injected_calls, operands, operators, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, has_rows, row_variables
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.leaves import field_type
@@ -57,7 +57,7 @@ from branded.mypy.rows.results import (
     unvec_signature,
     vec_signature,
 )
-from branded.mypy.transforms import custom_rules
+from branded.mypy.transforms import custom_rules, optimizers
 from branded.mypy.transforms.collectives import COLLECTIVES
 from branded.mypy.transforms.control_flow import LOOPS
 from branded.mypy.transforms.derivatives import AT_ONCE, LATER
@@ -98,6 +98,7 @@ class BrandedPlugin(Plugin):
             **AT_ONCE,
             **COLLECTIVES,
             **TREES,
+            **optimizers.SOLVERS,
             **dict.fromkeys(LATER, transforms.derivative),
         }
         self.results: Hooks[FunctionContext, Type] = {
@@ -111,6 +112,7 @@ class BrandedPlugin(Plugin):
             injected_calls.CASE: reads.reject_case,
             injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
             "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
+            **dict.fromkeys(operators.OPERATORS, operators.operator_result),
             "functools.partial": self._partial,
             "branded.core.brand.brand": partial(brand_type, scope=scope),
             "branded.core.values.lift": partial(lift_type, scope=scope),
@@ -140,6 +142,9 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
             **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), plain_result),
             f"{DECORATOR}.__call__": transforms.decorated,
+            **dict.fromkeys(custom_rules.DEFINERS, partial(custom_rules.check_rules, scope=scope)),
+            **dict.fromkeys(operators.KEEPERS, operators.with_brands_of_arguments),
+            **dict.fromkeys(optimizers.CALLS, partial(optimizers.optimizer_result, scope=scope)),
             PARTIAL_CALL: _partial_result,
             "tinygrad.engine.jit._TinyJit.__call__": reads.reject_jit_input,
         }
@@ -224,6 +229,8 @@ class BrandedPlugin(Plugin):
             return self.transforms.result
         if fullname.startswith(functions.MODULES):
             return partial(functions.function_result, scope=self.scope, name=fullname)
+        if fullname.startswith(optimizers.MODULE) and fullname not in optimizers.SOLVERS:
+            return partial(optimizers.optimizer_result, scope=self.scope)
         return plain_result if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
 
     @guard_hooks

@@ -23,7 +23,7 @@ Source: optax.
 """
 
 from branded.core.entry import publish
-from branded.optim.base import EmptyState, GradientTransformation, apply_updates, chain, global_norm, identity
+from branded.optim.base import EmptyState, GradientTransformation, OptState, apply_updates, chain, global_norm, identity
 from branded.optim.implicit import RootResults, fixed_point, root
 from branded.optim.minimize import OptimizeResults, minimize
 from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev, trace
@@ -51,6 +51,7 @@ from branded.optim.schedules import (
 __all__ = [
     "EmptyState",
     "GradientTransformation",
+    "OptState",
     "OptimizeResults",
     "RootResults",
     "adagrad",

@@ -2,19 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Never, Protocol, Self
 
 from tinygrad import Tensor, dtypes
+from typing_extensions import TypeVar
 
 from branded import tree
+from branded.core.brand import Brand
 from branded.errors import OptionError, StateError, StateTypeError
 from branded.tree.api import map_leaves
 
-S = TypeVar("S")
+T = TypeVar("T")
+S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)
 
 
-class GradientTransformation(NamedTuple):
+class OptState(Generic[S_co]):
+    """The static type of an optimizer's state, for annotations; at run time it is a pytree of tensors.
+
+    The state of each example of the brands `S` is an `OptState[S]`.  What is in it has no static type.
+
+    Example:
+        >>> from branded import optim
+        >>> from tinygrad import Tensor
+        >>> def begin(params: Tensor) -> optim.OptState: return optim.sgd(0.5, momentum=0.9).init(params)
+        >>> begin(Tensor([3.0]))[0].trace.tolist()
+        [0.0]
+
+    Source: optax, `OptState`.
+    """
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, i: int, /) -> Any: ...
+        def __getattr__(self, name: str, /) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
+
+
+class InitFn(Protocol[S_co]):
+    """A function from parameters to the first state."""
+
+    def __call__(self, params: Any, /) -> OptState[S_co]: ...
+
+
+class UpdateFn(Protocol[S_co]):
+    """A function from updates and a state to new updates and the next state."""
+
+    def __call__(self, updates: T, state: Any, params: Any = None) -> tuple[T, OptState[S_co]]: ...
+
+
+if TYPE_CHECKING:  # an update of one's own may have any types, and each call of `update` keeps the type of its updates
+
+    class _Pair(tuple[InitFn[S_co], UpdateFn[S_co]], Generic[S_co]):
+        def __new__(cls, init: Callable[[Any], Any], update: Callable[..., tuple[Any, Any]]) -> Self: ...
+        @property
+        def init(self) -> InitFn[S_co]: ...
+        @property
+        def update(self) -> UpdateFn[S_co]: ...
+
+else:
+    _Pair = namedtuple("_Pair", ("init", "update"))
+
+
+class GradientTransformation(_Pair[S_co], Generic[S_co]):
     """A pair of pure functions that turns gradients into updates.
 
     An optimizer is a gradient transformation, and so is each part of a `chain`.
@@ -35,8 +86,7 @@ class GradientTransformation(NamedTuple):
     Source: optax, `GradientTransformation`.
     """
 
-    init: Callable[[Any], Any]
-    update: Callable[..., tuple[Any, Any]]
+    __slots__ = ()
 
 
 class EmptyState(NamedTuple):
@@ -69,7 +119,7 @@ def identity() -> GradientTransformation:
     return stateless("identity", lambda updates, params: updates)
 
 
-def chain(*parts: GradientTransformation) -> GradientTransformation:
+def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
     """Apply transformations one after the other; the state is a tuple of their states.
 
     Args:
@@ -113,7 +163,7 @@ def chain(*parts: GradientTransformation) -> GradientTransformation:
     return GradientTransformation(init, update)
 
 
-def apply_updates(params: Any, updates: Any) -> Any:
+def apply_updates(params: T, updates: Any) -> T:
     """Return `params + updates` in the dtypes of the parameters.
 
     Args:
@@ -135,10 +185,11 @@ def apply_updates(params: Any, updates: Any) -> Any:
     def add(p: Tensor, u: Tensor) -> Tensor:
         return (p + u).cast(p.dtype)
 
-    return each("apply_updates", add, params, updates, names=("the params", "the updates"))
+    updated: T = each("apply_updates", add, params, updates, names=("the params", "the updates"))
+    return updated
 
 
-def global_norm(updates: Any) -> Any:
+def global_norm(updates: Any) -> Tensor:
     """Compute the Euclidean norm of all elements of a pytree.
 
     Args:
@@ -184,7 +235,7 @@ def none_done() -> Tensor:
     return Tensor(0, dtype=dtypes.int32)
 
 
-def own(api_name: str, state: Any, kind: type[S]) -> S:
+def own(api_name: str, state: Any, kind: type[T]) -> T:
     """Return the state; raise `StateTypeError` if it belongs to another transformation."""
     if not isinstance(state, kind):
         raise StateTypeError(

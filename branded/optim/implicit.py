@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
@@ -15,13 +15,15 @@ from branded.core.validation.arguments import as_int, call_checked, check_functi
 from branded.errors import OptionError
 from branded.linalg import solve
 from branded.linalg.orthogonal import epsilon
+from branded.optim.base import S_co, T
 from branded.optim.minimize import arguments, start
 from branded.tree.formatting import short_repr
+from branded.vec import Vec
 
 Vector = Callable[[Tensor], Tensor]
 
 
-class RootResults(NamedTuple):
+class RootResults(NamedTuple, Generic[T, S_co]):
     """The result of `root` or `fixed_point`.
 
     Attributes:
@@ -31,15 +33,15 @@ class RootResults(NamedTuple):
         nit: The number of steps.
     """
 
-    x: Any
-    success: Any
-    fun: Any
-    nit: Any
+    x: T
+    success: Vec[S_co]
+    fun: T
+    nit: Vec[S_co]
 
 
 def root(
-    fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 100
-) -> RootResults:
+    fun: Callable[..., Any], x0: T, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 100
+) -> RootResults[T]:
     """Find `x` near `x0` with `fun(x) = 0`, by Newton's method.
 
     The solution is differentiable with respect to everything that `fun` depends on, arguments and captured values.  By
@@ -89,8 +91,8 @@ def root(
 
 
 def fixed_point(
-    fun: Callable[..., Any], x0: Any, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000
-) -> RootResults:
+    fun: Callable[..., Any], x0: T, args: Sequence[Any] = (), *, tol: float | None = None, maxiter: int = 1000
+) -> RootResults[T]:
     """Find `x` with `fun(x) = x`, by iterating `x = fun(x)` until it no longer changes.
 
     The solution is differentiable as for `root`.  Under `vmap`, each example has a separate solution.
@@ -138,7 +140,7 @@ class _Newton(NamedTuple):
 
 
 def _equation(
-    api_name: str, fun: Callable[..., Any], x0: Any, args: Sequence[Any]
+    api_name: str, fun: Callable[..., Any], x0: T, args: Sequence[Any]
 ) -> tuple[Tensor, Callable[[Tensor], Any], Vector]:
     check_function(fun, api_name, f"{api_name}(fun, x0)")
     x, unravel = start(api_name, x0)
@@ -176,7 +178,7 @@ def _size(x: Tensor) -> Tensor:
     return x.abs().max()
 
 
-def _result(f: Vector, x: Tensor, steps: Tensor, limit: float, unravel: Callable[[Tensor], Any]) -> RootResults:
+def _result(f: Vector, x: Tensor, steps: Tensor, limit: float, unravel: Callable[[Tensor], Any]) -> RootResults[Any]:
     """Return the solution with its derivatives, computed from two Newton steps that begin at a constant.
 
     A step from a solution `f(x, a) = 0` leads to `x - J⁻¹ f(x, a)`.  It does not move `x`, and it has the derivative of

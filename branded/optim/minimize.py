@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
@@ -14,14 +14,15 @@ from branded.control_flow.loops import while_loop
 from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
 from branded.linalg.orthogonal import epsilon
-from branded.optim.base import leaf
+from branded.optim.base import S_co, T, leaf
 from branded.optim.line_search import SearchResult, line_search
 from branded.tree.formatting import short_repr
+from branded.vec import Vec
 
 Norm = Callable[[Tensor], Tensor]
 
 
-class OptimizeResults(NamedTuple):
+class OptimizeResults(NamedTuple, Generic[T, S_co]):
     """The result of a minimizer, with the field names of `jax.scipy.optimize`.
 
     Attributes:
@@ -38,15 +39,15 @@ class OptimizeResults(NamedTuple):
     Source: `jax.scipy.optimize.OptimizeResults`.
     """
 
-    x: Any
-    success: Any
-    status: Any
-    fun: Any
-    jac: Any
-    hess_inv: Any
-    nfev: Any
-    njev: Any
-    nit: Any
+    x: T
+    success: Vec[S_co]
+    status: Vec[S_co]
+    fun: Vec[S_co]
+    jac: T
+    hess_inv: Vec[S_co] | None
+    nfev: Vec[S_co]
+    njev: Vec[S_co]
+    nit: Vec[S_co]
 
 
 class _State(NamedTuple):
@@ -62,13 +63,13 @@ class _State(NamedTuple):
 
 def minimize(
     fun: Callable[..., Any],
-    x0: Any,
+    x0: T,
     args: Sequence[Any] = (),
     *,
     method: str = "bfgs",
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
-) -> OptimizeResults:
+) -> OptimizeResults[T]:
     """Minimize a function, starting from `x0`.
 
     Under `vmap`, each example has a separate minimum and number of steps.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
@@ -17,8 +17,10 @@ from branded.tree.formatting import describe
 from branded.tree.leaf_tensors import advice, as_tensor, with_memory_dtype
 from branded.tree.nodes import paths
 
+T = TypeVar("T")
 
-def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+
+def ravel(tree: T) -> tuple[Any, Callable[[Any], T]]:
     """Concatenate all elements of a tree into one vector, and return it with the inverse function.
 
     Args:
@@ -50,7 +52,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     vector = some[0].cat(*some[1:]) if some else Tensor.zeros(0, dtype=dtype)
     is_mixed, total, text = len(set(kinds)) > 1, sum(sizes), type_text(vector.uop, ())
 
-    def unravel(vector: Tensor) -> Any:
+    def unravel(vector: Tensor) -> T:
         x = _tensor(vector, "the vector")
         if x.shape != (total,) or (is_mixed and x.dtype != dtype):
             raise TreeError(
@@ -61,7 +63,8 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
             )
         parts = x.split(sizes) if sizes else ()
         each = zip(parts, shapes, kinds, strict=True)
-        return structure.unflatten([p.reshape(s).cast(d if is_mixed else x.dtype) for p, s, d in each])
+        new: T = structure.unflatten([p.reshape(s).cast(d if is_mixed else x.dtype) for p, s, d in each])
+        return new
 
     return vector, unravel
 

@@ -34,7 +34,17 @@ from mypy.nodes import (
     StrExpr,
     Var,
 )
-from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypedDictType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypedDictType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import known_brands
@@ -58,6 +68,7 @@ from branded.mypy.rows.widening import flat_entries
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
 """Methods that put a value into a container."""
 
+OBJECT = "builtins.object"
 MOST_CALLS = 3
 """The maximum depth of calls followed to the function that stores a value."""
 
@@ -172,7 +183,7 @@ def check_body_escapes(
             t = _expression_type(put.value, api)
             if t is None or not known_brands(t) or not _is_outside(put, f, shared, is_again):
                 continue
-            if _hides(put.place, api) or (is_again and _lacks(put.place, known_brands(t), api)):
+            if _hides(put, api) or (is_again and _lacks(put, known_brands(t), api)):
                 _report_store(part, put.place, t, api)
         if isinstance(part, CallExpr) and not is_again:
             _check_called_function(part, f, api, shared)
@@ -277,24 +288,25 @@ def _declared_names(f: FuncDef | LambdaExpr) -> set[str]:
     return {n for p in walk(f.body) if isinstance(p, GlobalDecl | NonlocalDecl) for n in p.names}
 
 
-def _hides(place: Expression, api: TypeChecker) -> bool:
+def _hides(put: Put, api: TypeChecker) -> bool:
     """Return whether the type of a place hides the brands of its value: it is unknown, Any or object."""
-    t = _stored_type(place, api)
-    return t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == "builtins.object")
+    t = _stored_type(put, api)
+    return t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == OBJECT)
 
 
-def _lacks(place: Expression, row: list[ProperType], api: TypeChecker) -> bool:
+def _lacks(put: Put, row: list[ProperType], api: TypeChecker) -> bool:
     """Return whether a place is declared for tensors that lack a brand of `row`."""
-    t = _stored_type(place, api)
+    t = _stored_type(put, api)
     return t is not None and holds_tensors(t) and not set(row) <= set(rows_in(t))
 
 
-def _stored_type(place: Expression, api: TypeChecker) -> ProperType | None:
+def _stored_type(put: Put, api: TypeChecker) -> ProperType | None:
     """Return the type of a place, or of the items of a container."""
-    t = _expression_type(place, api)
+    t = _expression_type(put.place, api)
     if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.set"):
         return get_proper_type(t.args[-1]) if t.args else None
-    return t
+    is_unknown = t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == OBJECT)
+    return NoneType() if put.into and not is_unknown else t  # `opt.update(...)` puts nothing into a container
 
 
 def _report_store(context: Context, place: Expression, t: Type, api: TypeChecker) -> None:

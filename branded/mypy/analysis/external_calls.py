@@ -113,12 +113,13 @@ def reject_container_comparison(ctx: MethodContext) -> Type:
 
 
 def power(ctx: MethodContext) -> Type:
-    """Return float for `d ** -0.5`: typeshed says Any because the result may be complex, and Any would hide brands."""
-    is_any = isinstance(get_proper_type(ctx.default_return_type), AnyType)
+    """Return float for `d ** -0.5` and int for `2 ** k`: typeshed says Any for both, and Any would hide brands."""
     types = [ctx.type, *(t for types in ctx.arg_types for t in types)]
-    if is_any and knows_us(checker(ctx)) and all(map(_is_number, types)) and any(map(_is_float, types)):
-        return checker(ctx).named_generic_type("builtins.float", [])
-    return ctx.default_return_type
+    is_any = isinstance(get_proper_type(ctx.default_return_type), AnyType)
+    if not is_any or not knows_us(checker(ctx)) or not all(map(_is_number, types)):
+        return ctx.default_return_type
+    name = "float" if any(map(_is_float, types)) else "int"
+    return checker(ctx).named_generic_type(f"builtins.{name}", [])
 
 
 def _is_number(t: Type) -> bool:

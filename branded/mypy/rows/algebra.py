@@ -59,6 +59,11 @@ def has_rows(info: TypeInfo) -> bool:
     return any(map(is_row, info.defn.type_vars))
 
 
+def _is_generic_tree(t: Instance) -> bool:
+    """Return whether this is a dataclass or a NamedTuple whose arguments may hold tensors: `Box[Tensor]`."""
+    return bool(t.args) and (t.type.is_named_tuple or "dataclass" in t.type.metadata)
+
+
 def brands_in_row(row: Type) -> list[Brand]:
     row = get_proper_type(row)
     if isinstance(row, UninhabitedType):
@@ -153,8 +158,14 @@ def change(
         case Instance() if t.type.fullname in CONTAINERS:
             return t.copy_modified(args=[*t.args[:-1], *(change(a, f, UNKNOWN, leaf, end) for a in t.args[-1:])])
         case Instance() if has_rows((old := as_vec(t)).type):
-            changed = old.copy_modified(args=_change_args(old.type.defn.type_vars, old.args, f))
+            args = _change_args(old.type.defn.type_vars, old.args, f)
+            if _is_generic_tree(old):
+                each_arg = zip(old.type.defn.type_vars, args, strict=False)
+                args = [a if is_row(v) else change(a, f, UNKNOWN, leaf, end) for v, a in each_arg]
+            changed = old.copy_modified(args=args)
             return end(t if changed == old else changed)
+        case Instance() if _is_generic_tree(t):
+            t = t.copy_modified(args=[change(a, f, UNKNOWN, leaf, end) for a in t.args])
     return leaf(t)
 
 
@@ -194,6 +205,8 @@ def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
             vec = as_vec(t)
             if vec.args:  # a class without arguments has no rows
                 _find_row_args(vec.type.defn.type_vars, vec.args, rows)
+                below = [a for v, a in zip(vec.type.defn.type_vars, vec.args, strict=False) if not is_row(v)]
+                below = below if _is_generic_tree(vec) else ()
     elif isinstance(t, TupleType):
         below = [*t.items, t.partial_fallback]
     elif isinstance(t, UnionType):

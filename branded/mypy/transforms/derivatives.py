@@ -69,7 +69,7 @@ class Derivative:
     def of(cls, call: TransformCall) -> Derivative:
         """Read the options of `grad(f, argnums, has_aux)`."""
         e = call.expression("argnums")
-        return cls(call.what, call.at, call.api, call.scope, _argnums(e) if e else 0, call.is_true("has_aux"))
+        return cls(call.what, call.at, call.api, call.scope, argnums_of(e) if e else 0, call.is_true("has_aux"))
 
     def fail(self, message: str, *notes: str) -> Type:
         fail(self.api, self.at, DERIVATIVE, f"{self.what}: {message}", *notes)
@@ -224,14 +224,15 @@ def not_floats(t: Type, what: str) -> Iterator[tuple[str, str]]:
             yield where, function_calls.with_article(leaf.type.name)
 
 
-def _argnums(e: Expression) -> list[int] | int | None:
+def argnums_of(e: Expression) -> list[int] | int | None:
+    """Return the positions that a literal gives; None for other expressions."""
     match e:
         case IntExpr():
             return e.value
         case UnaryExpr(op="-", expr=IntExpr() as n):
             return -n.value
         case TupleExpr() | ListExpr():
-            entries = [_argnums(i) for i in e.items]
+            entries = [argnums_of(i) for i in e.items]
             numbers = [i for i in entries if isinstance(i, int)]
             return numbers if len(numbers) == len(entries) else None
     return None

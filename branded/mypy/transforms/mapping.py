@@ -83,12 +83,13 @@ class Vmap:
             objects = [i for i, (a, way) in both if is_shared(way) and escape_analysis.is_object(a.type)]
             escape_analysis.check_escapes(f, api, objects)
         escape_analysis.report_kept(outer, brand, context, api)
+        is_told = errors.has_new_errors() or told < times_told[0]
         if hides_brands(inside):
-            if not errors.has_new_errors() and not any(hides_brands(a.type) for a in args):
+            if not is_told and not any(hides_brands(a.type) for a in args):
                 note = f'vmap: what the function gives has the type "{show(inside, api)}" here, so it is not checked'
                 api.note(note, context, code=ERROR)
             return UNKNOWN
-        if not (o.is_repeat or errors.has_new_errors() or told < times_told[0]):
+        if not (o.is_repeat or is_told):
             unused_batch.report_unused_batch(example, inside)
         # the result of all examples
         return stacked_result(inside, o.out_axes, mapped)

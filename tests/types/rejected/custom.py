@@ -1,5 +1,6 @@
 """Functions with rules of their own, called wrongly."""
 
+from functools import partial
 from typing import TypeVar
 
 from tinygrad import Tensor
@@ -55,3 +56,54 @@ custom_vmap(3)  # E: custom_vmap
 
 # --- a wrong attribute
 product.defjvp(lambda a: a)  # E: has no attribute "defjvp"
+
+
+@custom_vjp
+def times(a: Tensor, b: Tensor) -> Tensor:
+    return a * b
+
+
+@custom_jvp
+def squared(a: Tensor) -> Tensor:
+    return a * a
+
+
+# --- a forward rule with other arguments than the function
+times.defvjp(lambda a: (a, a), lambda r, ct: (ct, ct))  # E: the forward rule does not take its arguments: Too many
+
+# --- a forward rule without residuals
+times.defvjp(lambda a, b: a * b, lambda r, ct: (ct, ct))  # E: the forward rule returned "Tensor"
+
+# --- a forward rule with another value than the function
+times.defvjp(lambda a, b: ((a, b), None), lambda r, ct: (ct, ct))  # E: returned another tree for the value
+
+# --- a backward rule with a cotangent too few
+times.defvjp(lambda a, b: (a * b, b), lambda r, ct: (ct * r,))  # E: the backward rule returned "tuple[Tensor]"
+
+# --- a backward rule with one tensor
+times.defvjp(lambda a, b: (a * b, b), lambda r, ct: ct * r)  # E: the backward rule returned "Tensor"
+
+# --- a backward rule for other residuals
+times.defvjp(lambda a, b: (a * b, (a, b)), lambda r, ct: (ct * r[2], ct))  # E: Tuple index out of range
+
+# --- a backward rule with another tree than the argument
+times.defvjp(lambda a, b: (a * b, b), lambda r, ct: (ct * r, (ct, r)))  # E: another tree for the cotangent
+
+
+# --- a backward rule without the argument that is not differentiated
+@partial(custom_vjp, nondiff_argnums=(1,))
+def power_of(a: Tensor, n: int) -> Tensor:
+    return a**n
+
+
+power_of.defvjp(lambda a, n: (a**n, a), lambda a, ct: (ct * a,))  # E: the backward rule does not take its arguments
+
+
+# --- a tangent rule without the value
+@squared.defjvp  # E: the rule returned "Tensor"
+def tangent(p: tuple[Tensor], t: tuple[Tensor]) -> Tensor:
+    return 2 * p[0] * t[0]
+
+
+# --- a tangent rule for more arguments than the function has
+squared.defjvp(lambda p, t: (p[0] * p[0], p[1] * t[1]))  # E: Tuple index out of range
