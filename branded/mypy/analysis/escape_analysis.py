@@ -29,11 +29,15 @@ from mypy.nodes import (
     NonlocalDecl,
     OperatorAssignmentStmt,
     OpExpr,
+    RaiseStmt,
     RefExpr,
     SetExpr,
     StrExpr,
+    TryStmt,
+    TypeInfo,
     Var,
 )
+from mypy.type_visitor import TypeQuery
 from mypy.types import (
     AnyType,
     CallableType,
@@ -43,6 +47,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypedDictType,
+    TypeVarType,
     get_proper_type,
 )
 
@@ -56,11 +61,9 @@ from branded.mypy.rows.algebra import (
     CONTAINERS,
     Brand,
     hides_brands,
-    holds_tensors,
     occurs,
     row_of,
     row_variables,
-    rows_in,
 )
 from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.rows.widening import flat_entries
@@ -69,6 +72,9 @@ PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault
 """Methods that put a value into a container."""
 
 OBJECT = "builtins.object"
+SETTERS = {"builtins.setattr", "builtins.object.__setattr__"}
+VIEWS = {"builtins.vars", "builtins.getattr"}
+"""Functions whose result is a part of their first argument."""
 MOST_CALLS = 3
 """The maximum depth of calls followed to the function that stores a value."""
 
@@ -86,7 +92,7 @@ def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ())
     node, n_bound = resolve_function(f, api)
     if node is None or not is_in_file(node, api) or not isinstance(node.type, CallableType):
         return None
-    names = {n for i, n in enumerate(node.arg_names) if i < n_bound or i - n_bound in shared}
+    names = {n for i, n in enumerate(node.arg_names) if i < n_bound or i - n_bound in shared} | shared_defaults(node)
     return _recheck_escapes(node, api, names)
 
 
@@ -127,7 +133,9 @@ def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]
     puts, calls = _stores_and_calls(node.body)
     if not isinstance(node.type, CallableType):
         return []
-    if any(_is_outside(put, node, names) for put in puts) or any(_hands_over(c, node, api, names) for c in calls):
+    is_raised = any(isinstance(part, RaiseStmt) for part in own_parts(node))
+    is_stored = any(_is_outside(put, node, names) for put in puts)
+    if is_raised or is_stored or any(_hands_over(c, node, api, names) for c in calls):
         copy = recheck_function(node, node.type, api, then=lambda copy: check_body_escapes(copy, api, names))
         return [e for e in {id(e): e for e in copy.errors}.values() if is_brand_code(e.code)]
     return []
@@ -144,9 +152,9 @@ def _hands_over(
     call: CallExpr, f: FuncDef, api: TypeChecker, names: Collection[str | None], most: int = MOST_CALLS
 ) -> bool:
     """Return whether a value that outlives the call of `f` is passed to a function that stores into it."""
-    outer_args = [e for e in call.args if outlives(e, f, names)]
-    node, _ = resolve_function(call.callee, api) if outer_args and most else (None, 0)
-    if node is None or not is_in_file(node, api):
+    node, n_bound = resolve_function(call.callee, api, f) if most else (None, 0)
+    owner = [call.callee.expr] if isinstance(call.callee, MemberExpr) and n_bound else []
+    if node is None or not is_in_file(node, api) or not any(outlives(e, f, names) for e in [*owner, *call.args]):
         return False
     puts, calls = _stores_and_calls(node.body)
     return any(_is_outside(put, node, node.arg_names) for put in puts) or any(
@@ -154,16 +162,39 @@ def _hands_over(
     )
 
 
-def resolve_function(f: Expression, api: TypeChecker) -> tuple[FuncDef | None, int]:
-    """Return the function that a name or a bound method refers to, and its number of bound parameters."""
+def resolve_function(
+    f: Expression, api: TypeChecker, within: FuncDef | LambdaExpr | None = None
+) -> tuple[FuncDef | None, int]:
+    """Return the function that a name, a bound method or a callable object refers to, and its bound parameters.
+
+    `within` is the function in which `f` is called.
+    """
     node = f.node if isinstance(f, RefExpr) else None
-    if node is not None or not isinstance(f, MemberExpr):
-        return (node if isinstance(node, FuncDef) else None), 0
-    t = api.lookup_type_or_none(f.expr)
-    owner = get_proper_type(t) if t is not None else None
-    symbol = owner.type.get(f.name) if isinstance(owner, Instance) else None
+    if isinstance(node, FuncDef):
+        return node, 0
+    name = "__call__"
+    match f:
+        case CallExpr(callee=RefExpr(node=TypeInfo() as info)):
+            owner: TypeInfo | None = info
+        case MemberExpr(expr=e) if node is None:
+            owner, name = _class_of(e, api, within), f.name
+        case _:
+            owner = _class_of(f, api, within)
+    symbol = owner.get(name) if owner is not None else None
     node = symbol.node if symbol is not None else None
     return (node, 1) if isinstance(node, FuncDef) and not node.is_static else (None, 0)
+
+
+def _class_of(e: Expression, api: TypeChecker, within: FuncDef | LambdaExpr | None) -> TypeInfo | None:
+    """Return the class of an object; also of a class, whose class methods are called by its name."""
+    if isinstance(e, RefExpr) and isinstance(e.node, TypeInfo):
+        return e.node
+    t = _expression_type(e, api)
+    if t is None and isinstance(within, FuncDef) and isinstance(within.type, CallableType):
+        # mypy has not checked the body yet, so it knows only the types of parameters
+        types = dict(zip(within.arg_names, within.type.arg_types, strict=True))
+        t = get_proper_type(types.get(e.name)) if isinstance(e, NameExpr) else None
+    return t.type if isinstance(t, Instance) else None
 
 
 def check_body_escapes(
@@ -180,15 +211,31 @@ def check_body_escapes(
     part_ids = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
         for put in _find_stores(part):
-            t = _expression_type(put.value, api)
-            if t is None or not known_brands(t) or not _is_outside(put, f, shared, is_again):
+            t = _captured_type(put.value, api)
+            if t is None or not (brands := captured_brands(t)) or not _is_outside(put, f, shared, is_again):
                 continue
-            if _hides(put, api) or (is_again and _lacks(put, known_brands(t), api)):
+            if _hides(put, api) or (is_again and _lacks(put, brands, api)):
                 _report_store(part, put.place, t, api)
+        if isinstance(part, RaiseStmt) and id(part) in part_ids:
+            _check_raise(part, f, api)
         if isinstance(part, CallExpr) and not is_again:
             _check_called_function(part, f, api, shared)
         if isinstance(part, OpExpr | ComparisonExpr) and id(part) in part_ids:
             _report_lost_brands(part, api)
+
+
+def _check_raise(raised: RaiseStmt, f: FuncDef | LambdaExpr, api: TypeChecker) -> None:
+    """Report a batched value in an exception that leaves the call: `raise Diverged(x)`."""
+    given = raised.expr.args if isinstance(raised.expr, CallExpr) else []
+    value = next((t for e in given if (t := _expression_type(e, api)) is not None and captured_brands(t)), None)
+    caught = (p for p in own_parts(f) if isinstance(p, TryStmt) and p.handlers and _is_within(raised, p.body))
+    if value is not None and not any(caught):
+        message = "escape: a value that varies is raised in an exception, which outlives the call"
+        fail(api, raised, ESCAPE, message, f'value: "{show(value, api)}"', "try:   return it from the mapped function")
+
+
+def _is_within(node: Node, block: Block) -> bool:
+    return any(part is node for part in walk(block))
 
 
 def _check_called_function(
@@ -196,13 +243,19 @@ def _check_called_function(
 ) -> None:
     """Look for stores in a called function, if one of its arguments outlives the call of `f`."""
     outer_args = [e for e in call.args if outlives(e, f, shared)]
-    node, n_bound = resolve_function(call.callee, api) if outer_args else (None, 0)
+    node, n_bound = resolve_function(call.callee, api, f)
     if node is None or not is_in_file(node, api) or not isinstance(node.type, CallableType):
+        return
+    owner = call.callee.expr if isinstance(call.callee, MemberExpr) and n_bound else call.callee
+    is_kept = bool(n_bound) and outlives(owner, f, shared)
+    if not outer_args and not is_kept and not shared_defaults(node):
         return
     if not row_variables(node.type):  # plain_functions checks functions without row variables
         return
-    names = {n for n in call.arg_names if n is not None and call.args[call.arg_names.index(n)] in outer_args}
-    names |= {n for e, n in zip(call.args, node.arg_names[n_bound:], strict=False) if e in outer_args and n is not None}
+    given = {n: e for e, n in zip(call.args, node.arg_names[n_bound:], strict=False)}
+    given |= {n: e for e, n in zip(call.args, call.arg_names, strict=True) if n is not None}
+    names = {n for n, e in given.items() if e in outer_args} | (shared_defaults(node) - given.keys())
+    names |= set(node.arg_names[:1]) if is_kept else set()
     _recheck_escapes(node, api, names)
 
 
@@ -231,6 +284,8 @@ def _find_stores(node: Node) -> Iterator[Put]:
                     yield Put(lvalue, node.rvalue)
         case OperatorAssignmentStmt(op="+" | "|", rvalue=ListExpr() | DictExpr() | SetExpr() as added):
             yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))
+        case CallExpr(callee=RefExpr(fullname=name), args=[owner, attribute, value]) if name in SETTERS:
+            yield Put(MemberExpr(owner, attribute.value if isinstance(attribute, StrExpr) else "..."), value)
         case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:
             yield from (Put(container, e, into=True) for e in flat_entries(node.args))
 
@@ -268,6 +323,8 @@ def is_object(t: Type) -> bool:
 def outlives(e: Expression, f: FuncDef | LambdaExpr, shared: Collection[str | None]) -> bool:
     """Return whether the value of an expression outlives a call of `f`."""
     root = root_of(e)
+    if _is_class(root, f):
+        return True
     if not isinstance(root, NameExpr) or not isinstance(root.node, Var):
         return False
     if root.kind == GDEF or root.name in shared or root.name in _declared_names(f):
@@ -276,11 +333,41 @@ def outlives(e: Expression, f: FuncDef | LambdaExpr, shared: Collection[str | No
     return root.name not in f.arg_names and 0 < root.node.line < f.line
 
 
+def _is_class(e: Expression, f: FuncDef | LambdaExpr) -> bool:
+    """Return whether an expression is a class, which outlives every call unless the function defines it."""
+    match e:
+        case CallExpr(callee=RefExpr(fullname="builtins.type"), args=[_]) | MemberExpr(name="__class__"):
+            return True
+        case NameExpr(node=TypeInfo() as info):
+            return e.kind == GDEF or info.line < f.line
+        case NameExpr(name=name):
+            return isinstance(f, FuncDef) and f.is_class and name == f.arg_names[0]
+    return False
+
+
+def shared_defaults(f: FuncDef) -> set[str | None]:
+    """Return the parameters whose default is a list, dict or set, which all calls share."""
+    makers = {f"builtins.{name}" for name in ("list", "dict", "set")}
+    return {
+        a.variable.name
+        for a in f.arguments
+        if isinstance(d := a.initializer, ListExpr | DictExpr | SetExpr)
+        or (isinstance(d, CallExpr) and isinstance(d.callee, RefExpr) and d.callee.fullname in makers)
+    }
+
+
 def root_of(place: Expression) -> Expression:
-    """Return the root of a place: `a` for `a.b[c]`."""
-    while isinstance(place, MemberExpr | IndexExpr):
-        place = place.expr if isinstance(place, MemberExpr) else place.base
-    return place
+    """Return the root of a place: `a` for `a.b[c]` and `vars(a)["b"]`, the class for `a.__class__.b`."""
+    while True:
+        match place:
+            case MemberExpr(name="__class__"):
+                return place
+            case MemberExpr(expr=below) | IndexExpr(base=below):
+                place = below
+            case CallExpr(callee=RefExpr(fullname=name), args=[below, *_]) if name in VIEWS:
+                place = below
+            case _:
+                return place
 
 
 def _declared_names(f: FuncDef | LambdaExpr) -> set[str]:
@@ -297,7 +384,35 @@ def _hides(put: Put, api: TypeChecker) -> bool:
 def _lacks(put: Put, row: list[ProperType], api: TypeChecker) -> bool:
     """Return whether a place is declared for tensors that lack a brand of `row`."""
     t = _stored_type(put, api)
-    return t is not None and holds_tensors(t) and not set(row) <= set(rows_in(t))
+    return t is not None and not isinstance(t, NoneType) and not set(row) <= set(captured_brands(t))
+
+
+def _captured_type(e: Expression, api: TypeChecker) -> ProperType | None:
+    """Return the type of a value; for a partial, which may be a `partial[Any]`, of a batched argument."""
+    t = _expression_type(e, api)
+    if isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.fullname == "functools.partial":
+        types = [a for a in (_expression_type(arg, api) for arg in e.args) if a is not None]
+        return next((a for a in types if captured_brands(a)), t)
+    return t
+
+
+class _Captured(TypeQuery[list[Brand]]):
+    """The brands in any part of a type: of a tree, a function's result, a `functools.partial`."""
+
+    def strategy(self, items: list[list[Brand]]) -> list[Brand]:
+        return [b for item in items for b in item]
+
+    def visit_instance(self, t: Instance) -> list[Brand]:
+        return [*known_brands(t), *super().visit_instance(t)]
+
+    def visit_callable_type(self, t: CallableType) -> list[Brand]:
+        own = {v.id for v in t.variables}
+        return [b for b in t.ret_type.accept(self) if not isinstance(b, TypeVarType) or b.id not in own]
+
+
+def captured_brands(t: Type) -> list[Brand]:
+    """Return the brands of a value, also those of values that a function or an object has captured."""
+    return list(dict.fromkeys([*known_brands(t), *t.accept(_Captured())]))
 
 
 def _stored_type(put: Put, api: TypeChecker) -> ProperType | None:

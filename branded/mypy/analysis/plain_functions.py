@@ -49,7 +49,7 @@ from mypy.types import (
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
-from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function
+from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function, shared_defaults
 from branded.mypy.analysis.external_calls import knows_us
 from branded.mypy.analysis.function_source import Names, decorators_of, unused_parameters, without_decorator
 from branded.mypy.analysis.recheck import recheck_function
@@ -157,8 +157,9 @@ class Instances:
         owner = callee.expr if isinstance(callee, MemberExpr) and resolve_function(callee, api)[1] == 1 else None
         owner = callee if f.info and f.name == "__call__" and owner is None else owner
         bound = isinstance(owner, Expression) and is_shared(owner)
-        named_args = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
-        return frozenset([*(f.arg_names[:1] if bound else []), *(n for n, es in named_args if any(map(is_shared, es)))])
+        named_args, defaults = zip(ctx.default_signature.arg_names, ctx.args, strict=False), shared_defaults(f)
+        kept = [n for n, es in named_args if any(map(is_shared, es)) or (n in defaults and not es)]
+        return frozenset([*(f.arg_names[:1] if bound else []), *kept])
 
     def _by_flow(self, f: FuncDef, ctx: FunctionSigContext | MethodSigContext, result: Type, api: TypeChecker) -> Type:
         """Remove the brands of arguments that a part of the result does not depend on."""

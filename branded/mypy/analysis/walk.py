@@ -9,12 +9,17 @@ from mypy.nodes import FuncDef, LambdaExpr, Node
 
 _NAMES: dict[type[Node], str] = {
     nodes.AssertStmt: "expr",
+    nodes.AssertTypeExpr: "expr",
     nodes.AssignmentExpr: "value",
     nodes.AssignmentStmt: "lvalues rvalue",
+    nodes.AwaitExpr: "expr",
     nodes.Block: "body",
     nodes.CallExpr: "callee args",
+    nodes.CastExpr: "expr",
     nodes.ComparisonExpr: "operands",
     nodes.ConditionalExpr: "cond if_expr else_expr",
+    nodes.Decorator: "func",
+    nodes.DelStmt: "expr",
     nodes.DictExpr: "items",
     nodes.DictionaryComprehension: "key value sequences condlists",
     nodes.ExpressionStmt: "expr",
@@ -30,7 +35,9 @@ _NAMES: dict[type[Node], str] = {
     nodes.MemberExpr: "expr",
     nodes.OpExpr: "left right",
     nodes.OperatorAssignmentStmt: "lvalue rvalue",
+    nodes.RaiseStmt: "expr from_expr",
     nodes.ReturnStmt: "expr",
+    nodes.RevealExpr: "expr",
     nodes.SetComprehension: "generator",
     nodes.SetExpr: "items",
     nodes.SliceExpr: "begin_index end_index stride",
@@ -40,6 +47,8 @@ _NAMES: dict[type[Node], str] = {
     nodes.UnaryExpr: "expr",
     nodes.WhileStmt: "expr body else_body",
     nodes.WithStmt: "expr body",
+    nodes.YieldExpr: "expr",
+    nodes.YieldFromExpr: "expr",
 }
 """The attributes of each kind of node that hold nodes. mypy's compiled visitors cannot be subclassed in Python."""
 _PARTS = {kind: names.split() for kind, names in _NAMES.items()}

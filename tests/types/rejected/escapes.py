@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from tinygrad import Tensor
 
@@ -203,3 +204,49 @@ def of_list(a: Vec[S], b: Vec[S1]) -> Vec[S]:
 def of_dict(a: Vec[S]) -> Tensor:
     d = {"a": a, "x": x}
     return d["x"]  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")
+
+
+# --- in a class, with rows
+class Kept:
+    last: Any
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def note(self, a: Vec[S]) -> None:
+        self.seen.append(a)  # E: escape: a value that varies is kept in `self.seen`
+
+    def __call__(self, a: Vec[S]) -> Vec[S]:
+        self.note(a)
+        return a
+
+    def in_class(self, a: Vec[S]) -> Vec[S]:
+        type(self).last = a  # E: escape: a value that varies is kept in `type(...).last`
+        return a
+
+
+vmap(Kept())(x)
+vmap(Kept().in_class)(x)
+
+
+# --- in a default value, with rows
+def keep_in_default(a: Vec[S], into: list[Any] = []) -> Vec[S]:  # noqa: B006
+    into.append(a)  # E: escape: a value that varies is kept in `into`
+    return a
+
+
+vmap(lambda a: keep_in_default(a))(x)
+
+
+# --- in a partial and in an exception, with rows
+anything: list[Any] = []
+
+
+def keep_partial(a: Vec[S]) -> Vec[S]:
+    anything.append(partial(Tensor.sin, a))  # E: escape: a value that varies is kept in `anything`
+    if a.ndim > 1:
+        raise ValueError("no vector", a)  # E: escape: a value that varies is raised in an exception
+    return a
+
+
+vmap(keep_partial)(x)

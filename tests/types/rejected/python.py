@@ -55,7 +55,7 @@ vmap(lambda a: abs(a))(x)
 vmap(lambda a: a * math.sqrt(a.sum()))(x)  # E: math.sqrt: a value that varies over "a" is no single number
 
 # --- functions of numpy
-vmap(lambda a: np.sqrt(a))(x)  # E: numpy.sqrt: a value that varies over "a" has no values  N: what the function gives
+vmap(lambda a: np.sqrt(a))(x)  # E: numpy.sqrt: a value that varies over "a" has no values
 vmap(lambda a: float(np.linalg.norm(a)))(x)  # E: numpy.linalg.norm: a value
 vmap(lambda a: a + np.asarray(a)[0])(x)  # E: numpy.asarray: a value  N: the row is lost here
 
