@@ -157,7 +157,8 @@ class Instances:
         owner = callee.expr if isinstance(callee, MemberExpr) and resolve_function(callee, api)[1] == 1 else None
         owner = callee if f.info and f.name == "__call__" and owner is None else owner
         bound = isinstance(owner, Expression) and is_shared(owner)
-        named_args, defaults = zip(ctx.default_signature.arg_names, ctx.args, strict=False), shared_defaults(f)
+        named_args = zip(ctx.default_signature.arg_names, ctx.args, strict=False)
+        defaults = shared_defaults(f) if is_in_file(f, api) else set()
         kept = [n for n, es in named_args if any(map(is_shared, es)) or (n in defaults and not es)]
         return frozenset([*(f.arg_names[:1] if bound else []), *kept])
 
