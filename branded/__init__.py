@@ -139,7 +139,7 @@ if not _for_mypy_alone and not _restore_first_import():
         from branded.tinygrad_compat import c_compiler as _c_compiler
         from branded.tinygrad_compat import features as _features
         from branded.tinygrad_compat.activation import enable
-        from branded.tree import register_pytree_node
+        from branded.tree import register_pytree_node, static
         from branded.vec import Vec
 
         if _features.fits("compiler"):
@@ -301,6 +301,7 @@ __all__ = [
     "sequential_vmap",
     "shard",
     "stack_module_state",
+    "static",
     "stop_gradient",
     "switch",
     "take_along_axis",

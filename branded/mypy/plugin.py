@@ -44,10 +44,10 @@ from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.failures import guard_hooks
-from branded.mypy.rows import displays, injected_calls, operands, operators, widening
+from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, has_rows, row_variables
 from branded.mypy.rows.brand_env import OpenBrands
-from branded.mypy.rows.leaves import field_type
+from branded.mypy.rows.leaves import field_type, register_class
 from branded.mypy.rows.results import (
     brand_type,
     function_type,
@@ -89,6 +89,7 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unused_batch.unvaried_setting(options)
+        static_fields.use_lookup(self.lookup_fully_qualified)
         self.marks = injected_calls.Marks()
         self.instances = Instances(scope)
         scope.plain_call = self.instances.called
@@ -114,6 +115,7 @@ class BrandedPlugin(Plugin):
             "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
             **dict.fromkeys(operators.OPERATORS, operators.operator_result),
             "functools.partial": self._partial,
+            "branded.tree.nodes.register_pytree_node": register_class,
             "branded.core.brand.brand": partial(brand_type, scope=scope),
             "branded.core.values.lift": partial(lift_type, scope=scope),
             "tinygrad.tensor.Tensor": reads.reject_tensor_data,
@@ -159,6 +161,7 @@ class BrandedPlugin(Plugin):
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
         if not file.is_stub and not f"{file.fullname}.".startswith(PYTHONS):
             add_digest(file)
+            static_fields.add_static_fields(file)
         return []
 
     def _partial(self, ctx: FunctionContext) -> Type:

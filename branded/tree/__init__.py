@@ -51,6 +51,7 @@ from branded.tree.nodes import register_pytree_node as register_pytree_node
 from branded.tree.nodes import treedef_key as treedef_key
 from branded.tree.paths import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, keystr, leaves_with_path
 from branded.tree.ravel import ravel
+from branded.tree.static_fields import static
 from branded.tree.structures import Structure, structure
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "ravel",
     "reduce",
     "register_pytree_node",
+    "static",
     "structure",
     "transpose",
     "unflatten",

@@ -1,9 +1,9 @@
 """The definition of trees, and their traversal.
 
 A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node`
-is a node; any other value is a leaf.  Children of a dict are addressed by key, children of a dataclass by field.  Dict
-children are in the order of the sorted keys, so trees that differ only in insertion order have the same leaves.  A
-rebuilt dict keeps the order of insertion.
+is a node; any other value is a leaf.  Children of a dict are addressed by key, children of a dataclass by field.  A
+static field is not a child, but part of the structure.  Dict children are in the order of the sorted keys, so trees
+that differ only in insertion order have the same leaves.  A rebuilt dict keeps the order of insertion.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from tinygrad.uop.ops import UOp
 from branded.errors import AxesError, AxisTypeError, TreeError
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tree.formatting import describe, short_repr
+from branded.tree.static_fields import static_fields, static_texts, static_values
 
 C = TypeVar("C")
+Aux = TypeVar("Aux", bound=Hashable)
+Children = TypeVar("Children", bound=Iterable[Any])
 Axis = int | None
 
 
@@ -42,7 +45,7 @@ class Node(NamedTuple):
 
 class _Registered(NamedTuple):
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]]
-    unflatten: Callable[[Hashable, Iterable[Any]], Any]
+    unflatten: Callable[[Any, Any], Any]
 
 
 _registry: dict[type, _Registered] = {}
@@ -51,15 +54,15 @@ _LEAVES = frozenset({Tensor, UOp, DType, int, float, bool, str, bytes, complex})
 
 def register_pytree_node(
     cls: type[C],
-    flatten: Callable[[C], tuple[Iterable[Any], Hashable]],
-    unflatten: Callable[[Hashable, Iterable[Any]], C],
+    flatten: Callable[[C], tuple[Children, Aux]],
+    unflatten: Callable[[Aux, Children], C],
 ) -> type[C]:
     """Make instances of `cls` nodes of pytrees, as `jax.tree_util.register_pytree_node` does.
 
     Args:
         cls: The class.  Subclasses are not included.
         flatten: `flatten(obj) -> (children, aux)`; `aux` is any hashable value.
-        unflatten: `unflatten(aux, children) -> obj`.
+        unflatten: `unflatten(aux, children) -> obj`; the children are a tuple.
 
     Returns:
         `cls`, so that the call can be used as an expression.
@@ -124,16 +127,22 @@ def _unflatten_registered(cls: type, aux: Hashable, children: Sequence[Any]) -> 
         raise TreeError(
             f"tree: {cls.__name__} is not registered here", fix=f"register_pytree_node({cls.__name__}, ...) first"
         )
-    return reg.unflatten(aux, children)
+    return reg.unflatten(aux, tuple(children))
 
 
-def _with_fields(cls: Any, derived: Sequence[str], values: Sequence[Any]) -> Any:
-    """Return a dataclass with these field values, bypassing its `__init__` if possible.
+def _with_entries(cls: Any, static: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Any:
+    """Return a NamedTuple with these static values and entries."""
+    value_of, rest = dict(static), iter(values)
+    return tuple.__new__(cls, [value_of[name] if name in value_of else next(rest) for name in cls._fields])
+
+
+def _with_fields(cls: Any, derived: Sequence[str], static: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Any:
+    """Return a dataclass with these static values and field values, bypassing its `__init__` if possible.
 
     Attributes that are not fields are derived from the fields: a class with such attributes is called to compute them.
     """
-    fields = dataclasses.fields(cls)
-    value_of = {f.name: value for f, value in zip(fields, values, strict=True)}
+    fields, static_of, rest = dataclasses.fields(cls), dict(static), iter(values)
+    value_of = {f.name: static_of[f.name] if f.name in static_of else next(rest) for f in fields}
     if not derived and cls.__new__ is object.__new__:
         new = object.__new__(cls)
     else:
@@ -193,7 +202,11 @@ def node(x: Any) -> Node | None:
         kids, aux = _flatten_registered(x, reg)
         return Node(tuple(range(len(kids))), kids, functools.partial(_unflatten_registered, cls, aux))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return Node(x._fields, tuple(x), functools.partial(tuple.__new__, cls))
+        if not (names := static_fields(cls)):
+            return Node(x._fields, tuple(x), functools.partial(tuple.__new__, cls))
+        keys = tuple(name for name in x._fields if name not in names)
+        rebuild = functools.partial(_with_entries, cls, static_values(x, names))
+        return Node(keys, tuple([getattr(x, name) for name in keys]), rebuild)
     if isinstance(x, tuple | list):
         return Node(tuple(range(len(x))), tuple(x), cls)
     if isinstance(x, collections.deque):
@@ -203,9 +216,11 @@ def node(x: Any) -> Node | None:
         maker = functools.partial(_with_items, _empty_copy(x), tuple(x), keys)
         return Node(keys, tuple([x[key] for key in keys]), maker)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        names = tuple(f.name for f in dataclasses.fields(x))
-        derived = tuple(name for name in getattr(x, "__dict__", ()) if name not in names)
-        return Node(names, tuple(getattr(x, n) for n in names), functools.partial(_with_fields, cls, derived))
+        every, names = tuple(f.name for f in dataclasses.fields(x)), static_fields(cls)
+        keys = tuple(name for name in every if name not in names) if names else every
+        derived = tuple(name for name in getattr(x, "__dict__", ()) if name not in every)
+        rebuild = functools.partial(_with_fields, cls, derived, static_values(x, names))
+        return Node(keys, tuple([getattr(x, name) for name in keys]), rebuild)
     return None
 
 
@@ -316,9 +331,14 @@ def is_registered(x: Any) -> bool:
 
 
 def aux_of(x: Any) -> Hashable:
-    """Return the aux data of an instance of a registered class."""
-    reg = _registry.get(type(x))
-    return None if reg is None else _flatten_registered(x, reg)[1]
+    """Return the aux data of an instance of a registered class, or the static fields of a dataclass or NamedTuple."""
+    cls: Any = type(x)
+    if cls is dict or cls is list or cls is tuple:
+        return None
+    if (reg := _registry.get(cls)) is not None:
+        return _flatten_registered(x, reg)[1]
+    is_class = hasattr(cls, "_fields") if isinstance(x, tuple) else dataclasses.is_dataclass(cls)
+    return static_values(x, static_fields(cls)) or None if is_class else None
 
 
 _LEAF = "leaf"
@@ -434,7 +454,8 @@ def outline(x: Any, levels: int = 6) -> str:
     if n is None or x is None:
         return "None" if x is None else describe(x)
     parts = [outline(child, levels - 1) for child in n.children[:_FEW]] if levels else ["..."]
-    inside = ", ".join([*parts, *(["..."] if levels and len(n.children) > _FEW else [])])
+    static = static_texts(x) if not is_registered(x) else []
+    inside = ", ".join([*parts, *(["..."] if levels and len(n.children) > _FEW else []), *static])
     return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from branded.errors import TreeError
 from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered, key_of
+from branded.tree.static_fields import static_texts
 
 
 class Structure:
@@ -99,7 +100,7 @@ def _container(x: Any, n: Node, inside: Sequence[str]) -> str:
     if type(x) is list:
         return f"[{', '.join(inside)}]"
     named = [f"{key}={text}" if isinstance(key, str) else text for key, text in zip(n.keys, inside, strict=True)]
-    return f"{name}({', '.join(named)})"
+    return f"{name}({', '.join([*named, *([] if is_registered(x) else static_texts(x))])})"
 
 
 def check_structure(x: Any, api_name: str, name: str) -> Structure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
+from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import DictExpr, Expression, SetExpr, TupleExpr
 from mypy.plugin import FunctionContext
 from mypy.typeops import make_simplified_union
@@ -14,6 +15,7 @@ from branded.mypy.axes.types import erase_axes, has_axes
 from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, keep_row, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker
 from branded.mypy.rows.injected_calls import display_entries
+from branded.mypy.rows.leaves import NUMBERS
 
 
 def display_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
@@ -50,7 +52,8 @@ def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     non_none = [t for t in types if not isinstance(get_proper_type(t), NoneType)]
     if len(set(non_none)) < 2 or not any(rows_in(t) or has_axes(t) for t in non_none):
         return None
-    each = [erase_axes(t, scope) for t in non_none]
+    numbers = [t for t in map(remove_instance_last_known_values, non_none) if _is_number(t)]
+    each = [erase_axes(t, scope) for t in non_none if not _is_number(t)]
     rows = [each_row(t) for t in each]
     if len({len(r) for r in rows}) > 1:
         return None
@@ -59,7 +62,13 @@ def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     if any(t != wider[0] for t in wider):
         return None
     one = change(wider[0], keep_row)
-    return one if len(non_none) == len(types) else make_simplified_union([one, NoneType()])
+    others = [*numbers, *([NoneType()] if len(non_none) < len(types) else [])]
+    return make_simplified_union([one, *others]) if others else one
+
+
+def _is_number(t: Type) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname in NUMBERS
 
 
 def _replace_rows(t: Type, rows: Sequence[list[Brand]]) -> Type:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 
 from mypy.expandtype import expand_type_by_instance
 from mypy.nodes import TypeInfo
+from mypy.plugin import FunctionContext
 from mypy.types import (
+    CallableType,
     FunctionLike,
     Instance,
     LiteralType,
@@ -16,6 +18,7 @@ from mypy.types import (
     Type,
     TypedDictType,
     get_proper_type,
+    has_type_vars,
 )
 
 from branded.mypy.rows.algebra import (
@@ -29,13 +32,15 @@ from branded.mypy.rows.algebra import (
     as_vec,
     change,
     has_rows,
+    holds_tensors,
     keep_row,
     row_of,
     rows_in,
     union_row,
     vec_to_tensor,
 )
-from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.static_fields import static_fields
 
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
 STACKED = {*NUMBERS, ARRAY, "tinygrad.uop.ops.UOp"}
@@ -110,29 +115,31 @@ def unmappable(
         yield what, "a function"
     elif isinstance(t, TupleType | TypedDictType):
         info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
-        if info.is_named_tuple and not (result or has_rows(info)) and _any_tensor(fields) and not plain(info):
+        if info.is_named_tuple and not (result or _tracks_brands(info)) and _any_tensor(fields) and not plain(info):
             yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
             return
-        for (accessor, field), each in zip(fields.items(), _item_axes(way, t), strict=True):
+        for (accessor, field), each in zip(fields.items(), _item_axes(way, t, fields), strict=True):
             yield from unmappable(field, each, f"{what}{accessor}", result, plain)
     elif not isinstance(t, Instance):
         return
     elif t.type.fullname in CONTAINERS:
         if t.args:
             yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain)
-    elif has_rows(t.type) or (fields and (result or (_any_tensor(fields) and plain(t.type)))):
+    elif REGISTERED in t.type.metadata and (has_rows(t.type) or plain(t.type)):
+        return  # its leaves are what its `flatten` returns
+    elif has_rows(t.type) or (fields and (result or _tracks_brands(t.type) or plain(t.type))):
         for accessor, field in fields.items():
             yield from unmappable(field, way, f"{what}{accessor}", result, plain)
     elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
         yield what, _describe_leaf(t.type, result)
 
 
-def _item_axes(way: Type, t: TupleType | TypedDictType) -> Sequence[Type]:
+def _item_axes(way: Type, t: TupleType | TypedDictType, fields: Sized) -> Sequence[Type]:
     """Return the axes of each item of a tuple or a TypedDict, as far as they are known."""
     if isinstance(t, TypedDictType):
         return [way.items.get(k, UNKNOWN) if isinstance(way, TypedDictType) else UNKNOWN for k in t.items]
-    is_known = isinstance(way, TupleType) and len(way.items) == len(t.items)
-    return way.items if is_known and isinstance(way, TupleType) else [UNKNOWN] * len(t.items)
+    is_known = isinstance(way, TupleType) and len(way.items) == len(fields)
+    return way.items if is_known and isinstance(way, TupleType) else [UNKNOWN] * len(fields)
 
 
 def _describe_leaf(info: TypeInfo, result: bool) -> str:
@@ -146,26 +153,61 @@ def _any_tensor(fields: dict[str, Type]) -> bool:
     return any(row_of(f) is not None for f in fields.values())
 
 
+def _tracks_brands(info: TypeInfo) -> bool:
+    """Return whether a class has rows, or fields with the types of its arguments, as `Box[Tensor]` has."""
+    symbols = (info.get(name) for name in fields_of_class(info))
+    declared = [s.type for s in symbols if s is not None and s.type is not None]
+    is_generic = any(map(has_type_vars, declared))
+    return has_rows(info) or (is_generic and not any(holds_tensors(t) for t in declared))
+
+
+REGISTERED = "branded"
+"""The key in the metadata of a class that `register_pytree_node` has registered in its own file."""
+
+
+def register_class(ctx: FunctionContext) -> Type:
+    """Remember that `register_pytree_node(C, ...)` registers a class of this file."""
+    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+    cls = f.type_object() if isinstance(f, CallableType) and f.is_type_obj() else None
+    if cls is not None and cls.module_name == checker(ctx).tree.fullname:
+        cls.metadata[REGISTERED] = {"is_registered": True}
+    return ctx.default_return_type
+
+
 def field_type(owner: ProperType, name: str, declared: Type) -> Type:
     """Return the type of a field, which is declared with the type `declared`, as vmap has stacked it."""
     info = owner.partial_fallback.type if isinstance(owner, TupleType) else None
+    cls = info or (owner.type if isinstance(owner, Instance) else None)
+    if cls is not None and name in static_fields(cls):
+        return declared
     if info is None or not info.is_named_tuple or f".{name}" not in (fields := fields_of(owner)):
         return stacked_field(declared, owner)
     return change(declared if has_rows(info) and rows_in(declared) else fields[f".{name}"], keep_row)
+
+
+def fields_of_class(info: TypeInfo) -> list[str]:
+    """Return the names of the fields of a dataclass or a NamedTuple that are leaves."""
+    if REGISTERED in info.metadata:
+        return []
+    dataclass, named_tuple = info.metadata.get("dataclass", {}), info.metadata.get("namedtuple", {})
+    names = [a["name"] for a in dataclass.get("attributes", ())] or named_tuple.get("fields", [])
+    static = static_fields(info) if names else set()
+    return [name for name in names if name not in static]
 
 
 def fields_of(t: ProperType) -> dict[str, Type]:
     """Return the children of a tuple, TypedDict, NamedTuple or dataclass, by their accessors: `[0]`, `.name`."""
     match t:
         case TupleType() if t.partial_fallback.type.is_named_tuple:
-            names = t.partial_fallback.type.metadata["namedtuple"]["fields"]
-            return {f".{n}": item for n, item in zip(names, t.items, strict=True)}
+            info = t.partial_fallback.type
+            item_of = dict(zip(info.metadata["namedtuple"]["fields"], t.items, strict=True))
+            return {f".{n}": item_of[n] for n in fields_of_class(info)}
         case TupleType():
             return {f"[{i}]": item for i, item in enumerate(t.items)}
         case TypedDictType():
             return {f"[{k!r}]": item for k, item in t.items.items()}
         case Instance() if "dataclass" in t.type.metadata:
-            symbols = {a["name"]: t.type.get(a["name"]) for a in t.type.metadata["dataclass"]["attributes"]}
+            symbols = {name: t.type.get(name) for name in fields_of_class(t.type)}
             types = {f".{n}": expand_type_by_instance(s.type, t) for n, s in symbols.items() if s and s.type}
             return {n: stacked_field(field, t) for n, field in types.items()}
     return {}

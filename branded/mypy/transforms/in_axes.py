@@ -41,7 +41,7 @@ from branded.mypy.codes import AXES, AXIS_TYPE, ERROR
 from branded.mypy.rows.algebra import CONTAINERS, UNKNOWN, is_shared, row_of
 from branded.mypy.rows.brand_env import fail
 from branded.mypy.rows.callables import Arg
-from branded.mypy.rows.leaves import unmappable
+from branded.mypy.rows.leaves import fields_of, unmappable
 
 
 def tree_of(e: Expression | None, api: TypeChecker) -> Type:
@@ -121,13 +121,13 @@ def _tuple_mismatches(axes: TupleType, t: ProperType, what: str) -> Iterator[tup
     if not isinstance(t, TupleType):
         if kind := _describe_other(t, "tuple"):
             yield AXES, f"{format_axes(axes)} is a tuple of axes, but {what} is {kind}"
-    elif len(axes.items) != len(t.items):
+    elif len(axes.items) != len(items := list(fields_of(t).values())):
         yield (
             AXES,
-            f"{format_axes(axes)} has {plural(len(axes.items), 'axis', 'axes')}, but {what} has {len(t.items)} items",
+            f"{format_axes(axes)} has {plural(len(axes.items), 'axis', 'axes')}, but {what} has {len(items)} items",
         )
     else:
-        for i, (a, item) in enumerate(zip(axes.items, t.items, strict=True)):
+        for i, (a, item) in enumerate(zip(axes.items, items, strict=True)):
             yield from axes_mismatches(a, item, f"item {i} of {what}")
 
 
@@ -136,8 +136,12 @@ def _dict_mismatches(axes: TypedDictType, t: ProperType, what: str) -> Iterator[
         if kind := _describe_other(t, "dict"):
             yield AXES, f"{format_axes(axes)} is a dict of axes, but {what} is {kind}"
         return
-    for key in [*(k for k in axes.items if k not in t.items), *(k for k in t.items if k not in axes.items)]:
-        yield AXES, f"{format_axes(axes)} and {what} do not have the same keys: `{key}` is in one of them"
+    alone = [k for k in axes.items if k not in t.items]
+    alone += [k for k in t.items if k in t.required_keys and k not in axes.items]
+    if alone:
+        keys = " and ".join(f"`{key}`" for key in alone)
+        where = f"{keys} {'is' if len(alone) == 1 else 'are'} in one of them"
+        yield AXES, f"{format_axes(axes)} and {what} do not have the same keys: {where}"
     for key in [k for k in axes.items if k in t.items]:
         yield from axes_mismatches(axes.items[key], t.items[key], f"{what}[{key!r}]")
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mypy.checker import TypeChecker
-from mypy.nodes import ARG_STAR, CallExpr, LambdaExpr, OverloadedFuncDef, RefExpr, SymbolTableNode, TempNode, Var
+from mypy.erasetype import remove_instance_last_known_values
+from mypy.nodes import (
+    ARG_STAR,
+    CallExpr,
+    DictExpr,
+    LambdaExpr,
+    OverloadedFuncDef,
+    RefExpr,
+    StrExpr,
+    SymbolTableNode,
+    TempNode,
+    Var,
+)
 from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.plugins.functools import partial_new_callback
 from mypy.types import (
@@ -18,6 +30,7 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypedDictType,
     TypeOfAny,
     TypeVarType,
     get_proper_type,
@@ -53,9 +66,21 @@ def call_arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
         star = get_proper_type(t)
         if kind == ARG_STAR and isinstance(star, TupleType):
             args += [Arg(i) for i in star.items]
+        elif isinstance(e, DictExpr) and isinstance(star, Instance) and is_a(star.args[-1], "builtins.object"):
+            args.append(Arg(_typed_dict(e, api) or t, kind, name, e))
         else:
             args.append(Arg(t, kind, name, e))
     return args
+
+
+def _typed_dict(e: DictExpr, api: TypeChecker) -> Type | None:
+    """Return the type of a dict whose values have different types, such as `{"x": x, "n": 1}`."""
+    names = [k.value for k, _ in e.items if isinstance(k, StrExpr)]
+    if len(names) < len(e.items):
+        return None
+    types = [remove_instance_last_known_values(api.get_expression_type(v)) for _, v in e.items]
+    items = dict(zip(names, types, strict=True))
+    return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
 
 
 def report_attribute(ctx: AttributeContext, name: str) -> Type:

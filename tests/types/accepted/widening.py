@@ -64,7 +64,7 @@ def stored(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
         listed.append(value)
     doubled = [assert_type(v, Vec[S | S1, Tensor]) * 2 for v in [a, b]]
     mixed = [a, 1.0]
-    assert_type(mixed, list[object])
+    assert_type(mixed, list[Vec[S, Tensor] | float])
     wanted: list[Vec[S | S1] | float] = [a, b]
     wanted = [a, 1.0]
     return named["w"] + listed[1] + nested[1][0] + doubled[0] + pairs[0][0] * len(wanted)
