@@ -173,6 +173,8 @@ class BrandedPlugin(Plugin):
             return reads.reject_number
         if self.transforms.is_vmap(fullname):
             return self.transforms.signature
+        if fullname in external_calls.PRODUCTS:
+            return external_calls.product_signature
         if external_calls.is_foreign(fullname):
             return external_calls.reject_batched_arguments
         if (rule := self.rules.get(fullname)) is not None:

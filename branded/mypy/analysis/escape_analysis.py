@@ -65,7 +65,7 @@ from branded.mypy.rows.algebra import (
     row_of,
     row_variables,
 )
-from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.brand_env import add_errors, fail, show
 from branded.mypy.rows.widening import flat_entries
 
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
@@ -126,7 +126,7 @@ def _recheck_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | No
             _escapes[key] = _find_escapes(node, api, names)
         finally:
             _looking.pop()
-    api.msg.add_errors(_escapes[key])
+    add_errors(api, _escapes[key])
 
 
 def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> list[ErrorInfo]:

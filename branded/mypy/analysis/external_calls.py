@@ -8,11 +8,11 @@ from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr, TypeInfo
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
-from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
 
 from branded.mypy.analysis.reads import TRUTH, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
-from branded.mypy.rows.algebra import as_vec, row_of
+from branded.mypy.rows.algebra import add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
 
 BUILTINS = {
@@ -32,7 +32,29 @@ OF_ITSELF = {"numpy.shape", "numpy.ndim", "numpy.size"}
 
 def is_foreign(fullname: str) -> bool:
     """Return whether a function reads its arguments and does not know `Vec`."""
-    return fullname.startswith(("math.", "numpy.")) or fullname in BUILTINS
+    return fullname not in PRODUCTS and (fullname.startswith(("math.", "numpy.")) or fullname in BUILTINS)
+
+
+PRODUCTS = {"math.prod", "math.sumprod"}
+"""Functions that only multiply and add."""
+
+
+def product_signature(ctx: FunctionSigContext) -> CallableType:
+    """Return the signature of `math.prod([x, y])`: the result has the brands of all factors."""
+    sig, api = ctx.default_signature, checker(ctx)
+    types = _argument_types([e for actuals in ctx.args for e in actuals], api)
+    tensor = next((i for t in types for i in _items(t) if row_of(i) is not None), None)
+    if tensor is None or not knows_us(api):
+        return sig
+    result = add_brands(tensor, [b for t in types for b in known_brands(t)])
+    return sig.copy_modified(arg_types=[AnyType(TypeOfAny.special_form)] * len(sig.arg_types), ret_type=result)
+
+
+def _items(t: Type) -> Sequence[Type]:
+    """Return a type, and the types of its items if it is a container."""
+    p = get_proper_type(t)
+    args = p.items if isinstance(p, TupleType) else p.args if isinstance(p, Instance) and row_of(p) is None else ()
+    return [t, *args]
 
 
 def is_ufunc(fullname: str) -> bool:

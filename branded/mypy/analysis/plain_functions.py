@@ -58,7 +58,16 @@ from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import Brand, add_brands, change, hides_brands, is_unbatched, row_variables, rows_in
-from branded.mypy.rows.brand_env import OpenBrands, checker, trying
+from branded.mypy.rows.brand_env import (
+    ONE_PLACE,
+    ErrorPlace,
+    OpenBrands,
+    add_errors,
+    checker,
+    place_of,
+    trying,
+    unreported,
+)
 from branded.mypy.rows.callables import arguments_by_formal
 from branded.mypy.rows.operands import is_deep
 
@@ -83,6 +92,8 @@ class Instances:
     """The checks that would be too deep."""
     busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
     """The functions being checked, each with the parameters whose arguments outlive the call."""
+    own: dict[FuncDef, set[ErrorPlace]] = field(default_factory=new_cache)
+    """The places of the errors that functions have for their declared types."""
     asked: tuple[MypyFile | None, bool] = (None, False)
     """The current file, and whether it imports branded or tinygrad: other files have no batched values."""
 
@@ -207,7 +218,7 @@ class Instances:
             finally:
                 self.busy.pop()
         body_result, errors = known[key]
-        api.msg.add_errors(errors)
+        add_errors(api, errors)
         while self.later and not self.busy:
             self._result(*self.later.pop(), api)
         return body_result
@@ -229,12 +240,22 @@ class Instances:
         # two calls of a function report the same errors
         errors = {id(e): e for e in copy.errors}.values()
         told = [e for e in errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
+        n_told = len(told)
+        told = unreported(told, self._own_places(f, api)) if told else told
         returned = [api.lookup_type_or_none(r.expr) for r in _return_statements(copy.function) if r.expr is not None]
         certain = [t for t in returned if t is not None and not hides_brands(t) and rows_in(t)]
-        if len(errors) > len(told) or len(certain) < len(returned) or not returned:
+        if len(errors) > n_told or len(certain) < len(returned) or not returned:
             return result, told
         brands = {b for t in certain for b in rows_in(t)}
         return add_brands(f.type.ret_type, [b for b in rows if b in brands]), told
+
+    def _own_places(self, f: FuncDef, api: TypeChecker) -> set[ErrorPlace]:
+        """Return the places of the errors that mypy reports in the function itself, for its declared types."""
+        if f not in self.own:
+            assert isinstance(f.type, CallableType)
+            errors = recheck_function(f, f.type, api).errors
+            self.own[f] = {place_of(e) for e in errors if e.severity == "error" and e.code in ONE_PLACE}
+        return self.own[f]
 
 
 def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:

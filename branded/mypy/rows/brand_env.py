@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.errors import ErrorWatcher
+from mypy.errors import ErrorInfo, ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import Context, Expression, FuncDef, Node, StrExpr, SymbolTableNode, TypeInfo
 from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
@@ -26,7 +26,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.codes import NAME_TAKEN, OPTION
+from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
 from branded.mypy.rows.algebra import BRAND, Brand, row_variables, rows_in
 
 AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
@@ -61,6 +61,61 @@ def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
         _trials.pop()
 
 
+ONE_PLACE = {READ, OPERAND, SHAPE, WRITE}
+"""The codes of errors about a value; a body that is checked for several calls reports each place once."""
+
+
+ErrorPlace = tuple[int, int, ErrorCode | None, str]
+
+
+def place_of(e: ErrorInfo) -> ErrorPlace:
+    return e.line, e.column, e.code, _kind(e.code, e.message)
+
+
+def _kind(code: ErrorCode | None, message: str) -> str:
+    """Return the part of a message that does not name brands."""
+    return message.partition(":")[0] if code in ONE_PLACE else message
+
+
+def unreported(errors: Iterable[ErrorInfo], places: Container[ErrorPlace]) -> list[ErrorInfo]:
+    """Return the errors at other places, each place once, with their notes."""
+    found, kept, keeps = set[ErrorPlace](), list[ErrorInfo](), True
+    for e in errors:
+        if e.severity == "error":
+            keeps = (place := place_of(e)) not in found and place not in places
+            found.add(place)
+        kept += [e] if keeps else []
+    return kept
+
+
+def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
+    """Report errors that were found in a trial, each place once."""
+    kept = unreported(errors, () if _trials else _reported_places(api))
+    times_told[0] += len(kept) < len(errors)
+    for e in kept:
+        e.target = (
+            e.target if _trials else _target(api)
+        )  # what mypy's daemon checks here, not the body that was checked
+    api.msg.add_errors(kept)
+
+
+def _target(api: TypeChecker) -> str | None:
+    """Return the name of what mypy's daemon checks together: a function or a module; a lambda has no name."""
+    return api.tscope.current_target() or api.tree.fullname
+
+
+def _set_target(errors: Iterable[ErrorInfo], api: TypeChecker) -> None:
+    """Let mypy's daemon report errors for what it checks here, not for a body that was checked or for a lambda."""
+    for e in errors:
+        e.target = _target(api)
+
+
+def _reported_places(api: TypeChecker) -> set[ErrorPlace]:
+    """Return the places of the errors that were reported for the current target."""
+    reported, target = api.errors.error_info_map.get(api.errors.file, ()), _target(api)
+    return {place_of(e) for e in reported if e.severity == "error" and e.target == target}
+
+
 def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: str, *notes: str) -> None:
     """Report an error even where mypy only tries an alternative, such as an operand of `0 < a`.
 
@@ -70,10 +125,15 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
     if _trials:
         api.binder.version += 1  # mypy must not cache the type without its error
         return fail(api, context, code, message, *notes)
+    if (context.line, context.column, code, _kind(code, message)) in _reported_places(api):
+        return None
     watchers, saved_watchers = api.errors._watchers, api.errors._watchers[:]
     watchers.clear()
+    reported = api.errors.error_info_map.setdefault(api.errors.file, [])
+    n = len(reported)
     try:
         fail(api, context, code, message, *notes)
+        _set_target(reported[n:], api)
     finally:
         watchers.extend(saved_watchers)
 

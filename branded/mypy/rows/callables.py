@@ -24,7 +24,7 @@ from mypy.types import (
 from branded.mypy.axes.types import names_axis
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, change, keep_row, row_variables
-from branded.mypy.rows.brand_env import OpenBrands, trying
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, trying
 
 
 class Arg(NamedTuple):
@@ -83,7 +83,7 @@ def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] 
     told = errors.filtered_errors()
     if any(e.severity == "error" and not is_brand_code(e.code) for e in told):
         return None
-    api.msg.add_errors(told)
+    add_errors(api, told)
     function = api.named_generic_type("builtins.function", [])
     kinds = [ARG_POS] * len(vecs)
     types = [UnionType([v, *numbers]) if numbers else v for v in vecs]

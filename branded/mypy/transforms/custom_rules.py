@@ -28,7 +28,7 @@ from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.codes import DERIVATIVE
 from branded.mypy.rows import operands
 from branded.mypy.rows.algebra import row_of
-from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker
 from branded.mypy.rows.callables import CALLED, Arg, signatures_of, synthetic_call, type_of_lambda
 from branded.mypy.transforms.derivatives import argnums_of
 from branded.mypy.transforms.function_calls import TransformCall, join_trees, result_type
@@ -119,7 +119,7 @@ class RuleCheck:
             given = ", ".join(self.call.show(t) for t in types)
             self.call.fail(DERIVATIVE, f"{self.which} does not take its arguments: {wrong.message}", f"given: {given}")
             return None
-        api.msg.add_errors(errors.filtered_errors())
+        add_errors(api, errors.filtered_errors())
         return None if told else get_proper_type(out)
 
     def items(self, t: ProperType, n: int, wanted: str) -> list[Type] | None:

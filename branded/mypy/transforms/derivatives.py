@@ -37,7 +37,7 @@ from branded.mypy.rows.algebra import (
     keep_row,
     row_of,
 )
-from branded.mypy.rows.brand_env import OpenBrands, fail, show, trying
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, fail, show, trying
 from branded.mypy.rows.callables import Arg, overload_plain, signatures_of
 from branded.mypy.rows.leaves import replace_leaves
 from branded.mypy.transforms import function_calls
@@ -104,7 +104,7 @@ class Derivative:
             if one is not None and not errors.has_new_errors():
                 overloads += one.items
             elif len(items) == 1:
-                self.api.msg.add_errors(errors.filtered_errors())
+                add_errors(self.api, errors.filtered_errors())
                 return AnyType(TypeOfAny.from_error)
         if not items and not isinstance(get_proper_type(f), AnyType):
             return self.fail(f'"{show(f, self.api)}" is not a function', f"try:   {self.what}(f)(x)")

@@ -11,7 +11,7 @@ from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
 from mypy.errors import ErrorInfo
 from mypy.nodes import CallExpr, Expression, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
-from mypy.types import CallableType, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Type, TypeOfAny, get_proper_type
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
@@ -19,7 +19,7 @@ from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, is_shared
-from branded.mypy.rows.brand_env import fail, show, trying
+from branded.mypy.rows.brand_env import add_errors, fail, show, trying
 from branded.mypy.rows.callables import Arg, arguments_by_formal, callables_of, synthetic_call
 from branded.mypy.rows.leaves import with_brand
 
@@ -58,9 +58,10 @@ class ExampleCall(NamedTuple):
                 return again
         for error in errors.filtered_errors():
             if is_brand_code(error.code):  # from a vmap within f
-                api.msg.add_errors([error])
+                add_errors(api, [error])
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error)
+                inside = AnyType(TypeOfAny.from_error)
         return inside
 
     def _callee(self) -> Expression:

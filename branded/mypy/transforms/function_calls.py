@@ -56,7 +56,7 @@ from branded.mypy.rows.algebra import (
     rows_in,
     union_row,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker, fail, show, trying
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, show, trying
 from branded.mypy.rows.callables import Arg, synthetic_call
 from branded.mypy.rows.leaves import NUMBERS, fields_of, replace_leaves
 
@@ -132,9 +132,7 @@ class TransformCall:
             steps = self.scope.fresh(self.what, self.at, self.api, place=place)
             with trying(self.api) as more, self.scope.opened(steps):
                 self.result(f, [add_brands(t, [steps]) for t in types])
-            self.api.msg.add_errors(
-                [e for e in more.filtered_errors() if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
-            )
+            add_errors(self.api, [e for e in more.filtered_errors() if is_brand_code(e.code) or e.code is TRUTHY_BOOL])
         return out
 
     def tensors(self, t: Type) -> Type:
@@ -188,7 +186,7 @@ def result_type(
                 again = type_of_call(synthetic_call(f, types, args, context), api)
             if not more.has_new_errors():
                 return change(again, keep_row)
-    api.msg.add_errors(told)
+    add_errors(api, told)
     return out
 
 

@@ -26,6 +26,7 @@ from mypy.types import (
 
 from branded.mypy.analysis import escape_analysis, unused_batch
 from branded.mypy.axes.mapped_axis import Mapped
+from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import CALL, ERROR
 from branded.mypy.rows.algebra import (
     UNKNOWN,
@@ -33,6 +34,7 @@ from branded.mypy.rows.algebra import (
     change,
     drop_brands,
     hides_brands,
+    holds_tensors,
     is_shared,
     row_variables,
     rows_in,
@@ -60,8 +62,9 @@ class Vmap:
         """Return the type of `vmap(f, …)(*args)`; `exact` means that there are no further arguments."""
         o, context, api, scope = self.options, self.at, self.api, self.scope
         # the axes of the arguments, and the brand, named after the parameter of the first mapped argument
-        ways = axes.axes_of_call(o.in_axes, args, exact, context, api)
-        can_map = axes.check_axes(args, ways, o.axis_size, context, api)
+        with api.msg.filter_errors(filter_errors=False) as wrong:
+            ways = axes.axes_of_call(o.in_axes, args, exact, context, api)
+        can_map = not wrong.has_new_errors() and axes.check_axes(args, ways, o.axis_size, context, api)
         names = parameter_names(f, api)
         first = next((i for i, way in enumerate(ways) if not is_shared(way)), 0)
         stem = next((n for n in [*names[first : first + 1], *names] if n), "s")
@@ -69,11 +72,15 @@ class Vmap:
         # the arguments of one example
         self.mapped = mapped = Mapped(context, api, scope, brand)
         each = enumerate(zip(args, ways, strict=True), 1)
-        lifted = [with_brand(mapped.off(a.type, way, a.label(i)), way, brand, scope) for i, (a, way) in each]
+        with api.msg.filter_errors(filter_errors=False) as wrong:
+            lifted = [with_brand(mapped.off(a.type, way, a.label(i)), way, brand, scope) for i, (a, way) in each]
+        if wrong.has_new_errors():  # the other axes may be wrong for the same reason
+            lifted = [erase_axes(t, scope) for t in lifted]
         example = ExampleCall(f, args, ways, lifted, mapped)
         if not can_map:
             with scope.opened(brand), trying(api):
-                return without_brand(example.result(), brand, o.out_axes, mapped)
+                result = without_brand(example.result(), brand, o.out_axes, mapped)
+            return result if holds_tensors(result) else AnyType(TypeOfAny.from_error)
         # the call of the function, and the values that it stores
         outer = [v for names_of in api.partial_types for v in names_of.map]
         told = times_told[0]

@@ -91,3 +91,14 @@ vmap(double, axis_name=Tensor)(x)  # E: axis_name: Tensor is no name
 # --- a value of the brand of `with`, at once in a function of another
 with brand(Items, 2) as items3:
     per_user(items3.vec(x))  # E: type "Vec[Items, Tensor]"; expected "Vec[Users, Tensor]"
+
+
+# --- a function for another name, and then a read of the result
+class Shops(Brand): ...
+
+
+def of_shops(a: Vec[Shops]) -> Vec[Shops]:
+    return a * 2
+
+
+vmap(of_shops)(Tensor([1.0, 2.0])).tolist()  # E: vmap: argument 1 is mapped, but of_shops wants "Vec[Shops, Tensor]"

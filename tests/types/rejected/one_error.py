@@ -1,0 +1,63 @@
+"""One mistake is one error: what follows from it is not reported."""
+
+import math
+
+from tinygrad import Tensor
+
+from branded import Axes, Brand, as_axes, pmean, vmap
+
+x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+class Users(Brand): ...
+
+
+class Items(Brand): ...
+
+
+# --- a number of axes, and then a call of the result
+def add(a: Tensor, b: Tensor) -> Tensor:
+    return a + b
+
+
+vmap(add, in_axes=(0, 0, 0))(x, y).tolist()  # E: in_axes: 3 axes for 2 positional arguments
+
+# --- a value without an axis, and then a method of the result
+vmap(lambda a: a)("a").tolist()  # E: in_axes: argument 1 is a str: there is no axis to map over
+
+# --- two tables whose axes are in another order
+table: Axes[Users, Items] = as_axes(x, Users, Items)
+transposed: Axes[Items, Users] = as_axes(y, Items, Users)
+vmap(lambda a, b: a + b)(table, transposed)  # E: vmap: `Users` of argument 1 goes together with `Items` of argument 2
+
+# --- a read whose result is returned
+vmap(lambda a: a.tolist())(x)  # E: tolist: a value that varies over "a" has no single value to read
+
+# --- a product of tensors is a tensor
+vmap(lambda a: math.prod([a, y[0]], start=a).item())(x)  # E: item: a value that varies over "a"
+
+
+# --- a read in a function that two vmaps call
+def share(a: Tensor, b: Tensor) -> Tensor:
+    return a / (a + b).item()  # E: item: a value that varies over "a" and "b" has no single value to read
+
+
+vmap(lambda a: vmap(lambda b: share(a, b))(y))(x)
+vmap(share)(x, y)
+
+
+# --- a read of the inner of two vmaps, in a function that is mapped too
+def outer(a: Tensor) -> Tensor:
+    return vmap(lambda b: b * b.item())(y) + a  # E: item: a value that varies over "b" has no single value to read
+
+
+vmap(outer)(x)
+
+
+# --- a name that no vmap has, and then a read of the result
+def centered(a: Tensor) -> Tensor:
+    return a - pmean(a, Users)  # E: pmean: no brand Users is open here
+
+
+vmap(centered)(x).tolist()
+vmap(centered, axis_name=Items)(x).tolist()
