@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Never, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Never, TypeVar, cast, overload
 
 from tinygrad import Tensor
 
@@ -101,9 +101,11 @@ def unvec(x: Vec[Never, T]) -> Whole[T]:
 
 
 @overload
-def lift(f: Callable[[T1], T]) -> Callable[[Vec[S1, T1]], Vec[S1, T]]: ...
+def lift(f: Callable[[T1], T]) -> Callable[Concatenate[Vec[S1, T1], ...], Vec[S1, T]]: ...  # and its options
 @overload
-def lift(f: Callable[[T1, T2], T]) -> Callable[[Vec[S1, T1], Vec[S2, T2]], Vec[S1 | S2, T]]: ...
+def lift(
+    f: Callable[[T1, T2], T],
+) -> Callable[Concatenate[Vec[S1, T1], Vec[S2, T2], ...], Vec[S1 | S2, T]]: ...
 @overload
 def lift(
     f: Callable[[T1, T2, T3], T],

@@ -19,6 +19,8 @@ from branded import (
     jacfwd,
     jacrev,
     jvp,
+    lift,
+    optim,
     pmean,
     ppermute,
     psum,
@@ -307,3 +309,22 @@ def softplus(a: Vec[S]) -> Vec[S]:
 
 def two(a: Vec[S1], b: Vec[S2]) -> tuple[Vec[S1], Vec[S2]]:
     return softplus(a), softplus(b)
+
+
+# --- an option of a lifted function
+def times(a: Tensor, n: int = 2) -> Tensor:
+    return a * n
+
+
+lift(times)(x, n=8)
+vmap(lambda a: lift(times)(a, n=8))(x)
+
+
+# --- updates of an optimizer have the type of the gradients
+def updated(params: dict[str, Tensor]) -> dict[str, Tensor]:
+    opt = optim.sgd(0.1)
+    updates, _ = opt.update(params, opt.init(params))
+    return optim.apply_updates(params, updates)
+
+
+updated({"w": x})
