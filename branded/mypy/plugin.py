@@ -103,7 +103,8 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(LATER, transforms.derivative),
         }
         self.results: Hooks[FunctionContext, Type] = {
-            **dict.fromkeys(reads.ASKERS, reads.reject_truth),
+            **{name: partial(reads.reject_truth, position=i) for name, i in reads.ASKERS.items()},
+            **dict.fromkeys(reads.OPERATOR_SEARCHES, reads.reject_search),
             "builtins.format": reads.reject_format,
             **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
             narrowing.ASKED: narrowing.narrow_isinstance,
@@ -129,6 +130,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(custom_rules.CALLS, custom_rules.custom_rule_signature),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
+            external_calls.SORT: external_calls.reject_batched_arguments,
             PARTIAL_CALL: self.instances.called_partial,
             ENTER: partial(vec_signature, scope=scope),
             UNVEC: partial(unvec_signature, scope=scope),
@@ -137,7 +139,8 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(reads.READS, reads.reject_read),
             **dict.fromkeys(reads.COMPARISONS, reads.reject_comparison),
             **dict.fromkeys(reads.COUNTED, reads.reject_count),
-            **dict.fromkeys(reads.SEARCHES, reads.reject_truth),
+            **dict.fromkeys(reads.SEARCHES, reads.reject_search),
+            **dict.fromkeys(reads.LOOKUPS, reads.reject_lookup),
             "builtins.str.format": reads.reject_format,
             **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),
             **dict.fromkeys(external_calls.POWERS, external_calls.power),

@@ -6,23 +6,26 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Expression, Import, ImportAll, ImportFrom, LambdaExpr, TypeInfo
+from mypy.nodes import ARG_NAMED, ARG_NAMED_OPT, Expression, Import, ImportAll, ImportFrom, LambdaExpr, TypeInfo
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
 
-from branded.mypy.analysis.reads import TRUTH, known_brands, reject_batched
+from branded.mypy.analysis.reads import TRUTH, item_type, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
+from branded.mypy.rows.callables import Arg, synthetic_call
 
 BUILTINS = {
     "builtins.max": "x.maximum(y); x.max() for the largest entry",
     "builtins.min": "x.minimum(y); x.min() for the least entry",
     "builtins.sorted": "x.sort() for its entries; x.stack(y).sort() for several",
+    "sort": "x.stack(y).sort()",
     "builtins.round": "x.round()",
 }
 """Functions that read a tensor or that do not support tensors, and the methods to use instead."""
 
+SORT = "builtins.list.sort"
 COMPARISONS = [f"__{op}__" for op in ("eq", "ne", "lt", "le", "gt", "ge")]
 COMPARED = {f"builtins.{c}.{name}" for c in ("tuple", "list", "dict") for name in COMPARISONS}
 POWERS = {f"builtins.{c}.__{op}__" for c in ("int", "float") for op in ("pow", "rpow")}
@@ -65,19 +68,34 @@ def is_ufunc(fullname: str) -> bool:
 def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     """Reject batched arguments of `max(x, y)`, `math.sqrt(x)` and `np.sqrt(x)`."""
     sig, api = ctx.default_signature, checker(ctx)
-    if not knows_us(api) or ("key" in sig.arg_names and ctx.args[sig.arg_names.index("key")]):
-        return sig  # with a key, other values are compared
+    if not knows_us(api):
+        return sig
     name = _function_name(getattr(ctx.context, "callee", None))
-    for t in _argument_types([e for actuals in ctx.args for e in actuals], api):
+    named = [(n, e) for n, actuals in zip(sig.arg_names, ctx.args, strict=True) for e in actuals]
+    key = next((e for n, e in named if n == "key"), None)
+    compared = _argument_types([e for _, e in named if e is not key], api)
+    compared += [ctx.type] if isinstance(ctx, MethodSigContext) else []
+    if key is not None:
+        compared = [_key_type(key, compared, ctx)]
+    for t in compared:
         if known_brands(t) and name not in OF_ITSELF:
             code, says = error_text(name)
             reject_batched(
                 api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", suggest_method(name, t)
             )
             anything: Type = AnyType(TypeOfAny.from_error)
-            result = t if name in BUILTINS and row_of(t) is not None else sig.ret_type
-            return sig.copy_modified(arg_types=[anything] * len(sig.arg_types), ret_type=result)
+            result = t if name in BUILTINS and row_of(t) is not None else anything if key is not None else sig.ret_type
+            kinds = [ARG_NAMED_OPT if k == ARG_NAMED else k for k in sig.arg_kinds]  # an overload may need a key
+            return sig.copy_modified(arg_types=[anything] * len(kinds), arg_kinds=kinds, ret_type=result)
     return sig
+
+
+def _key_type(key: Expression, types: Sequence[Type], ctx: FunctionSigContext | MethodSigContext) -> Type:
+    """Return what the key of `sorted(xs, key=f)` gives for an entry; for `max(x, y, key=f)` an entry is an argument."""
+    api = checker(ctx)
+    entry = item_type(types[0]) if len(types) == 1 else UnionType.make_union(types)
+    with trying(api):
+        return api.get_expression_type(synthetic_call(key, [entry], [Arg(entry)], ctx.context))
 
 
 def _argument_types(expressions: Sequence[Expression], api: TypeChecker) -> list[Type]:
@@ -97,7 +115,7 @@ def _function_name(callee: Expression | None) -> str:
 def error_text(name: str) -> tuple[ErrorCode, str]:
     if name.startswith("numpy."):
         return OPERAND, "a value that varies over {} has no values that numpy could read"
-    if name in ("builtins.max", "builtins.min", "builtins.sorted"):
+    if name in ("builtins.max", "builtins.min", "builtins.sorted", "sort"):
         return READ, "a value that varies over {} has no single truth value, which a comparison asks for"
     code = OPERAND if name == "builtins.round" else READ  # the other functions need a float
     return code, "a value that varies over {} is no single number"

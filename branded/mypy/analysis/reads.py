@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, FuncDef, MemberExpr, StrExpr
+from mypy.nodes import Context, Expression, FuncDef, MemberExpr, StrExpr
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import (
     AnyType,
     CallableType,
     Instance,
     NoneType,
+    ProperType,
     TupleType,
     Type,
     TypeOfAny,
@@ -25,9 +26,10 @@ from mypy.types import (
 )
 
 from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC, Brand, each_row, row_of, rows_in
+from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
 from branded.mypy.rows.brand_env import checker, enclosing_functions, fail, fail_at_once, opened_at, show
 from branded.mypy.rows.injected_calls import tested_operands
+from branded.mypy.rows.leaves import fields_of
 
 METHODS = ["numpy", "data", "tolist", "item", "linear_with_vars", "schedule_linear", "callify", "backward"]
 """The methods listed in `branded.hooks.reads`, which a plugin does not import; a test compares the two lists."""
@@ -115,32 +117,74 @@ TRUTH, WHERE = f"bool: {TEXTS['bool'][0]}", TEXTS["bool"][1]
 
 
 ASKERS = {
-    *(f"builtins.{name}" for name in ("bool", "all", "any", "filter")),
-    *("operator.truth", "operator.not_", "_operator.truth", "_operator.not_"),
-    *(f"itertools.{name}" for name in ("takewhile", "dropwhile", "filterfalse")),
+    **dict.fromkeys([*(f"builtins.{name}" for name in ("bool", "all", "any")), "builtins.filter"], 0),
+    **{f"{module}.{name}": 0 for module in ("operator", "_operator") for name in ("truth", "not_")},
+    **{f"itertools.{name}": 0 for name in ("takewhile", "dropwhile", "filterfalse")},
+    **{f"itertools.{name}": 1 for name in ("compress", "groupby")},
 }
-SEARCHES = {f"builtins.{c}.__contains__" for c in ("list", "tuple", "set", "frozenset", "dict")}
+"""Functions that need truth values, and the position of the argument that they test, or whose result they test."""
 
 
-def reject_truth(ctx: FunctionContext | MethodContext) -> Type:
-    """Reject batched values in `bool(x)`, `any([x])`, `x in [1, 2]`, and `filter(f, [x])` if `f` returns a Vec."""
-    position = 0
-    if len(ctx.arg_types) > 1 and any(isinstance(get_proper_type(t), NoneType) for t in ctx.arg_types[0]):
-        position = 1  # filter(None, [x]) tests the entries
-    alone = [checker(ctx).get_expression_type(e) for e in ctx.args[position]] if ctx.args else []
-    # in the context of builtins.any, mypy infers a list of objects; filter's function is inferred in context
-    for t in map(_tested_type, [*alone, *ctx.arg_types[position]] if ctx.arg_types else alone):
+def reject_truth(ctx: FunctionContext, position: int) -> Type:
+    """Reject batched values in `bool(x)`, `any([x])`, and `filter(f, [x])` if `f` returns a Vec."""
+    args, types = dict(enumerate(ctx.args)), dict(enumerate(ctx.arg_types))
+    is_none = any(isinstance(get_proper_type(t), NoneType) for t in types.get(position, []))
+    if is_none or not types.get(position):
+        position = 1 - position  # filter(None, [x]) and groupby([x]) test the entries
+    _reject_tested(ctx, args.get(position, []), types.get(position, []))
+    return ctx.default_return_type
+
+
+SEARCHES = {
+    *(f"builtins.{c}.{name}" for c in ("list", "tuple") for name in ("__contains__", "index", "count", "remove")),
+    *(f"typing.{c}.__contains__" for c in ("Container", "Collection", "Sequence")),
+    *(f"typing.Sequence.{name}" for name in ("index", "count")),
+    *(f"collections.deque.{name}" for name in ("index", "count", "remove")),
+}
+OPERATOR_SEARCHES = {
+    f"{module}.{n}" for module in ("operator", "_operator") for n in ("contains", "indexOf", "countOf")
+}
+LOOKUPS = {f"builtins.{c}.__contains__" for c in ("set", "frozenset", "dict")}
+"""Methods that compare hashes first: a tensor is found only where it is an entry."""
+
+
+def reject_search(ctx: FunctionContext | MethodContext) -> Type:
+    """Reject batched values in `x in [1, 2]` and `[x].index(y)`, which need the truth value of a comparison."""
+    of = list(ctx.args[0]) if ctx.args else []
+    types = [t for types in ctx.arg_types for t in types]
+    if isinstance(ctx, MethodContext):
+        types.append(_tested_type(ctx.type))
+    _reject_tested(ctx, of, types)
+    return ctx.default_return_type
+
+
+def reject_lookup(ctx: MethodContext) -> Type:
+    """Reject a batched value in `x in {1, 2}`, which no number equals."""
+    t = get_proper_type(ctx.type)
+    return ctx.default_return_type if isinstance(t, Instance) and t.args and each_row(t.args[0]) else reject_search(ctx)
+
+
+def _reject_tested(ctx: FunctionContext | MethodContext, of: Sequence[Expression], types: Sequence[Type]) -> None:
+    """Report the first type of which a batched truth value is needed.
+
+    In the context of builtins.any, mypy infers a list of objects; the function of a filter is inferred in context.
+    """
+    alone = [checker(ctx).get_expression_type(e) for e in of]
+    for t in map(_tested_type, [*alone, *types]):
         if known_brands(t):
             reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
             break
-    return ctx.default_return_type
 
 
 def _tested_type(t: Type) -> Type:
     """Return the type whose truth value is needed: the value, a function's result, or an iterator's items."""
+    p = get_proper_type(t)
+    return p.ret_type if isinstance(p, CallableType) else item_type(p)
+
+
+def item_type(t: Type) -> Type:
+    """Return the type of an iterable's items; other types are unchanged."""
     t = get_proper_type(t)
-    if isinstance(t, CallableType):
-        return t.ret_type
     if isinstance(t, TupleType) and t.items:
         return UnionType.make_union(t.items)
     if isinstance(t, Instance) and t.args and row_of(t) is None:
@@ -180,12 +224,48 @@ PLAIN_FIX = "try:   x.item() for one element, x.all().item() or x.any().item() f
 
 
 def reject_case(ctx: FunctionContext) -> Type:
-    """Reject a batched subject of `match x: case 0`, in an injected call."""
-    t = ctx.arg_types[0][0]
-    p = get_proper_type(t)
-    if any(map(_is_batched, p.items if isinstance(p, UnionType) else [p])):
-        reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
+    """Reject batched values in `match x: case 0`, in an injected call with the paths of what is compared."""
+    for e in ctx.args[0][1:]:
+        path = ast.literal_eval(e.value) if isinstance(e, StrExpr) else ()
+        for t in _types_at(ctx.arg_types[0][0], path):
+            if _is_batched(t):
+                reject_batched(checker(ctx), e, t, READ, TRUTH, WHERE)
+                return ctx.default_return_type
     return ctx.default_return_type
+
+
+def _types_at(t: Type, path: Sequence[int | str | tuple[str, int | str]]) -> Iterator[Type]:
+    """Find the types that a part of a value may have, by its path in a pattern."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        for item in p.items:
+            yield from _types_at(item, path)
+    elif not path:
+        yield p
+    else:
+        part = _part_type(p, path[0])
+        if part is not None:
+            yield from _types_at(part, path[1:])
+
+
+def _part_type(t: ProperType, step: int | str | tuple[str, int | str]) -> Type | None:
+    """Return the type of an item, of the value for a key, or of an attribute of a class; None if it is unknown."""
+    fields = fields_of(t)
+    match step:
+        case int(i):
+            items = [*fields.values()] if isinstance(t, TupleType) else []
+            if items:
+                return items[i] if -len(items) <= i < len(items) else None
+            is_sequence = isinstance(t, Instance) and t.type.fullname in CONTAINERS and len(t.args) == 1
+            return t.args[0] if is_sequence and isinstance(t, Instance) else None
+        case str(key):
+            is_dict = isinstance(t, Instance) and t.type.fullname in CONTAINERS and len(t.args) == 2
+            return t.args[1] if is_dict and isinstance(t, Instance) else fields.get(f"[{key!r}]")
+        case (owner, name):
+            info = t.type if isinstance(t, Instance) else t.partial_fallback.type if isinstance(t, TupleType) else None
+            if info is None or not info.has_base(owner):
+                return None
+            return [*fields.values()][name] if isinstance(name, int) else fields.get(f".{name}")
 
 
 def _is_batched(t: Type) -> bool:

@@ -45,7 +45,7 @@ def fail(api: TypeChecker, context: Context, code: ErrorCode, message: str, *not
         api.note(f"  {note}", context, code=code)
 
 
-_trials: list[TypeChecker] = []
+_trials: list[ErrorWatcher] = []
 times_told = [0]
 """The number of calls of `fail_at_once`, which mypy's error watchers do not see."""
 
@@ -53,12 +53,12 @@ times_told = [0]
 @contextmanager
 def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
     """Suppress errors inside the block; the watcher collects them."""
-    _trials.append(api)
-    try:
-        with api.msg.filter_errors(save_filtered_errors=True) as errors:
+    with api.msg.filter_errors(save_filtered_errors=True) as errors:
+        _trials.append(errors)
+        try:
             yield errors
-    finally:
-        _trials.pop()
+        finally:
+            _trials.pop()
 
 
 ONE_PLACE = {READ, OPERAND, SHAPE, WRITE}
@@ -119,23 +119,24 @@ def _reported_places(api: TypeChecker) -> set[ErrorPlace]:
 def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: str, *notes: str) -> None:
     """Report an error even where mypy only tries an alternative, such as an operand of `0 < a`.
 
-    Such an error holds for every alternative.
+    Such an error holds for every alternative. In a trial of the plugin it is one of the errors of the trial.
     """
     times_told[0] += 1
+    watchers = api.errors._watchers
+    n = watchers.index(_trials[-1]) + 1 if _trials else 0
     if _trials:
         api.binder.version += 1  # mypy must not cache the type without its error
-        return fail(api, context, code, message, *notes)
-    if (context.line, context.column, code, _kind(code, message)) in _reported_places(api):
-        return None
-    watchers, saved_watchers = api.errors._watchers, api.errors._watchers[:]
-    watchers.clear()
+    elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api):
+        return
+    alternatives = watchers[n:]
+    del watchers[n:]
     reported = api.errors.error_info_map.setdefault(api.errors.file, [])
-    n = len(reported)
+    before = len(reported)
     try:
         fail(api, context, code, message, *notes)
-        _set_target(reported[n:], api)
+        _set_target(reported[before:], api)
     finally:
-        watchers.extend(saved_watchers)
+        watchers.extend(alternatives)
 
 
 def show(t: Type, api: TypeChecker) -> str:

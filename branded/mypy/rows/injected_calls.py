@@ -8,8 +8,10 @@ injected calls only trigger the plugin. They are added to files with `Vec` or `T
     kept = [a, b]           kept = <display>([a, b])    a list[Vec[S | S1, Tensor]], not a list[Vec[Brand, Tensor]]
     if b: ...               <test>(b)                   checks whether b may vary: a `Vec[S, Tensor] | None`
     return b or a           <operands>(b or a)          the same for the operands that are tested, here b
-    match x:                <case>(x)                   and for a value that is compared with a number
+    [b for b in bs if b]    [... if <test>(b) if b]     the same in a comprehension, as a further condition
+    match x:                <case>(x, "[]", "[1]")      the same for x and x[1], which are compared with a number
         case 0: ...
+        case (_, 1): ...
 """
 
 from __future__ import annotations
@@ -40,7 +42,6 @@ from mypy.nodes import (
     IndexExpr,
     IntExpr,
     LambdaExpr,
-    ListComprehension,
     ListExpr,
     MatchStmt,
     MemberExpr,
@@ -50,8 +51,8 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     OpExpr,
     OverloadedFuncDef,
+    RefExpr,
     ReturnStmt,
-    SetComprehension,
     SetExpr,
     StarExpr,
     Statement,
@@ -61,15 +62,25 @@ from mypy.nodes import (
     TypeInfo,
     UnaryExpr,
     WhileStmt,
+    WithStmt,
 )
-from mypy.patterns import AsPattern, ClassPattern, MappingPattern, OrPattern, Pattern, SequencePattern, ValuePattern
+from mypy.patterns import (
+    AsPattern,
+    ClassPattern,
+    MappingPattern,
+    OrPattern,
+    Pattern,
+    SequencePattern,
+    StarredPattern,
+    ValuePattern,
+)
 from mypy.plugin import AnalyzeTypeContext
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
-from mypy.types import AnyType, CallableType, Instance, NoneType, Type, TypeOfAny, TypeVarId, TypeVarType
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeVarId, TypeVarType
 
 from branded.mypy.analysis.walk import parts, walk
-from branded.mypy.rows.algebra import TENSOR, UNKNOWN
+from branded.mypy.rows.algebra import TENSOR
 
 MATCH, DISPLAY = "<match>", "<display>"
 TEST, OPERANDS, CASE = "<test>", "<operands>", "<case>"
@@ -91,20 +102,23 @@ class Marks:
             tree = api.cur_mod_node
             if self._marked.get(tree.path) is not tree and not tree.is_stub:
                 self._marked[tree.path] = tree
-                function = api.named_type("builtins.function")
-                api.schedule_patch(LAST, lambda: inject_calls(tree, function))
+                function, anything = api.named_type("builtins.function"), api.named_type("builtins.object")
+                asks = CallableType([anything], [ARG_STAR], [None], api.named_type("builtins.bool"), function)
+                api.schedule_patch(LAST, lambda: inject_calls(tree, asks))
         return ctx.api.analyze_type_with_type_info(info, ctx.type.args, ctx.type, ctx.type.empty_tuple_index)
 
 
-def inject_calls(tree: MypyFile, function: Instance) -> None:
-    """Inject calls into a file after semantic analysis."""
+def inject_calls(tree: MypyFile, asks: CallableType) -> None:
+    """Inject calls of functions with the type `asks` into a file after semantic analysis."""
     for body in _statements_to_mark(tree.defs):
         for node in walk(body):
             if type(node) is Block:
-                _inject_before_statements(node.body, function)
-            elif type(node) in _WITH_DISPLAYS:
-                _inject_displays(node, function)
-    _inject_before_statements(tree.defs, function)
+                _inject_before_statements(node.body, asks)
+            elif type(node) in _COMPREHENSIONS:
+                _inject_conditions(node, asks)
+            if type(node) in _WITH_DISPLAYS:
+                _inject_displays(node, asks.fallback)
+    _inject_before_statements(tree.defs, asks)
 
 
 def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:
@@ -137,57 +151,149 @@ def _is_injected(e: Node, name: str) -> bool:
     return isinstance(t, CallableType) and t.name == name
 
 
-def _inject_before_statements(statements: list[Statement], function: Instance) -> None:
-    asks = CallableType([UNKNOWN], [ARG_STAR], [None], NoneType(), function)
+def _inject_before_statements(statements: list[Statement], asks: CallableType) -> None:
     for i in reversed(range(len(statements))):
         s = statements[i]
-        calls = [
-            _injected_call(name, asks, args, args[0])
-            for name, args in _injections(s)
-            if not any(isinstance(e, AssignmentExpr) for e in walk(args[0]))  # it would be assigned twice
-        ]
-        for call in calls:
+        for call in _injected_calls(_injections(s), asks):
             mark = ExpressionStmt(call)
             mark.set_line(s)
             statements.insert(i, mark)
 
 
-def _injections(s: Statement) -> Iterator[tuple[str, list[Expression]]]:
-    """Find the calls to inject before a statement: their names and arguments."""
+_COMPREHENSIONS = {GeneratorExpr, DictionaryComprehension}
+
+
+def _inject_conditions(node: Node, asks: CallableType) -> None:
+    """Inject calls into a comprehension as conditions: before each condition, and for the entries after the last."""
+    assert isinstance(node, GeneratorExpr | DictionaryComprehension)
+    for conditions in node.condlists:
+        conditions[:] = [c for e in conditions for c in (*_injected_calls(_test_parts(e), asks), e)]
+    entries = [node.left_expr] if isinstance(node, GeneratorExpr) else [node.key, node.value]
+    for e in entries:
+        if e is not None:  # the key of `{**d for d in ds}`
+            node.condlists[-1].extend(_injected_calls(_boolean_parts(e), asks))
+    for i, sequence in enumerate(node.sequences[1:]):
+        node.condlists[i].extend(_injected_calls(_boolean_parts(sequence), asks))
+
+
+Injection = tuple[str, list[Expression]]
+"""The name and the arguments of a call to inject."""
+
+
+def _injected_calls(injections: Iterable[Injection], asks: CallableType) -> list[Expression]:
+    return [
+        _injected_call(name, asks, args, args[0])
+        for name, args in injections
+        if not _assigns(args[0])  # it would be assigned twice
+    ]
+
+
+def _injections(s: Statement) -> Iterator[Injection]:
+    """Find the calls to inject before a statement."""
     match s:
         case MatchStmt():
-            if any(map(_compares, itertools.takewhile(lambda p: not isinstance(p, ClassPattern), s.patterns))):
-                yield CASE, [s.subject]
+            if paths := list(_compared_paths(s.patterns)):
+                yield CASE, [s.subject, *paths]
             classes = _tensor_classes(s)
             if any(t.items for t in classes):
                 yield MATCH, [s.subject, *classes]
+            yield from _boolean_parts(s.subject)
         case IfStmt() | WhileStmt() | AssertStmt():
-            yield from ((TEST, [e]) for e in (s.expr if isinstance(s.expr, list) else [s.expr]) if _is_simple_test(e))
+            for test in s.expr if isinstance(s.expr, list) else [s.expr]:
+                yield from _test_parts(test)
         case AssignmentStmt() | OperatorAssignmentStmt():
             yield from _boolean_parts(s.rvalue)
+        case ForStmt():
+            yield from _boolean_parts(s.expr)
         case ExpressionStmt() | ReturnStmt() if s.expr is not None:
             yield from _boolean_parts(s.expr)
+        case WithStmt(expr=opened):
+            for e in opened:
+                yield from _boolean_parts(e)
 
 
-def _compares(p: Pattern) -> bool:
-    """Return whether a pattern compares the subject with a value."""
-    return isinstance(p, ValuePattern) or (isinstance(p, OrPattern) and any(map(_compares, p.patterns)))
+def _compared_paths(patterns: Iterable[Pattern]) -> Iterator[StrExpr]:
+    """Find the parts of a subject that patterns compare with values: a path for each, at the line of the pattern.
+
+    A class pattern may leave another type of the subject for the patterns after it, so it is the last one.
+    """
+    for p in patterns:
+        for path, compared in _value_patterns(p, ()):
+            e = StrExpr(repr(path))
+            e.set_line(compared)
+            yield e
+        if any(_find_class_patterns_in(p)):
+            return
 
 
-def _boolean_parts(e: Expression) -> Iterator[tuple[str, list[Expression]]]:
-    """Find the operators of truth values in an expression, without those within other such operators."""
-    if isinstance(e, LambdaExpr | GeneratorExpr | ListComprehension | SetComprehension | DictionaryComprehension):
-        return
+Path = tuple[int | str | tuple[str, int | str], ...]
+"""The way to a part of a subject: an index, a key, or a class with the name or the position of an attribute."""
+
+
+def _value_patterns(p: Pattern, path: Path) -> Iterator[tuple[Path, Pattern]]:
+    match p:
+        case ValuePattern():
+            yield path, p
+        case AsPattern(pattern=Pattern() as inner):
+            yield from _value_patterns(inner, path)
+        case OrPattern():
+            for inner in itertools.takewhile(lambda q: not isinstance(q, ClassPattern), p.patterns):
+                yield from _value_patterns(inner, path)
+        case SequencePattern():
+            star = next((i for i, q in enumerate(p.patterns) if isinstance(q, StarredPattern)), len(p.patterns))
+            for i, inner in enumerate(p.patterns):
+                yield from _value_patterns(inner, (*path, i if i < star else i - len(p.patterns)))
+        case MappingPattern():
+            for key, inner in zip(p.keys, p.values, strict=True):
+                if isinstance(key, StrExpr):
+                    yield from _value_patterns(inner, (*path, key.value))
+        case ClassPattern():
+            names: list[int | str] = [*range(len(p.positionals)), *p.keyword_keys]
+            for name, inner in zip(names, (*p.positionals, *p.keyword_values), strict=True):
+                yield from _value_patterns(inner, (*path, (p.class_ref.fullname, name)))
+
+
+def _find_class_patterns_in(p: Pattern) -> list[ClassPattern]:
+    found: list[ClassPattern] = []
+    _find_class_patterns(p, found, found)
+    return found
+
+
+def _assigns(e: Expression) -> bool:
+    return any(isinstance(part, AssignmentExpr) for part in walk(e))
+
+
+def _test_parts(e: Expression) -> Iterator[Injection]:
+    """Find the operators of truth values in a condition, which is one itself."""
     match e:
+        case AssignmentExpr():
+            yield from _test_parts(e.value)
+        case UnaryExpr(op="not"):
+            yield from _test_parts(e.expr)
+        case OpExpr(op="and" | "or") if _assigns(e):
+            yield from _test_parts(e.left)
+        case _ if any(map(_is_simple_operand, tested_operands(e))):
+            yield TEST, [e]
+        case _:
+            yield from _boolean_parts(e)
+
+
+def _boolean_parts(e: Expression) -> Iterator[Injection]:
+    """Find the operators of truth values in an expression, without those within other such operators."""
+    match e:
+        case LambdaExpr():
+            return
+        case GeneratorExpr() | DictionaryComprehension():
+            yield from _boolean_parts(e.sequences[0])
         case ConditionalExpr():
-            if _is_simple_test(e.cond):
-                yield TEST, [e.cond]
+            yield from _test_parts(e.cond)
+        case OpExpr(op="and" | "or") if _assigns(e):
+            yield from _test_parts(e.left)
         case OpExpr(op="and" | "or"):
-            if any(map(_is_simple_test, tested_operands(e, is_tested=False))):
+            if any(map(_is_simple_operand, tested_operands(e, is_tested=False))):
                 yield OPERANDS, [e]
         case UnaryExpr(op="not"):
-            if _is_simple_test(e):
-                yield TEST, [e]
+            yield from _test_parts(e.expr)
         case _:
             for part in parts(e):
                 for inner in part if isinstance(part, list) else [part]:
@@ -207,9 +313,12 @@ def tested_operands(e: Expression, is_tested: bool = True) -> Iterator[Expressio
             yield e
 
 
-def _is_simple_test(e: Expression) -> bool:
-    """Return whether the truth value of a variable is needed; other calls of the plugin find comparisons."""
-    return any(isinstance(o, NameExpr | MemberExpr | IndexExpr) and not _is_constant(o) for o in tested_operands(e))
+def _is_simple_operand(e: Expression) -> bool:
+    """Return whether an operand may be an optional tensor; other calls of the plugin find comparisons."""
+    if isinstance(e, CallExpr):
+        is_built_in = isinstance(e.callee, RefExpr) and e.callee.fullname.startswith("builtins.")
+        return not is_built_in and not any(isinstance(n, LambdaExpr) for n in walk(e))
+    return isinstance(e, NameExpr | MemberExpr | IndexExpr) and not _is_constant(e)
 
 
 def _is_constant(e: Expression) -> bool:

@@ -305,13 +305,65 @@ def asserted(b: Vec[S] | None) -> None:
     assert b, "no tensor"  # E: bool: a value that varies over "S" has no single truth value
 
 
+# --- a result that may be None
+def maybe(a: Vec[S]) -> Vec[S] | None:
+    return a
+
+
+vmap(lambda a: a if maybe(a) else -a)(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: maybe(a) or a)(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * (not maybe(a)))(x)  # E: bool: a value that varies over "a"
+
+
+def results(a: Vec[S]) -> Vec[S]:
+    if maybe(a):  # E: bool: a value that varies over "S" has no single truth value
+        return a
+    if b := maybe(a):  # E: bool: a value that varies over "S" has no single truth value
+        return b
+    if (b := maybe(a)) and b.ndim:  # E: bool: a value that varies over "S" has no single truth value
+        return b
+    for c in maybe(a) or a:  # E: bool: a value that varies over "S" has no single truth value
+        a = a + c
+    assert maybe(a)  # E: bool: a value that varies over "S" has no single truth value
+    return a
+
+
+# --- comprehensions over values that may be None
+def comprehensions(bs: list[Vec[S] | None], a: Vec[S]) -> list[Vec[S]]:
+    c = [b for b in bs if b]  # E: bool: a value that varies over "S" has no single truth value
+    d = {i: b for i, b in enumerate(bs) if b and i}  # E: bool: a value that varies over "S" has no single truth
+    e = {id(b) for b in bs if not b}  # E: bool: a value that varies over "S" has no single truth value
+    f = (b if b else a for b in bs)  # E: bool: a value that varies over "S" has no single truth value
+    g = {i: b or a for i, b in enumerate(bs)}  # E: bool: a value that varies over "S" has no single truth value
+    return [b or a for b in bs] + c + [*d.values(), *f, *g.values()][len(e) :]  # E: bool: a value that varies over "S"
+
+
 # --- a pattern that is compared with a value
 def matched(a: Vec[S], b: Vec[S] | float) -> Vec[S]:
-    match a.sum():  # E: bool: a value that varies over "S" has no single truth value
-        case 0:
+    match a.sum():
+        case 0:  # E: bool: a value that varies over "S" has no single truth value
             return a
-    match b:  # E: bool: a value that varies over "S" has no single truth value
-        case 0.0 | 1.0:
+    match b:
+        case 0.0 | 1.0:  # E: bool: a value that varies over "S" has no single truth value
+            return a
+    return a
+
+
+# --- a part of a pattern that is compared with a value
+def matched_parts(a: Vec[S], d: dict[str, Vec[S]], o: "Point[S] | None", n: int) -> Vec[S]:
+    match n, a:
+        case 1, 0:  # E: bool: a value that varies over "S" has no single truth value
+            return a
+    match d:
+        case {"x": 1}:  # E: bool: a value that varies over "S" has no single truth value
+            return a
+    match o:
+        case None:
+            return a
+        case Point(v=0):  # E: bool: a value that varies over "S" has no single truth value
+            return a
+    match [a, a + 1]:
+        case [*_, 2]:  # E: bool: a value that varies over "S" has no single truth value
             return a
     return a
 
@@ -328,6 +380,27 @@ vmap(lambda a: a * operator.truth(a.sum()))(x)  # E: bool: a value that varies o
 vmap(lambda a: a * operator.not_(a.sum()))(x)  # E: bool: a value that varies over "a"
 vmap(lambda a: next(filter(None, [a])))(x)  # E: bool: a value that varies over "a"
 vmap(lambda a: next(filter(None, (a, a + 1))))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: next(itertools.compress([a], [a])))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: next(itertools.groupby([a, a + 1]))[0])(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * len(list(itertools.groupby([1, 2], lambda n: a * n))))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * [a + 1, a].index(a))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * (a, a).count(a + 1))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * (1.0 in [a, a]))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * (a in {1.0: 2}))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: a * operator.contains([1.0], a))(x)  # E: bool: a value that varies over "a"
+vmap(lambda a: max(a, a + 1, key=lambda v: v.sum()))(x)  # E: max: a value that varies over "a"
+vmap(lambda a: sorted([a, a + 1], key=lambda v: v)[0])(x)  # E: sorted: a value that varies over "a"
+
+
+def in_order(vs: list[Vec[S]], ns: list[int], a: Vec[S]) -> None:
+    vs.sort()  # E: sort: a value that varies over "S" has no single truth value
+    ns.sort(key=lambda n: a * n)  # E: sort: a value that varies over "S" has no single truth value
+
+
+# --- a chain of comparisons is one mistake
+vmap(lambda a: a * (0 < a < 1))(x)  # E: bool: a value that varies over "a"
+
+# --- functions of Python that ask for truth values, with a condition
 vmap(lambda a: next(iter(itertools.takewhile(lambda v: v > 0, [a]))))(x)  # E: bool: a value that varies over "a"
 
 
