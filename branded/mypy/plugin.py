@@ -40,6 +40,7 @@ from branded.mypy.analysis import external_calls, indexing, narrowing, reads, un
 from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.analysis.source_digest import add_digest
+from branded.mypy.analysis.source_reads import report_jit_reads
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
@@ -119,6 +120,7 @@ class BrandedPlugin(Plugin):
             "branded.tree.nodes.register_pytree_node": register_class,
             "branded.core.brand.brand": partial(brand_type, scope=scope),
             "branded.core.values.lift": partial(lift_type, scope=scope),
+            "branded.compile.jit.jit": partial(report_jit_reads, scope=scope),
             "tinygrad.tensor.Tensor": reads.reject_tensor_data,
             "tinygrad.engine.jit.TinyJit": jit_type,
             "tinygrad.function.function": function_type,
@@ -132,6 +134,7 @@ class BrandedPlugin(Plugin):
             f"{MAPPED}.__call__": transforms.called_at_once,
             external_calls.SORT: external_calls.reject_batched_arguments,
             PARTIAL_CALL: self.instances.called_partial,
+            "functools._lru_cache_wrapper.__call__": self.instances.called_cached,
             ENTER: partial(vec_signature, scope=scope),
             UNVEC: partial(unvec_signature, scope=scope),
         }
@@ -145,11 +148,13 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),
             **dict.fromkeys(external_calls.POWERS, external_calls.power),
             **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
+            **dict.fromkeys(indexing.WRITTEN, indexing.reject_mask_write),
             **dict.fromkeys((ENTER, UNVEC, *custom_rules.CALLS), plain_result),
             f"{DECORATOR}.__call__": transforms.decorated,
             **dict.fromkeys(custom_rules.DEFINERS, partial(custom_rules.check_rules, scope=scope)),
             **dict.fromkeys(operators.KEEPERS, operators.with_brands_of_arguments),
             **dict.fromkeys(optimizers.CALLS, partial(optimizers.optimizer_result, scope=scope)),
+            "branded.compile.jit._JitOf.__call__": partial(report_jit_reads, scope=scope),
             PARTIAL_CALL: _partial_result,
             "tinygrad.engine.jit._TinyJit.__call__": reads.reject_jit_input,
         }

@@ -65,7 +65,7 @@ def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Nam
     t, words = f.type, _words(f, api)
     if "." not in f.fullname or not isinstance(t, CallableType) or depth > MOST_CALLS:
         return frozenset()
-    n_bound = _bound_count(f)
+    n_bound = bound_count(f)
     if words is None or words & ALL_NAMES or not all(map(describes_value, t.arg_types[n_bound:])):
         return frozenset()
     if n_bound and f.arg_names[0] in words and f.arg_names[0] not in shared:
@@ -82,7 +82,7 @@ def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Name
         if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
             idle.add(n.value)
         elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, bound_names, api)) is not None:
-            n_bound = _bound_count(g)
+            n_bound = bound_count(g)
             here = frozenset(g.arg_names[:n_bound]) if n_bound and f.arg_names[0] in shared else frozenset[str | None]()
             of_g = unused_parameters(g, api, here, depth)
             for name, value in _named_arguments(n, g.arg_names[n_bound:]):
@@ -92,7 +92,7 @@ def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Name
     return frozenset(n.id for n in ast.walk(source) if isinstance(n, ast.Name) and n not in idle)
 
 
-def _bound_count(f: FuncDef) -> int:
+def bound_count(f: FuncDef) -> int:
     """Return the number of parameters that a call does not name: 1 for the object of a method, else 0."""
     return int(bool(f.info) and not f.is_static)
 

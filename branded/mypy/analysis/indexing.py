@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mypy.nodes import Expression, OperatorAssignmentStmt, SliceExpr, TupleExpr
+from mypy.nodes import ComparisonExpr, Expression, OperatorAssignmentStmt, SliceExpr, TupleExpr
 from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type, TypeOfAny
 
 from branded.mypy.analysis.reads import known_brands, reject_batched
 from branded.mypy.codes import SHAPE, WRITE
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, row_of
 from branded.mypy.rows.brand_env import checker, show, trying
 from branded.mypy.rows.operands import method_signature
 
 INDEXED = {f"{c}.__getitem__" for c in (VEC, AXES, TENSOR)}
+WRITTEN = {f"{c}.__setitem__" for c in (VEC, AXES, TENSOR)}
 IN_PLACE = {
     f"{c}.__i{op}__"
     for c in (VEC, AXES, TENSOR)
@@ -24,7 +25,7 @@ IN_PLACE = {
 
 
 def index_signature(ctx: MethodSigContext) -> CallableType:
-    """Reject batched slice bounds; type `x[a]` from its operands."""
+    """Reject batched slice bounds and masks; type `x[a]` from its operands."""
     api = checker(ctx)
     for bound in _slice_bounds(ctx.args[0][0]) if ctx.args and ctx.args[0] else ():
         with trying(api):
@@ -36,7 +37,26 @@ def index_signature(ctx: MethodSigContext) -> CallableType:
             )
             sig = ctx.default_signature
             return sig.copy_modified(arg_types=[AnyType(TypeOfAny.from_error)] * len(sig.arg_types))
+    _reject_mask(ctx, "index", "mask.where(x, 0), or masked_select(mask, size=n)")
     return method_signature(ctx)
+
+
+def reject_mask_write(ctx: MethodContext) -> Type:
+    """Reject `x[x > 0] = 0` of a batched value."""
+    _reject_mask(ctx, "assign", "x = mask.where(value, x)")
+    return ctx.default_return_type
+
+
+def _reject_mask(ctx: MethodContext | MethodSigContext, what: str, fix: str) -> None:
+    """Reject a comparison as the index if the value or the mask is batched."""
+    index, api = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx)
+    if isinstance(index, ComparisonExpr):
+        with trying(api):
+            t = api.get_expression_type(index)
+        batched = next(filter(known_brands, (t, ctx.type)), None) if row_of(t) is not None else None
+        if batched is not None:
+            says = f"{what}: a mask over {{}} would choose another number of entries for each example"
+            reject_batched(api, ctx.context, batched, SHAPE, says, fix)
 
 
 def _slice_bounds(e: Expression) -> Iterator[Expression]:

@@ -30,6 +30,7 @@ from mypy.nodes import (
     MemberExpr,
     MypyFile,
     Node,
+    RefExpr,
     ReturnStmt,
     TypeInfo,
     Var,
@@ -40,6 +41,7 @@ from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
+    NoneType,
     TupleType,
     Type,
     TypeVarId,
@@ -53,7 +55,7 @@ from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, 
 from branded.mypy.analysis.external_calls import knows_us
 from branded.mypy.analysis.function_source import Names, decorators_of, unused_parameters, without_decorator
 from branded.mypy.analysis.recheck import recheck_function
-from branded.mypy.analysis.source_reads import reads_in, report_read
+from branded.mypy.analysis.source_reads import certain_reads, reads_in, report_read
 from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
@@ -65,6 +67,7 @@ from branded.mypy.rows.brand_env import (
     add_errors,
     checker,
     place_of,
+    times_told,
     trying,
     unreported,
 )
@@ -102,9 +105,14 @@ class Instances:
         sig, api = _at_bounds(ctx.default_signature), checker(ctx)
         if self.asked[0] is not api.tree:
             self.asked = api.tree, knows_us(api)
+        if not self.asked[1]:
+            return None
+        if isinstance(node, Var) and isinstance(held := definition_of(sig, node, api), FuncDef | Decorator):
+            node = held
+        wide = [es if _is_wide(t) else [] for t, es in zip(sig.arg_types, ctx.args, strict=False)]
+        self._report_object_reads(ctx, sig, wide, node, api)
         if (
-            not self.asked[1]
-            or row_variables(sig)
+            row_variables(sig)
             or not is_untyped_function(definition_of(sig, node, api) if isinstance(node, Var) else node, api)
             or not any(map(is_unbatched, sig.arg_types))
         ):
@@ -113,10 +121,13 @@ class Instances:
             self._rows(actuals, api) if is_unbatched(t) else []
             for t, actuals in zip(sig.arg_types, ctx.args, strict=False)
         ]
-        if not any(rows):
+        readers = _readers(sig, ctx.args, node, api)
+        if not any(rows) and not readers:
             return None
         node = without_decorator(node, api)
-        types = [add_brands(t, row) for t, row in zip(sig.arg_types, rows, strict=True)]
+        types = [
+            readers.get(i) or add_brands(t, row) for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
+        ]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
         idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
@@ -124,11 +135,49 @@ class Instances:
         result = add_brands(sig.ret_type, united)
         f = _body_of(node, sig, api)
         if f is not None and is_in_file(f, api):
+            told = times_told[0]
             body_result = self._result(f, types, result, united, shared, api)
             result = self._by_flow(node, ctx, body_result, api) if isinstance(node, FuncDef) else result
-        elif f is not None and (reads := reads_in(f, sig, types, _owner(ctx), api)):
+            looks = told == times_told[0] and not self.busy  # for the calls that mypy does not ask a plugin about
+        else:
+            looks = f is not None
+        if looks and f is not None and united and (reads := reads_in(f, sig, types, _owner(ctx), api)):
             report_read(reads, united, ctx.context, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
+
+    def _report_object_reads(
+        self,
+        ctx: FunctionSigContext | MethodSigContext,
+        sig: CallableType,
+        wide: Sequence[Sequence[Expression]],
+        node: Node | None,
+        api: TypeChecker,
+    ) -> None:
+        """Report reads of the batched arguments for parameters that accept any object: `isinstance(o, Tensor)`."""
+        f = without_decorator(node, api)
+        if not isinstance(f, FuncDef) or self.busy or not any(wide):
+            return
+        nothing = NoneType()
+        types: list[Type] = []
+        for es in wide:
+            with trying(api):
+                types.append(api.get_expression_type(es[0]) if len(es) == 1 and not is_deep(es[0]) else nothing)
+        brands = [b for t in types for b in rows_in(t) if not isinstance(b, AnyType)]
+        if brands and (reads := reads_in(f, sig, types, _owner(ctx), api)):
+            report_read(reads, list(dict.fromkeys(brands)), ctx.context, api)
+
+    def called_cached(self, ctx: MethodSigContext) -> FunctionLike:
+        """Return the signature for a call of a function with `functools.cache`, as if it were not decorated."""
+        call = ctx.context
+        node = getattr(call.callee, "node", None) if isinstance(call, CallExpr) else None
+        if isinstance(node, Decorator) and isinstance(f := node.func.type, CallableType) and isinstance(call, CallExpr):
+            api = checker(ctx)
+            inner = FunctionSigContext(arguments_by_formal(f, call, api), f, call, ctx.api)
+            if self.called(inner, node.func) is None:
+                # the wrapper accepts any object
+                wide = [es if is_unbatched(t) else [] for t, es in zip(f.arg_types, inner.args, strict=True)]
+                self._report_object_reads(inner, f, wide, node.func, api)
+        return ctx.default_signature
 
     def called_partial(self, ctx: MethodSigContext) -> FunctionLike:
         """Return the signature for a call of a `functools.partial`, if it has batched arguments."""
@@ -205,7 +254,8 @@ class Instances:
         """Return the result type of a function of this file for these argument types."""
         if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
-        known, key = self.known.setdefault(f, {}), (shared, *types)
+        handed = [t.definition for t in types if isinstance(t, CallableType)]
+        known, key = self.known.setdefault(f, {}), (shared, *types, *handed)
         if key not in known:
             if len(known) >= MOST:
                 return result
@@ -284,6 +334,33 @@ def _body_of(node: Node | None, sig: CallableType, api: TypeChecker) -> FuncDef 
     is_kept = isinstance(t, CallableType) and t.arg_types == sig.arg_types and t.ret_type == sig.ret_type
     is_plain = names is not None and all(n and not n.startswith("branded.") for n in names)
     return node.func if is_kept and is_plain else None
+
+
+def _readers(
+    sig: CallableType, args: Sequence[Sequence[Expression]], node: Node | None, api: TypeChecker
+) -> dict[int, CallableType]:
+    """Return the functions that read a value and are passed for parameters that are functions, by position."""
+    initializers = [a.initializer for a in node.arguments] if isinstance(node, FuncDef) else []
+    found: dict[int, CallableType] = {}
+    for i, (t, es) in enumerate(zip(sig.arg_types, args, strict=False)):
+        if not isinstance(p := get_proper_type(t), CallableType) or not any(map(is_unbatched, p.arg_types)):
+            continue
+        default = initializers[i] if i < len(initializers) else None
+        for e in es or ([default] if default is not None else []):
+            f = e.node if isinstance(e, RefExpr) else None
+            reader = (
+                f.type if isinstance(f, FuncDef) and is_untyped_function(f, api) and certain_reads(f, api) else None
+            )
+            if isinstance(reader, CallableType):
+                found[i] = reader
+    return found
+
+
+def _is_wide(t: Type) -> bool:
+    """Return whether a parameter accepts any object."""
+    p = get_proper_type(t)
+    p = get_proper_type(p.upper_bound) if isinstance(p, TypeVarType) else p
+    return isinstance(p, AnyType) or (isinstance(p, Instance) and p.type.fullname == "builtins.object")
 
 
 def _owner(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:

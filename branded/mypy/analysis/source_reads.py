@@ -19,15 +19,32 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Context, Decorator, FuncBase, FuncDef, MypyFile, Node, TypeInfo, Var
+from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
+from mypy.nodes import Context, Decorator, FuncBase, FuncDef, LambdaExpr, MypyFile, Node, TypeInfo, Var
+from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
-from branded.mypy.analysis.function_source import full_name, source_of, without_decorator
+from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
+from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
 from branded.mypy.codes import READ
-from branded.mypy.rows.algebra import CONTAINERS, TENSOR, VEC, Brand, each_row, holds_tensors, row_of
+from branded.mypy.rows.algebra import (
+    CONTAINERS,
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    add_brands,
+    each_row,
+    holds_tensors,
+    is_unbatched,
+    row_of,
+)
+from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
+from branded.mypy.rows.callables import Arg, synthetic_call
 
 MOST_CALLS = 8
 """The maximum depth of calls to follow."""
@@ -64,6 +81,7 @@ class Read(NamedTuple):
     """The function or method that reads: `item`, `float`, `bool` for a truth value."""
     path: str
     line: int
+    column: int
     function: str
     text: str
 
@@ -95,7 +113,12 @@ def _entry_types(t: Type) -> list[Type]:
 
 
 def reads_in(
-    f: FuncDef, sig: CallableType, types: Sequence[Type], owner: TypeInfo | None, api: TypeChecker
+    f: FuncDef,
+    sig: CallableType,
+    types: Sequence[Type],
+    owner: TypeInfo | None,
+    api: TypeChecker,
+    is_traced: bool = False,
 ) -> list[Read]:
     """Return where a call of a function reads a batched value, from the called function to the read.
 
@@ -105,12 +128,13 @@ def reads_in(
         types: The types of the parameters of `sig`, with the brands of the arguments.
         owner: The class of the method's object, if it is known.
         api: The type checker.
+        is_traced: Whether the function is traced, so that functions with annotations for one example read nothing too.
 
     Returns:
         The read, after the calls that lead to it; empty if nothing certainly reads a value.
     """
     kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
-    finder = _ReadFinder(api)
+    finder = _ReadFinder(api, is_traced)
     try:
         finder.call(f, kinds, owner)
     except RecursionError:
@@ -118,17 +142,80 @@ def reads_in(
     return finder.found
 
 
+def certain_reads(f: Node | None, api: TypeChecker, is_traced: bool = False) -> list[Read]:
+    """Return where a function reads a value if its plain tensors are batched; empty for other nodes."""
+    f = without_decorator(f, api)
+    if not isinstance(f, FuncDef) or not isinstance(f.type, CallableType):
+        return []
+    sig = f.type.copy_modified(
+        arg_types=f.type.arg_types[(n := bound_count(f)) :],
+        arg_kinds=f.type.arg_kinds[n:],
+        arg_names=f.type.arg_names[n:],
+    )
+    key = f, is_traced
+    if key not in _certain:
+        _certain[key] = []
+        types = [add_brands(t, [UNKNOWN]) if is_unbatched(t) else NoneType() for t in sig.arg_types]
+        _certain[key] = reads_in(f, sig, types, f.info or None, api, is_traced)
+    return _certain[key]
+
+
+_certain: dict[tuple[FuncDef, bool], list[Read]] = new_cache()
+
+
 def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
-    """Report a read in a function of another file, with the calls that lead to it."""
+    """Report a read in the source of a function, with the calls that lead to it."""
+    code, says, fix = _read_text(reads[-1].what)
+    context, facts = _place_and_facts(reads, context, api)
+    reject_brands(api, context, brands, code, f"{reads[-1].what}: {says}", facts, fix)
+
+
+def report_traced_read(reads: Sequence[Read], what: str, uses: str, context: Context, api: TypeChecker) -> None:
+    """Report a read in a function that the transform `what` traces once for all of its `uses`."""
+    says = f"in the body of {what} there is no value to read: it is traced once, for all {uses}"
+    context, facts = _place_and_facts(reads, context, api)
+    fail_at_once(api, context, READ, f"{reads[-1].what}: {says}", *facts, _INSTEAD_OF_IF)
+
+
+_INSTEAD_OF_IF = "try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside"
+
+
+def report_jit_reads(ctx: FunctionContext | MethodContext, scope: OpenBrands) -> Type:
+    """Report the reads in `f` for `jit(f)`."""
+    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+    api = checker(ctx)
+    if f is not None and isinstance(e := ctx.args[0][0], LambdaExpr) and not any(ctx.args[1:]):
+        brand = scope.fresh("jit", ctx.context, api)
+        vec = scope.instance(VEC, brand, scope.instance(TENSOR))
+        call = synthetic_call(e, [vec] * len(e.arg_names), [Arg(vec)] * len(e.arg_names), ctx.context)
+        with trying(api) as errors, scope.opened(brand):
+            type_of_call(call, api)
+        api.msg.add_errors([e for e in errors.filtered_errors() if e.code in (READ, TRUTHY_BOOL)])
+    elif isinstance(f, CallableType) and (reads := certain_reads(f.definition, api, is_traced=True)):
+        report_traced_read(reads, "jit", "calls", ctx.context, api)
+    return ctx.default_return_type
+
+
+def report_lift_reads(f: Type, rows: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+    """Report the reads in `f` for `lift(f)`."""
+    held = f.definition if isinstance(f, CallableType) else None
+    if rows and (reads := certain_reads(held, api, is_traced=True)):
+        report_read(reads, rows, context, api)
+
+
+def _read_text(name: str) -> tuple[ErrorCode, str, str]:
+    """Return the code and the text of an error about a read, and the fix."""
+    if name in {*METHODS, *TEXTS}:
+        return READ, *TEXTS.get(name, READ_TEXT)
+    full_name = f"builtins.{name}" if f"builtins.{name}" in BUILTINS else name
+    return *error_text(full_name), suggest_method(full_name, None)
+
+
+def _place_and_facts(reads: Sequence[Read], context: Context, api: TypeChecker) -> tuple[Context, list[str]]:
+    """Return the read itself as the context if it is in this file, and the facts about it."""
     *calls, read = reads
-    name = read.what
-    code, (says, fix) = READ, TEXTS.get(name, READ_TEXT)
-    if name not in {*METHODS, *TEXTS}:
-        full_name = f"builtins.{name}" if f"builtins.{name}" in BUILTINS else name
-        code, says = error_text(full_name)
-        fix = suggest_method(full_name, None)
-    facts = [*(f"calls: {c}" for c in calls), f"reads: {read}"]
-    reject_brands(api, context, brands, code, f"{name}: {says}", facts, fix)
+    facts = [f"calls: {c}" for c in calls]
+    return (Context(read.line, read.column), facts) if read.path == api.path else (context, [*facts, f"reads: {read}"])
 
 
 def _result_kind(t: Type, used: BatchKind) -> BatchKind:
@@ -155,6 +242,7 @@ class _ReadFinder:
     """Follows batched values through the source of functions."""
 
     api: TypeChecker
+    is_traced: bool
     found: list[Read] = field(default_factory=list)
     running: list[FuncDef] = field(default_factory=list)
     known: dict[tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]]], BatchKind] = field(
@@ -317,7 +405,8 @@ class _Body:
         """Keep the first read, after the calls that lead to it."""
         if not self.finder.found:
             text = ast.unparse(at) if isinstance(at, ast.expr) else f"case {ast.unparse(at)}"
-            self.finder.found.append(Read(what, self.module.path, at.lineno, self.function.name, text))
+            place = self.module.path, at.lineno, at.col_offset
+            self.finder.found.append(Read(what, *place, self.function.name, text))
 
     def optional(self, e: ast.expr | None) -> BatchKind:
         return BatchKind.PLAIN if e is None else self.value(e)
@@ -449,7 +538,7 @@ class _Body:
         if isinstance(e.func, ast.Name) and e.func.id in self.nested:
             return self.of_nested(self.nested[e.func.id], args, named)
         node, name = self.resolve(e.func), self.full_name(e.func)
-        if isinstance(node, FuncDef) and is_untyped_module(module_of(node, self.finder.api)):
+        if isinstance(node, FuncDef) and (self.finder.is_traced or is_untyped_module(module_of(node, self.finder.api))):
             return self.followed(e, node, args, named)
         if isinstance(e.func, ast.Name) and node is None and e.func.id not in self.env:
             return self.built_in(e, e.func.id, args, used)
@@ -481,7 +570,7 @@ class _Body:
         self, e: ast.Call, f: FuncDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
     ) -> BatchKind:
         """Follow a call of a function whose source may be read."""
-        n_bound = int(bool(f.info) and not f.is_static)
+        n_bound = bound_count(f)
         parameters = f.arg_names[n_bound:]
         if any(isinstance(a, ast.Starred) for a in e.args) or None in named or len(args) > len(parameters):
             return BatchKind.HOLDS
@@ -489,7 +578,9 @@ class _Body:
         kinds |= {n: k for n, k in named.items() if n is not None}
         result = self.finder.call(f, kinds, self.owner)
         if self.finder.found:
-            self.finder.found.insert(0, Read("", self.module.path, e.lineno, self.function.name, ast.unparse(e)))
+            self.finder.found.insert(
+                0, Read("", self.module.path, e.lineno, e.col_offset, self.function.name, ast.unparse(e))
+            )
         return result
 
     def built_in(self, e: ast.Call, name: str, args: Sequence[BatchKind], used: BatchKind) -> BatchKind:

@@ -16,6 +16,7 @@ from branded import (
     cumlogsumexp,
     fori_loop,
     grad,
+    jit,
     jvp,
     psum,
     scan,
@@ -383,3 +384,26 @@ vmap(lambda a: reveal_type(cumlogsumexp(a, reverse=True)))(X)  # N: Vec[a,
 assert_type(scan(lambda c, v: (c + v, c), zero, x, unroll=2), tuple[Tensor, Tensor])
 assert_type(scan(lambda c, v: (c + v, c), zero, x, checkpoint=True), tuple[Tensor, Tensor])
 assert_type(fori_loop(0, 3, lambda i, c: c * 2, zero, unroll=True), Tensor)
+
+
+# --- functions that are traced, and read nothing
+@jit
+def by_shape(a: Tensor) -> Tensor:
+    return a * 2 if a.ndim == 1 and a.shape[0] > 1 else -a
+
+
+scale = float(x.sum().item())
+
+
+@jit
+def by_number(a: Tensor) -> Tensor:
+    return a * scale if scale > 1 else a
+
+
+def count_step(c: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    return c + len(a.shape), c if a.ndim else a
+
+
+assert_type(by_shape(x), Tensor)
+assert_type(by_number(x), Tensor)
+assert_type(scan(count_step, zero, x), tuple[Tensor, Tensor])

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypedDict, TypeVar
 from tinygrad import Tensor
 
 import branded as br
-from branded import Brand, Vec, cond, fori_loop, scan, switch, vmap, while_loop
+from branded import Brand, Vec, cond, fori_loop, jit, lift, scan, switch, vmap, while_loop
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -248,3 +248,38 @@ vmap(lambda i: switch(i, [lambda: x, lambda: x * 2]), out_axes=None)(Tensor([0, 
 
 # --- switch: no functions
 switch(0, [x, y])  # E: "Tensor" not callable
+
+
+# --- a read in the body of a loop or of jit, which is a function
+def read_step(c: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    return c + a.item(), c  # E: item: in the body of scan there is no value to read: it is traced once, for all steps
+
+
+scan(read_step, zero, x)
+
+
+def total(a: Tensor) -> Tensor:
+    return a / a.sum().item()  # E: item: in the body of jit there is no value to read: it is traced once, for all calls
+
+
+@jit
+def choice_step(a: Tensor) -> Tensor:
+    if a.sum() > 0:  # E: bool: in the body of jit there is no value to read: it is traced once, for all calls
+        return a
+    return -a
+
+
+@jit(donate_argnums=0)
+def calls_total(a: Tensor) -> Tensor:
+    return total(a) * 2
+
+
+jit(lambda a: a * a.sum().item())(x)  # E: item: a value that varies over "jit" has no single value to read
+
+
+# --- a read in a lifted function
+def plain_read(a: Tensor) -> Tensor:
+    return a * float(a.sum().item())  # E: item: a value that varies over "A" has no single value to read
+
+
+vmap(lambda a: lift(plain_read)(a))(X)

@@ -1,5 +1,6 @@
 """Mistakes of programs that say nothing of rows."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -314,3 +315,70 @@ vmap(share)(x)
 # --- a result with as many entries as a value says
 vmap(lambda a: a.nonzero())(x)  # E: nonzero: a result over "a" would have another shape for each example
 vmap(lambda a: y.masked_select(a > 0))(x)  # E: try:   masked_select(..., size=n), with the same n for all
+
+
+# --- a read in a function that is passed to another one
+def reader(a: Tensor) -> Tensor:
+    return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+def apply(h: Callable[[Tensor], Tensor], a: Tensor) -> Tensor:
+    return h(a)
+
+
+vmap(lambda a: apply(reader, a))(x)
+
+
+def other_reader(a: Tensor) -> Tensor:
+    return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+def apply_to_all(h: Callable[[Tensor], Tensor], a: Tensor) -> Tensor:
+    return vmap(h)(a)
+
+
+apply_to_all(other_reader, x)
+
+
+def default_reader(a: Tensor) -> Tensor:
+    return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+def with_default(a: Tensor, h: Callable[[Tensor], Tensor] = default_reader) -> Tensor:
+    return h(a)
+
+
+vmap(lambda a: with_default(a))(x)
+
+
+# --- a read in a method of a base class, or of a subclass
+class Base:
+    def f(self, a: Tensor) -> Tensor:
+        return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+    def g(self, a: Tensor) -> Tensor:
+        return self.h(a)
+
+    def h(self, a: Tensor) -> Tensor:
+        return a
+
+
+class Derived(Base):
+    def f(self, a: Tensor) -> Tensor:
+        return super().f(a)
+
+    def h(self, a: Tensor) -> Tensor:
+        return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+vmap(Derived().f)(x)
+vmap(Derived().g)(x)
+
+
+# --- a read in a cached function of tensors
+@functools.lru_cache(maxsize=8)
+def kept_read(a: Tensor) -> Tensor:
+    return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+vmap(lambda a: a + kept_read(a))(x)

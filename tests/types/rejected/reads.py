@@ -1,5 +1,6 @@
 """A value that varies has no single value to read."""
 
+import functools
 from typing import TypeVar
 
 from tinygrad import Tensor, TinyJit
@@ -186,3 +187,42 @@ def listed(a: Vec[S]) -> Tensor:
 
 # --- a leaf of a tree is per-example in the function of tree.map
 vmap(lambda a: tree.map(lambda v: v.item(), [a]))(x)  # E: item: a value that varies over "a" has no single value
+
+# --- a mask as an index
+vmap(lambda a: a[a > 0])(x)  # E: index: a mask over "a" would choose another number of entries for each example
+vmap(lambda a: a[x > 1])(Tensor([[1.0, 2.0]]))  # E: index: a mask over "a"
+
+
+def masked_write(a: Vec[S]) -> Vec[S]:
+    b = a.clone()
+    b[b > 1] = 0  # E: assign: a mask over "S" would choose another number of entries for each example
+    return b
+
+
+# --- a read of an argument that may be any object
+def size_of(o: object) -> float:
+    if isinstance(o, Tensor):
+        return float(o.sum().item())  # E: item: a value that varies over "a" has no single value to read
+    return 0.0
+
+
+vmap(lambda a: a * size_of(a))(x)
+
+
+def first_of(o: object) -> float:
+    match o:
+        case Tensor():
+            return float(o.item())  # E: item: a value that varies over "a" has no single value to read
+    return 0.0
+
+
+vmap(lambda a: a * first_of(a))(x)
+
+
+# --- a read in a cached function
+@functools.cache
+def cached(a: Tensor) -> float:
+    return float(a.sum().item())  # E: item: a value that varies over "a" has no single value to read
+
+
+vmap(lambda a: a * cached(a))(x)
