@@ -340,7 +340,8 @@ def _readers(
     sig: CallableType, args: Sequence[Sequence[Expression]], node: Node | None, api: TypeChecker
 ) -> dict[int, CallableType]:
     """Return the functions that read a value and are passed for parameters that are functions, by position."""
-    initializers = [a.initializer for a in node.arguments] if isinstance(node, FuncDef) else []
+    has_defaults = isinstance(node, FuncDef) and is_in_file(node, api)  # mypy's cache keeps none
+    initializers = [a.initializer for a in node.arguments] if has_defaults and isinstance(node, FuncDef) else []
     found: dict[int, CallableType] = {}
     for i, (t, es) in enumerate(zip(sig.arg_types, args, strict=False)):
         if not isinstance(p := get_proper_type(t), CallableType) or not any(map(is_unbatched, p.arg_types)):

@@ -20,7 +20,19 @@ from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
-from mypy.nodes import Context, Decorator, FuncBase, FuncDef, LambdaExpr, MypyFile, Node, TypeInfo, Var
+from mypy.nodes import (
+    Context,
+    Decorator,
+    Expression,
+    FuncBase,
+    FuncDef,
+    LambdaExpr,
+    MypyFile,
+    Node,
+    RefExpr,
+    TypeInfo,
+    Var,
+)
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
@@ -29,7 +41,7 @@ from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_m
 from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
-from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
+from branded.mypy.analysis.untyped_modules import definition_of, is_untyped_module, module_of
 from branded.mypy.codes import READ
 from branded.mypy.rows.algebra import (
     CONTAINERS,
@@ -170,8 +182,11 @@ def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context
     reject_brands(api, context, brands, code, f"{reads[-1].what}: {says}", facts, fix)
 
 
-def report_traced_read(reads: Sequence[Read], what: str, uses: str, context: Context, api: TypeChecker) -> None:
+def report_traced_read(f: Expression, what: str, uses: str, context: Context, api: TypeChecker) -> None:
     """Report a read in a function that the transform `what` traces once for all of its `uses`."""
+    reads = certain_reads(_function_at(f, api), api, is_traced=True)
+    if not reads:
+        return
     says = f"in the body of {what} there is no value to read: it is traced once, for all {uses}"
     context, facts = _place_and_facts(reads, context, api)
     fail_at_once(api, context, READ, f"{reads[-1].what}: {says}", *facts, _INSTEAD_OF_IF)
@@ -182,25 +197,31 @@ _INSTEAD_OF_IF = "try:   cond, where or while_loop in place of `if` and `while`;
 
 def report_jit_reads(ctx: FunctionContext | MethodContext, scope: OpenBrands) -> Type:
     """Report the reads in `f` for `jit(f)`."""
-    f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     api = checker(ctx)
-    if f is not None and isinstance(e := ctx.args[0][0], LambdaExpr) and not any(ctx.args[1:]):
+    if not ctx.args or not ctx.args[0]:
+        return ctx.default_return_type
+    if isinstance(e := ctx.args[0][0], LambdaExpr) and not any(ctx.args[1:]):
         brand = scope.fresh("jit", ctx.context, api)
         vec = scope.instance(VEC, brand, scope.instance(TENSOR))
         call = synthetic_call(e, [vec] * len(e.arg_names), [Arg(vec)] * len(e.arg_names), ctx.context)
         with trying(api) as errors, scope.opened(brand):
             type_of_call(call, api)
         api.msg.add_errors([e for e in errors.filtered_errors() if e.code in (READ, TRUTHY_BOOL)])
-    elif isinstance(f, CallableType) and (reads := certain_reads(f.definition, api, is_traced=True)):
-        report_traced_read(reads, "jit", "calls", ctx.context, api)
+    else:
+        report_traced_read(ctx.args[0][0], "jit", "calls", ctx.context, api)
     return ctx.default_return_type
 
 
-def report_lift_reads(f: Type, rows: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+def report_lift_reads(f: Expression, rows: Sequence[Brand], context: Context, api: TypeChecker) -> None:
     """Report the reads in `f` for `lift(f)`."""
-    held = f.definition if isinstance(f, CallableType) else None
-    if rows and (reads := certain_reads(held, api, is_traced=True)):
+    if rows and (reads := certain_reads(_function_at(f, api), api, is_traced=True)):
         report_read(reads, rows, context, api)
+
+
+def _function_at(e: Expression, api: TypeChecker) -> Node | None:
+    """Return the function that an expression refers to; None if it is unknown."""
+    t = get_proper_type(api.get_expression_type(e))
+    return definition_of(t, e.node if isinstance(e, RefExpr) else None, api) if isinstance(t, CallableType) else None
 
 
 def _read_text(name: str) -> tuple[ErrorCode, str, str]:

@@ -62,7 +62,7 @@ def lift_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
         if is_plain := holds_tensors(t) and not rows_in(t):
             rows.append(scope.fresh((name or "x").upper(), ctx.context, checker(ctx), place=f"{place}:{i}"))
         types.append(add_brands(t, rows[-1:]) if is_plain else t)
-    report_lift_reads(f, [get_proper_type(v) for v in rows], ctx.context, checker(ctx))
+    report_lift_reads(ctx.args[0][0], [get_proper_type(v) for v in rows], ctx.context, checker(ctx))
     return overload_plain(f.copy_modified(arg_types=types, ret_type=add_brands(f.ret_type, rows), variables=rows))
 
 

@@ -39,7 +39,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.memoize import cache_in_body, type_of_call
-from branded.mypy.analysis.source_reads import certain_reads, report_traced_read
+from branded.mypy.analysis.source_reads import report_traced_read
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
@@ -130,10 +130,7 @@ class TransformCall:
         with self.api.msg.filter_errors(filter_errors=False) as errors:
             out = self.result(f, types)
         if isinstance(f, RefExpr) and not errors.has_new_errors():
-            t = get_proper_type(self.api.get_expression_type(f))
-            held = t.definition if isinstance(t, CallableType) else None
-            if reads := certain_reads(held, self.api, is_traced=True):
-                report_traced_read(reads, self.what, "steps", self.at, self.api)
+            report_traced_read(f, self.what, "steps", self.at, self.api)
         if isinstance(f, LambdaExpr) and not errors.has_new_errors():
             place = f"{self.what}:{self.at.line}:{self.at.column}"
             steps = self.scope.fresh(self.what, self.at, self.api, place=place)
