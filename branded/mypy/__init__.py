@@ -42,6 +42,8 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 - `escape_analysis`   batched values that a mapped function stores, and brands that are lost
 - `dependence`, `function_source`  the arguments that a result depends on
 - `unused_batch`      batches that were closed over
+- `source_reads`      reads in the source of functions
+- `needed_names`      names of brands that a function's collectives need
 - `reads`             operations that need a single value: numpy(), bool(), `if a > 0`
 - `external_calls`, `narrowing`, `indexing`  math and numpy; isinstance and `case`; slices and `+=`
 """

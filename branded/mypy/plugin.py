@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mypy.nodes import (
     Decorator,
@@ -59,7 +59,7 @@ from branded.mypy.rows.results import (
     vec_signature,
 )
 from branded.mypy.transforms import custom_rules, optimizers
-from branded.mypy.transforms.collectives import COLLECTIVES
+from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names
 from branded.mypy.transforms.control_flow import LOOPS
 from branded.mypy.transforms.derivatives import AT_ONCE, LATER
 from branded.mypy.transforms.function_calls import Rule, signature_by_rule
@@ -79,6 +79,7 @@ PARTIAL_CALL = "functools.partial.__call__"
 
 T = TypeVar("T")
 R = TypeVar("R")
+Signature = Callable[[Any], FunctionLike]
 Hooks = dict[str, Callable[[T], R]]
 """Hooks by the full name of the function, method or class that they handle."""
 
@@ -191,7 +192,19 @@ class BrandedPlugin(Plugin):
         if fullname == operands.ARRAY:
             return operands.array_signature
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
-        return hook or (operands.operand_signature if generic else self._plain(fullname))
+        return self._with_names(fullname, hook or (operands.operand_signature if generic else self._plain(fullname)))
+
+    def _with_names(self, fullname: str, hook: Signature | None) -> Signature | None:
+        """Return a hook that also reports the names of brands that a function needs and that are not open."""
+        if hook is None or fullname.startswith(PYTHONS):
+            return hook
+
+        def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+            node = self._node(fullname) if "." in fullname else None
+            report_closed_names(ctx, node or getattr(getattr(ctx.context, "callee", None), "node", None), self.scope)
+            return hook(ctx)
+
+        return called
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
         """Return the hook for a function or method whose annotations may have no rows."""
@@ -221,7 +234,8 @@ class BrandedPlugin(Plugin):
             return hook
         if external_calls.is_ufunc(fullname):
             return external_calls.reject_batched_arguments
-        return operands.operand_signature if self._is_generic_in_rows(fullname) else self._plain(fullname)
+        generic = self._is_generic_in_rows(fullname)
+        return self._with_names(fullname, operands.operand_signature if generic else self._plain(fullname))
 
     def _tensor_method(self, ctx: MethodSigContext) -> FunctionLike:
         """Return the signature of a tensor method without axes; `_tensor_result` adds them to the result."""

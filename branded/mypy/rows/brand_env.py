@@ -11,7 +11,20 @@ from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorInfo, ErrorWatcher
 from mypy.messages import format_type_bare
-from mypy.nodes import Context, Expression, FuncDef, Node, StrExpr, SymbolTableNode, TypeInfo
+from mypy.nodes import (
+    CallExpr,
+    Context,
+    Expression,
+    FuncDef,
+    LambdaExpr,
+    MypyFile,
+    Node,
+    RefExpr,
+    StrExpr,
+    SymbolTableNode,
+    TypeInfo,
+    WithStmt,
+)
 from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
@@ -26,6 +39,8 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.walk import walk
 from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
 from branded.mypy.rows.algebra import BRAND, Brand, row_variables, rows_in
 
@@ -193,13 +208,17 @@ class OpenBrands:
             self.open.pop()
             self.crossed[before:] = [b for b in self.crossed[before:] if b != brand]
 
-    def is_all_known(self, api: TypeChecker) -> bool:
-        """Return whether the open brands are all brands that can be open here.
+    def is_all_known(self, line: int, api: TypeChecker) -> bool:
+        """Return whether the open brands are all brands that can be open at a line.
 
-        A function with rows may be called within other vmaps. A brand whose name is unknown may be any brand.
+        A function with rows may be called within other vmaps, and each function where the plugin opens no brand. A
+        brand whose name is unknown may be any brand, and a block `with brand(...)` opens others.
         """
+        if _is_in_block(line, api.tree):
+            return False
         within = any(_has_rows(f) for f in enclosing_functions(api))
-        return bool(self.open) and not within and all(brand_name(b) != "" for b in self.open)
+        is_called = any(isinstance(item, FuncDef | LambdaExpr) for item in api.scope.stack)
+        return (bool(self.open) or not is_called) and not within and all(brand_name(b) != "" for b in self.open)
 
     def fresh(
         self,
@@ -249,6 +268,22 @@ class OpenBrands:
 
     def _taken(self, name: str, context: Context, api: TypeChecker) -> None:
         fail(api, context, NAME_TAKEN, f'axis_name: brand "{name}" is open already', "try:   another name")
+
+
+_blocks: dict[MypyFile, list[tuple[int, int]]] = new_cache()
+
+
+def _is_in_block(line: int, tree: MypyFile) -> bool:
+    """Return whether a line is in a block `with brand(...)`."""
+    if tree not in _blocks:
+        blocks = [s for s in walk(tree.defs) if isinstance(s, WithStmt) and any(map(_opens_brand, s.expr))]
+        _blocks[tree] = [(s.line, max(part.line for part in walk(s))) for s in blocks]
+    return any(first <= line <= last for first, last in _blocks[tree])
+
+
+def _opens_brand(e: Expression) -> bool:
+    callee = e.callee if isinstance(e, CallExpr) else None
+    return isinstance(callee, RefExpr) and callee.fullname == "branded.core.brand.brand"
 
 
 def text_of(t: Type) -> str | None:

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from mypy.erasetype import remove_instance_last_known_values
-from mypy.nodes import Expression, ListExpr, StrExpr, TupleExpr
-from mypy.types import AnyType, Instance, TupleType, Type, TypeOfAny, get_proper_type
+from mypy.nodes import Expression, LambdaExpr, ListExpr, Node, StrExpr, TupleExpr, TypeInfo
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
+from branded.mypy.analysis.external_calls import knows_us
+from branded.mypy.analysis.needed_names import needed_names
 from branded.mypy.axes.mapped_axis import Mapped, literal_axis
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import AXIS_TYPE, NAME_UNBOUND
-from branded.mypy.rows.algebra import BRAND, TENSOR, UNKNOWN, VEC, Brand, add_brands, change, drop_brands, is_a
-from branded.mypy.rows.brand_env import brand_name, class_of, text_of
+from branded.mypy.rows.algebra import (
+    BRAND,
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    add_brands,
+    change,
+    drop_brands,
+    each_row,
+    is_a,
+    is_row,
+    rows_in,
+)
+from branded.mypy.rows.brand_env import OpenBrands, brand_name, checker, class_of, text_of, trying
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.transforms.function_calls import Rule, TransformCall, unique_brands
 from branded.mypy.transforms.in_axes import tree_of
@@ -69,7 +86,7 @@ def _read_names(call: TransformCall) -> _Names:
     if names.wrong is not None:
         fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
         call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is no name of a brand", fix)
-    elif call.scope.is_all_known(call.api):
+    elif call.scope.is_all_known(call.at.line, call.api):
         for text in names.texts:
             if all(brand_name(b) != text for b in call.scope.open):
                 _report_unbound(call, repr(text))
@@ -87,12 +104,13 @@ def _add_name(names: _Names, e: Expression, call: TransformCall) -> None:
         names.add(call.api.get_expression_type(e))
 
 
-def _report_unbound(call: TransformCall, text: str) -> None:
+def _report_unbound(call: TransformCall, text: str, *facts: str) -> None:
     names = [n for b in call.scope.open if (n := brand_name(b))]
     names = [repr(n) for n in names] + [b.type.name for b in call.scope.open if isinstance(b, Instance)]
     call.fail(
         NAME_UNBOUND,
         f"no brand {text} is open here",
+        *facts,
         f"open:  {', '.join(names) or 'none with a name'}",
         f"try:   vmap(..., axis_name={text}) around it",
     )
@@ -102,11 +120,48 @@ def _are_closed(call: TransformCall, names: _Names, row: Sequence[Brand]) -> boo
     """Report the classes of brands that are not open, and return whether there are some."""
     open_here = [*row, *call.scope.open]
     closed = [b for b in names.brands if isinstance(b, Instance) and b not in open_here]
-    if not closed or not call.scope.is_all_known(call.api):
+    if not closed or not call.scope.is_all_known(call.at.line, call.api):
         return False
-    for b in closed:
-        _report_unbound(call, b.type.name)
+    _report_unbound(call, closed[0].type.name)
     return True
+
+
+def report_closed_names(ctx: FunctionSigContext | MethodSigContext, node: Node | None, scope: OpenBrands) -> None:
+    """Report the names that the collectives in a called function need and that are not open."""
+    api = checker(ctx)
+    if not knows_us(api) or not (needs := needed_names(node, api)) or not scope.is_all_known(ctx.context.line, api):
+        return
+    with trying(api):
+        rows = [
+            b
+            for es in ctx.args
+            for e in es
+            if not isinstance(e, LambdaExpr)
+            for b in rows_in(api.get_expression_type(e))
+        ]
+    rows += rows_in(ctx.type) if isinstance(ctx, MethodSigContext) else []
+    for need in needs:
+        call = TransformCall(need.collective, ctx.context, api, scope, {})
+        if isinstance(need.name, str):
+            is_open = any(brand_name(b) == need.name for b in scope.open)
+        else:
+            is_open = any(isinstance(b, Instance) and b.type is need.name for b in (*scope.open, *rows))
+            is_open |= not need.name.has_base(BRAND) or need.name.fullname == BRAND
+            is_open |= _is_declared(need.name, ctx.default_signature) and not all(map(partial(_is_a, need.name), rows))
+        if not is_open:
+            shown = repr(need.name) if isinstance(need.name, str) else need.name.name
+            _report_unbound(call, shown, f"needs: {need.where}")
+            break
+
+
+def _is_a(info: TypeInfo, brand: Brand) -> bool:
+    return isinstance(brand, Instance) and brand.type.has_base(info.fullname)
+
+
+def _is_declared(info: TypeInfo, sig: CallableType) -> bool:
+    """Return whether a parameter is declared for this brand alone, so that mypy reports arguments with others."""
+    rows = [row for t in sig.arg_types for row in each_row(t)]
+    return any(any(is_a(b, info.fullname) for b in row) and not any(map(is_row, row)) for row in rows)
 
 
 def _open_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
@@ -169,8 +224,16 @@ def _index_type(call: TransformCall) -> Type:
     return call.vec(brands if all_known else [*brands, UNKNOWN])
 
 
+def _size_type(call: TransformCall) -> Type:
+    """Return the type of `axis_size(Users)`."""
+    names = _read_names(call)
+    _are_closed(call, names, [])
+    return call.api.named_generic_type("builtins.int", [])
+
+
 COLLECTIVES: dict[str, Rule] = {
     **{f"{COLLECTIVES_IN}.{n}": _reduce_type for n in ("psum", "pmean", "pmax", "pmin", "all_gather")},
     **{f"{EXCHANGES_IN}.{n}": _exchange_type for n in ("ppermute", "all_to_all", "psum_scatter")},
     f"{COLLECTIVES_IN}.axis_index": _index_type,
+    f"{COLLECTIVES_IN}.axis_size": _size_type,
 }

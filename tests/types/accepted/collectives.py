@@ -239,3 +239,32 @@ assert_type(vmap(lambda u: br.psum(u, "u"), axis_name="u", out_axes=None)(x), Te
 # --- keyword arguments
 assert_type(vmap(lambda u: psum(x=u, axis_name="u"), axis_name="u", out_axes=None)(x), Tensor)
 assert_type(vmap(lambda u: all_gather(u, axis_name=Users, axis=0), axis_name=Users, out_axes=None)(x), Tensor)
+
+
+# --- functions with collectives, where their brands are open
+def center(u: Vec[Users | S]) -> Vec[Users | S]:
+    return u - pmean(u, Users)
+
+
+def sum_if(u: Vec[S], sums: bool) -> Vec[S]:
+    return psum(u, "u") if sums else u
+
+
+def sum_named(u: Vec[S], name: str) -> Vec[S]:
+    if not name:
+        return u
+    return psum(u, name)
+
+
+def by_itself(u: Tensor) -> Tensor:
+    return vmap(center, axis_name=Users)(u)
+
+
+assert_type(vmap(center, axis_name=Users)(x), Tensor)
+assert_type(vmap(lambda i: vmap(center)(i * y), axis_name=Users)(x), Tensor)
+assert_type(vmap(lambda u: sum_if(u, False))(x), Tensor)
+assert_type(vmap(lambda u: sum_named(u, ""))(x), Tensor)
+assert_type(by_itself(x), Tensor)
+
+with br.brand(Users, 2) as opened:
+    opened.unvec(center(opened.vec(x)) + psum(opened.vec(x), Users))

@@ -121,3 +121,38 @@ vmap(lambda u: psum(u, Items))(x)  # E: psum: no brand Items is open here
 vmap(lambda u: psum(u, Users), axis_name=Admins)(x)  # E: psum: no brand Users is open here
 vmap(lambda u: ppermute(u, Items, [(0, 1), (1, 0)]))(x)  # E: ppermute: no brand Items is open here
 vmap(lambda u: u * axis_index(Items))(x)  # E: axis_index: no brand Items is open here
+
+
+# --- a collective where nothing is open
+psum(x, Users)  # E: psum: no brand Users is open here
+psum(x, "users")  # E: psum: no brand 'users' is open here
+vmap(lambda u: u / axis_size("i"))(x)  # E: axis_size: no brand 'i' is open here
+
+
+# --- a function with a collective over a brand that is not open
+def center(u: Vec[Users | S]) -> Vec[Users | S]:
+    return u - pmean(u, Users)
+
+
+def named_total(u: Vec[S]) -> Vec[S]:
+    return psum(u, "users")
+
+
+def both(u: Vec[Users | S]) -> Vec[Users | S]:
+    v = center(u)
+    return v * 2
+
+
+class Norm:
+    def __call__(self, u: Vec[Users | S]) -> Vec[S]:
+        return pmax(u, Users)
+
+
+vmap(center)(x)  # E: pmean: no brand Users is open here
+vmap(lambda u: center(u))(x)  # E: pmean: no brand Users is open here
+vmap(both, axis_name=Items)(x)  # E: pmean: no brand Users is open here
+vmap(center, axis_name=Admins)(x)  # E: pmean: no brand Users is open here
+vmap(share, axis_name=Admins)(x)  # E: psum: no brand Users is open here
+vmap(named_total, axis_name="user")(x)  # E: psum: no brand 'users' is open here
+vmap(Norm())(x)  # E: pmax: no brand Users is open here
+center(x)  # E: pmean: no brand Users is open here

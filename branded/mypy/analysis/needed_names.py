@@ -1,0 +1,130 @@
+"""The names of brands that a function needs to be open when it is called, from its source.
+
+    def center(x: Vec[Batch | S]) -> Vec[Batch | S]:
+        return x - pmean(x, Batch)                      needs Batch, which pmean names
+
+Only calls that certainly run count: none in a branch, in a nested function, or after a branch that may return.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mypy.checker import TypeChecker
+from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
+
+from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
+from branded.mypy.analysis.untyped_modules import module_of
+
+REDUCTIONS = [f"branded.collectives.reductions.{n}" for n in ("psum", "pmean", "pmax", "pmin", "all_gather")]
+EXCHANGES = [f"branded.collectives.exchanges.{n}" for n in ("ppermute", "all_to_all", "psum_scatter")]
+POSITIONS = {
+    **dict.fromkeys([*REDUCTIONS, *EXCHANGES], 1),
+    **{f"branded.collectives.reductions.{n}": 0 for n in ("axis_index", "axis_size")},
+}
+"""The collectives, and the position of their parameter `axis_name`."""
+
+MOST_CALLS = 8
+"""The maximum depth of calls to follow."""
+
+
+class Need(NamedTuple):
+    """A name that a collective needs."""
+
+    name: str | TypeInfo
+    collective: str
+    where: str
+
+
+_known: dict[FuncDef, list[Need]] = new_cache()
+
+
+def needed_names(node: Node | None, api: TypeChecker, depth: int = 0) -> list[Need]:
+    """Return the names that a call of a function certainly needs; empty for other nodes."""
+    f = without_decorator(node, api)
+    if not isinstance(f, FuncDef) or depth > MOST_CALLS:
+        return []
+    if f not in _known:
+        _known[f] = []  # a recursive call needs no more
+        module, source = module_of(f, api) if "." in f.fullname else api.tree, source_of(f, api)
+        if module is not None and source is not None:
+            _known[f] = list(_needs_of(source, f, module, api, depth))
+    return _known[f]
+
+
+def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeChecker, depth: int) -> Iterator[Need]:
+    local_names = {n.id for n in ast.walk(source) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    local_names |= {n.arg for n in ast.walk(source) if isinstance(n, ast.arg)}
+    for call in _certain_calls(source.body):
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            continue
+        if f.info and bound_count(f) and root.id == f.arg_names[0] and isinstance(call.func, ast.Attribute):
+            symbol = f.info.get(call.func.attr) if call.func.value is root else None
+        else:
+            symbol = module.names.get(root.id) if root.id not in local_names and call.func is root else None
+        name = full_name(call.func, module, api) if root.id not in local_names else ""
+        if name in POSITIONS:
+            for e in _axis_names(call, POSITIONS[name]):
+                if (wanted := _name_of(e, module, local_names)) is not None:
+                    place = f"{Path(module.path).name}:{call.lineno}, in `{f.name}`: {ast.unparse(call)}"
+                    yield Need(wanted, name.rpartition(".")[2], place)
+        elif symbol is not None:
+            yield from needed_names(symbol.node, api, depth + 1)
+
+
+def _axis_names(call: ast.Call, position: int) -> Iterator[ast.expr]:
+    """Find the entries of the argument `axis_name`."""
+    given = [k.value for k in call.keywords if k.arg == "axis_name"] or call.args[position : position + 1]
+    for e in given:
+        yield from e.elts if isinstance(e, ast.Tuple | ast.List) else [e]
+
+
+def _name_of(e: ast.expr, module: MypyFile, local_names: set[str]) -> str | TypeInfo | None:
+    match e:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name) if name not in local_names:
+            symbol = module.names.get(name)
+            return symbol.node if symbol is not None and isinstance(symbol.node, TypeInfo) else None
+    return None
+
+
+def _certain_calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
+    """Find the calls in statements that run whenever the function does."""
+    for s in body:
+        match s:
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Expr() | ast.Return():
+                yield from _calls_in(s.value)
+            case ast.With():
+                return  # a block may open a brand
+            case _ if any(isinstance(n, ast.Return | ast.Raise) for n in ast.walk(s)) and not _is_nested(s):
+                return
+        if isinstance(s, ast.Return):
+            return
+
+
+def _is_nested(s: ast.stmt) -> bool:
+    return isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+
+
+def _calls_in(e: ast.expr | None) -> Iterator[ast.Call]:
+    """Find the calls in an expression that run whenever it is evaluated."""
+    match e:
+        case None | ast.Lambda() | ast.IfExp() | ast.BoolOp():
+            return
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return
+        case ast.Call():
+            yield e
+    for part in ast.iter_child_nodes(e):
+        if isinstance(part, ast.keyword):
+            yield from _calls_in(part.value)
+        elif isinstance(part, ast.expr):
+            yield from _calls_in(part)
