@@ -47,7 +47,7 @@ from branded.mypy.axes.types import erase_axes
 from branded.mypy.failures import guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, has_rows, row_variables
-from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.brand_env import OpenBrands, checker
 from branded.mypy.rows.leaves import field_type, register_class
 from branded.mypy.rows.results import (
     brand_type,
@@ -58,6 +58,7 @@ from branded.mypy.rows.results import (
     unvec_signature,
     vec_signature,
 )
+from branded.mypy.shapes.report import END, follow_at_end, report_shapes
 from branded.mypy.transforms import custom_rules, optimizers
 from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names
 from branded.mypy.transforms.control_flow import LOOPS
@@ -111,6 +112,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
             narrowing.ASKED: narrowing.narrow_isinstance,
             injected_calls.MATCH: partial(narrowing.narrow_match, scope=scope),
+            END: partial(report_shapes, scope=scope),
             injected_calls.TEST: reads.reject_test,
             injected_calls.OPERANDS: partial(reads.reject_test, is_tested=False),
             injected_calls.CASE: reads.reject_case,
@@ -181,7 +183,7 @@ class BrandedPlugin(Plugin):
         if fullname in reads.NUMBERS:
             return reads.reject_number
         if self.transforms.is_vmap(fullname):
-            return self.transforms.signature
+            return self._vmap
         if fullname in external_calls.PRODUCTS:
             return external_calls.product_signature
         if external_calls.is_foreign(fullname):
@@ -205,6 +207,10 @@ class BrandedPlugin(Plugin):
             return hook(ctx)
 
         return called
+
+    def _vmap(self, ctx: FunctionSigContext) -> FunctionLike:
+        follow_at_end(checker(ctx))
+        return self.transforms.signature(ctx)
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
         """Return the hook for a function or method whose annotations may have no rows."""

@@ -76,6 +76,10 @@ class MethodCall:
             return default
         return self.literal(self.expression(name))
 
+    def type_of(self, e: Expression) -> Type:
+        """Return the type of an argument."""
+        return self.api.get_expression_type(e)
+
     def literal(self, e: Expression | None) -> int | None:
         """Return the int value of an expression; None if it is unknown."""
         match e:
@@ -85,7 +89,7 @@ class MethodCall:
                 return e.value
             case UnaryExpr(op="-", expr=IntExpr() as n):
                 return -n.value
-        t = get_proper_type(self.api.get_expression_type(e))
+        t = get_proper_type(self.type_of(e))
         t = t.last_known_value if isinstance(t, Instance) and t.last_known_value else t
         value = t.value if isinstance(t, LiteralType) else None
         return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -98,7 +102,7 @@ class MethodCall:
         if len(entries) == 1 and isinstance(entries[0], TupleExpr | ListExpr):
             entries = list(entries[0].items)
         elif len(entries) == 1:
-            t = get_proper_type(self.api.get_expression_type(entries[0]))
+            t = get_proper_type(self.type_of(entries[0]))
             if not (isinstance(t, Instance) and t.type.fullname in NUMBERS):
                 return None
         return None if any(not is_single_entry(e) for e in entries) else entries

@@ -169,7 +169,26 @@ def as_axes_result(ctx: FunctionContext, scope: OpenBrands) -> Type:
     if axes is not None and len(axes) != len(names):
         wrong = f"as_axes: {length_text(names, 'name', 'names')} for a tensor with {length_text(axes)}"
         fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(arg_type, checker(ctx))}"')
+    elif axes is not None and (conflicts := conflicting_names(axes, names)):
+        i, j = conflicts[0]
+        a, b = (show(t, checker(ctx)) for t in (axes[i], names[i]))
+        wrong = f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`"
+        fix = f"try:   `{a}` as name {i + 1}, which is name {j + 1} here, or the table without transpose()"
+        fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(arg_type, checker(ctx))}"', fix)
     return with_axes(change(t, keep_row), names, scope)
+
+
+def conflicting_names(old: Sequence[Type], new: Sequence[Type]) -> list[tuple[int, int]]:
+    """Return where a name is given to another axis: the axis that had the name, and the axis that gets it.
+
+    A new name for an axis is allowed; two axes that exchange their names are most often a transposed table.
+    """
+    return [
+        (i, j)
+        for i, name in enumerate(old)
+        for j, given in enumerate(new)
+        if is_named(name) and name == given and old[j] != name and new[i] != name
+    ]
 
 
 def _axis_of(name: Type) -> Type:

@@ -205,7 +205,7 @@ def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
         return [UNKNOWN if bounds else axis]
     if isinstance(e, ListExpr):
         return [UNKNOWN] if _are_numbers(call, e) else None
-    t = get_proper_type(call.api.get_expression_type(e))
+    t = get_proper_type(call.type_of(e))
     if isinstance(t, NoneType):  # inserts an axis
         return None
     if isinstance(t, Instance) and t.type.fullname in ("builtins.int", "tinygrad.uop.ops.UOp"):
@@ -217,7 +217,7 @@ def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
 
 
 def _are_numbers(call: MethodCall, e: ListExpr) -> bool:
-    types = [get_proper_type(call.api.get_expression_type(i)) for i in e.items]
+    types = [get_proper_type(call.type_of(i)) for i in e.items]
     return all(isinstance(t, Instance) and t.type.fullname == "builtins.int" for t in types)
 
 

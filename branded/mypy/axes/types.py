@@ -42,6 +42,8 @@ from branded.mypy.rows.algebra import AXES, BRAND, TENSOR, UNKNOWN, VEC, is_row,
 from branded.mypy.rows.brand_env import OpenBrands
 
 ALIAS = "branded.core.axis_names.Axes"
+SIZE = "branded, size "
+"""The full name of an axis that is known by the variable of its length begins with this."""
 
 
 def promote_tensor(ctx: ClassDefContext) -> None:
@@ -178,8 +180,18 @@ def erase_axes(t: Type, scope: OpenBrands) -> Type:
 def is_named(axis: Type) -> bool:
     t = get_proper_type(axis)
     if isinstance(t, TypeVarType):
-        return True
+        return not is_size(t)
     return isinstance(t, Instance) and t.type.fullname != BRAND and any(c.fullname == BRAND for c in t.type.mro)
+
+
+def is_size(axis: Type) -> bool:
+    """Return whether an axis is known by the variable of its length only, as in `Tensor.zeros(n_users)`."""
+    return isinstance(axis, TypeVarType) and axis.fullname.startswith(SIZE)
+
+
+def is_variable(axis: Type) -> bool:
+    """Return whether an axis is a type variable of a function, which stands for any axis."""
+    return isinstance(get_proper_type(axis), TypeVarType)
 
 
 def axis_length(axis: Type) -> int | None:
@@ -204,7 +216,12 @@ def unify_axes(a: Type, b: Type) -> Type | None:
         return _unify_names(a, b)
     if (n := axis_length(a)) is not None and (m := axis_length(b)) is not None:
         return a if n == m else None
-    return next((x for x in (a, b) if is_named(x)), None) or (a if axis_length(a) is not None else b)
+    if is_size(a) and is_size(b):
+        return a if a == b else UNKNOWN
+    for is_known in (is_named, lambda x: axis_length(x) is not None, is_size):
+        if (known := next((x for x in (a, b) if is_known(x)), None)) is not None:
+            return known
+    return UNKNOWN
 
 
 def broadcast_axis(a: Type, b: Type) -> Type | None:
@@ -214,7 +231,7 @@ def broadcast_axis(a: Type, b: Type) -> Type | None:
     """
     if axis_length(a) == 1 or axis_length(b) == 1:
         return b if axis_length(a) == 1 else a
-    if is_named(a) != is_named(b):
+    if is_named(a) != is_named(b) or (is_size(a) != is_size(b) and is_any(a) != is_any(b)):
         return UNKNOWN
     return unify_axes(a, b)
 

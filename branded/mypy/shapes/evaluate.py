@@ -1,0 +1,559 @@
+"""The value of an expression."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_STAR,
+    ARG_STAR2,
+    AssignmentExpr,
+    CallExpr,
+    CastExpr,
+    ComparisonExpr,
+    ConditionalExpr,
+    Context,
+    Decorator,
+    DictExpr,
+    EllipsisExpr,
+    Expression,
+    FloatExpr,
+    FuncDef,
+    GeneratorExpr,
+    IndexExpr,
+    IntExpr,
+    LambdaExpr,
+    ListComprehension,
+    ListExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    OpExpr,
+    SliceExpr,
+    StarExpr,
+    StrExpr,
+    SymbolNode,
+    TempNode,
+    TupleExpr,
+    TypeInfo,
+    UnaryExpr,
+    Var,
+)
+from mypy.types import CallableType, Instance, LiteralType, Type, TypeVarId, TypeVarType, get_proper_type
+
+from branded.mypy.analysis.walk import parts, walk
+from branded.mypy.axes.types import SIZE, is_size
+from branded.mypy.rows.algebra import BRAND
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.shapes import libraries, tensors
+from branded.mypy.shapes.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Array,
+    Class,
+    Const,
+    Frame,
+    Function,
+    Mutable,
+    Named,
+    Size,
+    Tuple,
+    Value,
+    Wrapped,
+    forget,
+    is_int,
+    items_of,
+    join,
+    list_of,
+    number,
+)
+
+STEPS = 40_000
+"""The expressions that are evaluated for a file, at most."""
+LONGEST = 64
+"""The length of a list whose items are known, at most."""
+_ARITHMETIC: dict[str, Callable[..., object]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+_COMPARED: dict[str, Callable[..., bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class OutOfSteps(Exception):
+    """The file is too long to be followed to its end."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake: its place, its message, and the call of a function of this file that leads to it."""
+
+    at: Context
+    code: ErrorCode
+    message: str
+    notes: tuple[str, ...]
+    is_note: bool = False
+
+
+class Evaluator:
+    """Evaluates the expressions of a file, and keeps the mistakes that it finds."""
+
+    def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
+        self.tree, self.scope = tree, scope
+        self.module = Frame()
+        self.frame = self.module
+        self.uncertain = 0
+        """Not 0 in code that may not run, or not with these values: nothing is reported there."""
+        self.steps = 0
+        self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
+        """The functions of this file that are running, and where they are called."""
+        self.entered: set[FuncDef | LambdaExpr] = set()
+        self.findings: dict[tuple[int, str], Finding] = {}
+        self.compared: set[Type] = set()
+        """The sizes that the program compares, which may be equal."""
+
+    def call_function(self, f: Function, given: Arguments, at: Context) -> Value:
+        raise NotImplementedError
+
+    def assign(self, target: Expression, value: Value) -> None:
+        raise NotImplementedError
+
+    # ---- findings ----
+
+    def report(self, at: Context, code: ErrorCode, message: str, *notes: str, is_note: bool = False) -> None:
+        if self.uncertain:
+            return
+        lines = [call.line for _, call in self.calls if call.line != at.line]
+        called = (f"in the call at line {lines[0]}",) if lines and not is_note else ()
+        key = at.line, message.partition(":")[0]
+        self.findings.setdefault(key, Finding(at, code, message, (*notes, *called), is_note))
+
+    @contextmanager
+    def maybe(self, uncertain: bool = True) -> Iterator[None]:
+        """Evaluate code that may not run."""
+        self.uncertain += uncertain
+        try:
+            yield
+        finally:
+            self.uncertain -= uncertain
+
+    def symbol(self, name: str, line: int) -> Size:
+        """Return an int that is known by the name of its variable only."""
+        bound = self.scope.instance(BRAND)
+        place = TypeVarId(-1, namespace=f"{SIZE}@{name}@{line}")
+        return Size(TypeVarType(name, f"{SIZE}{name}", place, [], bound, ANY_AXIS))
+
+    def length(self, n: int) -> Type:
+        return LiteralType(n, self.scope.instance("builtins.int"))
+
+    # ---- expressions ----
+
+    def evaluate(self, e: Expression | None) -> Value:
+        self.steps += 1
+        if self.steps > STEPS:
+            raise OutOfSteps
+        match e:
+            case IntExpr() | FloatExpr() | StrExpr():
+                return Const(e.value)
+            case EllipsisExpr():
+                return Const(...)
+            case NameExpr():
+                return self._name(e)
+            case MemberExpr():
+                return self._member(e)
+            case CallExpr():
+                return self._call(e)
+            case OpExpr():
+                return self._operator(e)
+            case UnaryExpr():
+                return self._unary(e)
+            case IndexExpr():
+                return self._index(e)
+            case TupleExpr() | ListExpr():
+                items = self.items(e.items)
+                return UNKNOWN if items is None else Tuple(tuple(items)) if isinstance(e, TupleExpr) else list_of(items)
+            case DictExpr():
+                return self._dict(e)
+            case LambdaExpr():
+                return Function(e, self.frame)
+            case ConditionalExpr():
+                return self._conditional(e)
+            case ComparisonExpr():
+                return self._comparison(e)
+            case AssignmentExpr():
+                value = self.evaluate(e.value)
+                self.assign(e.target, value)
+                return value
+            case CastExpr():
+                return self.evaluate(e.expr)
+            case ListComprehension():
+                return self._comprehension(e.generator)
+            case GeneratorExpr():
+                return self._comprehension(e)
+            case SliceExpr() | None:
+                return UNKNOWN
+        for part in parts(e):
+            for inner in part if isinstance(part, list) else [part]:
+                if isinstance(inner, Expression):
+                    self.evaluate(inner)
+        return UNKNOWN
+
+    def items(self, entries: list[Expression]) -> list[Value] | None:
+        values: list[Value] | None = []
+        for entry in entries:
+            if isinstance(entry, StarExpr):
+                more = items_of(self.evaluate(entry.expr))
+                values = None if more is None or values is None else [*values, *more]
+            else:
+                value = self.evaluate(entry)
+                values = [*values, value] if values is not None else None
+        return values
+
+    def _name(self, e: NameExpr) -> Value:
+        if e.name in ("True", "False", "None") and e.fullname == f"builtins.{e.name}":
+            return Const({"True": True, "False": False, "None": None}[e.name])
+        if e.fullname == "builtins.Ellipsis":
+            return Const(...)
+        node = e.node
+        if node is None:
+            return UNKNOWN
+        if (value := self.frame.lookup(node)) is not None:
+            return value
+        return self._global(node, e.fullname)
+
+    def _global(self, node: SymbolNode | None, fullname: str) -> Value:
+        if isinstance(node, MypyFile):
+            return Named(node.fullname)
+        if isinstance(node, TypeInfo) and not node.fullname.startswith(f"{self.tree.fullname}."):
+            return Named(node.fullname)
+        if isinstance(node, Var) and (t := get_proper_type(node.type)) is not None:
+            literal = t.last_known_value if isinstance(t, Instance) else t
+            if isinstance(literal, LiteralType) and node.is_final:
+                return Const(literal.value)
+        if fullname == "__name__" or (isinstance(node, Var) and node.name == "__name__"):
+            return Const("__main__")
+        is_library = fullname.startswith(libraries.KNOWN)
+        return Named(fullname) if is_library else UNKNOWN
+
+    def _member(self, e: MemberExpr) -> Value:
+        base = self.evaluate(e.expr)
+        if isinstance(base, Named) and base.owner is None:
+            known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
+            return Named(known if known.startswith("branded.") else f"{base.name}.{e.name}")
+        return self.attribute(base, e.name, e)
+
+    def attribute(self, base: Value, name: str, at: Context) -> Value:
+        match base:
+            case Array():
+                return tensors.attribute(self, base, name, at)
+            case Mutable(kind="object"):
+                if base.items is not None and name in base.items:
+                    return base.items[name]
+                return self._from_class(base, name, at)
+            case Mutable() | Const() | Tuple():
+                return Named(name, base)
+            case Class():
+                node = base.info.get(name)
+                if node is not None and isinstance(node.node, FuncDef) and node.node.is_static:
+                    return Function(node.node, self.module)
+                if node is not None and isinstance(node.node, FuncDef):
+                    return Function(node.node, self.module, (base,) if node.node.is_class else ())
+                if node is not None and isinstance(node.node, Decorator):
+                    return self._from_decorator(node.node, base, at)
+            case Named(owner=None):
+                return Named(f"{base.name}.{name}")
+            case Named() if base.owner is not None:
+                return UNKNOWN
+        return UNKNOWN
+
+    def _from_class(self, base: Mutable, name: str, at: Context) -> Value:
+        if base.info is None:
+            return Named(name, base)
+        found = base.info.get(name)
+        node = found.node if found is not None else None
+        if isinstance(node, FuncDef) and self._is_here(node):
+            return Function(node, self.module, () if node.is_static else (base,))
+        if isinstance(node, Decorator) and self._is_here(node.func):
+            return self._from_decorator(node, base, at)
+        if base.info.is_named_tuple and name == "_replace":
+            return Named("_replace", base)
+        return UNKNOWN
+
+    def _from_decorator(self, node: Decorator, base: Value, at: Context) -> Value:
+        """Return a property, a static method or a class method; other decorators of methods are not followed."""
+        if node.decorators or not self._is_here(node.func):
+            return UNKNOWN
+        if node.func.is_property:
+            return self.call_function(Function(node.func, self.module, (base,)), Arguments(), at)
+        if node.func.is_static:
+            return Function(node.func, self.module)
+        owner = Class(base.info) if isinstance(base, Mutable) and base.info is not None else base
+        return Function(node.func, self.module, (owner,)) if node.func.is_class else UNKNOWN
+
+    def _is_here(self, f: FuncDef) -> bool:
+        return f.fullname.startswith(f"{self.tree.fullname}.") and hasattr(f, "arguments")
+
+    def _dict(self, e: DictExpr) -> Value:
+        items: dict[object, Value] | None = {}
+        for k, v in e.items:
+            key, value = self.evaluate(k) if k is not None else None, self.evaluate(v)
+            if key is None and isinstance(value, Mutable) and value.items is not None:
+                items = items | value.items if items is not None else None
+            elif isinstance(key, Const):
+                items = {**items, key.value: value} if items is not None else None
+            else:
+                items = None
+        return Mutable("dict", items)
+
+    def _conditional(self, e: ConditionalExpr) -> Value:
+        cond = self.truth(e.cond)
+        if cond is not None:
+            return self.evaluate(e.if_expr if cond else e.else_expr)
+        with self.maybe():
+            return join(self.evaluate(e.if_expr), self.evaluate(e.else_expr))
+
+    def truth(self, e: Expression) -> bool | None:
+        """Return whether a condition holds; None if it is unknown."""
+        return truth_of(self.evaluate(e))
+
+    def _comparison(self, e: ComparisonExpr) -> Value:
+        values = [self.evaluate(o) for o in e.operands]
+        if len(values) != 2:
+            return UNKNOWN
+        left, right = values
+        if any(isinstance(v, Array) for v in values):
+            return tensors.binary(self, e, e.operators[0], left, right, e.operands[0], e.operands[1])
+        self.compared.update(v.axis for v in values if isinstance(v, Size))
+        self.compared.update(i.axis for v in values for i in items_of(v) or [] if isinstance(i, Size))
+        return compare(e.operators[0], left, right)
+
+    def _operator(self, e: OpExpr) -> Value:
+        left = self.evaluate(e.left)
+        if e.op in ("and", "or"):
+            known = truth_of(left)
+            if known is not None:
+                return self.evaluate(e.right) if known == (e.op == "and") else left
+            with self.maybe():
+                return join(left, self.evaluate(e.right))
+        return self.binary(e.op, left, self.evaluate(e.right), e, e.left, e.right)
+
+    def binary(self, op: str, left: Value, right: Value, at: Context, a: Expression, b: Expression) -> Value:
+        if isinstance(left, Array) or isinstance(right, Array):
+            return tensors.binary(self, at, op, left, right, a, b)
+        if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
+            return _compute(op, left.value, right.value)
+        one, n = (right, number(left)) if number(left) is not None else (left, number(right))
+        items = items_of(one)
+        if op == "*" and items is not None and n is not None and len(items) * n <= LONGEST:
+            return list_of(items * n) if isinstance(one, Mutable) else Tuple(tuple(items * n))
+        if op == "+" and type(left) is type(right) and (xs := items_of(left)) is not None:
+            ys = items_of(right)
+            if ys is not None:
+                return list_of(xs + ys) if isinstance(left, Mutable) else Tuple((*xs, *ys))
+        return Size() if is_int(left) and is_int(right) and op in ("+", "-", "*", "//", "%") else UNKNOWN
+
+    def _unary(self, e: UnaryExpr) -> Value:
+        value = self.evaluate(e.expr)
+        if isinstance(value, Array):
+            return value if e.op in "-~+" else UNKNOWN
+        if e.op == "not":
+            known = truth_of(value)
+            return UNKNOWN if known is None else Const(not known)
+        if e.op == "-" and isinstance(value, Const) and isinstance(value.value, int | float):
+            return Const(-value.value)
+        return Size() if isinstance(value, Size) else UNKNOWN
+
+    def _index(self, e: IndexExpr) -> Value:
+        base = self.evaluate(e.base)
+        if isinstance(base, Array):
+            self._evaluate_inside(e.index)
+            return tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, self.evaluate(e.index))]})
+        index = self.evaluate(e.index)
+        items = items_of(base)
+        if items is not None and (i := number(index)) is not None:
+            return items[i] if -len(items) <= i < len(items) else UNKNOWN
+        if items is not None and isinstance(e.index, SliceExpr):
+            bounds = [self.evaluate(b) if b else NONE for b in (e.index.begin_index, e.index.end_index, e.index.stride)]
+            if all(isinstance(b, Const) for b in bounds):
+                chosen = items[slice(*(b.value for b in bounds if isinstance(b, Const)))]  # type: ignore[misc]
+                return list_of(chosen) if isinstance(base, Mutable) else Tuple(tuple(chosen))
+        if items and not isinstance(e.index, SliceExpr):
+            one = items[0]
+            for item in items[1:]:
+                one = join(one, item)
+            return one
+        if isinstance(base, Mutable) and base.kind == "dict" and base.items is not None and isinstance(index, Const):
+            return base.items.get(index.value, UNKNOWN)
+        return UNKNOWN
+
+    def _evaluate_inside(self, e: Expression) -> None:
+        for part in walk(e):
+            if isinstance(part, SliceExpr):
+                for bound in (part.begin_index, part.end_index, part.stride):
+                    self.evaluate(bound)
+
+    def _comprehension(self, e: GeneratorExpr) -> Value:
+        if len(e.sequences) != 1:
+            return UNKNOWN
+        items = self.iterate(self.evaluate(e.sequences[0]))
+        if not isinstance(items, list) or len(items) > LONGEST or e.condlists[0]:
+            with self.maybe():
+                self.assign(e.indices[0], UNKNOWN if isinstance(items, list) or items is None else items)
+                self.evaluate(e.left_expr)
+            return UNKNOWN
+        values = []
+        for item in items:
+            self.assign(e.indices[0], item)
+            values.append(self.evaluate(e.left_expr))
+        return list_of(values)
+
+    def iterate(self, value: Value) -> list[Value] | Value | None:
+        """Return the items of an iterable; one value for all if their number is unknown; None if nothing is known."""
+        items = items_of(value)
+        if items is not None:
+            return items
+        if isinstance(value, Array) and value.axes:
+            return Array(value.axes[1:])
+        if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
+            return [Const(k) for k in value.items]
+        if isinstance(value, Mutable) and value.kind == "range":
+            return Size()
+        return None
+
+    # ---- calls ----
+
+    def _call(self, e: CallExpr) -> Value:
+        if isinstance(e.callee, TempNode):  # injected by the plugin
+            t = e.callee.type
+            is_display = isinstance(t, CallableType) and t.name == "<display>"
+            return self.evaluate(e.args[0]) if is_display else UNKNOWN
+        if isinstance(e.analyzed, CastExpr):
+            return self.evaluate(e.analyzed.expr)
+        f = self.evaluate(e.callee)
+        if isinstance(f, Named) and f.name == "typing.cast":
+            return self.evaluate(e.args[1])
+        return self.call(f, self.arguments(e), e)
+
+    def arguments(self, e: CallExpr) -> Arguments:
+        given = Arguments()
+        for arg, kind, name in zip(e.args, e.arg_kinds, e.arg_names, strict=True):
+            value = self.evaluate(arg)
+            if kind == ARG_STAR:
+                items = items_of(value)
+                given.positional += items or []
+                given.exact &= items is not None
+            elif kind == ARG_STAR2:
+                known = isinstance(value, Mutable) and value.items is not None
+                given.keywords |= {str(k): v for k, v in value.items.items()} if known else {}  # type: ignore[attr-defined]
+                given.exact &= known
+            elif kind == ARG_NAMED and name is not None:
+                given.keywords[name] = value
+            else:
+                given.positional.append(value)
+        return given
+
+    def call(self, f: Value, given: Arguments, at: Context) -> Value:
+        match f:
+            case Function():
+                return self.call_function(f, given, at)
+            case Wrapped():
+                return f.call(given)
+            case Class():
+                return self._construct(f.info, given, at)
+            case Mutable(kind="object") if f.info is not None:
+                method = self._from_class(f, "__call__", at)
+                if isinstance(method, Function):
+                    return self.call_function(method, given, at)
+            case Named():
+                return libraries.call(self, f, given, at)
+        for value in given.all():
+            forget(value)
+        return UNKNOWN
+
+    def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> Value:
+        if not given.exact:
+            return UNKNOWN
+        if (names := field_names(info)) is not None:
+            fields: dict[object, Value] = dict.fromkeys(names, UNKNOWN)
+            fields |= dict(zip(names, given.positional, strict=False)) | {
+                k: v for k, v in given.keywords.items() if k in fields
+            }
+            made = Mutable("object", fields, info)
+            after = info.names.get("__post_init__")
+            if after is not None and isinstance(after.node, FuncDef):
+                self.call_function(Function(after.node, self.module, (made,)), Arguments(), at)
+            return made
+        if any(not c.fullname.startswith((f"{self.tree.fullname}.", "builtins.object", "typing.")) for c in info.mro):
+            return UNKNOWN
+        made, init = Mutable("object", {}, info), info.get_method("__init__")
+        if isinstance(init, FuncDef) and self._is_here(init):
+            self.call_function(Function(init, self.module, (made,)), given, at)
+        return made
+
+
+def field_names(info: TypeInfo) -> list[str] | None:
+    """Return the fields of a dataclass or a named tuple; None for other classes."""
+    if "dataclass" in info.metadata:
+        attributes = info.metadata["dataclass"].get("attributes", [])
+        return [a["name"] for a in attributes if a.get("is_in_init", True)]
+    if info.is_named_tuple and "namedtuple" in info.metadata:
+        return list(info.metadata["namedtuple"].get("fields", []))
+    return None
+
+
+def truth_of(value: Value) -> bool | None:
+    if isinstance(value, Const):
+        return bool(value.value)
+    items = items_of(value)
+    return bool(items) if items is not None else None
+
+
+def compare(op: str, left: Value, right: Value) -> Value:
+    """Compare two values; UNKNOWN where the result is not certain."""
+    xs, ys = items_of(left), items_of(right)
+    if op in ("==", "!=") and isinstance(left, Tuple) and isinstance(right, Tuple) and xs is not None and ys is not None:
+        each = [compare("==", x, y) for x, y in zip(xs, ys, strict=False)]
+        if len(xs) != len(ys) or any(c == Const(False) for c in each):
+            return Const(op == "!=")
+        return Const(op == "==") if all(c == Const(True) for c in each) else UNKNOWN
+    if op in ("is", "is not") and (left is NONE or right is NONE or NONE in (left, right)):
+        other = right if left == NONE else left
+        if other == NONE:
+            return Const(op == "is")
+        return Const(op == "is not") if other is not UNKNOWN else UNKNOWN
+    if isinstance(left, Const) and isinstance(right, Const) and op in _COMPARED:
+        try:
+            return Const(_COMPARED[op](left.value, right.value))
+        except TypeError:
+            return UNKNOWN
+    if isinstance(left, Size) and isinstance(right, Size) and is_size(left.axis) and left.axis == right.axis:
+        return Const(True) if op in ("==", "<=", ">=") else Const(False) if op in ("!=", "<", ">") else UNKNOWN
+    return UNKNOWN
+
+
+def _compute(op: str, a: object, b: object) -> Value:
+    if any(isinstance(v, int | float) and abs(v) > 1e9 for v in (a, b)) or (isinstance(a, str) and op != "+"):
+        return UNKNOWN
+    try:
+        return Const(_ARITHMETIC[op](a, b))
+    except (TypeError, ValueError, ArithmeticError):
+        return UNKNOWN
+

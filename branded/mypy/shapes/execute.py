@@ -1,0 +1,460 @@
+"""The statements of a file and of its functions, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
+    ARG_STAR,
+    ARG_STAR2,
+    AssertStmt,
+    AssignmentStmt,
+    Block,
+    BreakStmt,
+    CallExpr,
+    ClassDef,
+    ComparisonExpr,
+    Context,
+    ContinueStmt,
+    Decorator,
+    Expression,
+    ExpressionStmt,
+    ForStmt,
+    FuncDef,
+    IfStmt,
+    IndexExpr,
+    LambdaExpr,
+    ListExpr,
+    MatchStmt,
+    MemberExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    OverloadedFuncDef,
+    RaiseStmt,
+    ReturnStmt,
+    StarExpr,
+    Statement,
+    SymbolNode,
+    TempNode,
+    TryStmt,
+    TupleExpr,
+    Var,
+    WhileStmt,
+    WithStmt,
+)
+from mypy.types import CallableType, Instance, Type, get_proper_type
+
+from branded.mypy.analysis.walk import walk
+from branded.mypy.axes.types import axes_of, is_named, is_variable, unify_axes
+from branded.mypy.codes import ERROR, SHAPE
+from branded.mypy.rows.algebra import TENSOR, VEC
+from branded.mypy.shapes import libraries
+from branded.mypy.shapes.evaluate import Evaluator, OutOfSteps
+from branded.mypy.shapes.tensors import format_axes
+from branded.mypy.shapes.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Array,
+    Class,
+    Const,
+    Frame,
+    Function,
+    Mutable,
+    Size,
+    Tuple,
+    Value,
+    forget,
+    is_any_axis,
+    items_of,
+    join,
+    same,
+)
+
+DEEPEST = 30
+_RAISES = ("raises", "suppress", "assertRaises", "warns")
+
+
+class Interpreter(Evaluator):
+    """Follows a file from its first statement to its last, then the functions that were not called."""
+
+    def run(self) -> None:
+        try:
+            self.execute(list(self.tree.defs))
+            for f in self._functions(self.tree.defs):
+                if f not in self.entered:
+                    self.call_function(Function(f, self.module), Arguments(exact=False), f)
+        except (OutOfSteps, RecursionError):
+            self.calls.clear()
+
+    def _functions(self, statements: Iterable[object]) -> Iterable[FuncDef]:
+        for s in statements:
+            if isinstance(s, FuncDef):
+                yield s
+            elif isinstance(s, Decorator) and not s.func.is_property:
+                yield s.func
+            elif isinstance(s, ClassDef):
+                yield from self._functions(s.defs.body)
+
+    # ---- statements ----
+
+    def execute(self, statements: Sequence[Statement]) -> Value | None:
+        """Execute statements; return the value that is returned, or None if the end is reached."""
+        returned: Value | None = None
+        for s in statements:
+            value = self.statement(s)
+            if value is None:
+                continue
+            if isinstance(value, _Maybe):
+                returned = value.value if returned is None else join(returned, value.value)
+                continue
+            if returned is None:
+                return value
+            return _Ended(returned if value is RAISED else join(returned, _value(value)))
+        return None if returned is None else _Maybe(returned)
+
+    def statement(self, s: Statement) -> Value | None:
+        match s:
+            case ExpressionStmt():
+                self.evaluate(s.expr)
+            case AssignmentStmt():
+                self._assignment(s)
+            case OperatorAssignmentStmt():
+                left, right = self.evaluate(s.lvalue), self.evaluate(s.rvalue)
+                if isinstance(left, Mutable):
+                    left.forget()
+                self.assign(s.lvalue, self.binary(s.op, left, right, s, s.lvalue, s.rvalue))
+            case ReturnStmt():
+                return self.evaluate(s.expr) if s.expr is not None else NONE
+            case RaiseStmt():
+                return RAISED
+            case BreakStmt() | ContinueStmt():
+                return LEFT
+            case IfStmt():
+                return self._if(s)
+            case ForStmt():
+                return self._for(s)
+            case WhileStmt():
+                return self._while(s)
+            case WithStmt():
+                return self._with(s)
+            case TryStmt():
+                return self._try(s)
+            case AssertStmt():
+                self._assert(s)
+            case FuncDef():
+                self.frame.names[s] = Function(s, self.frame)
+            case Decorator():
+                self._decorated(s)
+            case ClassDef():
+                self.frame.names[s.info] = Class(s.info)
+            case OverloadedFuncDef():
+                self.frame.names[s] = UNKNOWN
+            case Block():
+                return self.execute(s.body)
+            case MatchStmt():
+                return self._branches([b.body for b in s.bodies])
+        return None
+
+    def _assignment(self, s: AssignmentStmt) -> None:
+        if isinstance(s.rvalue, TempNode):
+            return
+        value = self.evaluate(s.rvalue)
+        for target in s.lvalues:
+            node = target.node if isinstance(target, NameExpr) else None
+            declared = node.type if isinstance(node, Var) and s.type is not None else None
+            kept = declared_value(declared, value) if declared is not None else value
+            is_unnamed = isinstance(kept, Size) and is_any_axis(kept.axis)
+            if is_unnamed and isinstance(target, NameExpr):
+                kept = self.symbol(target.name, s.line)
+            self.assign(target, kept)
+
+    def assign(self, target: Expression, value: Value) -> None:
+        match target:
+            case NameExpr() if target.node is not None:
+                self._set(target.node, value)
+            case TupleExpr() | ListExpr():
+                self._unpack(target.items, value, target)
+            case StarExpr():
+                self.assign(target.expr, UNKNOWN)
+            case MemberExpr():
+                owner = self.evaluate(target.expr)
+                if isinstance(owner, Mutable) and owner.items is not None:
+                    owner.items[target.name] = UNKNOWN if self.uncertain else value
+            case IndexExpr():
+                owner, index = self.evaluate(target.base), self.evaluate(target.index)
+                if not isinstance(owner, Mutable) or owner.items is None:
+                    return
+                key = index.value if isinstance(index, Const) else None
+                if key is None or self.uncertain or (owner.kind == "list" and key not in owner.items):
+                    owner.forget()
+                else:
+                    owner.items[key] = value
+
+    def _unpack(self, targets: list[Expression], value: Value, at: Context) -> None:
+        items: Sequence[Value] | None = items_of(value)
+        if items is None:
+            each = self.iterate(value)
+            items = [each] * len(targets) if isinstance(each, Value) else None
+        if items is None or len(items) != len(targets) or any(isinstance(t, StarExpr) for t in targets):
+            items = [UNKNOWN] * len(targets)
+        for target, item in zip(targets, items, strict=True):
+            is_unnamed = isinstance(item, Size) and is_any_axis(item.axis)
+            named = self.symbol(target.name, at.line) if is_unnamed and isinstance(target, NameExpr) else item
+            self.assign(target, named)
+
+    def _set(self, node: SymbolNode, value: Value) -> None:
+        outer = self.frame.outer
+        while outer is not None:  # a global or a nonlocal variable
+            if node in outer.names:
+                outer.names[node] = UNKNOWN
+                return
+            outer = outer.outer
+        self.frame.names[node] = value
+
+    def _if(self, s: IfStmt) -> Value | None:
+        for i, (cond, body) in enumerate(zip(s.expr, s.body, strict=True)):
+            known = self.truth(cond)
+            if known:
+                return self.execute(body.body)
+            if known is None:
+                bodies = [b.body for b in s.body[i:]]
+                return self._branches([*bodies, s.else_body.body if s.else_body is not None else []])
+        return self.execute(s.else_body.body) if s.else_body is not None else None
+
+    def _branches(self, bodies: Sequence[Sequence[Statement]]) -> Value | None:
+        """Execute alternatives, of which one runs."""
+        before, ends, returned = self.frame.names, list[dict[SymbolNode, Value]](), list[Value]()
+        left = False
+        with self.maybe():
+            for body in bodies:
+                self.frame.names = dict(before)
+                value = self.execute(body)
+                left |= value is LEFT
+                if value is None or isinstance(value, _Maybe):
+                    ends.append(self.frame.names)
+                if value is not None and value is not RAISED and value is not LEFT:
+                    returned.append(_value(value))
+        self.frame.names = _joined(ends) if ends else before
+        result: Value | None = None
+        for value in returned:
+            result = value if result is None else join(result, value)
+        if ends:
+            return _Maybe(result) if result is not None else None
+        return _Ended(result) if result is not None else LEFT if left else RAISED
+
+    def _for(self, s: ForStmt) -> Value | None:
+        sequence = self.evaluate(s.expr)
+        items = self.iterate(sequence)
+        if isinstance(items, list) and not items:
+            return self.execute(s.else_body.body) if s.else_body else None
+        first = items[0] if isinstance(items, list) else items if isinstance(items, Value) else UNKNOWN
+        every = first
+        for item in items[1:] if isinstance(items, list) else []:
+            every = join(every, item)
+        return self._loop(s.body.body, s.index, first, every)
+
+    def _while(self, s: WhileStmt) -> Value | None:
+        known = self.truth(s.expr)
+        return self._loop(s.body.body, None, UNKNOWN, UNKNOWN) if known is not False else None
+
+    def _loop(
+        self, body: Sequence[Statement], index: Expression | None, first: Value, every: Value
+    ) -> Value | None:
+        """Execute a loop: its first step with what is known, then further steps until nothing changes."""
+        names, returned = self.frame.names, list[Value]()
+        leaves = any(isinstance(part, BreakStmt | ContinueStmt) for s in body for part in walk_statement(s))
+        self.frame.names = dict(names)
+        for step in range(4):
+            before = dict(self.frame.names)
+            if index is not None:
+                self.assign(index, first if step == 0 else every)
+            with self.maybe(step > 0):
+                value = self.execute(body)
+            if value is not None and value is not RAISED and value is not LEFT:
+                returned.append(_value(value))
+            after = self.frame.names
+            joined = {
+                k: UNKNOWN if leaves and not same(before.get(k, UNKNOWN), v) else join(before[k], v) if k in before else v
+                for k, v in after.items()
+            }
+            self.frame.names = joined
+            if step > 0 and all(k in before and same(before[k], v) for k, v in joined.items()):
+                break
+        else:
+            assigned = {k for k, v in self.frame.names.items() if not (k in names and same(names[k], v))}
+            self.frame.names = {k: UNKNOWN if k in assigned else v for k, v in self.frame.names.items()}
+        result: Value | None = None
+        for value in returned:
+            result = value if result is None else join(result, value)
+        return _Maybe(result) if result is not None else None
+
+    def _with(self, s: WithStmt) -> Value | None:
+        raises = False
+        for e, target in zip(s.expr, s.target, strict=True):
+            self.evaluate(e)
+            callee = e.callee if isinstance(e, CallExpr) else e
+            raises |= getattr(callee, "name", "") in _RAISES
+            if target is not None:
+                self.assign(target, UNKNOWN)
+        if not raises:
+            return self.execute(s.body.body)
+        return self._branches([s.body.body, []])
+
+    def _try(self, s: TryStmt) -> Value | None:
+        if not s.handlers:
+            value = self.execute(s.body.body)
+        else:
+            after = s.else_body.body if s.else_body is not None else []
+            value = self._branches([[*s.body.body, *after], *(h.body for h in s.handlers)])
+        last = self.execute(s.finally_body.body) if s.finally_body is not None else None
+        return value if last is None else last
+
+    def _assert(self, s: AssertStmt) -> None:
+        value = self.evaluate(s.expr)
+        e = s.expr
+        if value != Const(False) or not isinstance(e, ComparisonExpr) or e.operators != ["=="]:
+            return
+        shape = next((o for o in e.operands if isinstance(o, MemberExpr) and o.name == "shape"), None)
+        if shape is None:
+            return
+        with self.maybe():
+            owner = self.evaluate(shape.expr)
+        if isinstance(owner, Array) and owner.axes is not None:
+            self.report(s, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here")
+
+    def _decorated(self, s: Decorator) -> None:
+        value: Value = Function(s.func, self.frame)
+        for decorator in reversed(s.original_decorators):
+            value = libraries.decorate(self, self.evaluate(decorator), value, s)
+        for node in (s, s.var, s.func):
+            self.frame.names[node] = value
+
+    # ---- functions ----
+
+    def call_function(self, f: Function, given: Arguments, at: Context) -> Value:
+        node = f.node
+        running = sum(n is node for n, _ in self.calls)
+        is_lazy = node.is_generator or node.is_coroutine
+        if len(self.calls) >= DEEPEST or running > 1 or is_lazy or not hasattr(node, "arguments"):
+            for value in given.all():
+                forget(value)
+            return UNKNOWN
+        if not self.uncertain:
+            self.entered.add(node)
+        frame, outer = Frame(f.frame), self.frame
+        self._bind(f, given, frame)
+        self.calls.append((node, at))
+        self.frame = frame
+        try:
+            value = self.execute(node.body.body)
+        finally:
+            self.frame = outer
+            self.calls.pop()
+        result = NONE if value is None else join(value.value, NONE) if isinstance(value, _Maybe) else _value(value)
+        declared = node.type.ret_type if isinstance(node.type, CallableType) else None
+        return self._declared_result(node, declared, result) if declared is not None else result
+
+    def _bind(self, f: Function, given: Arguments, frame: Frame) -> None:
+        positional = [*f.bound, *given.positional]
+        keywords = dict(given.keywords)
+        types = f.node.type.arg_types if isinstance(f.node.type, CallableType) else None
+        for i, argument in enumerate(f.node.arguments):
+            variable, kind = argument.variable, argument.kind
+            value: Value | None = None
+            if kind == ARG_STAR:
+                value = Tuple(tuple(positional)) if given.exact else UNKNOWN
+                positional = []
+            elif kind == ARG_STAR2:
+                value = Mutable("dict", dict(keywords)) if given.exact else UNKNOWN
+            elif kind not in (ARG_NAMED, ARG_NAMED_OPT) and positional:
+                value = positional.pop(0)
+            elif variable.name in keywords:
+                value = keywords.pop(variable.name)
+            elif argument.initializer is not None and given.exact:
+                with self.maybe():
+                    value = self.evaluate(argument.initializer)
+                if isinstance(value, Mutable):
+                    value = UNKNOWN
+            value = UNKNOWN if value is None else value
+            frame.names[variable] = self._declared_parameter(types[i] if types else None, value, variable, f.node)
+
+    def _declared_parameter(
+        self, declared: Type | None, value: Value, variable: Var, f: FuncDef | LambdaExpr
+    ) -> Value:
+        p = get_proper_type(declared)
+        if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
+            return self.symbol(variable.name, f.line)
+        return declared_value(declared, value) if declared is not None else value
+
+    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Value) -> Value:
+        axes = axes_of(declared)
+        if axes is None or not isinstance(result, Array) or result.axes is None:
+            return declared_value(declared, result)
+        differ = len(axes) != len(result.axes) or any(
+            unify_axes(a, b) is None for a, b in zip(axes, result.axes, strict=True)
+        )
+        if differ and not any(map(is_variable, axes)):
+            name = f.name if isinstance(f, FuncDef) else "lambda"
+            returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
+            wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
+            self.report(returned, ERROR, wrong)
+        return declared_value(declared, result)
+
+
+class _Maybe(Value):
+    """A value that is returned on some paths; on others, execution continues."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class _Ended(Value):
+    """A value that is certainly returned."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class _Mark(Value):
+    pass
+
+
+RAISED, LEFT = _Mark(), _Mark()
+
+
+def _value(value: Value) -> Value:
+    return value.value if isinstance(value, _Ended | _Maybe) else UNKNOWN if isinstance(value, _Mark) else value
+
+
+def _joined(frames: Sequence[dict[SymbolNode, Value]]) -> dict[SymbolNode, Value]:
+    result = dict(frames[0])
+    for frame in frames[1:]:
+        for k in {*result, *frame}:
+            result[k] = join(result[k], frame[k]) if k in result and k in frame else UNKNOWN
+    return result
+
+
+def declared_value(declared: Type, value: Value) -> Value:
+    """Return a value with the axes that its annotation names."""
+    p = get_proper_type(declared)
+    axes = axes_of(declared)
+    if axes is None:
+        is_tensor = isinstance(p, Instance) and p.type.fullname in (TENSOR, VEC)
+        is_size = isinstance(p, Instance) and p.type.fullname == "builtins.int"
+        return Array() if is_tensor and value is UNKNOWN else Size() if is_size and value is UNKNOWN else value
+    if isinstance(value, Array) and value.axes is not None:
+        if len(value.axes) != len(axes):
+            return value
+        return Array(
+            tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
+        )
+    return Array(tuple(axes)) if value is UNKNOWN or isinstance(value, Array) else value
+
+
+def walk_statement(s: Statement) -> Iterable[object]:
+    """Iterate over the statements inside a statement."""
+    return walk(s)
+

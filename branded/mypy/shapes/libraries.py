@@ -1,0 +1,360 @@
+"""Calls of the functions of libraries: tensors that are made, Python's own functions, and the transforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mypy.nodes import CallExpr, Context
+from mypy.types import Instance, Type
+
+from branded.mypy.axes.mapped_axis import conflicting_names
+from branded.mypy.axes.types import is_named
+from branded.mypy.codes import ERROR
+from branded.mypy.rows.algebra import TENSOR
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes import mapping, tensors
+from branded.mypy.shapes.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Array,
+    Class,
+    Const,
+    Mutable,
+    Named,
+    Size,
+    Tuple,
+    Value,
+    Wrapped,
+    data_axes,
+    forget,
+    is_int,
+    items_of,
+    join,
+    list_of,
+    number,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from branded.mypy.shapes.evaluate import Evaluator
+
+KNOWN = ("branded.", "builtins.", "functools.", "math.", "numpy", "tinygrad.", "typing.", "random.", "time.", "sys.")
+"""Libraries whose functions change no shape of what they are given."""
+_SHAPED = frozenset("zeros ones empty rand randn uniform normal scaled_uniform glorot_uniform kaiming_uniform".split())
+_SHAPE_ARGUMENT = frozenset("zeros ones empty full random standard_normal".split())
+_SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0}
+_UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
+_COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
+_PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
+Rule = Callable[["Evaluator", Arguments, Context], Value]
+
+
+def call(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
+    """Return the result of a call of a function or method by name."""
+    if isinstance(f.owner, Array):
+        return tensors.call_method(run, f.owner, f.name, at)
+    if f.owner is not None:
+        return _method(run, f, given, at)
+    module, _, name = f.name.rpartition(".")
+    if f.name == TENSOR:
+        return _from_data(run, given)
+    if module == TENSOR:
+        return _class_method(run, name, given, at)
+    if f.name.startswith("branded."):
+        return _of_branded(run, name, given, at)
+    if f.name.startswith("numpy"):
+        return _of_numpy(run, f.name, name, given)
+    if f.name.startswith("tinygrad.nn.") and name == "Linear":
+        return _linear(run, given)
+    if name in _UNCHANGED and given.positional:
+        return given.positional[0]
+    if f.name == "functools.partial" and given.positional:
+        return _partial(run, given, at)
+    if (rule := _PYTHON.get(f.name)) is not None:
+        return rule(run, given, at)
+    if not f.name.startswith(KNOWN):
+        for value in given.all():
+            forget(value)
+    return UNKNOWN
+
+
+def decorate(run: Evaluator, decorator: Value, f: Value, at: Context) -> Value:
+    """Return a decorated function; UNKNOWN for decorators that are not followed."""
+    if isinstance(decorator, Wrapped) or (isinstance(decorator, Named) and decorator.name.startswith(KNOWN)):
+        return run.call(decorator, Arguments([f]), at)
+    return UNKNOWN
+
+
+def _partial(run: Evaluator, given: Arguments, at: Context) -> Value:
+    f, *first = given.positional
+
+    def called(more: Arguments) -> Value:
+        exact = given.exact and more.exact
+        return run.call(f, Arguments([*first, *more.positional], given.keywords | more.keywords, exact), at)
+
+    return Wrapped(called)
+
+
+# ---- tensors that are made ----
+
+
+def _from_data(run: Evaluator, given: Arguments) -> Value:
+    data = given.get(0, "data")
+    axes = data_axes(data, run.length) if data is not None else None
+    return Array(tuple(axes)) if axes is not None else Array()
+
+
+def _class_method(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+    if not given.exact or not isinstance(at, CallExpr):
+        return Array()
+    if name in _SHAPED or (name == "randint" and given.positional):
+        return tensors.shape_of(run, given.positional)
+    if name == "full" and given.positional:
+        return tensors.shape_of(run, given.positional[:1])
+    if name == "arange":
+        return _range(run, given)
+    if name == "linspace" and len(given.positional) > 2:
+        return Array((tensors.axis_of_value(run, given.positional[2]),))
+    if name == "eye" and given.positional:
+        n = tensors.axis_of_value(run, given.positional[0])
+        return Array((n, tensors.axis_of_value(run, given.positional[1]) if len(given.positional) > 1 else n))
+    if name == "einsum":
+        values = dict(enumerate(given.positional))
+        if len(values) == len(at.args):
+            parameters = tensors.by_parameter(run, name, at, values)
+            return tensors.method(run, at, Array(()), name, parameters) if parameters is not None else Array()
+    first = given.positional[0] if given.positional else None
+    if isinstance(first, Array) and name in tensors.table.METHODS and len(given.positional) <= len(at.args):
+        inner = CallExpr(at.callee, at.args[1:], at.arg_kinds[1:], at.arg_names[1:])
+        inner.set_line(at)
+        return tensors.call_method(run, first, name, inner)
+    return Array()
+
+
+def _range(run: Evaluator, given: Arguments) -> Value:
+    if len(given.positional) == 1 and is_int(given.positional[0]):
+        return Array((tensors.axis_of_value(run, given.positional[0]),))
+    bounds = [number(v) for v in given.positional]
+    if None in bounds or not bounds or len(bounds) > 3 or 0 in bounds[2:]:
+        return Array((ANY_AXIS,))
+    return Array((run.length(len(range(*(b for b in bounds if b is not None)))),))
+
+
+def _of_numpy(run: Evaluator, fullname: str, name: str, given: Arguments) -> Value:
+    if name == "default_rng":
+        return Named("numpy.Generator")
+    size = given.keywords.get("size") or given.keywords.get("shape")
+    if ".random." in fullname or fullname.startswith("numpy.Generator"):
+        if name in ("rand", "randn"):
+            return tensors.shape_of(run, given.positional)
+        at = _SIZE_ARGUMENT.get(name)
+        if size is None and at is not None and len(given.positional) > at:
+            size = given.positional[at]
+        return tensors.shape_of(run, [size]) if size is not None else UNKNOWN
+    if name in _SHAPE_ARGUMENT and (size := size or given.get(0, "shape")) is not None:
+        return tensors.shape_of(run, [size])
+    if name in ("array", "asarray") and given.positional:
+        return _from_data(run, given)
+    if name == "arange":
+        return _range(run, given) if all(map(is_int, given.positional)) else Array((ANY_AXIS,))
+    if name == "linspace" and len(given.positional) > 2:
+        return Array((tensors.axis_of_value(run, given.positional[2]),))
+    if name == "eye" and given.positional:
+        return Array((tensors.axis_of_value(run, given.positional[0]),) * 2)
+    return UNKNOWN
+
+
+def _linear(run: Evaluator, given: Arguments) -> Value:
+    n, m = given.get(0, "in_features"), given.get(1, "out_features")
+    if n is None or m is None:
+        return UNKNOWN
+    rows, columns = tensors.axis_of_value(run, m), tensors.axis_of_value(run, n)
+    bias = given.get(2, "bias")
+    return Mutable("object", {"weight": Array((rows, columns)), "bias": NONE if bias else Array((rows,))})
+
+
+# ---- Python ----
+
+
+def _length(run: Evaluator, given: Arguments, at: Context) -> Value:
+    value = given.positional[0] if given.positional else UNKNOWN
+    if isinstance(value, Array) and value.axes:
+        return size_of(value.axes[0])
+    items = items_of(value)
+    if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
+        return Const(len(value.items))
+    return Const(len(items)) if items is not None else Size()
+
+
+def _python_range(run: Evaluator, given: Arguments, at: Context) -> Value:
+    bounds = [number(v) for v in given.positional]
+    if bounds and None not in bounds and len(bounds) <= 3 and 0 not in bounds[2:]:
+        numbers = range(*(b for b in bounds if b is not None))
+        if len(numbers) <= 64:
+            return Tuple(tuple(Const(i) for i in numbers))
+    return Mutable("range", None)
+
+
+def _zip(run: Evaluator, given: Arguments, at: Context) -> Value:
+    each = [items_of(v) for v in given.positional]
+    if not each or any(e is None for e in each):
+        return UNKNOWN
+    return list_of([Tuple(tuple(row)) for row in zip(*(e for e in each if e is not None), strict=False)])
+
+
+def _enumerate(run: Evaluator, given: Arguments, at: Context) -> Value:
+    items = items_of(given.positional[0]) if given.positional else None
+    return list_of([Tuple((Const(i), v)) for i, v in enumerate(items)]) if items is not None else UNKNOWN
+
+
+def _sequence(run: Evaluator, given: Arguments, at: Context, kind: str) -> Value:
+    items = items_of(given.positional[0]) if given.positional else []
+    if items is None:
+        return UNKNOWN
+    return list_of(items) if kind == "list" else Tuple(tuple(items))
+
+
+def _dict(run: Evaluator, given: Arguments, at: Context) -> Value:
+    return Mutable("dict", None if given.positional or not given.exact else dict(given.keywords))
+
+
+def _isinstance(run: Evaluator, given: Arguments, at: Context) -> Value:
+    if len(given.positional) != 2:
+        return UNKNOWN
+    value, wanted = given.positional
+    if isinstance(wanted, Named) and wanted.name == TENSOR and isinstance(value, Array):
+        return UNKNOWN  # an array of numpy is not a tensor
+    if isinstance(value, Const) and isinstance(wanted, Named) and wanted.name == TENSOR:
+        return Const(False)
+    if isinstance(value, Mutable) and value.info is not None and isinstance(wanted, Class):
+        return Const(wanted.info in value.info.mro)
+    return UNKNOWN
+
+
+def _smallest(run: Evaluator, given: Arguments, at: Context) -> Value:
+    values = given.positional if len(given.positional) > 1 else items_of(given.positional[0]) if given.positional else None
+    return Size() if values and all(map(is_int, values)) else UNKNOWN
+
+
+_PYTHON: dict[str, Rule] = {
+    "builtins.len": _length,
+    "builtins.range": _python_range,
+    "builtins.zip": _zip,
+    "builtins.enumerate": _enumerate,
+    "builtins.list": partial(_sequence, kind="list"),
+    "builtins.tuple": partial(_sequence, kind="tuple"),
+    "builtins.dict": _dict,
+    "builtins.isinstance": _isinstance,
+    "builtins.min": _smallest,
+    "builtins.max": _smallest,
+    "builtins.int": lambda run, given, at: (
+        given.positional[0] if given.positional and is_int(given.positional[0]) else Size()
+    ),
+}
+
+
+def _method(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
+    """Return the result of a method of a list, a dict, a named tuple or a layer."""
+    owner = f.owner
+    if isinstance(owner, Mutable) and owner.kind == "dict" and owner.items is not None:
+        match f.name:
+            case "values":
+                return list_of(list(owner.items.values()))
+            case "keys":
+                return list_of([Const(k) for k in owner.items])
+            case "items":
+                return list_of([Tuple((Const(k), v)) for k, v in owner.items.items()])
+            case "copy":
+                return Mutable("dict", dict(owner.items))
+    if isinstance(owner, Mutable) and f.name == "_replace" and owner.items is not None and given.exact:
+        return Mutable("object", owner.items | given.keywords, owner.info)
+    if isinstance(owner, Mutable) and owner.kind == "list" and f.name == "append" and owner.items is not None:
+        if run.uncertain or len(given.positional) != 1 or len(owner.items) > 64:
+            owner.forget()
+        else:
+            owner.items[len(owner.items)] = given.positional[0]
+        return NONE
+    if isinstance(owner, Mutable) and f.name not in _PURE_METHODS:
+        owner.forget()
+    return UNKNOWN
+
+
+# ---- branded ----
+
+
+def _of_branded(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+    if name == "vmap":
+        return mapping.vmap(run, given, at)
+    if name in _UNCHANGED:
+        return given.positional[0] if given.positional else Wrapped(
+            lambda more: more.positional[0] if more.positional else UNKNOWN
+        )
+    if name in _COLLECTIVES and given.positional:
+        return given.positional[0]
+    if name == "as_axes":
+        return _as_axes(run, given, at)
+    if name in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian"):
+        return _derivative(run, name, given, at)
+    if name == "map" and len(given.positional) == 2:
+        return mapping.mapped_call(run, given.positional[0], Arguments(given.positional[1:]), Const(0), Const(0), at)
+    if name == "scan":
+        return mapping.scan(run, given, at)
+    if name in ("fori_loop", "while_loop", "cond"):
+        return _control(run, name, given, at)
+    return UNKNOWN
+
+
+def _as_axes(run: Evaluator, given: Arguments, at: Context) -> Value:
+    x, *names = given.positional or [UNKNOWN]
+    axes: list[Type] = []
+    for value in names:
+        info = value.info if isinstance(value, Class) else None
+        n = number(value)
+        axes.append(Instance(info, []) if info is not None else run.length(n) if n is not None else ANY_AXIS)
+    if isinstance(x, Array) and x.axes is not None and len(x.axes) == len(axes):
+        for i, j in conflicting_names(x.axes, axes)[:1]:
+            a, b = tensors.format_axis(x.axes[i]), tensors.format_axis(axes[i])
+            run.report(
+                at, ERROR, f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`",
+                f"value: axes {tensors.format_axes(x.axes)}", f"try:   `{a}` as name {i + 1}, which is name {j + 1} here",
+            )  # fmt: skip
+        axes = [old if a is ANY_AXIS and not is_named(old) else a for a, old in zip(axes, x.axes, strict=True)]
+    return Array(tuple(axes)) if given.exact else Array()
+
+
+def _derivative(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+    f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
+    if f is None:
+        return UNKNOWN
+    is_plain = given.keywords.keys() <= {"f", "argnums"} and name in ("grad", "value_and_grad")
+
+    def called(more: Arguments) -> Value:
+        result = run.call(f, more, at)
+        numbers = [argnums] if number(argnums) is not None else items_of(argnums)
+        if not is_plain or numbers is None:
+            return UNKNOWN
+        places = [number(n) for n in numbers]
+        each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
+                for p in places]  # fmt: skip
+        gradient = each[0] if number(argnums) is not None else Tuple(tuple(each))
+        return gradient if name == "grad" else Tuple((result, gradient))
+
+    return Wrapped(called)
+
+
+def _control(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+    """Return the value of a loop or a branch, if all steps or branches give the same."""
+    p = given.positional
+    if name == "cond" and len(p) > 2:
+        results = [run.call(f, Arguments(p[3:]), at) for f in p[1:3]]
+        return join(*results)
+    if name == "fori_loop" and len(p) == 4:
+        return join(p[3], run.call(p[2], Arguments([Size(), p[3]]), at))
+    if name == "while_loop" and len(p) == 3:
+        run.call(p[0], Arguments([p[2]]), at)
+        return join(p[2], run.call(p[1], Arguments([p[2]]), at))
+    return UNKNOWN
+

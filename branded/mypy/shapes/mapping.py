@@ -1,0 +1,194 @@
+"""vmap of values: the mapped axis leaves the arguments, and enters the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mypy.nodes import Context
+from mypy.types import Instance, Type
+
+from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
+from branded.mypy.codes import AXIS_RANGE, ERROR, SIZE
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.tensors import axis_of_value, format_axes, format_axis
+from branded.mypy.shapes.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Array,
+    Class,
+    Const,
+    Function,
+    Mutable,
+    Size,
+    Tuple,
+    Value,
+    Wrapped,
+    items_of,
+    join,
+    number,
+)
+
+if TYPE_CHECKING:
+    from branded.mypy.shapes.evaluate import Evaluator
+
+OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
+
+
+def vmap(run: Evaluator, given: Arguments, at: Context) -> Value:
+    """Return the mapped function, or the decorator `vmap(in_axes=1)`."""
+    if not given.exact:
+        return UNKNOWN
+    options = {name: value for i, name in enumerate(OPTIONS) if (value := given.get(i + 1, name)) is not None}
+    ways = options.get("in_axes", Const(0)), options.get("out_axes", Const(0))
+    named: Type = ANY_AXIS
+    if isinstance(name := options.get("axis_name"), Class):
+        named = Instance(name.info, [])
+    elif (size := options.get("axis_size")) is not None and number(size) is not None:
+        named = axis_of_value(run, size)
+
+    def wrap(f: Value) -> Value:
+        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named))
+
+    f = given.get(0, "f")
+    return wrap(f) if f is not None else Wrapped(lambda more: wrap(more.positional[0]) if more.positional else UNKNOWN)
+
+
+@dataclass
+class _Axis:
+    """The axis that a vmap maps."""
+
+    run: Evaluator
+    at: Context
+    axis: Type = ANY_AXIS
+    found: list[tuple[str, Array, int, Type]] = field(default_factory=list)
+    is_certain: bool = True
+
+    def take(self, x: Array, way: Value, what: str) -> Value:
+        """Return one example of an argument."""
+        n = number(way)
+        if x.axes is None or n is None:
+            return Array()
+        if not -len(x.axes) <= n < len(x.axes):
+            if x.axes:
+                wrong = f"in_axes: axis {n} of {what}, which has {len(x.axes)}"
+                self.run.report(self.at, AXIS_RANGE, wrong, f"given: {_describe(x)}")
+            self.is_certain = False
+            return Array()
+        axes = list(x.axes)
+        gone = axes.pop(n)
+        self._meet(gone, what, x, n % len(x.axes))
+        return Array(tuple(axes))
+
+    def _meet(self, axis: Type, what: str, x: Array, n: int) -> None:
+        for before, other, m, known in self.found:
+            if unify_axes(known, axis) is None:
+                self._report(known, axis, f"{before}: {_describe(other)}, axis {m}", f"{what}: {_describe(x)}, axis {n}")
+                self.is_certain = False
+                return
+            if is_size(known) and is_size(axis) and known != axis and not {known, axis} & self.run.compared:
+                self.run.report(
+                    self.at,
+                    ERROR,
+                    f"vmap: an axis of length `{format_axis(known)}` is zipped with one of length `{format_axis(axis)}`; "
+                    "try: a vmap inside of a vmap for every pair, or None in in_axes for what is shared",
+                    is_note=True,
+                )
+        if not self.found and is_named(self.axis) and is_named(axis) and unify_axes(self.axis, axis) is None:
+            wrong = f"axis_name: {format_axis(self.axis)}, and {what} is mapped over `{format_axis(axis)}`"
+            self.run.report(self.at, ERROR, wrong, f"given: {_describe(x)}")
+        self.found.append((what, x, n, axis))
+        self.axis = unify_axes(self.axis, axis) or axis
+
+    def _report(self, a: Type, b: Type, left: str, right: str) -> None:
+        fix = "try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair"
+        if axis_length(a) is not None and axis_length(b) is not None:
+            wrong = f"vmap: {format_axis(a)} examples are zipped with {format_axis(b)}"
+            self.run.report(self.at, SIZE, wrong, left, right, fix)
+        else:
+            wrong = f"vmap: `{format_axis(a)}` is zipped with `{format_axis(b)}`"
+            self.run.report(self.at, ERROR, wrong, left, right, fix)
+
+    def put(self, x: Array, way: Value, what: str = "") -> Value:
+        """Return the results of all examples."""
+        n = number(way)
+        if x.axes is None or n is None or not -len(x.axes) - 1 <= n <= len(x.axes):
+            return x if way == NONE else Array()
+        axes = list(x.axes)
+        axes.insert(n if n >= 0 else n + len(axes) + 1, self.axis)
+        return Array(tuple(axes))
+
+
+def _describe(x: Array) -> str:
+    return f"shape {format_axes(x.axes)}" if x.axes is not None else "a tensor"
+
+
+Leaf = Callable[[Array, Value, str], Value]
+
+
+def change(value: Value, way: Value, leaf: Leaf, what: str = "the result", numbers: bool = False) -> Value:
+    """Change the tensors of a tree, except where `way`, a prefix of the tree, is None."""
+    if way == NONE or isinstance(value, Function | Wrapped):
+        return value
+    if isinstance(value, Array):
+        return leaf(value, way, what)
+    if isinstance(value, Const | Size):
+        is_number = isinstance(value, Size) or isinstance(value.value, int | float)
+        return leaf(Array(()), way, what) if numbers and is_number else value if not is_number else UNKNOWN
+    ways = items_of(way)
+
+    def below(i: object, item: Value, index: int) -> Value:
+        if isinstance(way, Mutable) and way.kind == "dict":
+            inner = (way.items or {}).get(i, UNKNOWN)
+        else:
+            inner = ways[index] if ways is not None and index < len(ways) else UNKNOWN if ways is not None else way
+        return change(item, inner, leaf, f"`{i}` of {what}" if isinstance(i, str) else f"item {i} of {what}", numbers)
+
+    if isinstance(value, Tuple):
+        return Tuple(tuple(below(i, item, i) for i, item in enumerate(value.items)))
+    if isinstance(value, Mutable) and value.items is not None:
+        is_tree = value.kind in ("list", "dict") or (
+            value.info is not None and (value.info.is_named_tuple or "dataclass" in value.info.metadata)
+        )
+        if is_tree:
+            items = {k: below(k, item, n) for n, (k, item) in enumerate(value.items.items())}
+            return Mutable(value.kind, items, value.info)
+    return UNKNOWN
+
+
+def mapped_call(
+    run: Evaluator, f: Value, given: Arguments, in_axes: Value, out_axes: Value, at: Context, axis: Type = ANY_AXIS
+) -> Value:
+    """Return the result of `vmap(f, in_axes, out_axes)(*given)`."""
+    mapped = _Axis(run, at, axis)
+    ways = items_of(in_axes)
+    each = ways if ways is not None else [in_axes] * len(given.positional)
+    if not given.exact or len(each) != len(given.positional):
+        return UNKNOWN
+    examples = [
+        change(value, way, mapped.take, f"argument {i}")
+        for i, (value, way) in enumerate(zip(given.positional, each, strict=True), 1)
+    ]
+    keywords = {k: change(v, Const(0), mapped.take, f"argument `{k}`") for k, v in given.keywords.items()}
+    with run.maybe(not mapped.is_certain):
+        result = run.call(f, Arguments(examples, keywords), at)
+    return change(result, out_axes, mapped.put, numbers=True)
+
+
+def scan(run: Evaluator, given: Arguments, at: Context) -> Value:
+    """Return the carry and the outputs of `scan(f, init, xs)`."""
+    f, init, xs = given.get(0, "f"), given.get(1, "init"), given.get(2, "xs")
+    if f is None or init is None or xs is None:
+        return UNKNOWN
+    mapped = _Axis(run, at)
+    if xs == NONE:
+        return UNKNOWN
+    step = change(xs, Const(0), mapped.take, "the steps")
+    with run.maybe(not mapped.is_certain):
+        result = items_of(run.call(f, Arguments([init, step]), at))
+    if result is None or len(result) != 2:
+        return UNKNOWN
+    return Tuple((join(init, result[0]), change(result[1], Const(0), mapped.put, numbers=True)))
+

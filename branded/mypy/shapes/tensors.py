@@ -1,0 +1,280 @@
+"""Methods and operators of tensors: the rules of `axes`, with the arguments that this analysis knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_POS,
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Context,
+    Decorator,
+    Expression,
+    FuncDef,
+    ListExpr,
+    OverloadedFuncDef,
+    TupleExpr,
+)
+from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, TupleType, Type, TypeOfAny
+
+from branded.mypy.axes import table
+from branded.mypy.axes.calls import Axes, Known, MethodCall, is_single_entry
+from branded.mypy.axes.types import axis_length
+from branded.mypy.codes import ERROR, SHAPE
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.values import (
+    UNKNOWN,
+    Array,
+    Const,
+    Named,
+    Size,
+    Tuple,
+    Value,
+    forget,
+    is_any_axis,
+    is_int,
+    items_of,
+    number,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from branded.mypy.shapes.evaluate import Evaluator
+
+_OPERATORS = {symbol: name for name, symbol in table.SYMBOLS.items()}
+_TENSOR_RESULT = {*table.METHODS, "mean"}
+_OF_NUMPY = {"astype": "cast", "copy": "clone"}
+
+
+def format_axes(axes: Sequence[Type]) -> str:
+    """Format the axes of a tensor as a shape: `(4, Users)`."""
+    inner = ", ".join(map(format_axis, axes))
+    return f"({inner},)" if len(axes) == 1 else f"({inner})"
+
+
+def format_axis(axis: Type) -> str:
+    if is_any_axis(axis):
+        return "?"
+    n = axis_length(axis)
+    return str(n) if n is not None else str(getattr(axis, "name", None) or getattr(axis, "type", axis).name)
+
+
+@dataclass
+class FollowedCall(MethodCall):
+    """A call of a method whose arguments have abstract values."""
+
+    run: Evaluator | None = None
+
+    def value(self, e: Expression | None) -> Value:
+        assert self.run is not None
+        with self.run.maybe():
+            return self.run.evaluate(e)
+
+    def literal(self, e: Expression | None) -> int | None:
+        return number(self.value(e)) if e is not None else None
+
+    def type_of(self, e: Expression) -> Type:
+        assert self.run is not None
+        return as_type(self.run, self.value(e))
+
+    def entries(self, name: str) -> list[Expression] | None:
+        if self.starred:
+            return None
+        entries = [e for n in (name, "args") for e, _ in self.given.get(n, [])]
+        if len(entries) == 1 and isinstance(entries[0], TupleExpr | ListExpr):
+            entries = list(entries[0].items)
+        elif len(entries) == 1 and not is_int(self.value(entries[0])):
+            return None
+        return None if any(not is_single_entry(e) for e in entries) else entries
+
+    def flag(self, name: str) -> bool | None:
+        if not self.is_given(name):
+            return False
+        value = self.value(self.expression(name))
+        return bool(value.value) if isinstance(value, Const) else None
+
+    def text(self, name: str) -> str | None:
+        value = self.value(self.expression(name)) if self.is_given(name) else None
+        return value.value if isinstance(value, Const) and isinstance(value.value, str) else None
+
+    def fail(self, code: ErrorCode, message: str, *notes: str) -> None:
+        assert self.run is not None
+        self.run.report(self.at, SHAPE if code is ERROR else code, f"{self.what}: {message}", *notes)
+
+    def show(self, t: Type) -> str:
+        args = t.args if isinstance(t, Instance) and t.type.fullname == AXES else None
+        return f"shape {format_axes(args)}" if args is not None else "a number"
+
+    def shown(self, axis: Type) -> str:
+        return f"`{format_axis(axis)}`"
+
+
+def as_type(run: Evaluator, value: Value) -> Type:
+    """Return the type of a value, with the axes of tensors."""
+    scope = run.scope
+    match value:
+        case Array():
+            return scope.instance(TENSOR) if value.axes is None else scope.instance(AXES, *value.axes)
+        case Const():
+            if value.value is None:
+                return NoneType()
+            if isinstance(value.value, bool | int | float):
+                return scope.instance(f"builtins.{type(value.value).__name__}")
+        case Size():
+            return scope.instance("builtins.int")
+        case Tuple():
+            items = [as_type(run, i) for i in value.items]
+            return TupleType(items, scope.instance("builtins.tuple", AnyType(TypeOfAny.special_form)))
+    return AnyType(TypeOfAny.special_form)
+
+
+def attribute(run: Evaluator, base: Array, name: str, at: Context) -> Value:
+    """Return an attribute of a tensor."""
+    if name == "shape":
+        return UNKNOWN if base.axes is None else Tuple(tuple(map(size_of, base.axes)))
+    if name == "ndim":
+        return Size() if base.axes is None else Const(len(base.axes))
+    if name == "T":
+        return method(run, at, base, "transpose", {})
+    return Named(name, base)
+
+
+def binary(run: Evaluator, at: Context, op: str, left: Value, right: Value, a: Expression, b: Expression) -> Value:
+    """Return the value of `x + y`, where one is a tensor."""
+    name = _OPERATORS.get(op)
+    if name is None:
+        return UNKNOWN
+    own, other, e = (left, right, b) if isinstance(left, Array) else (right, left, a)
+    if op == "@" and not isinstance(left, Array):
+        return Array()
+    assert isinstance(own, Array)
+    return method(run, at, own, f"__{name}__", {"x": [(e, other)]})
+
+
+def method(
+    run: Evaluator, at: Context, own: Array, name: str, values: dict[str, list[tuple[Expression, Value]]],
+    starred: bool = False,
+) -> Value:  # fmt: skip
+    """Return the result of a method of a tensor, by parameter name."""
+    rule = table.METHODS.get(name)
+    if rule is None:
+        return UNKNOWN
+    given = {k: [(e, as_type(run, v)) for e, v in actuals] for k, actuals in values.items()}
+    what, self_type = table.method_label(name), as_type(run, own)
+    call = FollowedCall(what, at, None, run.scope, self_type, given, starred, run)  # type: ignore[arg-type]
+    if own.axes is None and name not in ("gather",):
+        result: Known | list[Known] = None
+    else:
+        result = _exact_length(call, name, rule(call))
+    if name in ("sort", "var_mean", "std_mean", "cummax", "cummin"):
+        each = result if isinstance(result, list) else [None, None]
+        return Tuple(tuple(Array(tuple(a)) if isinstance(a, list) else Array() for a in each))
+    return Array(tuple(a for a in result if isinstance(a, Type))) if result is not None else Array()
+
+
+def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) -> Known | list[Known]:
+    """Return the axes of a result with the lengths that only literal lengths allow to compute."""
+    axes = call.own
+    if result is None or axes is None or any(isinstance(a, list) or a is None for a in result):
+        return result
+    one: Axes = [a for a in result if isinstance(a, Type)]
+    lengths = [axis_length(a) for a in axes]
+    if name in ("reshape", "view", "flatten") and None not in lengths:
+        total = math.prod(n for n in lengths if n is not None)
+        unknown = [i for i, a in enumerate(one) if is_any_axis(a)]
+        rest = math.prod(axis_length(a) or 0 for i, a in enumerate(one) if i not in unknown)
+        minus = name == "flatten" or _has_minus_one(call)
+        assert call.run is not None
+        if len(unknown) == 1 and minus and rest and total % rest == 0:
+            one[unknown[0]] = call.run.length(total // rest)
+        elif (not unknown and rest != total) or (len(unknown) == 1 and minus and rest and total % rest):
+            given = f"{total} {'entry' if total == 1 else 'entries'}"
+            call.fail(SHAPE, f"a tensor of {given} does not fit", f"value: {call.show(call.self_type or ANY_AXIS)}")
+            return None
+    return one
+
+
+def _has_minus_one(call: FollowedCall) -> bool:
+    return any(call.literal(e) == -1 for e in call.entries("shape") or [])
+
+
+def call_method(run: Evaluator, own: Array, name: str, at: Context) -> Value:
+    """Return the result of `x.name(...)`."""
+    if not isinstance(at, CallExpr):
+        return UNKNOWN
+    name = _OF_NUMPY.get(name, name)
+    values = {n: run.evaluate(e) for n, e in zip(range(len(at.args)), at.args, strict=True)}
+    if name in ("numpy", "replace", "requires_grad_", "assign", "backward", "realize", "__array__"):
+        return own
+    if name == "size":
+        d = number(values.get(0))
+        if own.axes is None:
+            return UNKNOWN
+        return size_of(own.axes[d]) if d is not None and -len(own.axes) <= d < len(own.axes) else UNKNOWN
+    if name in ("item", "tolist", "numel", "nbytes"):
+        return UNKNOWN
+    callee = getattr(at.callee, "name", "")
+    if name in table.METHODS:
+        given = by_parameter(run, name, at, values)
+        starred = any(k in (ARG_STAR, ARG_STAR2) for k in at.arg_kinds)
+        return method(run, at, own, name, given, starred) if given is not None else Array()
+    for value in values.values():
+        forget(value)
+    info = run.scope.instance(TENSOR).type
+    found = info.get(callee)
+    return Array() if found is not None else UNKNOWN
+
+
+def by_parameter(
+    run: Evaluator, name: str, at: CallExpr, values: dict[int, Value]
+) -> dict[str, list[tuple[Expression, Value]]] | None:
+    """Return the arguments of a call by parameter name; None if they do not fit."""
+    symbol = run.scope.instance(VEC).type.get(name)
+    node = symbol.node if symbol is not None else None
+    node = node.items[0] if isinstance(node, OverloadedFuncDef) and node.items else node
+    node = node.func if isinstance(node, Decorator) else node
+    t = node.type if isinstance(node, FuncDef) else None
+    if not isinstance(t, CallableType):
+        return None
+    names, kinds = t.arg_names[1:], t.arg_kinds[1:]
+    positional = [(n, k) for n, k in zip(names, kinds, strict=True) if k.is_positional() or k == ARG_STAR]
+    given: dict[str, list[tuple[Expression, Value]]] = {}
+    i = 0
+    for j, (e, kind, keyword) in enumerate(zip(at.args, at.arg_kinds, at.arg_names, strict=True)):
+        if kind == ARG_POS or kind == ARG_STAR:
+            if i >= len(positional):
+                return None
+            parameter, parameter_kind = positional[i]
+            i += parameter_kind != ARG_STAR
+            given.setdefault(parameter or "x", []).append((e, values[j]))
+        elif kind == ARG_NAMED and keyword is not None:
+            given.setdefault(keyword, []).append((e, values[j]))
+    return given
+
+
+def literal(run: Evaluator, n: int) -> LiteralType:
+    return LiteralType(n, run.scope.instance("builtins.int"))
+
+
+def axis_of_value(run: Evaluator, value: Value) -> Type:
+    """Return the axis whose length is a value."""
+    n = number(value)
+    if n is not None:
+        return literal(run, n)
+    return value.axis if isinstance(value, Size) else ANY_AXIS
+
+
+def shape_of(run: Evaluator, values: Sequence[Value]) -> Array:
+    """Return the array of a shape that is passed as `f(3, n)` or `f((3, n))`."""
+    entries = items_of(values[0]) if len(values) == 1 and items_of(values[0]) is not None else list(values)
+    if entries is None or any(not is_int(v) and len(values) == 1 for v in entries):
+        return Array() if entries != [] else Array(())
+    return Array(tuple(axis_of_value(run, v) for v in entries))

@@ -1,0 +1,219 @@
+"""Abstract values: what is known of a value before the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from mypy.nodes import FuncDef, LambdaExpr, SymbolNode, TypeInfo
+from mypy.types import AnyType, Type
+
+from branded.mypy.axes.types import axis_length
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+
+
+class Value:
+    """A value about which nothing is known."""
+
+    __slots__ = ()
+
+
+UNKNOWN = Value()
+
+
+@dataclass(frozen=True)
+class Array(Value):
+    """A tensor or an array: an axis for each dimension; None if their number is unknown."""
+
+    axes: tuple[Type, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Const(Value):
+    """A number, a text, None or `...`."""
+
+    value: object
+
+
+NONE = Const(None)
+
+
+@dataclass(frozen=True)
+class Size(Value):
+    """An int with an unknown value: the length of this axis."""
+
+    axis: Type = ANY_AXIS
+
+
+@dataclass(frozen=True)
+class Tuple(Value):
+    items: tuple[Value, ...]
+
+
+@dataclass(eq=False)
+class Mutable(Value):
+    """A list, a dict or an object: its items by index, key or attribute; None if they are unknown."""
+
+    kind: str
+    items: dict[object, Value] | None
+    info: TypeInfo | None = None
+
+    def forget(self) -> None:
+        """Forget the items, because unknown code may have changed them."""
+        if self.info is None or not is_frozen(self.info):
+            held, self.items = self.items or {}, None
+            for item in held.values():
+                forget(item)
+
+
+def is_frozen(info: TypeInfo) -> bool:
+    return info.is_named_tuple or bool(info.metadata.get("dataclass", {}).get("frozen"))
+
+
+def forget(value: Value) -> None:
+    """Forget what unknown code may change in a value."""
+    if isinstance(value, Mutable):
+        value.forget()
+    elif isinstance(value, Tuple):
+        for item in value.items:
+            forget(item)
+
+
+class Frame:
+    """The variables of a function, by their nodes."""
+
+    def __init__(self, outer: Frame | None = None) -> None:
+        self.names: dict[SymbolNode, Value] = {}
+        self.outer = outer
+
+    def lookup(self, node: SymbolNode) -> Value | None:
+        frame: Frame | None = self
+        while frame is not None:
+            if node in frame.names:
+                return frame.names[node]
+            frame = frame.outer
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Value):
+    """A function of this file, and the variables that it closes over."""
+
+    node: FuncDef | LambdaExpr
+    frame: Frame
+    bound: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Class(Value):
+    info: TypeInfo
+
+
+@dataclass(frozen=True)
+class Named(Value):
+    """A module, function or method of a library, by its full name, and the value whose method it is."""
+
+    name: str
+    owner: Value | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Wrapped(Value):
+    """The result of a transform or of `partial`: a function that is called with the transform's rule."""
+
+    call: Callable[[Arguments], Value]
+
+
+@dataclass
+class Arguments:
+    """The arguments of a call."""
+
+    positional: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    exact: bool = True
+    """False if there are star arguments of unknown length."""
+
+    def get(self, position: int | None, name: str) -> Value | None:
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return self.keywords.get(name)
+
+    def all(self) -> Iterator[Value]:
+        yield from self.positional
+        yield from self.keywords.values()
+
+
+def number(value: Value | None) -> int | None:
+    """Return the int that a value is certain to be."""
+    v = value.value if isinstance(value, Const) else None
+    return v if isinstance(v, int) and not isinstance(v, bool) else None
+
+
+def items_of(value: Value | None) -> list[Value] | None:
+    """Return the items of a tuple or a list; None if they are unknown."""
+    if isinstance(value, Tuple):
+        return list(value.items)
+    if isinstance(value, Mutable) and value.kind == "list" and value.items is not None:
+        return list(value.items.values())
+    if isinstance(value, Mutable) and value.items is not None and value.info and value.info.is_named_tuple:
+        return list(value.items.values())
+    return None
+
+
+def list_of(items: Sequence[Value]) -> Mutable:
+    return Mutable("list", dict(enumerate(items)))
+
+
+def size_of(axis: Type) -> Value:
+    """Return the length of an axis as a value."""
+    n = axis_length(axis)
+    return Const(n) if n is not None else Size(axis)
+
+
+def same(a: Value, b: Value) -> bool:
+    """Return whether two values are certain to be equal, as far as this analysis can tell them apart."""
+    if a is b:
+        return True
+    if isinstance(a, Const) and isinstance(b, Const):
+        return type(a.value) is type(b.value) and a.value == b.value
+    if isinstance(a, Tuple) and isinstance(b, Tuple):
+        return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+    return a == b
+
+
+def join(a: Value, b: Value) -> Value:
+    """Return what is known of a value that is either `a` or `b`."""
+    if same(a, b):
+        return a
+    if isinstance(a, Array) and isinstance(b, Array):
+        if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
+            return Array()
+        return Array(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)))
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        return Tuple(tuple(map(join, a.items, b.items)))
+    if is_int(a) and is_int(b):
+        return Size()
+    return UNKNOWN
+
+
+def is_int(value: Value) -> bool:
+    return isinstance(value, Size) or number(value) is not None
+
+
+def is_any_axis(axis: Type) -> bool:
+    return isinstance(axis, AnyType)
+
+
+def data_axes(value: Value, axis: Callable[[int], Type]) -> list[Type] | None:
+    """Return the axes of the tensor of nested lists of numbers; None if they are unknown."""
+    if isinstance(value, Array):
+        return list(value.axes) if value.axes is not None else None
+    if isinstance(value, Size) or (isinstance(value, Const) and isinstance(value.value, int | float)):
+        return []
+    items = items_of(value)
+    if items is None:
+        return None
+    inner = [data_axes(i, axis) for i in items]
+    if not inner or any(i is None or i != inner[0] for i in inner):
+        return None
+    return [axis(len(items)), *(inner[0] or [])]
