@@ -58,7 +58,7 @@ from branded.mypy.rows.results import (
     unvec_signature,
     vec_signature,
 )
-from branded.mypy.shapes.report import END, follow_at_end, report_shapes
+from branded.mypy.shapes.report import END, append_end, follow_at_end, report_shapes
 from branded.mypy.transforms import custom_rules, optimizers
 from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names
 from branded.mypy.transforms.control_flow import LOOPS
@@ -93,7 +93,7 @@ class BrandedPlugin(Plugin):
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unused_batch.unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
-        self.marks = injected_calls.Marks()
+        self.marks = injected_calls.Marks(append_end)
         self.instances = Instances(scope)
         scope.plain_call = self.instances.called
         self.transforms = transforms = Transforms(scope, self.lookup_fully_qualified)

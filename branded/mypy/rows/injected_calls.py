@@ -17,7 +17,7 @@ injected calls only trigger the plugin. They are added to files with `Vec` or `T
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mypy.nodes import (
     ARG_POS,
@@ -91,8 +91,13 @@ LAST = 1000
 class Marks:
     """The files with injected calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, append_end: Callable[[MypyFile, Instance], None]) -> None:
         self._marked: dict[str, MypyFile] = {}
+        self._append_end = append_end
+
+    def _inject(self, tree: MypyFile, asks: CallableType) -> None:
+        inject_calls(tree, asks)
+        self._append_end(tree, asks.fallback)
 
     def analyze(self, ctx: AnalyzeTypeContext, info: TypeInfo) -> Type:
         """Return the usual type for `Vec[S]` or `Tensor` in an annotation, and schedule the injection for the file."""
@@ -104,7 +109,7 @@ class Marks:
                 self._marked[tree.path] = tree
                 function, anything = api.named_type("builtins.function"), api.named_type("builtins.object")
                 asks = CallableType([anything], [ARG_STAR], [None], api.named_type("builtins.bool"), function)
-                api.schedule_patch(LAST, lambda: inject_calls(tree, asks))
+                api.schedule_patch(LAST, lambda: self._inject(tree, asks))
         return ctx.api.analyze_type_with_type_info(info, ctx.type.args, ctx.type, ctx.type.empty_tuple_index)
 
 

@@ -116,8 +116,10 @@ class Finding:
 class Evaluator:
     """Evaluates the expressions of a file, and keeps the mistakes that it finds."""
 
-    def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
+    def __init__(self, tree: MypyFile, scope: OpenBrands, declared_only: bool = False) -> None:
         self.tree, self.scope = tree, scope
+        self.declared_only = declared_only
+        """Whether only declared axes are known, and functions are not entered, as in the types of mypy."""
         self.module = Frame()
         self.frame = self.module
         self.uncertain = 0
@@ -392,8 +394,9 @@ class Evaluator:
             return items[i] if -len(items) <= i < len(items) else UNKNOWN
         if items is not None and isinstance(e.index, SliceExpr):
             bounds = [self.evaluate(b) if b else NONE for b in (e.index.begin_index, e.index.end_index, e.index.stride)]
-            if all(isinstance(b, Const) for b in bounds):
-                chosen = items[slice(*(b.value for b in bounds if isinstance(b, Const)))]  # type: ignore[misc]
+            first, last, stride = (number(b) for b in bounds)
+            if all(b == NONE or number(b) is not None for b in bounds):
+                chosen = items[first:last:stride]
                 return list_of(chosen) if isinstance(base, Mutable) else Tuple(tuple(chosen))
         if items and not isinstance(e.index, SliceExpr):
             one = items[0]
@@ -461,9 +464,9 @@ class Evaluator:
                 given.positional += items or []
                 given.exact &= items is not None
             elif kind == ARG_STAR2:
-                known = isinstance(value, Mutable) and value.items is not None
-                given.keywords |= {str(k): v for k, v in value.items.items()} if known else {}  # type: ignore[attr-defined]
-                given.exact &= known
+                items_by_name = value.items if isinstance(value, Mutable) else None
+                given.keywords |= {str(k): v for k, v in (items_by_name or {}).items()}
+                given.exact &= items_by_name is not None
             elif kind == ARG_NAMED and name is not None:
                 given.keywords[name] = value
             else:
@@ -493,9 +496,8 @@ class Evaluator:
             return UNKNOWN
         if (names := field_names(info)) is not None:
             fields: dict[object, Value] = dict.fromkeys(names, UNKNOWN)
-            fields |= dict(zip(names, given.positional, strict=False)) | {
-                k: v for k, v in given.keywords.items() if k in fields
-            }
+            fields.update(zip(names, given.positional, strict=False))
+            fields.update((k, v) for k, v in given.keywords.items() if k in fields)
             made = Mutable("object", fields, info)
             after = info.names.get("__post_init__")
             if after is not None and isinstance(after.node, FuncDef):
@@ -529,7 +531,13 @@ def truth_of(value: Value) -> bool | None:
 def compare(op: str, left: Value, right: Value) -> Value:
     """Compare two values; UNKNOWN where the result is not certain."""
     xs, ys = items_of(left), items_of(right)
-    if op in ("==", "!=") and isinstance(left, Tuple) and isinstance(right, Tuple) and xs is not None and ys is not None:
+    if (
+        op in ("==", "!=")
+        and isinstance(left, Tuple)
+        and isinstance(right, Tuple)
+        and xs is not None
+        and ys is not None
+    ):
         each = [compare("==", x, y) for x, y in zip(xs, ys, strict=False)]
         if len(xs) != len(ys) or any(c == Const(False) for c in each):
             return Const(op == "!=")
@@ -556,4 +564,3 @@ def _compute(op: str, a: object, b: object) -> Value:
         return Const(_ARITHMETIC[op](a, b))
     except (TypeError, ValueError, ArithmeticError):
         return UNKNOWN
-

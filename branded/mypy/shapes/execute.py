@@ -84,7 +84,7 @@ class Interpreter(Evaluator):
         try:
             self.execute(list(self.tree.defs))
             for f in self._functions(self.tree.defs):
-                if f not in self.entered:
+                if f not in self.entered or self.declared_only:
                     self.call_function(Function(f, self.module), Arguments(exact=False), f)
         except (OutOfSteps, RecursionError):
             self.calls.clear()
@@ -105,10 +105,9 @@ class Interpreter(Evaluator):
         returned: Value | None = None
         for s in statements:
             value = self.statement(s)
-            if value is None:
-                continue
-            if isinstance(value, _Maybe):
-                returned = value.value if returned is None else join(returned, value.value)
+            if value is None or isinstance(value, _Maybe):
+                if value is not None:
+                    returned = value.value if returned is None else join(returned, value.value)
                 continue
             if returned is None:
                 return value
@@ -260,9 +259,7 @@ class Interpreter(Evaluator):
         known = self.truth(s.expr)
         return self._loop(s.body.body, None, UNKNOWN, UNKNOWN) if known is not False else None
 
-    def _loop(
-        self, body: Sequence[Statement], index: Expression | None, first: Value, every: Value
-    ) -> Value | None:
+    def _loop(self, body: Sequence[Statement], index: Expression | None, first: Value, every: Value) -> Value | None:
         """Execute a loop: its first step with what is known, then further steps until nothing changes."""
         names, returned = self.frame.names, list[Value]()
         leaves = any(isinstance(part, BreakStmt | ContinueStmt) for s in body for part in walk_statement(s))
@@ -277,7 +274,11 @@ class Interpreter(Evaluator):
                 returned.append(_value(value))
             after = self.frame.names
             joined = {
-                k: UNKNOWN if leaves and not same(before.get(k, UNKNOWN), v) else join(before[k], v) if k in before else v
+                k: UNKNOWN
+                if leaves and not same(before.get(k, UNKNOWN), v)
+                else join(before[k], v)
+                if k in before
+                else v
                 for k, v in after.items()
             }
             self.frame.names = joined
@@ -336,6 +337,9 @@ class Interpreter(Evaluator):
 
     def call_function(self, f: Function, given: Arguments, at: Context) -> Value:
         node = f.node
+        if self.declared_only and isinstance(node, FuncDef) and at is not node:
+            declared = node.type.ret_type if isinstance(node.type, CallableType) else None
+            return declared_value(declared, UNKNOWN) if declared is not None else UNKNOWN
         running = sum(n is node for n, _ in self.calls)
         is_lazy = node.is_generator or node.is_coroutine
         if len(self.calls) >= DEEPEST or running > 1 or is_lazy or not hasattr(node, "arguments"):
@@ -349,11 +353,12 @@ class Interpreter(Evaluator):
         self.calls.append((node, at))
         self.frame = frame
         try:
-            value = self.execute(node.body.body)
+            returned = self.execute(node.body.body)
         finally:
             self.frame = outer
             self.calls.pop()
-        result = NONE if value is None else join(value.value, NONE) if isinstance(value, _Maybe) else _value(value)
+        is_partial = isinstance(returned, _Maybe)
+        result = NONE if returned is None else join(_value(returned), NONE) if is_partial else _value(returned)
         declared = node.type.ret_type if isinstance(node.type, CallableType) else None
         return self._declared_result(node, declared, result) if declared is not None else result
 
@@ -368,7 +373,7 @@ class Interpreter(Evaluator):
                 value = Tuple(tuple(positional)) if given.exact else UNKNOWN
                 positional = []
             elif kind == ARG_STAR2:
-                value = Mutable("dict", dict(keywords)) if given.exact else UNKNOWN
+                value = Mutable("dict", dict[object, Value](keywords)) if given.exact else UNKNOWN
             elif kind not in (ARG_NAMED, ARG_NAMED_OPT) and positional:
                 value = positional.pop(0)
             elif variable.name in keywords:
@@ -381,9 +386,7 @@ class Interpreter(Evaluator):
             value = UNKNOWN if value is None else value
             frame.names[variable] = self._declared_parameter(types[i] if types else None, value, variable, f.node)
 
-    def _declared_parameter(
-        self, declared: Type | None, value: Value, variable: Var, f: FuncDef | LambdaExpr
-    ) -> Value:
+    def _declared_parameter(self, declared: Type | None, value: Value, variable: Var, f: FuncDef | LambdaExpr) -> Value:
         p = get_proper_type(declared)
         if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
             return self.symbol(variable.name, f.line)
@@ -457,4 +460,3 @@ def declared_value(declared: Type, value: Value) -> Value:
 def walk_statement(s: Statement) -> Iterable[object]:
     """Iterate over the statements inside a statement."""
     return walk(s)
-

@@ -10,6 +10,7 @@ from mypy.nodes import CallExpr, Context
 from mypy.types import Instance, Type
 
 from branded.mypy.axes.mapped_axis import conflicting_names
+from branded.mypy.axes.table import METHODS
 from branded.mypy.axes.types import is_named
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
 
 KNOWN = ("branded.", "builtins.", "functools.", "math.", "numpy", "tinygrad.", "typing.", "random.", "time.", "sys.")
 """Libraries whose functions change no shape of what they are given."""
-_SHAPED = frozenset("zeros ones empty rand randn uniform normal scaled_uniform glorot_uniform kaiming_uniform".split())
-_SHAPE_ARGUMENT = frozenset("zeros ones empty full random standard_normal".split())
+_SHAPED = {"zeros", "ones", "empty", "rand", "randn", "uniform", "normal"}
+_SHAPED |= {"scaled_uniform", "glorot_uniform", "kaiming_uniform", "kaiming_normal"}
+_SHAPE_ARGUMENT = {"zeros", "ones", "empty", "full", "random", "standard_normal"}
 _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0}
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
@@ -103,12 +105,14 @@ def _partial(run: Evaluator, given: Arguments, at: Context) -> Value:
 
 def _from_data(run: Evaluator, given: Arguments) -> Value:
     data = given.get(0, "data")
-    axes = data_axes(data, run.length) if data is not None else None
+    axes = data_axes(data, run.length) if data is not None and not run.declared_only else None
     return Array(tuple(axes)) if axes is not None else Array()
 
 
 def _class_method(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
     if not given.exact or not isinstance(at, CallExpr):
+        return Array()
+    if run.declared_only and name not in ("stack", "cat", "einsum"):
         return Array()
     if name in _SHAPED or (name == "randint" and given.positional):
         return tensors.shape_of(run, given.positional)
@@ -127,7 +131,7 @@ def _class_method(run: Evaluator, name: str, given: Arguments, at: Context) -> V
             parameters = tensors.by_parameter(run, name, at, values)
             return tensors.method(run, at, Array(()), name, parameters) if parameters is not None else Array()
     first = given.positional[0] if given.positional else None
-    if isinstance(first, Array) and name in tensors.table.METHODS and len(given.positional) <= len(at.args):
+    if isinstance(first, Array) and name in METHODS and len(given.positional) <= len(at.args):
         inner = CallExpr(at.callee, at.args[1:], at.arg_kinds[1:], at.arg_names[1:])
         inner.set_line(at)
         return tensors.call_method(run, first, name, inner)
@@ -144,6 +148,8 @@ def _range(run: Evaluator, given: Arguments) -> Value:
 
 
 def _of_numpy(run: Evaluator, fullname: str, name: str, given: Arguments) -> Value:
+    if run.declared_only:
+        return UNKNOWN
     if name == "default_rng":
         return Named("numpy.Generator")
     size = given.keywords.get("size") or given.keywords.get("shape")
@@ -218,7 +224,7 @@ def _sequence(run: Evaluator, given: Arguments, at: Context, kind: str) -> Value
 
 
 def _dict(run: Evaluator, given: Arguments, at: Context) -> Value:
-    return Mutable("dict", None if given.positional or not given.exact else dict(given.keywords))
+    return Mutable("dict", None if given.positional or not given.exact else dict[object, Value](given.keywords))
 
 
 def _isinstance(run: Evaluator, given: Arguments, at: Context) -> Value:
@@ -235,7 +241,8 @@ def _isinstance(run: Evaluator, given: Arguments, at: Context) -> Value:
 
 
 def _smallest(run: Evaluator, given: Arguments, at: Context) -> Value:
-    values = given.positional if len(given.positional) > 1 else items_of(given.positional[0]) if given.positional else None
+    first = items_of(given.positional[0]) if given.positional else None
+    values = given.positional if len(given.positional) > 1 else first
     return Size() if values and all(map(is_int, values)) else UNKNOWN
 
 
@@ -289,8 +296,10 @@ def _of_branded(run: Evaluator, name: str, given: Arguments, at: Context) -> Val
     if name == "vmap":
         return mapping.vmap(run, given, at)
     if name in _UNCHANGED:
-        return given.positional[0] if given.positional else Wrapped(
-            lambda more: more.positional[0] if more.positional else UNKNOWN
+        return (
+            given.positional[0]
+            if given.positional
+            else Wrapped(lambda more: more.positional[0] if more.positional else UNKNOWN)
         )
     if name in _COLLECTIVES and given.positional:
         return given.positional[0]
@@ -317,10 +326,9 @@ def _as_axes(run: Evaluator, given: Arguments, at: Context) -> Value:
     if isinstance(x, Array) and x.axes is not None and len(x.axes) == len(axes):
         for i, j in conflicting_names(x.axes, axes)[:1]:
             a, b = tensors.format_axis(x.axes[i]), tensors.format_axis(axes[i])
-            run.report(
-                at, ERROR, f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`",
-                f"value: axes {tensors.format_axes(x.axes)}", f"try:   `{a}` as name {i + 1}, which is name {j + 1} here",
-            )  # fmt: skip
+            wrong = f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`"
+            fix = f"try:   `{a}` as name {i + 1}, which is name {j + 1} here"
+            run.report(at, ERROR, wrong, f"value: axes {tensors.format_axes(x.axes)}", fix)
         axes = [old if a is ANY_AXIS and not is_named(old) else a for a, old in zip(axes, x.axes, strict=True)]
     return Array(tuple(axes)) if given.exact else Array()
 
@@ -357,4 +365,3 @@ def _control(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
         run.call(p[0], Arguments([p[2]]), at)
         return join(p[2], run.call(p[1], Arguments([p[2]]), at))
     return UNKNOWN
-

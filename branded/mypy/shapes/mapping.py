@@ -85,14 +85,16 @@ class _Axis:
     def _meet(self, axis: Type, what: str, x: Array, n: int) -> None:
         for before, other, m, known in self.found:
             if unify_axes(known, axis) is None:
-                self._report(known, axis, f"{before}: {_describe(other)}, axis {m}", f"{what}: {_describe(x)}, axis {n}")
+                self._report(
+                    known, axis, f"{before}: {_describe(other)}, axis {m}", f"{what}: {_describe(x)}, axis {n}"
+                )
                 self.is_certain = False
                 return
             if is_size(known) and is_size(axis) and known != axis and not {known, axis} & self.run.compared:
                 self.run.report(
                     self.at,
                     ERROR,
-                    f"vmap: an axis of length `{format_axis(known)}` is zipped with one of length `{format_axis(axis)}`; "
+                    f"vmap: the lengths `{format_axis(known)}` and `{format_axis(axis)}` are zipped; "
                     "try: a vmap inside of a vmap for every pair, or None in in_axes for what is shared",
                     is_note=True,
                 )
@@ -191,4 +193,3 @@ def scan(run: Evaluator, given: Arguments, at: Context) -> Value:
     if result is None or len(result) != 2:
         return UNKNOWN
     return Tuple((join(init, result[0]), change(result[1], Const(0), mapped.put, numbers=True)))
-

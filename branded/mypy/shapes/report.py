@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mypy.checker import TypeChecker
-from mypy.nodes import CallExpr, ExpressionStmt, MypyFile, TempNode
+from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, TempNode
 from mypy.plugin import FunctionContext
-from mypy.types import CallableType, NoneType, Type
+from mypy.types import CallableType, Instance, NoneType, Type
 
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail
@@ -16,10 +16,14 @@ END = "<end of file>"
 
 def follow_at_end(api: TypeChecker) -> None:
     """Let the plugin be called when mypy has checked the statements of this file."""
-    tree = api.tree
+    append_end(api.tree, api.named_type("builtins.function"))
+
+
+def append_end(tree: MypyFile, function: Instance) -> None:
+    """Inject the call at the end of a file."""
     if tree.is_stub or not tree.defs or _is_end(tree):
         return
-    callee = TempNode(CallableType([], [], [], NoneType(), api.named_type("builtins.function"), name=END))
+    callee = TempNode(CallableType([], [], [], NoneType(), function, name=END))
     call = CallExpr(callee, [], [], [])
     statement = ExpressionStmt(call)
     for node in (callee, call, statement):
@@ -33,13 +37,21 @@ def _is_end(tree: MypyFile) -> bool:
     return isinstance(callee, TempNode) and isinstance(callee.type, CallableType) and callee.type.name == END
 
 
+def _imports_branded(statement: ImportBase) -> bool:
+    return isinstance(statement, Import) and any(name.partition(".")[0] == "branded" for name, _ in statement.ids)
+
+
 def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
-    """Report the mistakes of a file that the shapes of its data show, at lines where mypy reports none."""
+    """Report the mistakes of a file that the shapes of its data show, except those that its types show too."""
     api = checker(ctx)
-    interpreter = Interpreter(api.tree, scope)
-    interpreter.run()
-    reported = {e.line for e in api.errors.error_info_map.get(api.errors.file, ()) if e.severity == "error"}
-    for f in interpreter.findings.values():
+    if not any("branded" in getattr(i, "id", "") or _imports_branded(i) for i in api.tree.imports):
+        return ctx.default_return_type
+    followed, declared = Interpreter(api.tree, scope), Interpreter(api.tree, scope, declared_only=True)
+    followed.run()
+    if followed.findings:
+        declared.run()
+    reported = {f.at.line for f in declared.findings.values()}
+    for f in followed.findings.values():
         if f.at.line in reported:
             continue
         if f.is_note:

@@ -22,7 +22,7 @@ from mypy.nodes import (
     OverloadedFuncDef,
     TupleExpr,
 )
-from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, TupleType, Type, TypeOfAny
+from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, TupleType, Type, TypeOfAny, TypeVarType
 
 from branded.mypy.axes import table
 from branded.mypy.axes.calls import Axes, Known, MethodCall, is_single_entry
@@ -63,8 +63,9 @@ def format_axes(axes: Sequence[Type]) -> str:
 def format_axis(axis: Type) -> str:
     if is_any_axis(axis):
         return "?"
-    n = axis_length(axis)
-    return str(n) if n is not None else str(getattr(axis, "name", None) or getattr(axis, "type", axis).name)
+    if (n := axis_length(axis)) is not None:
+        return str(n)
+    return axis.type.name if isinstance(axis, Instance) else axis.name if isinstance(axis, TypeVarType) else str(axis)
 
 
 @dataclass
@@ -211,7 +212,7 @@ def call_method(run: Evaluator, own: Array, name: str, at: Context) -> Value:
     if not isinstance(at, CallExpr):
         return UNKNOWN
     name = _OF_NUMPY.get(name, name)
-    values = {n: run.evaluate(e) for n, e in zip(range(len(at.args)), at.args, strict=True)}
+    values = {n: run.evaluate(e) for n, e in enumerate(at.args)}
     if name in ("numpy", "replace", "requires_grad_", "assign", "backward", "realize", "__array__"):
         return own
     if name == "size":
@@ -249,7 +250,7 @@ def by_parameter(
     given: dict[str, list[tuple[Expression, Value]]] = {}
     i = 0
     for j, (e, kind, keyword) in enumerate(zip(at.args, at.arg_kinds, at.arg_names, strict=True)):
-        if kind == ARG_POS or kind == ARG_STAR:
+        if kind in (ARG_POS, ARG_STAR):
             if i >= len(positional):
                 return None
             parameter, parameter_kind = positional[i]
