@@ -202,3 +202,17 @@ def test_what_mypy_says_of_axes_is_so(tmp_path: Path) -> None:
             )
             assert right, f"{program}: {t}, and it is {shape}"
     assert kinds["axes"] > 60 and kinds["error"] > 60
+
+
+def test_shapes_without_annotations_raise_no_false_alarm(tmp_path: Path) -> None:
+    """Where the shapes that mypy follows from `Tensor.ones(5, 11)` do not fit, the program stops when it runs."""
+    rng = random.Random(11)
+    plain = [re.sub(r"as_axes\((Tensor\.ones\([^)]*\))[^)]*\)", r"\1", p) for p in drawn(500, seed=11)]
+    chosen = [p for p in dict.fromkeys(plain) if rng.random() < 0.9]
+    found = stopped = 0
+    for program, (_, error) in zip(chosen, said(chosen, tmp_path), strict=True):
+        shape = run(program)
+        stopped += shape is None
+        found += bool(error)
+        assert not error or shape is None, f"a false alarm: {program}: {error}"
+    assert found > 0.6 * stopped > 20

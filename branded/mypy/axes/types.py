@@ -202,6 +202,12 @@ def axis_length(axis: Type) -> int | None:
     return None
 
 
+def known_length(axis: Type) -> int | None:
+    """Return the length of a literal axis, or of a named axis whose length is known too."""
+    t = get_proper_type(axis)
+    return axis_length(t.last_known_value if isinstance(t, Instance) and t.last_known_value else t)
+
+
 def is_any(axis: Type) -> bool:
     return isinstance(get_proper_type(axis), AnyType)
 
@@ -218,6 +224,8 @@ def unify_axes(a: Type, b: Type) -> Type | None:
         return a if n == m else None
     if is_size(a) and is_size(b):
         return a if a == b else UNKNOWN
+    if (n := known_length(a)) is not None and (m := known_length(b)) is not None and n != m:
+        return None
     for is_known in (is_named, lambda x: axis_length(x) is not None, is_size):
         if (known := next((x for x in (a, b) if is_known(x)), None)) is not None:
             return known
@@ -231,6 +239,9 @@ def broadcast_axis(a: Type, b: Type) -> Type | None:
     """
     if axis_length(a) == 1 or axis_length(b) == 1:
         return b if axis_length(a) == 1 else a
+    if is_named(a) != is_named(b) and (n := known_length(a)) is not None and (m := known_length(b)) is not None:
+        named, other = (a, b) if is_named(a) else (b, a)
+        return named if n == m else other if known_length(named) == 1 else None
     if is_named(a) != is_named(b) or (is_size(a) != is_size(b) and is_any(a) != is_any(b)):
         return UNKNOWN
     return unify_axes(a, b)
@@ -240,6 +251,9 @@ def _unify_names(a: Type, b: Type) -> Type | None:
     p, q = get_proper_type(a), get_proper_type(b)
     if p == q:
         return a
+    if isinstance(p, Instance) and isinstance(q, Instance) and p.type is q.type:  # one has a known length
+        n, m = known_length(p), known_length(q)
+        return None if n is not None and m is not None else a if n is not None else b
     if isinstance(p, Instance) and isinstance(q, Instance) and (p.type in q.type.mro or q.type in p.type.mro):
         return UNKNOWN
     return None

@@ -163,7 +163,7 @@ class Evaluator:
         place = TypeVarId(-1, namespace=f"{SIZE}@{name}@{line}")
         return Size(TypeVarType(name, f"{SIZE}{name}", place, [], bound, ANY_AXIS))
 
-    def length(self, n: int) -> Type:
+    def length(self, n: int) -> LiteralType:
         return LiteralType(n, self.scope.instance("builtins.int"))
 
     # ---- expressions ----
@@ -494,6 +494,8 @@ class Evaluator:
     def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> Value:
         if not given.exact:
             return UNKNOWN
+        if info.typeddict_type is not None:
+            return Mutable("dict", None if given.positional else dict(given.keywords.items()))
         if (names := field_names(info)) is not None:
             fields: dict[object, Value] = dict.fromkeys(names, UNKNOWN)
             fields.update(zip(names, given.positional, strict=False))

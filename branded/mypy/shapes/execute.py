@@ -31,6 +31,7 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     OperatorAssignmentStmt,
+    OpExpr,
     OverloadedFuncDef,
     RaiseStmt,
     ReturnStmt,
@@ -181,6 +182,7 @@ class Interpreter(Evaluator):
             case MemberExpr():
                 owner = self.evaluate(target.expr)
                 if isinstance(owner, Mutable) and owner.items is not None:
+                    owner.changes()
                     owner.items[target.name] = UNKNOWN if self.uncertain else value
             case IndexExpr():
                 owner, index = self.evaluate(target.base), self.evaluate(target.index)
@@ -190,6 +192,7 @@ class Interpreter(Evaluator):
                 if key is None or self.uncertain or (owner.kind == "list" and key not in owner.items):
                     owner.forget()
                 else:
+                    owner.changes()
                     owner.items[key] = value
 
     def _unpack(self, targets: list[Expression], value: Value, at: Context) -> None:
@@ -314,17 +317,23 @@ class Interpreter(Evaluator):
         return value if last is None else last
 
     def _assert(self, s: AssertStmt) -> None:
-        value = self.evaluate(s.expr)
-        e = s.expr
+        self._assert_shape(s, s.expr)
+
+    def _assert_shape(self, s: AssertStmt, e: Expression) -> None:
+        if isinstance(e, OpExpr) and e.op == "and":
+            self._assert_shape(s, e.left)
+            return self._assert_shape(s, e.right)
+        value = self.evaluate(e)
         if value != Const(False) or not isinstance(e, ComparisonExpr) or e.operators != ["=="]:
-            return
+            return None
         shape = next((o for o in e.operands if isinstance(o, MemberExpr) and o.name == "shape"), None)
         if shape is None:
-            return
+            return None
         with self.maybe():
             owner = self.evaluate(shape.expr)
         if isinstance(owner, Array) and owner.axes is not None:
             self.report(s, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here")
+        return None
 
     def _decorated(self, s: Decorator) -> None:
         value: Value = Function(s.func, self.frame)
@@ -373,7 +382,8 @@ class Interpreter(Evaluator):
                 value = Tuple(tuple(positional)) if given.exact else UNKNOWN
                 positional = []
             elif kind == ARG_STAR2:
-                value = Mutable("dict", dict[object, Value](keywords)) if given.exact else UNKNOWN
+                rest: dict[object, Value] = dict(keywords.items())
+                value = Mutable("dict", rest) if given.exact else UNKNOWN
             elif kind not in (ARG_NAMED, ARG_NAMED_OPT) and positional:
                 value = positional.pop(0)
             elif variable.name in keywords:

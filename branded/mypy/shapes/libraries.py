@@ -11,7 +11,7 @@ from mypy.types import Instance, Type
 
 from branded.mypy.axes.mapped_axis import conflicting_names
 from branded.mypy.axes.table import METHODS
-from branded.mypy.axes.types import is_named
+from branded.mypy.axes.types import is_named, known_length
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
@@ -224,7 +224,8 @@ def _sequence(run: Evaluator, given: Arguments, at: Context, kind: str) -> Value
 
 
 def _dict(run: Evaluator, given: Arguments, at: Context) -> Value:
-    return Mutable("dict", None if given.positional or not given.exact else dict[object, Value](given.keywords))
+    items: dict[object, Value] = dict(given.keywords.items())
+    return Mutable("dict", None if given.positional or not given.exact else items)
 
 
 def _isinstance(run: Evaluator, given: Arguments, at: Context) -> Value:
@@ -282,6 +283,7 @@ def _method(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
         if run.uncertain or len(given.positional) != 1 or len(owner.items) > 64:
             owner.forget()
         else:
+            owner.changes()
             owner.items[len(owner.items)] = given.positional[0]
         return NONE
     if isinstance(owner, Mutable) and f.name not in _PURE_METHODS:
@@ -329,8 +331,16 @@ def _as_axes(run: Evaluator, given: Arguments, at: Context) -> Value:
             wrong = f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`"
             fix = f"try:   `{a}` as name {i + 1}, which is name {j + 1} here"
             run.report(at, ERROR, wrong, f"value: axes {tensors.format_axes(x.axes)}", fix)
-        axes = [old if a is ANY_AXIS and not is_named(old) else a for a, old in zip(axes, x.axes, strict=True)]
+        axes = [_with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
     return Array(tuple(axes)) if given.exact else Array()
+
+
+def _with_length(run: Evaluator, name: Type, old: Type) -> Type:
+    """Return a named axis with the length of the axis that gets the name."""
+    if not isinstance(name, Instance):
+        return old if name is ANY_AXIS and not is_named(old) else name
+    n = known_length(old)
+    return name if n is None else name.copy_modified(last_known_value=run.length(n))
 
 
 def _derivative(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:

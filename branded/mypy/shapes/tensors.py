@@ -22,11 +22,11 @@ from mypy.nodes import (
     OverloadedFuncDef,
     TupleExpr,
 )
-from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, TupleType, Type, TypeOfAny, TypeVarType
+from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, TypeOfAny, TypeVarType
 
 from branded.mypy.axes import table
 from branded.mypy.axes.calls import Axes, Known, MethodCall, is_single_entry
-from branded.mypy.axes.types import axis_length
+from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
@@ -187,7 +187,7 @@ def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) ->
     if result is None or axes is None or any(isinstance(a, list) or a is None for a in result):
         return result
     one: Axes = [a for a in result if isinstance(a, Type)]
-    lengths = [axis_length(a) for a in axes]
+    lengths = [known_length(a) for a in axes]
     if name in ("reshape", "view", "flatten") and None not in lengths:
         total = math.prod(n for n in lengths if n is not None)
         unknown = [i for i, a in enumerate(one) if is_any_axis(a)]
@@ -261,15 +261,11 @@ def by_parameter(
     return given
 
 
-def literal(run: Evaluator, n: int) -> LiteralType:
-    return LiteralType(n, run.scope.instance("builtins.int"))
-
-
 def axis_of_value(run: Evaluator, value: Value) -> Type:
     """Return the axis whose length is a value."""
     n = number(value)
     if n is not None:
-        return literal(run, n)
+        return run.length(n)
     return value.axis if isinstance(value, Size) else ANY_AXIS
 
 

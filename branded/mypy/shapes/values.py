@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mypy.nodes import FuncDef, LambdaExpr, SymbolNode, TypeInfo
 from mypy.types import AnyType, Type
 
-from branded.mypy.axes.types import axis_length
+from branded.mypy.axes.types import known_length
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 
 
@@ -57,9 +57,18 @@ class Mutable(Value):
     kind: str
     items: dict[object, Value] | None
     info: TypeInfo | None = None
+    linked: list[Mutable] = field(default_factory=list)
+    """Values that may be this one, in another branch or step of a loop."""
+
+    def changes(self) -> None:
+        """Forget the values that may be this one, before this one changes."""
+        linked, self.linked = self.linked, []
+        for other in linked:
+            other.forget()
 
     def forget(self) -> None:
         """Forget the items, because unknown code may have changed them."""
+        self.changes()
         if self.info is None or not is_frozen(self.info):
             held, self.items = self.items or {}, None
             for item in held.values():
@@ -166,7 +175,7 @@ def list_of(items: Sequence[Value]) -> Mutable:
 
 def size_of(axis: Type) -> Value:
     """Return the length of an axis as a value."""
-    n = axis_length(axis)
+    n = known_length(axis)
     return Const(n) if n is not None else Size(axis)
 
 
@@ -178,6 +187,9 @@ def same(a: Value, b: Value) -> bool:
         return type(a.value) is type(b.value) and a.value == b.value
     if isinstance(a, Tuple) and isinstance(b, Tuple):
         return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+    if isinstance(a, Mutable) and isinstance(b, Mutable):  # a copy by `_joined`
+        is_copy = a in b.linked and a.items is not None and b.items is not None and a.items.keys() == b.items.keys()
+        return is_copy and all(same(v, (b.items or {})[k]) for k, v in (a.items or {}).items())
     return a == b
 
 
@@ -193,7 +205,21 @@ def join(a: Value, b: Value) -> Value:
         return Tuple(tuple(map(join, a.items, b.items)))
     if is_int(a) and is_int(b):
         return Size()
+    if isinstance(a, Mutable) and isinstance(b, Mutable):
+        return _joined(a, b)
     return UNKNOWN
+
+
+def _joined(a: Mutable, b: Mutable) -> Value:
+    if (a.kind, a.info) != (b.kind, b.info) or a.items is None or b.items is None or a.items.keys() != b.items.keys():
+        return UNKNOWN
+    if all(same(a.items[k], b.items[k]) for k in a.items):
+        made = Mutable(a.kind, dict(a.items), a.info, [a, b])
+    else:
+        made = Mutable(a.kind, {k: join(a.items[k], b.items[k]) for k in a.items}, a.info, [a, b])
+    for other in (a, b):
+        other.linked.append(made)
+    return made
 
 
 def is_int(value: Value) -> bool:
