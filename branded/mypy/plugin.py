@@ -93,6 +93,7 @@ class BrandedPlugin(Plugin):
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unused_batch.unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
+        scope.require_axes = str(unused_batch.setting(options, "require_axes")).lower() == "true"
         self.marks = injected_calls.Marks(append_end)
         self.instances = Instances(scope)
         scope.plain_call = self.instances.called
@@ -166,7 +167,7 @@ class BrandedPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
-        return f"{VERSION} {self.scope.unvaried}"
+        return f"{VERSION} {self.scope.unvaried} {self.scope.require_axes}"
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""

@@ -33,9 +33,9 @@ def summary(table: Tensor) -> Tensor:
     return table.mean(axis=2)  # axis: return table.mean(axis=0)
 
 
-rates = as_axes(Tensor([0.1, 0.2, 0.3, 0.4]), Rates)
-strengths = as_axes(Tensor([1.0, 2.0]), Strengths)
-targets = as_axes(Tensor([1.0, 2.0, 4.0]), Folds)
+rates = as_axes((Tensor.arange(R).float() + 1) / 10, Rates)
+strengths = as_axes(Tensor.arange(S).float() + 1, Strengths)
+targets = as_axes(Tensor.arange(K).float() + 1, Folds)
 
 table = search(rates, strengths, targets)  # axis: table = search(strengths, rates, targets)
 means = summary(table)

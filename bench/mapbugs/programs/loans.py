@@ -23,8 +23,8 @@ def total(amount: Tensor, rate: Tensor) -> Tensor:
     return payment(amount, rate) * YEARS
 
 
-amounts = as_axes(Tensor([1000.0, 2000.0, 5000.0]), Loans)
-rates = as_axes(Tensor([0.01, 0.02, 0.03, 0.04, 0.05]), Rates)
+amounts = as_axes((Tensor.arange(L).float() + 1) * 1000, Loans)
+rates = as_axes((Tensor.arange(R).float() + 1) / 100, Rates)
 
 every = vmap(lambda a: vmap(lambda r: total(a, r))(rates))(amounts)  # zip: every = vmap(total)(amounts, rates)
 by_rate = vmap(lambda r: vmap(lambda a: payment(a, r))(amounts))(rates)  # zip: by_rate = vmap(lambda r, a: payment(a, r))(rates, amounts)

@@ -27,16 +27,20 @@ CHOICES = ("note", "error", "off")
 
 def unvaried_setting(options: Options) -> str:
     """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
+    value = setting(options, KEY)
+    return str(value) if value in CHOICES else CHOICES[0]
+
+
+def setting(options: Options, key: str) -> object:
+    """Return a setting of the plugin; None if it is not set."""
     path = Path(options.config_file) if options.config_file else None
     if path is None or not path.is_file():
-        return CHOICES[0]
+        return None
     if path.suffix == ".toml":
-        setting = tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(KEY)
-    else:
-        parser = configparser.RawConfigParser()
-        parser.read(path)
-        setting = parser.get(SECTION, KEY, fallback=None)
-    return setting if setting in CHOICES else CHOICES[0]
+        return tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(key)
+    parser = configparser.RawConfigParser()
+    parser.read(path)
+    return parser.get(SECTION, key, fallback=None)
 
 
 def report_unused_batch(example: ExampleCall, inside: Type) -> None:

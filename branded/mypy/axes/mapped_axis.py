@@ -145,6 +145,19 @@ def change_axes(t: Type, way: Type, f: Leaf, scope: OpenBrands, around: Sequence
     return erase_axes(t, scope)
 
 
+def has_bare_tensor(t: Type, way: Type) -> bool:
+    """Return whether a tree has a mapped tensor without axes."""
+    bare = False
+
+    def look(leaf: Instance) -> Instance:
+        nonlocal bare
+        bare |= axes_of(leaf) is None
+        return leaf
+
+    change(t, keep_row, way, end=look)
+    return bare
+
+
 def _axis_of_items(way: ProperType) -> Type:
     """Return the axis for all items of a container: `way` if it is an int, else unknown."""
     return way if literal_axis(way) is not None else UNKNOWN

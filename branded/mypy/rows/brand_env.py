@@ -188,6 +188,8 @@ class OpenBrands:
         """The unmapped arguments of mapped functions, which are the same for all examples."""
         self.unvaried = "note"
         """The severity of messages about results that are not batched."""
+        self.require_axes = False
+        """Whether a mapped tensor needs named axes."""
         self.plain_call: Callable[[FunctionSigContext, Node | None], CallableType | None] = lambda ctx, node: None
         """The rule for calls of functions that are annotated with `Tensor` only; the plugin sets it."""
         self._lookup = lookup

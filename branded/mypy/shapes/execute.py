@@ -67,8 +67,10 @@ from branded.mypy.shapes.values import (
     Size,
     Tuple,
     Value,
+    changed,
     forget,
     is_any_axis,
+    is_immutable,
     items_of,
     join,
     same,
@@ -81,7 +83,11 @@ _RAISES = ("raises", "suppress", "assertRaises", "warns")
 class Interpreter(Evaluator):
     """Follows a file from its first statement to its last, then the functions that were not called."""
 
+    results: dict[tuple[FuncDef | LambdaExpr, tuple[Value, ...], bool], tuple[int, Value]]
+    """The results of functions of the module, by their arguments, with the number of changes before."""
+
     def run(self) -> None:
+        self.results = {}
         try:
             self.execute(list(self.tree.defs))
             for f in self._functions(self.tree.defs):
@@ -209,8 +215,10 @@ class Interpreter(Evaluator):
 
     def _set(self, node: SymbolNode, value: Value) -> None:
         outer = self.frame.outer
+        changed[0] += outer is None
         while outer is not None:  # a global or a nonlocal variable
             if node in outer.names:
+                changed[0] += 1
                 outer.names[node] = UNKNOWN
                 return
             outer = outer.outer
@@ -349,6 +357,21 @@ class Interpreter(Evaluator):
         if self.declared_only and isinstance(node, FuncDef) and at is not node:
             declared = node.type.ret_type if isinstance(node.type, CallableType) else None
             return declared_value(declared, UNKNOWN) if declared is not None else UNKNOWN
+        given_values = (*f.bound, *given.positional)
+        is_simple = (
+            f.frame is self.module and not given.keywords and given.exact and all(map(is_immutable, given_values))
+        )
+        key = node, given_values, bool(self.uncertain)
+        version, known = self.results.get(key, (-1, UNKNOWN)) if is_simple else (-1, UNKNOWN)
+        if version == changed[0]:
+            return known
+        before, result = changed[0], self._run_function(f, given, at)
+        if is_simple and changed[0] == before:
+            self.results[key] = before, result
+        return result
+
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> Value:
+        node = f.node
         running = sum(n is node for n, _ in self.calls)
         is_lazy = node.is_generator or node.is_coroutine
         if len(self.calls) >= DEEPEST or running > 1 or is_lazy or not hasattr(node, "arguments"):

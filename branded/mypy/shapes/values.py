@@ -50,6 +50,10 @@ class Tuple(Value):
     items: tuple[Value, ...]
 
 
+changed = [0]
+"""The number of changes of variables of a module, and of lists, dicts and objects."""
+
+
 @dataclass(eq=False)
 class Mutable(Value):
     """A list, a dict or an object: its items by index, key or attribute; None if they are unknown."""
@@ -62,6 +66,7 @@ class Mutable(Value):
 
     def changes(self) -> None:
         """Forget the values that may be this one, before this one changes."""
+        changed[0] += 1
         linked, self.linked = self.linked, []
         for other in linked:
             other.forget()
@@ -150,6 +155,14 @@ class Arguments:
     def all(self) -> Iterator[Value]:
         yield from self.positional
         yield from self.keywords.values()
+
+
+def is_immutable(value: Value) -> bool:
+    """Return whether a value is the same whenever it is used."""
+    if isinstance(value, Tuple):
+        return all(map(is_immutable, value.items))
+    is_number = isinstance(value, Const) and not isinstance(value.value, bool)
+    return is_number or isinstance(value, Array | Size) or value is UNKNOWN
 
 
 def number(value: Value | None) -> int | None:

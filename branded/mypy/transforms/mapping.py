@@ -25,7 +25,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis import escape_analysis, unused_batch
-from branded.mypy.axes.mapped_axis import Mapped
+from branded.mypy.axes.mapped_axis import Mapped, has_bare_tensor
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import CALL, ERROR
 from branded.mypy.rows.algebra import (
@@ -64,6 +64,8 @@ class Vmap:
         # the axes of the arguments, and the brand, named after the parameter of the first mapped argument
         with api.msg.filter_errors(filter_errors=False) as wrong:
             ways = axes.axes_of_call(o.in_axes, args, exact, context, api)
+        if scope.require_axes:
+            self._require_axes(args, ways)
         can_map = not wrong.has_new_errors() and axes.check_axes(args, ways, o.axis_size, context, api)
         names = parameter_names(f, api)
         first = next((i for i, way in enumerate(ways) if not is_shared(way)), 0)
@@ -100,6 +102,14 @@ class Vmap:
             unused_batch.report_unused_batch(example, inside)
         # the result of all examples
         return stacked_result(inside, o.out_axes, mapped)
+
+    def _require_axes(self, args: list[Arg], ways: list[Type]) -> None:
+        """Report each mapped argument that holds a tensor without named axes."""
+        for i, (a, way) in enumerate(zip(args, ways, strict=True), 1):
+            if has_bare_tensor(a.type, way):
+                wrong = f"vmap: {a.label(i)} has no axes, and `require_axes` is set"
+                fix = "try:   as_axes(x, Users, ...) where the data is made, or Axes[Users, ...] in the annotation"
+                fail(self.api, self.at, ERROR, wrong, f'given: "{show(a.type, self.api)}"', fix)
 
     def generic(self, body: Type) -> Type | None:
         """Return the type of `vmap(f)`: the type of `f`, if `f` is generic in the mapped rows."""
