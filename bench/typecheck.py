@@ -1,13 +1,14 @@
 """What the mypy plugin costs: mypy with it against mypy without it, on one generated program.
 
-    python -m bench.typecheck [--markdown FILE] [--foreign PACKAGE ...]
+    python -m bench.typecheck [--markdown FILE] [--more | --foreign PACKAGE ...]
 
 The program has 1,000 lines and 200 vmaps, in named functions that mypy accepts with and without the plugin.  A cold
 run has an empty cache, a warm one the cache of the run before; `edited` is a warm run after a change of one line.  Each
 figure is the median of the seconds of CPU of several runs, the two kinds of run in turn; the plugin is compiled to
 bytecode, as an installed package is.  Twelve nested lambdas, which no checker can follow
 without the plugin, are timed as the difference to one lambda.  `--foreign` checks installed packages that know nothing
-of us, each from an empty cache: what mypy says of them has to be the same.
+of us, each from an empty cache: what mypy says of them has to be the same.  `--more` writes the table of mistakes found by
+`bench.mapbugs`, and times a project of 200 files and functions that call each other.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from bench.mapbugs import __main__ as mapbugs
 
 HEAD = '''"""A generated program."""
 
@@ -171,18 +174,131 @@ def foreign(packages: Sequence[str]) -> list[str]:
     return lines
 
 
+PROJECT_FILES = 200
+PROJECT = f"## A project of {PROJECT_FILES} files"
+GROWTH = "## Functions that call each other"
+_MODULE = """
+from tinygrad import Tensor
+
+from branded import vmap
+{imports}
+
+def norm{i}(x: Tensor) -> Tensor:
+    return x / (x.square().sum() + {i}).sqrt()
+
+
+def score{i}(w: Tensor, x: Tensor) -> Tensor:
+    return (norm{i}(w) * norm{i}(x)).sum(){used}
+
+
+class Model{i}:
+    def __init__(self, n: int) -> None:
+        self.w = Tensor.ones(n)
+
+    def __call__(self, X: Tensor) -> Tensor:
+        return vmap(score{i}, in_axes=(None, 0))(self.w, X)
+
+
+def table{i}(X: Tensor, Y: Tensor) -> Tensor:
+    return vmap(lambda x: vmap(lambda y: score{i}(x, y))(Y))(X)
+
+
+def main() -> None:
+    X, Y = Tensor.rand(5, 3), Tensor.rand(4, 3)
+    print(table{i}(X, Y).shape, Model{i}(3)(X).shape)
+"""
+
+
+def write_project(folder: Path) -> None:
+    """Write files that each use functions of the two before."""
+    for i in range(PROJECT_FILES):
+        before = [j for j in (i - 1, i - 2) if j >= 0]
+        imports = "".join(f"from m{j} import score{j}\n" for j in before)
+        used = "".join(f" + score{j}(w, x) * 0.5" for j in before[:1]) if i % 10 else ""
+        (folder / f"m{i}.py").write_text(_MODULE.format(i=i, imports=imports, used=used))
+
+
+def project() -> list[str]:
+    """The seconds of CPU for the files of a project, from an empty cache and from a full one."""
+    lines = ["| run | without | with | ratio |", "|---|---:|---:|---:|"]
+    with tempfile.TemporaryDirectory() as folder:
+        code = Path(folder, "code")
+        code.mkdir()
+        write_project(code)
+        caches = {plugin: Path(folder, str(plugin)) for plugin in (False, True)}
+        for name, runs, prepare in (("cold", 3, empty), ("warm", 5, leave)):
+            without, with_ = compare(runs, prepare, code, caches)
+            lines.append(f"| {name} | {without:.2f} s | {with_:.2f} s | {with_ / without:.2f} |")
+    return lines
+
+
+def calling(n: int) -> str:
+    """A program of functions that each call the two before, and ten vmaps of the last ones."""
+    head = "from tinygrad import Tensor\n\nfrom branded import vmap\n\n"
+    first = "".join(f"def f{i}(x: Tensor) -> Tensor:\n    return x + {i}\n\n" for i in range(2))
+    rest = "".join(f"def f{i}(x: Tensor) -> Tensor:\n    return f{i - 1}(x) + f{i - 2}(x)\n\n" for i in range(2, n))
+    return (
+        head + first + rest + "X = Tensor.ones(3, 2)\n" + "".join(f"y{k} = vmap(f{n - 1 - k})(X)\n" for k in range(10))
+    )
+
+
+def growth() -> list[str]:
+    """The seconds of CPU for functions that call each other, with the libraries in the cache."""
+    lines = ["| functions | without | with | with, for a function |", "|---:|---:|---:|---:|"]
+    with tempfile.TemporaryDirectory() as folder:
+        file, caches = Path(folder, "calling.py"), {plugin: Path(folder, str(plugin)) for plugin in (False, True)}
+        for n in (80, 150, 600):
+            file.write_text(calling(n))
+            for plugin, cache in caches.items():
+                check(file, cache, plugin)
+            without, with_ = compare(3, edit, file, caches)
+            lines.append(f"| {n} | {without:.2f} s | {with_:.2f} s | {1000 * with_ / n:.1f} ms |")
+    return lines
+
+
+def with_sections(page: str, sections: dict[str, list[str]]) -> str:
+    """Replace the sections of a page that begin with these headings, or add them at its end."""
+    for heading, lines in sections.items():
+        before, _, after = page.partition(f"{heading}\n")
+        rest = after.partition("\n## ")
+        page = "\n".join([before.rstrip(), "", heading, "", *lines, "", (rest[1] + rest[2]).strip()]).rstrip() + "\n"
+    return page
+
+
+def more() -> dict[str, list[str]]:
+    """The sections about mistakes, a project, and growth."""
+    heading, _, *found = mapbugs.lines()
+    return {
+        heading: found,
+        PROJECT: ["Seconds of CPU; each file uses functions of the two before it.", "", *project()],
+        GROWTH: ["Each function calls the two before it, and ten of them are mapped. Seconds of CPU.", "", *growth()],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.typecheck", description=__doc__.splitlines()[0])
     parser.add_argument("--markdown", metavar="FILE", help="write the table there too")
     parser.add_argument("--foreign", metavar="PACKAGE", nargs="+", help="installed packages, in place of the program")
+    parser.add_argument("--more", action="store_true", help="mistakes found, a project of 200 files, and growth")
     args = parser.parse_args()
+    if args.more:
+        sections = more()
+        print(with_sections("", sections))
+        if args.markdown:
+            Path(args.markdown).write_text(with_sections(Path(args.markdown).read_text(), sections))
+        return
     own = f"A program of {len(program().splitlines()):,} lines and {2 * BLOCKS} vmaps."
     lines = [FOREIGN, "", *foreign(args.foreign)] if args.foreign else [own, "", *measure()]
     print("\n".join(lines))
     if args.markdown:
         page = Path(args.markdown).read_text() if Path(args.markdown).exists() else ""
         kept = page.partition(FOREIGN)[0 if args.foreign else 2].strip()
-        parts = (kept, "\n".join(lines)) if args.foreign else ("# What the mypy plugin costs", *lines_of(lines, kept))
+        sections = "".join(page.partition("\n## ")[1:]).strip()
+        parts = (
+            (kept, "\n".join(lines), sections)
+            if args.foreign
+            else ("# What the mypy plugin costs", *lines_of(lines, kept))
+        )
         Path(args.markdown).write_text("\n\n".join(parts) + "\n")
 
 

@@ -109,7 +109,12 @@ def check(args: argparse.Namespace) -> int:
     output = io.StringIO()
     try:
         with contextlib.redirect_stderr(output):
-            text, status = check(args.paths)
+            if args.suggest:
+                from branded.mypy.shapes.suggest import suggest
+
+                text, status = suggest(args.paths), OK
+            else:
+                text, status = check(args.paths)
         gc.freeze()  # skips the collection of mypy's objects at exit, a third of the run time
     except SystemExit as stop:  # mypy exits on an invalid configuration or without files
         if args.paths:
@@ -252,6 +257,8 @@ _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file f
 
 _PATHS = {"nargs": "*", "metavar": "PATH", "help": "a file or a folder; without one, those of mypy's configuration"}
 
+_SUGGEST = {"action": "store_true", "help": "names for the axes of the data, and the mistakes that they would show"}
+
 _ACTION = {"nargs": "?", "metavar": "ACTION", "help": "start, check, hint or solution; without one, the list"}
 _WORDS = {"nargs": "*", "metavar": "FILE|N", "help": "the file (default: puzzles.py), the number of a puzzle, or both"}
 
@@ -296,7 +303,7 @@ _EXPLAIN = (
 )
 
 COMMANDS = {
-    "check": Command(check, "find batching mistakes with mypy", (("paths", _PATHS),)),
+    "check": Command(check, "find batching mistakes with mypy", (("--suggest", _SUGGEST), ("paths", _PATHS))),
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", _DEMO),
     "doctor": Command(doctor, "try each feature on the installed tinygrad"),
     "explain": Command(explain, "show what a function does, and what it costs", _EXPLAIN),

@@ -124,7 +124,7 @@ class Evaluator:
         self.frame = self.module
         self.uncertain = 0
         """Not 0 in code that may not run, or not with these values: nothing is reported there."""
-        self.steps = 0
+        self.steps = self.inside = 0
         self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
         """The functions of this file that are running, and where they are called."""
         self.entered: set[FuncDef | LambdaExpr] = set()

@@ -174,8 +174,10 @@ def mapped_call(
         for i, (value, way) in enumerate(zip(given.positional, each, strict=True), 1)
     ]
     keywords = {k: change(v, Const(0), mapped.take, f"argument `{k}`") for k, v in given.keywords.items()}
+    run.inside += 1
     with run.maybe(not mapped.is_certain):
         result = run.call(f, Arguments(examples, keywords), at)
+    run.inside -= 1
     return change(result, out_axes, mapped.put, numbers=True)
 
 

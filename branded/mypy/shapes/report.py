@@ -46,6 +46,8 @@ def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
     api = checker(ctx)
     if not any("branded" in getattr(i, "id", "") or _imports_branded(i) for i in api.tree.imports):
         return ctx.default_return_type
+    if scope.followed is not None:
+        scope.followed(api.tree)
     followed, declared = Interpreter(api.tree, scope), Interpreter(api.tree, scope, declared_only=True)
     followed.run()
     if followed.findings:

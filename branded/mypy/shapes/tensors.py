@@ -56,8 +56,13 @@ _OF_NUMPY = {"astype": "cast", "copy": "clone"}
 
 def format_axes(axes: Sequence[Type]) -> str:
     """Format the axes of a tensor as a shape: `(4, Users)`."""
-    inner = ", ".join(map(format_axis, axes))
+    inner = ", ".join(map(_entry, axes))
     return f"({inner},)" if len(axes) == 1 else f"({inner})"
+
+
+def _entry(axis: Type) -> str:
+    n, name = known_length(axis), format_axis(axis)
+    return name if n is None or name == str(n) else f"{name}:{n}"
 
 
 def format_axis(axis: Type) -> str:
@@ -263,10 +268,12 @@ def by_parameter(
 
 def axis_of_value(run: Evaluator, value: Value) -> Type:
     """Return the axis whose length is a value."""
+    if isinstance(axis := getattr(value, "axis", None), Type):
+        return axis
     n = number(value)
     if n is not None:
         return run.length(n)
-    return value.axis if isinstance(value, Size) else ANY_AXIS
+    return ANY_AXIS
 
 
 def shape_of(run: Evaluator, values: Sequence[Value]) -> Array:

@@ -1,0 +1,216 @@
+"""`branded check --suggest`: names for the axes of a file's data, and the mistakes that these names would show.
+
+The names are those of the variables of lengths: the table `Tensor.zeros(n_users, n_features)` has the axes `Users` and
+`Features`. A file is followed with these names in place of the lengths.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mypy import build
+from mypy.errors import CompileError
+from mypy.fscache import FileSystemCache
+from mypy.nodes import AssignmentStmt, Context, Expression, FuncDef, MypyFile, NameExpr, TypeInfo
+from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
+
+from branded.mypy.analysis.walk import walk
+from branded.mypy.axes.types import axis_length, is_named
+from branded.mypy.check import PLUGIN, read_options
+from branded.mypy.plugin import BrandedPlugin
+from branded.mypy.rows.algebra import BRAND, TENSOR
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.shapes.execute import Interpreter
+from branded.mypy.shapes.values import Arguments, Array, Const, Function, Value, join, number
+
+_PREFIXES = ("n_", "num_", "number_of_", "len_")
+
+
+@dataclass(frozen=True)
+class NamedConst(Const):
+    """An int that has a name, and the axis of this name."""
+
+    axis: Type = ANY_AXIS
+
+
+class _Named(Interpreter):
+    """Follows a file with the names of lengths as axes."""
+
+    def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
+        super().__init__(tree, scope)
+        self.data: dict[AssignmentStmt, Array] = {}
+        self.signatures: dict[FuncDef, tuple[tuple[Value, ...], Value]] = {}
+        self.brands = [i for i in _classes(tree) if any(c.fullname == BRAND for c in i.mro)]
+
+    def assign(self, target: Expression, value: Value) -> None:
+        n = number(value)
+        if isinstance(target, NameExpr) and n is not None and n > 1 and not isinstance(value, NamedConst):
+            value = NamedConst(n, self._axis(target.name))
+        super().assign(target, value)
+
+    def _axis(self, variable: str) -> Type:
+        stem = next((variable.removeprefix(p) for p in _PREFIXES if variable.startswith(p)), variable)
+        words = "".join(w[:1].upper() + w[1:].lower() for w in stem.split("_")) if len(stem) > 1 else stem.upper()
+        same = [b for b in self.brands if b.name.lower() == words.lower()]
+        same = same or [b for b in self.brands if len(words) == 1 and b.name.startswith(words)]
+        if len(same) == 1:
+            return Instance(same[0], [])
+        place = TypeVarId(-1, namespace=f"branded@named@{words}")
+        return TypeVarType(words, f"branded, named axis {words}", place, [], self.scope.instance(BRAND), ANY_AXIS)
+
+    def _assignment(self, s: AssignmentStmt) -> None:
+        super()._assignment(s)
+        target = s.lvalues[0]
+        is_made = any(isinstance(e, NameExpr) and _is_tensor(e) for e in walk(s.rvalue))
+        if isinstance(target, NameExpr) and target.node is not None and is_made and not _names_axes(s.rvalue):
+            value = self.frame.lookup(target.node)
+            if isinstance(value, Array) and value.axes and any(map(is_named, value.axes)):
+                self.data.setdefault(s, value)
+
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> Value:
+        result = super()._run_function(f, given, at)
+        is_whole = self.inside == 0 and at is not f.node and isinstance(f.node, FuncDef) and not f.bound
+        if is_whole and isinstance(f.node, FuncDef) and not given.keywords:
+            values = tuple(given.positional)
+            before = self.signatures.get(f.node)
+            if before is not None and len(before[0]) == len(values):
+                values, result_type = tuple(map(join, before[0], values)), join(before[1], result)
+            else:
+                result_type = result
+            self.signatures[f.node] = values, result_type
+        return result
+
+
+def _classes(tree: MypyFile) -> Iterable[TypeInfo]:
+    return (s.node for s in tree.names.values() if isinstance(s.node, TypeInfo))
+
+
+def _is_tensor(e: NameExpr) -> bool:
+    return isinstance(e.node, TypeInfo) and e.node.fullname == TENSOR
+
+
+def _names_axes(e: Expression) -> bool:
+    return any(isinstance(part, NameExpr) and part.name == "as_axes" for part in walk(e))
+
+
+def _entry(axis: Type, unnamed: str) -> str:
+    if isinstance(axis, TypeVarType) and is_named(axis):
+        return axis.name
+    if isinstance(axis, Instance):
+        return axis.type.name
+    n = axis_length(axis)
+    return unnamed if n is None else str(n) if unnamed == "None" else f"Literal[{n}]"
+
+
+def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
+    """Return the lines to print for a file."""
+    named, plain = _Named(tree, scope), Interpreter(tree, scope)
+    named.run()
+    plain.run()
+    name, text = Path(tree.path).name, Path(tree.path).read_text(encoding="utf-8").splitlines()
+    out = []
+    for s, value in named.data.items():
+        target = s.lvalues[0]
+        assert isinstance(target, NameExpr)
+        made = text[s.line - 1][s.rvalue.column : s.rvalue.end_column] if s.rvalue.end_line == s.line else "..."
+        entries = ", ".join(_entry(a, "None") for a in value.axes or ())
+        out.append(f"{name}:{s.line}: {target.name} = as_axes({made}, {entries})")
+    for f, (values, result) in named.signatures.items():
+        out += [f"{name}:{f.line}: {line}" for line in _signature(f, values, result)]
+    axes = [a for v in named.data.values() for a in v.axes or () if isinstance(a, TypeVarType) and is_named(a)]
+    new = [f"class {n}(Brand): ..." for n in dict.fromkeys(a.name for a in axes)]
+    known = {f.at.line for f in plain.findings.values()}
+    found = [f for f in named.findings.values() if f.at.line not in known and not f.is_note]
+    mistakes = [line for f in found for line in (f"{name}:{f.at.line}: {f.message}", *(f"  {n}" for n in f.notes))]
+    if not out:
+        return [
+            f"{name}: no axis has a name to suggest",
+            "  try:   variables for the lengths, Tensor.zeros(n_users, 3)",
+        ]
+    shown = (
+        ["", "with these names mypy finds:", *mistakes] if mistakes else ["", "with these names mypy finds no mistake"]
+    )
+    return [*new, *out, *shown]
+
+
+def _signature(f: FuncDef, values: Sequence[Value], result: Value) -> list[str]:
+    t = f.type
+    if not isinstance(t, CallableType) or len(t.arg_types) < len(values):
+        return []
+    parameters = [
+        f"{name}: {_axes(value)}"
+        for name, declared, value in zip(t.arg_names, t.arg_types, values, strict=False)
+        if _is_bare(declared) and _has_name(value)
+    ]
+    returned = f" -> {_axes(result)}" if _is_bare(t.ret_type) and _has_name(result) else ""
+    return [f"def {f.name}({', '.join(parameters)}){returned}"] if parameters else []
+
+
+def _is_bare(t: Type) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == TENSOR
+
+
+def _has_name(value: Value) -> bool:
+    return isinstance(value, Array) and any(map(is_named, value.axes or ()))
+
+
+def _axes(value: Value) -> str:
+    entries = [_entry(a, "int") for a in value.axes or ()] if isinstance(value, Array) else []
+    return f"Axes[{', '.join(entries)}]"
+
+
+def suggest(paths: Sequence[str]) -> str:
+    """Suggest names for the axes of the data in files.
+
+    Args:
+        paths: Files, and any options of mypy.
+
+    Returns:
+        The text to print.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> from branded.mypy.shapes.suggest import suggest
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> program = pathlib.Path(folder.name, "app.py")
+        >>> _ = program.write_text('''
+        ... from tinygrad import Tensor
+        ... from branded import vmap
+        ... n_users, n_items = 3, 3
+        ... X = Tensor.zeros(n_users, 2)
+        ... Y = Tensor.zeros(n_items, 2)
+        ... scores = vmap(lambda x, y: (x * y).sum())(X, Y)
+        ... ''')
+        >>> print(suggest([str(program)]))
+        class Users(Brand): ...
+        class Items(Brand): ...
+        app.py:5: X = as_axes(Tensor.zeros(n_users, 2), Users, 2)
+        app.py:6: Y = as_axes(Tensor.zeros(n_items, 2), Items, 2)
+        <BLANKLINE>
+        with these names mypy finds:
+        app.py:7: vmap: `Users` is zipped with `Items`
+          argument 1: shape (Users, 2), axis 0
+          argument 2: shape (Items, 2), axis 0
+          try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair
+        >>> folder.cleanup()
+    """
+    cache = FileSystemCache()
+    sources, options = read_options(paths, cache, "branded check")
+    options.plugins = [p for p in options.plugins if p != PLUGIN]
+    options.cache_dir = str(Path(options.cache_dir, "branded"))
+    plugin = BrandedPlugin(options)
+    lines: dict[str, list[str]] = {}
+    plugin.scope.followed = lambda tree: lines.__setitem__(tree.path, suggestions(tree, plugin.scope))
+    read = [build.BuildSource(s.path, s.module, Path(s.path or "").read_text(), s.base_dir) for s in sources]
+    try:
+        result = build.build(read, options, None, lambda *_: None, cache, io.StringIO(), io.StringIO(), [plugin])
+        result.manager.metastore.close()
+    except CompileError as error:
+        return "\n".join(error.messages)
+    texts = ["\n".join(lines[s.path]) for s in sources if s.path in lines]
+    return "\n\n".join(texts) or "no file uses vmap"
