@@ -7,8 +7,8 @@ run has an empty cache, a warm one the cache of the run before; `edited` is a wa
 figure is the median of the seconds of CPU of several runs, the two kinds of run in turn; the plugin is compiled to
 bytecode, as an installed package is.  Twelve nested lambdas, which no checker can follow
 without the plugin, are timed as the difference to one lambda.  `--foreign` checks installed packages that know nothing
-of us, each from an empty cache: what mypy says of them has to be the same.  `--more` writes the table of mistakes found by
-`bench.mapbugs`, and times a project of 200 files and functions that call each other.
+of us, each from an empty cache: what mypy says of them has to be the same.  `--more` writes the table of mistakes that
+`bench.mapbugs` finds, and times a project of 200 files and functions that call each other.
 """
 
 from __future__ import annotations

@@ -144,9 +144,11 @@ class Evaluator:
         if self.uncertain:
             return
         lines = [call.line for _, call in self.calls if call.line != at.line]
-        called = (f"in the call at line {lines[0]}",) if lines and not is_note else ()
+        called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
+        fixes = [note for note in notes if note.startswith("try:")]
+        notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
-        self.findings.setdefault(key, Finding(at, code, message, (*notes, *called), is_note))
+        self.findings.setdefault(key, Finding(at, code, message, notes, is_note))
 
     @contextmanager
     def maybe(self, uncertain: bool = True) -> Iterator[None]:

@@ -1,0 +1,121 @@
+"""Programs whose data has known shapes, and in which nothing is wrong with them."""
+
+import contextlib
+from dataclasses import dataclass
+
+from tinygrad import Tensor
+
+from branded import Brand, as_axes, jit, vmap
+
+Table = list[Tensor]
+
+
+class Users(Brand): ...
+
+
+class Items(Brand): ...
+
+
+def dot(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum()
+
+
+# --- two names of one length
+n = 3
+m = n
+vmap(dot)(Tensor.ones(n, 2), Tensor.ones(m, 2))
+
+
+def equal_lengths(p: int, q: int) -> Tensor:
+    assert p == q
+    return vmap(lambda a, b: a + b)(Tensor.ones(p), Tensor.ones(q))
+
+
+equal_lengths(3, 3)
+
+# --- a reshape between lengths
+flat = Tensor.arange(12).reshape(3, -1)
+vmap(dot)(flat, Tensor.ones(3, 4))
+vmap(dot)(flat.reshape(4, 3).T, Tensor.ones(3, 4))
+
+
+# --- what does not fit does not run
+def any_pair(a: Tensor, b: Tensor) -> Tensor:
+    if a.shape[0] != b.shape[0]:
+        return vmap(lambda x: vmap(lambda y: dot(x, y))(b))(a)
+    return vmap(dot)(a, b)
+
+
+any_pair(Tensor.ones(3, 2), Tensor.ones(4, 2))
+any_pair(Tensor.ones(3, 2), Tensor.ones(3, 2))
+
+
+def as_matrix(a: Tensor) -> Tensor:
+    if a.ndim == 1:
+        a = a.reshape(1, -1)
+    return vmap(lambda row: row + Tensor.ones(4))(a)
+
+
+as_matrix(Tensor.ones(4))
+as_matrix(Tensor.ones(2, 4))
+
+# --- a mistake on purpose
+try:
+    vmap(dot)(Tensor.ones(3, 2), Tensor.ones(4, 2))
+except Exception as error:
+    print(type(error))
+with contextlib.suppress(Exception):
+    Tensor.ones(3, 2) @ Tensor.ones(3, 2)
+
+# --- a variable of several shapes
+x = Tensor.ones(3)
+for _ in range(2):
+    x = Tensor.stack(x, x).flatten()
+vmap(lambda a, b: a + b)(x, Tensor.ones(12))
+w = Tensor.ones(2, 3)
+for _ in range(3):
+    w = w.T
+vmap(lambda row: row + Tensor.ones(2))(w)
+
+
+# --- lists and objects that change
+@dataclass
+class State:
+    values: Tensor
+    seen: Table
+
+
+def grow(state: State) -> None:
+    state.values = Tensor.cat(state.values, Tensor.ones(2))
+    state.seen.append(state.values)
+
+
+state = State(Tensor.ones(2), [])
+grow(state)
+grow(state)
+vmap(lambda a, b: a + b)(state.values, Tensor.ones(6))
+vmap(lambda a, b: a + b)(state.seen[-1], Tensor.ones(6))
+also = state
+also.values = Tensor.ones(5)
+vmap(lambda a, b: a + b)(state.values, Tensor.ones(5))
+
+# --- a closure of a variable that changes
+scale = Tensor.ones(3)
+
+
+@jit
+def scaled(a: Tensor) -> Tensor:
+    return a * 2
+
+
+def add(a: Tensor) -> Tensor:
+    return a + scale
+
+
+add(Tensor.ones(3))
+scale = Tensor.ones(4)
+add(scaled(Tensor.ones(4)))
+
+# --- a new name for an axis
+X = as_axes(Tensor.ones(3, 3), Users, Items)
+as_axes(X.mean(axis=1), Items)

@@ -1,0 +1,88 @@
+"""Mistakes that the shapes of the data show, in functions of plain tensors."""
+
+from typing import NamedTuple
+
+import numpy as np
+from tinygrad import Tensor
+
+from branded import Brand, as_axes, vmap
+
+
+class Users(Brand): ...
+
+
+class Items(Brand): ...
+
+
+class Features(Brand): ...
+
+
+# --- a forgotten None
+def score(w: Tensor, x: Tensor) -> Tensor:
+    return (w * x).sum().sigmoid()
+
+
+def predict(w: Tensor, xs: Tensor) -> Tensor:
+    return vmap(score)(w, xs)  # E: vmap: 2 examples are zipped with 3
+
+
+predict(Tensor([0.5, -0.2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+
+
+# --- one vmap where every pair is meant
+def pairs(xs: Tensor, ys: Tensor) -> Tensor:
+    return vmap(lambda x, y: (x * y).sum())(xs, ys)  # E: vmap: 4 examples are zipped with 5
+
+
+N, M, D = 4, 5, 3
+pairs(Tensor.rand(N, D), Tensor(np.random.rand(M, D)))
+
+
+# --- names at the boundary
+def table(xs: Tensor, ys: Tensor) -> Tensor:
+    return vmap(lambda x, y: (x * y).sum())(xs, ys)  # E: vmap: `Users` is zipped with `Items`
+
+
+table(as_axes(Tensor.rand(3, 2), Users, Features), as_axes(Tensor.rand(3, 2), Items, Features))
+
+# --- a transposed table gets the names of the other way round
+X = as_axes(Tensor.rand(3, 2), Users, Features)
+as_axes(X.T, Users, Features)  # E: as_axes: axis 0 is `Features`, and it is given the name `Users`
+
+
+# --- another axis than the function is for
+class Layer(NamedTuple):
+    weight: Tensor
+    bias: Tensor
+
+
+def layer(p: Layer, x: Tensor) -> Tensor:
+    return p.weight @ x + p.bias  # E: @: the inner axes are `3` and `5`
+
+
+vmap(lambda x: layer(Layer(Tensor.ones(4, 3), Tensor.ones(4)), x), in_axes=1)(Tensor.ones(5, 3))
+
+
+# --- a shape that is asserted
+def columns(xs: Tensor) -> Tensor:
+    return vmap(lambda x: x.relu(), out_axes=1)(xs)
+
+
+result = columns(Tensor.ones(4, 3))
+assert result.ndim == 2 and result.shape == (4, 3)  # E: assert: the shape is (3, 4) here
+
+
+# --- lengths with two names
+def zipped(n_users: int, n_items: int) -> Tensor:
+    return vmap(lambda a, b: a + b)(
+        Tensor.ones(n_users), Tensor.ones(n_items)
+    )  # N: the lengths `n_users` and `n_items`
+
+
+# --- a result with names, without an annotation
+def by_item(xs: Tensor, ys: Tensor) -> Tensor:
+    return xs @ ys.T
+
+
+users, items = as_axes(Tensor.ones(3, 2), Users, Features), as_axes(Tensor.ones(4, 2), Items, Features)
+by_item(users, items) + Tensor.ones(4, 3)  # E: `Users` meets `4`
