@@ -307,8 +307,10 @@ def test_a_mistake_gets_one_message(name: str) -> None:
     assert str(info.value) == text
 
 
-def test_branded_check_says_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [(program, shown)] = SHOWN.findall(PAGE.read_text())
+@pytest.mark.parametrize(("program", "shown"), SHOWN.findall(PAGE.read_text()))
+def test_branded_check_says_what_the_page_shows(
+    program: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "app.py").write_text(program)
     (tmp_path / "mypy.ini").write_text(STRICT)
     warm(tmp_path / ".mypy_cache", MYPY, STRICT)

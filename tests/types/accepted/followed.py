@@ -119,3 +119,9 @@ add(scaled(Tensor.ones(4)))
 # --- a new name for an axis
 X = as_axes(Tensor.ones(3, 3), Users, Items)
 as_axes(X.mean(axis=1), Items)
+
+
+# --- lengths with two names
+def zipped(n_users: int, n_items: int) -> Tensor:
+    users, items = Tensor.ones(n_users), Tensor.ones(n_items)
+    return vmap(lambda a, b: a + b)(users, items)  # N: the lengths `n_users` and `n_items`

@@ -72,13 +72,6 @@ result = columns(Tensor.ones(4, 3))
 assert result.ndim == 2 and result.shape == (4, 3)  # E: assert: the shape is (3, 4) here
 
 
-# --- lengths with two names
-def zipped(n_users: int, n_items: int) -> Tensor:
-    return vmap(lambda a, b: a + b)(
-        Tensor.ones(n_users), Tensor.ones(n_items)
-    )  # N: the lengths `n_users` and `n_items`
-
-
 # --- a result with names, without an annotation
 def by_item(xs: Tensor, ys: Tensor) -> Tensor:
     return xs @ ys.T
