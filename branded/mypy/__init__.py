@@ -22,6 +22,14 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 
 `axes`: the named axes in `Axes[...]`.
 
+`shapes`: the shapes of a file's data, followed through its functions.
+
+- `values`, `state`       what is known of a value, and of the file that is followed
+- `evaluate`, `execute`   expressions and statements
+- `tensors`, `libraries`  methods of tensors by the rules of `axes`, and calls of libraries
+- `mapping`               vmap and scan of values
+- `report`, `suggest`     the errors at the end of a file, and `branded check --suggest`
+
 `transforms`: the rules of vmap and the other transforms.
 
 - `vmap`            when the rule has its arguments: `vmap(f)(x)`, `vmap(f)`, `@vmap(in_axes=1)`

@@ -1,1 +1,1 @@
-"""The shapes of the values in a file, followed from the data through its functions, without annotations."""
+"""The shapes of values, followed from data through functions."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
     ARG_NAMED,
     ARG_STAR,
@@ -44,28 +41,25 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import CallableType, Instance, LiteralType, Type, TypeVarId, TypeVarType, get_proper_type
+from mypy.types import CallableType, Instance, LiteralType, get_proper_type
 
 from branded.mypy.analysis.walk import parts, walk
-from branded.mypy.axes.types import SIZE, is_size
-from branded.mypy.rows.algebra import BRAND
-from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.axes.types import is_size
 from branded.mypy.shapes import libraries, tensors
+from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
+    AbstractValue,
     Arguments,
-    Array,
     Class,
     Const,
-    Frame,
     Function,
+    LibraryName,
     Mutable,
-    Named,
+    Shaped,
     Size,
     Tuple,
-    Value,
     Wrapped,
     forget,
     is_int,
@@ -75,8 +69,6 @@ from branded.mypy.shapes.values import (
     number,
 )
 
-STEPS = 40_000
-"""The expressions that are evaluated for a file, at most."""
 LONGEST = 64
 """The length of a list whose items are known, at most."""
 _ARITHMETIC: dict[str, Callable[..., object]] = {
@@ -98,79 +90,12 @@ _COMPARED: dict[str, Callable[..., bool]] = {
 }
 
 
-class OutOfSteps(Exception):
-    """The file is too long to be followed to its end."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A mistake: its place, its message, and the call of a function of this file that leads to it."""
-
-    at: Context
-    code: ErrorCode
-    message: str
-    notes: tuple[str, ...]
-    is_note: bool = False
-
-
-class Evaluator:
+class Evaluator(FileState):
     """Evaluates the expressions of a file, and keeps the mistakes that it finds."""
-
-    def __init__(self, tree: MypyFile, scope: OpenBrands, declared_only: bool = False) -> None:
-        self.tree, self.scope = tree, scope
-        self.declared_only = declared_only
-        """Whether only declared axes are known, and functions are not entered, as in the types of mypy."""
-        self.module = Frame()
-        self.frame = self.module
-        self.uncertain = 0
-        """Not 0 in code that may not run, or not with these values: nothing is reported there."""
-        self.steps = self.inside = 0
-        self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
-        """The functions of this file that are running, and where they are called."""
-        self.entered: set[FuncDef | LambdaExpr] = set()
-        self.findings: dict[tuple[int, str], Finding] = {}
-        self.compared: set[Type] = set()
-        """The sizes that the program compares, which may be equal."""
-
-    def call_function(self, f: Function, given: Arguments, at: Context) -> Value:
-        raise NotImplementedError
-
-    def assign(self, target: Expression, value: Value) -> None:
-        raise NotImplementedError
-
-    # ---- findings ----
-
-    def report(self, at: Context, code: ErrorCode, message: str, *notes: str, is_note: bool = False) -> None:
-        if self.uncertain:
-            return
-        lines = [call.line for _, call in self.calls if call.line != at.line]
-        called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
-        fixes = [note for note in notes if note.startswith("try:")]
-        notes = (*(note for note in notes if note not in fixes), *called, *fixes)
-        key = at.line, message.partition(":")[0]
-        self.findings.setdefault(key, Finding(at, code, message, notes, is_note))
-
-    @contextmanager
-    def maybe(self, uncertain: bool = True) -> Iterator[None]:
-        """Evaluate code that may not run."""
-        self.uncertain += uncertain
-        try:
-            yield
-        finally:
-            self.uncertain -= uncertain
-
-    def symbol(self, name: str, line: int) -> Size:
-        """Return an int that is known by the name of its variable only."""
-        bound = self.scope.instance(BRAND)
-        place = TypeVarId(-1, namespace=f"{SIZE}@{name}@{line}")
-        return Size(TypeVarType(name, f"{SIZE}{name}", place, [], bound, ANY_AXIS))
-
-    def length(self, n: int) -> LiteralType:
-        return LiteralType(n, self.scope.instance("builtins.int"))
 
     # ---- expressions ----
 
-    def evaluate(self, e: Expression | None) -> Value:
+    def evaluate(self, e: Expression | None) -> AbstractValue:
         self.steps += 1
         if self.steps > STEPS:
             raise OutOfSteps
@@ -220,8 +145,8 @@ class Evaluator:
                     self.evaluate(inner)
         return UNKNOWN
 
-    def items(self, entries: list[Expression]) -> list[Value] | None:
-        values: list[Value] | None = []
+    def items(self, entries: list[Expression]) -> list[AbstractValue] | None:
+        values: list[AbstractValue] | None = []
         for entry in entries:
             if isinstance(entry, StarExpr):
                 more = items_of(self.evaluate(entry.expr))
@@ -231,7 +156,7 @@ class Evaluator:
                 values = [*values, value] if values is not None else None
         return values
 
-    def _name(self, e: NameExpr) -> Value:
+    def _name(self, e: NameExpr) -> AbstractValue:
         if e.name in ("True", "False", "None") and e.fullname == f"builtins.{e.name}":
             return Const({"True": True, "False": False, "None": None}[e.name])
         if e.fullname == "builtins.Ellipsis":
@@ -243,11 +168,11 @@ class Evaluator:
             return value
         return self._global(node, e.fullname)
 
-    def _global(self, node: SymbolNode | None, fullname: str) -> Value:
+    def _global(self, node: SymbolNode | None, fullname: str) -> AbstractValue:
         if isinstance(node, MypyFile):
-            return Named(node.fullname)
+            return LibraryName(node.fullname)
         if isinstance(node, TypeInfo) and not node.fullname.startswith(f"{self.tree.fullname}."):
-            return Named(node.fullname)
+            return LibraryName(node.fullname)
         if isinstance(node, Var) and (t := get_proper_type(node.type)) is not None:
             literal = t.last_known_value if isinstance(t, Instance) else t
             if isinstance(literal, LiteralType) and node.is_final:
@@ -255,25 +180,25 @@ class Evaluator:
         if fullname == "__name__" or (isinstance(node, Var) and node.name == "__name__"):
             return Const("__main__")
         is_library = fullname.startswith(libraries.KNOWN)
-        return Named(fullname) if is_library else UNKNOWN
+        return LibraryName(fullname) if is_library else UNKNOWN
 
-    def _member(self, e: MemberExpr) -> Value:
+    def _member(self, e: MemberExpr) -> AbstractValue:
         base = self.evaluate(e.expr)
-        if isinstance(base, Named) and base.owner is None:
+        if isinstance(base, LibraryName) and base.owner is None:
             known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
-            return Named(known if known.startswith("branded.") else f"{base.name}.{e.name}")
+            return LibraryName(known if known.startswith("branded.") else f"{base.name}.{e.name}")
         return self.attribute(base, e.name, e)
 
-    def attribute(self, base: Value, name: str, at: Context) -> Value:
+    def attribute(self, base: AbstractValue, name: str, at: Context) -> AbstractValue:
         match base:
-            case Array():
+            case Shaped():
                 return tensors.attribute(self, base, name, at)
             case Mutable(kind="object"):
                 if base.items is not None and name in base.items:
                     return base.items[name]
                 return self._from_class(base, name, at)
             case Mutable() | Const() | Tuple():
-                return Named(name, base)
+                return LibraryName(name, base)
             case Class():
                 node = base.info.get(name)
                 if node is not None and isinstance(node.node, FuncDef) and node.node.is_static:
@@ -282,15 +207,15 @@ class Evaluator:
                     return Function(node.node, self.module, (base,) if node.node.is_class else ())
                 if node is not None and isinstance(node.node, Decorator):
                     return self._from_decorator(node.node, base, at)
-            case Named(owner=None):
-                return Named(f"{base.name}.{name}")
-            case Named() if base.owner is not None:
+            case LibraryName(owner=None):
+                return LibraryName(f"{base.name}.{name}")
+            case LibraryName() if base.owner is not None:
                 return UNKNOWN
         return UNKNOWN
 
-    def _from_class(self, base: Mutable, name: str, at: Context) -> Value:
+    def _from_class(self, base: Mutable, name: str, at: Context) -> AbstractValue:
         if base.info is None:
-            return Named(name, base)
+            return LibraryName(name, base)
         found = base.info.get(name)
         node = found.node if found is not None else None
         if isinstance(node, FuncDef) and self._is_here(node):
@@ -298,10 +223,10 @@ class Evaluator:
         if isinstance(node, Decorator) and self._is_here(node.func):
             return self._from_decorator(node, base, at)
         if base.info.is_named_tuple and name == "_replace":
-            return Named("_replace", base)
+            return LibraryName("_replace", base)
         return UNKNOWN
 
-    def _from_decorator(self, node: Decorator, base: Value, at: Context) -> Value:
+    def _from_decorator(self, node: Decorator, base: AbstractValue, at: Context) -> AbstractValue:
         """Return a property, a static method or a class method; other decorators of methods are not followed."""
         if node.decorators or not self._is_here(node.func):
             return UNKNOWN
@@ -315,8 +240,8 @@ class Evaluator:
     def _is_here(self, f: FuncDef) -> bool:
         return f.fullname.startswith(f"{self.tree.fullname}.") and hasattr(f, "arguments")
 
-    def _dict(self, e: DictExpr) -> Value:
-        items: dict[object, Value] | None = {}
+    def _dict(self, e: DictExpr) -> AbstractValue:
+        items: dict[object, AbstractValue] | None = {}
         for k, v in e.items:
             key, value = self.evaluate(k) if k is not None else None, self.evaluate(v)
             if key is None and isinstance(value, Mutable) and value.items is not None:
@@ -327,7 +252,7 @@ class Evaluator:
                 items = None
         return Mutable("dict", items)
 
-    def _conditional(self, e: ConditionalExpr) -> Value:
+    def _conditional(self, e: ConditionalExpr) -> AbstractValue:
         cond = self.truth(e.cond)
         if cond is not None:
             return self.evaluate(e.if_expr if cond else e.else_expr)
@@ -338,18 +263,18 @@ class Evaluator:
         """Return whether a condition holds; None if it is unknown."""
         return truth_of(self.evaluate(e))
 
-    def _comparison(self, e: ComparisonExpr) -> Value:
+    def _comparison(self, e: ComparisonExpr) -> AbstractValue:
         values = [self.evaluate(o) for o in e.operands]
         if len(values) != 2:
             return UNKNOWN
         left, right = values
-        if any(isinstance(v, Array) for v in values):
+        if any(isinstance(v, Shaped) for v in values):
             return tensors.binary(self, e, e.operators[0], left, right, e.operands[0], e.operands[1])
         self.compared.update(v.axis for v in values if isinstance(v, Size))
         self.compared.update(i.axis for v in values for i in items_of(v) or [] if isinstance(i, Size))
         return compare(e.operators[0], left, right)
 
-    def _operator(self, e: OpExpr) -> Value:
+    def _operator(self, e: OpExpr) -> AbstractValue:
         left = self.evaluate(e.left)
         if e.op in ("and", "or"):
             known = truth_of(left)
@@ -359,8 +284,10 @@ class Evaluator:
                 return join(left, self.evaluate(e.right))
         return self.binary(e.op, left, self.evaluate(e.right), e, e.left, e.right)
 
-    def binary(self, op: str, left: Value, right: Value, at: Context, a: Expression, b: Expression) -> Value:
-        if isinstance(left, Array) or isinstance(right, Array):
+    def binary(
+        self, op: str, left: AbstractValue, right: AbstractValue, at: Context, a: Expression, b: Expression
+    ) -> AbstractValue:
+        if isinstance(left, Shaped) or isinstance(right, Shaped):
             return tensors.binary(self, at, op, left, right, a, b)
         if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
             return _compute(op, left.value, right.value)
@@ -374,9 +301,9 @@ class Evaluator:
                 return list_of(xs + ys) if isinstance(left, Mutable) else Tuple((*xs, *ys))
         return Size() if is_int(left) and is_int(right) and op in ("+", "-", "*", "//", "%") else UNKNOWN
 
-    def _unary(self, e: UnaryExpr) -> Value:
+    def _unary(self, e: UnaryExpr) -> AbstractValue:
         value = self.evaluate(e.expr)
-        if isinstance(value, Array):
+        if isinstance(value, Shaped):
             return value if e.op in "-~+" else UNKNOWN
         if e.op == "not":
             known = truth_of(value)
@@ -385,9 +312,9 @@ class Evaluator:
             return Const(-value.value)
         return Size() if isinstance(value, Size) else UNKNOWN
 
-    def _index(self, e: IndexExpr) -> Value:
+    def _index(self, e: IndexExpr) -> AbstractValue:
         base = self.evaluate(e.base)
-        if isinstance(base, Array):
+        if isinstance(base, Shaped):
             self._evaluate_inside(e.index)
             return tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, self.evaluate(e.index))]})
         index = self.evaluate(e.index)
@@ -415,7 +342,7 @@ class Evaluator:
                 for bound in (part.begin_index, part.end_index, part.stride):
                     self.evaluate(bound)
 
-    def _comprehension(self, e: GeneratorExpr) -> Value:
+    def _comprehension(self, e: GeneratorExpr) -> AbstractValue:
         if len(e.sequences) != 1:
             return UNKNOWN
         items = self.iterate(self.evaluate(e.sequences[0]))
@@ -430,13 +357,13 @@ class Evaluator:
             values.append(self.evaluate(e.left_expr))
         return list_of(values)
 
-    def iterate(self, value: Value) -> list[Value] | Value | None:
+    def iterate(self, value: AbstractValue) -> list[AbstractValue] | AbstractValue | None:
         """Return the items of an iterable; one value for all if their number is unknown; None if nothing is known."""
         items = items_of(value)
         if items is not None:
             return items
-        if isinstance(value, Array) and value.axes:
-            return Array(value.axes[1:])
+        if isinstance(value, Shaped) and value.axes:
+            return Shaped(value.axes[1:])
         if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
             return [Const(k) for k in value.items]
         if isinstance(value, Mutable) and value.kind == "range":
@@ -445,7 +372,7 @@ class Evaluator:
 
     # ---- calls ----
 
-    def _call(self, e: CallExpr) -> Value:
+    def _call(self, e: CallExpr) -> AbstractValue:
         if isinstance(e.callee, TempNode):  # injected by the plugin
             t = e.callee.type
             is_display = isinstance(t, CallableType) and t.name == "<display>"
@@ -453,7 +380,7 @@ class Evaluator:
         if isinstance(e.analyzed, CastExpr):
             return self.evaluate(e.analyzed.expr)
         f = self.evaluate(e.callee)
-        if isinstance(f, Named) and f.name == "typing.cast":
+        if isinstance(f, LibraryName) and f.name == "typing.cast":
             return self.evaluate(e.args[1])
         return self.call(f, self.arguments(e), e)
 
@@ -475,7 +402,7 @@ class Evaluator:
                 given.positional.append(value)
         return given
 
-    def call(self, f: Value, given: Arguments, at: Context) -> Value:
+    def call(self, f: AbstractValue, given: Arguments, at: Context) -> AbstractValue:
         match f:
             case Function():
                 return self.call_function(f, given, at)
@@ -487,19 +414,19 @@ class Evaluator:
                 method = self._from_class(f, "__call__", at)
                 if isinstance(method, Function):
                     return self.call_function(method, given, at)
-            case Named():
+            case LibraryName():
                 return libraries.call(self, f, given, at)
         for value in given.all():
             forget(value)
         return UNKNOWN
 
-    def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> Value:
+    def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> AbstractValue:
         if not given.exact:
             return UNKNOWN
         if info.typeddict_type is not None:
             return Mutable("dict", None if given.positional else dict(given.keywords.items()))
         if (names := field_names(info)) is not None:
-            fields: dict[object, Value] = dict.fromkeys(names, UNKNOWN)
+            fields: dict[object, AbstractValue] = dict.fromkeys(names, UNKNOWN)
             fields.update(zip(names, given.positional, strict=False))
             fields.update((k, v) for k, v in given.keywords.items() if k in fields)
             made = Mutable("object", fields, info)
@@ -525,14 +452,14 @@ def field_names(info: TypeInfo) -> list[str] | None:
     return None
 
 
-def truth_of(value: Value) -> bool | None:
+def truth_of(value: AbstractValue) -> bool | None:
     if isinstance(value, Const):
         return bool(value.value)
     items = items_of(value)
     return bool(items) if items is not None else None
 
 
-def compare(op: str, left: Value, right: Value) -> Value:
+def compare(op: str, left: AbstractValue, right: AbstractValue) -> AbstractValue:
     """Compare two values; UNKNOWN where the result is not certain."""
     xs, ys = items_of(left), items_of(right)
     if (
@@ -561,7 +488,7 @@ def compare(op: str, left: Value, right: Value) -> Value:
     return UNKNOWN
 
 
-def _compute(op: str, a: object, b: object) -> Value:
+def _compute(op: str, a: object, b: object) -> AbstractValue:
     if any(isinstance(v, int | float) and abs(v) > 1e9 for v in (a, b)) or (isinstance(a, str) and op != "+"):
         return UNKNOWN
     try:

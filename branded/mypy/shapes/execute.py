@@ -52,21 +52,22 @@ from branded.mypy.axes.types import axes_of, is_named, is_variable, unify_axes
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries
-from branded.mypy.shapes.evaluate import Evaluator, OutOfSteps
+from branded.mypy.shapes.evaluate import Evaluator
+from branded.mypy.shapes.state import OutOfSteps
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
+    AbstractValue,
     Arguments,
-    Array,
     Class,
     Const,
-    Frame,
     Function,
     Mutable,
+    Shaped,
     Size,
     Tuple,
-    Value,
+    Variables,
     changed,
     forget,
     is_any_axis,
@@ -83,7 +84,7 @@ _RAISES = ("raises", "suppress", "assertRaises", "warns")
 class Interpreter(Evaluator):
     """Follows a file from its first statement to its last, then the functions that were not called."""
 
-    results: dict[tuple[FuncDef | LambdaExpr, tuple[Value, ...], bool], tuple[int, Value]]
+    results: dict[tuple[FuncDef | LambdaExpr, tuple[AbstractValue, ...], bool], tuple[int, AbstractValue]]
     """The results of functions of the module, by their arguments, with the number of changes before."""
 
     def run(self) -> None:
@@ -107,9 +108,9 @@ class Interpreter(Evaluator):
 
     # ---- statements ----
 
-    def execute(self, statements: Sequence[Statement]) -> Value | None:
+    def execute(self, statements: Sequence[Statement]) -> AbstractValue | None:
         """Execute statements; return the value that is returned, or None if the end is reached."""
-        returned: Value | None = None
+        returned: AbstractValue | None = None
         for s in statements:
             value = self.statement(s)
             if value is None or isinstance(value, _Maybe):
@@ -121,7 +122,7 @@ class Interpreter(Evaluator):
             return _Ended(returned if value is RAISED else join(returned, _value(value)))
         return None if returned is None else _Maybe(returned)
 
-    def statement(self, s: Statement) -> Value | None:
+    def statement(self, s: Statement) -> AbstractValue | None:
         match s:
             case ExpressionStmt():
                 self.evaluate(s.expr)
@@ -177,7 +178,7 @@ class Interpreter(Evaluator):
                 kept = self.symbol(target.name, s.line)
             self.assign(target, kept)
 
-    def assign(self, target: Expression, value: Value) -> None:
+    def assign(self, target: Expression, value: AbstractValue) -> None:
         match target:
             case NameExpr() if target.node is not None:
                 self._set(target.node, value)
@@ -201,11 +202,11 @@ class Interpreter(Evaluator):
                     owner.changes()
                     owner.items[key] = value
 
-    def _unpack(self, targets: list[Expression], value: Value, at: Context) -> None:
-        items: Sequence[Value] | None = items_of(value)
+    def _unpack(self, targets: list[Expression], value: AbstractValue, at: Context) -> None:
+        items: Sequence[AbstractValue] | None = items_of(value)
         if items is None:
             each = self.iterate(value)
-            items = [each] * len(targets) if isinstance(each, Value) else None
+            items = [each] * len(targets) if isinstance(each, AbstractValue) else None
         if items is None or len(items) != len(targets) or any(isinstance(t, StarExpr) for t in targets):
             items = [UNKNOWN] * len(targets)
         for target, item in zip(targets, items, strict=True):
@@ -213,7 +214,7 @@ class Interpreter(Evaluator):
             named = self.symbol(target.name, at.line) if is_unnamed and isinstance(target, NameExpr) else item
             self.assign(target, named)
 
-    def _set(self, node: SymbolNode, value: Value) -> None:
+    def _set(self, node: SymbolNode, value: AbstractValue) -> None:
         outer = self.frame.outer
         changed[0] += outer is None
         while outer is not None:  # a global or a nonlocal variable
@@ -224,7 +225,7 @@ class Interpreter(Evaluator):
             outer = outer.outer
         self.frame.names[node] = value
 
-    def _if(self, s: IfStmt) -> Value | None:
+    def _if(self, s: IfStmt) -> AbstractValue | None:
         for i, (cond, body) in enumerate(zip(s.expr, s.body, strict=True)):
             known = self.truth(cond)
             if known:
@@ -234,9 +235,9 @@ class Interpreter(Evaluator):
                 return self._branches([*bodies, s.else_body.body if s.else_body is not None else []])
         return self.execute(s.else_body.body) if s.else_body is not None else None
 
-    def _branches(self, bodies: Sequence[Sequence[Statement]]) -> Value | None:
+    def _branches(self, bodies: Sequence[Sequence[Statement]]) -> AbstractValue | None:
         """Execute alternatives, of which one runs."""
-        before, ends, returned = self.frame.names, list[dict[SymbolNode, Value]](), list[Value]()
+        before, ends, returned = self.frame.names, list[dict[SymbolNode, AbstractValue]](), list[AbstractValue]()
         left = False
         with self.maybe():
             for body in bodies:
@@ -248,31 +249,33 @@ class Interpreter(Evaluator):
                 if value is not None and value is not RAISED and value is not LEFT:
                     returned.append(_value(value))
         self.frame.names = _joined(ends) if ends else before
-        result: Value | None = None
+        result: AbstractValue | None = None
         for value in returned:
             result = value if result is None else join(result, value)
         if ends:
             return _Maybe(result) if result is not None else None
         return _Ended(result) if result is not None else LEFT if left else RAISED
 
-    def _for(self, s: ForStmt) -> Value | None:
+    def _for(self, s: ForStmt) -> AbstractValue | None:
         sequence = self.evaluate(s.expr)
         items = self.iterate(sequence)
         if isinstance(items, list) and not items:
             return self.execute(s.else_body.body) if s.else_body else None
-        first = items[0] if isinstance(items, list) else items if isinstance(items, Value) else UNKNOWN
+        first = items[0] if isinstance(items, list) else items if isinstance(items, AbstractValue) else UNKNOWN
         every = first
         for item in items[1:] if isinstance(items, list) else []:
             every = join(every, item)
         return self._loop(s.body.body, s.index, first, every)
 
-    def _while(self, s: WhileStmt) -> Value | None:
+    def _while(self, s: WhileStmt) -> AbstractValue | None:
         known = self.truth(s.expr)
         return self._loop(s.body.body, None, UNKNOWN, UNKNOWN) if known is not False else None
 
-    def _loop(self, body: Sequence[Statement], index: Expression | None, first: Value, every: Value) -> Value | None:
+    def _loop(
+        self, body: Sequence[Statement], index: Expression | None, first: AbstractValue, every: AbstractValue
+    ) -> AbstractValue | None:
         """Execute a loop: its first step with what is known, then further steps until nothing changes."""
-        names, returned = self.frame.names, list[Value]()
+        names, returned = self.frame.names, list[AbstractValue]()
         leaves = any(isinstance(part, BreakStmt | ContinueStmt) for s in body for part in walk_statement(s))
         self.frame.names = dict(names)
         for step in range(4):
@@ -298,12 +301,12 @@ class Interpreter(Evaluator):
         else:
             assigned = {k for k, v in self.frame.names.items() if not (k in names and same(names[k], v))}
             self.frame.names = {k: UNKNOWN if k in assigned else v for k, v in self.frame.names.items()}
-        result: Value | None = None
+        result: AbstractValue | None = None
         for value in returned:
             result = value if result is None else join(result, value)
         return _Maybe(result) if result is not None else None
 
-    def _with(self, s: WithStmt) -> Value | None:
+    def _with(self, s: WithStmt) -> AbstractValue | None:
         raises = False
         for e, target in zip(s.expr, s.target, strict=True):
             self.evaluate(e)
@@ -315,7 +318,7 @@ class Interpreter(Evaluator):
             return self.execute(s.body.body)
         return self._branches([s.body.body, []])
 
-    def _try(self, s: TryStmt) -> Value | None:
+    def _try(self, s: TryStmt) -> AbstractValue | None:
         if not s.handlers:
             value = self.execute(s.body.body)
         else:
@@ -339,12 +342,12 @@ class Interpreter(Evaluator):
             return None
         with self.maybe():
             owner = self.evaluate(shape.expr)
-        if isinstance(owner, Array) and owner.axes is not None:
+        if isinstance(owner, Shaped) and owner.axes is not None:
             self.report(s, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here")
         return None
 
     def _decorated(self, s: Decorator) -> None:
-        value: Value = Function(s.func, self.frame)
+        value: AbstractValue = Function(s.func, self.frame)
         for decorator in reversed(s.original_decorators):
             value = libraries.decorate(self, self.evaluate(decorator), value, s)
         for node in (s, s.var, s.func):
@@ -352,7 +355,7 @@ class Interpreter(Evaluator):
 
     # ---- functions ----
 
-    def call_function(self, f: Function, given: Arguments, at: Context) -> Value:
+    def call_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
         node = f.node
         if self.declared_only and isinstance(node, FuncDef) and at is not node:
             declared = node.type.ret_type if isinstance(node.type, CallableType) else None
@@ -370,7 +373,7 @@ class Interpreter(Evaluator):
             self.results[key] = before, result
         return result
 
-    def _run_function(self, f: Function, given: Arguments, at: Context) -> Value:
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
         node = f.node
         running = sum(n is node for n, _ in self.calls)
         is_lazy = node.is_generator or node.is_coroutine
@@ -380,7 +383,7 @@ class Interpreter(Evaluator):
             return UNKNOWN
         if not self.uncertain:
             self.entered.add(node)
-        frame, outer = Frame(f.frame), self.frame
+        frame, outer = Variables(f.frame), self.frame
         self._bind(f, given, frame)
         self.calls.append((node, at))
         self.frame = frame
@@ -394,18 +397,18 @@ class Interpreter(Evaluator):
         declared = node.type.ret_type if isinstance(node.type, CallableType) else None
         return self._declared_result(node, declared, result) if declared is not None else result
 
-    def _bind(self, f: Function, given: Arguments, frame: Frame) -> None:
+    def _bind(self, f: Function, given: Arguments, frame: Variables) -> None:
         positional = [*f.bound, *given.positional]
         keywords = dict(given.keywords)
         types = f.node.type.arg_types if isinstance(f.node.type, CallableType) else None
         for i, argument in enumerate(f.node.arguments):
             variable, kind = argument.variable, argument.kind
-            value: Value | None = None
+            value: AbstractValue | None = None
             if kind == ARG_STAR:
                 value = Tuple(tuple(positional)) if given.exact else UNKNOWN
                 positional = []
             elif kind == ARG_STAR2:
-                rest: dict[object, Value] = dict(keywords.items())
+                rest: dict[object, AbstractValue] = dict(keywords.items())
                 value = Mutable("dict", rest) if given.exact else UNKNOWN
             elif kind not in (ARG_NAMED, ARG_NAMED_OPT) and positional:
                 value = positional.pop(0)
@@ -419,15 +422,17 @@ class Interpreter(Evaluator):
             value = UNKNOWN if value is None else value
             frame.names[variable] = self._declared_parameter(types[i] if types else None, value, variable, f.node)
 
-    def _declared_parameter(self, declared: Type | None, value: Value, variable: Var, f: FuncDef | LambdaExpr) -> Value:
+    def _declared_parameter(
+        self, declared: Type | None, value: AbstractValue, variable: Var, f: FuncDef | LambdaExpr
+    ) -> AbstractValue:
         p = get_proper_type(declared)
         if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
             return self.symbol(variable.name, f.line)
         return declared_value(declared, value) if declared is not None else value
 
-    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Value) -> Value:
+    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: AbstractValue) -> AbstractValue:
         axes = axes_of(declared)
-        if axes is None or not isinstance(result, Array) or result.axes is None:
+        if axes is None or not isinstance(result, Shaped) or result.axes is None:
             return declared_value(declared, result)
         differ = len(axes) != len(result.axes) or any(
             unify_axes(a, b) is None for a, b in zip(axes, result.axes, strict=True)
@@ -440,32 +445,32 @@ class Interpreter(Evaluator):
         return declared_value(declared, result)
 
 
-class _Maybe(Value):
+class _Maybe(AbstractValue):
     """A value that is returned on some paths; on others, execution continues."""
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: AbstractValue) -> None:
         self.value = value
 
 
-class _Ended(Value):
+class _Ended(AbstractValue):
     """A value that is certainly returned."""
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: AbstractValue) -> None:
         self.value = value
 
 
-class _Mark(Value):
+class _Mark(AbstractValue):
     pass
 
 
 RAISED, LEFT = _Mark(), _Mark()
 
 
-def _value(value: Value) -> Value:
+def _value(value: AbstractValue) -> AbstractValue:
     return value.value if isinstance(value, _Ended | _Maybe) else UNKNOWN if isinstance(value, _Mark) else value
 
 
-def _joined(frames: Sequence[dict[SymbolNode, Value]]) -> dict[SymbolNode, Value]:
+def _joined(frames: Sequence[dict[SymbolNode, AbstractValue]]) -> dict[SymbolNode, AbstractValue]:
     result = dict(frames[0])
     for frame in frames[1:]:
         for k in {*result, *frame}:
@@ -473,21 +478,21 @@ def _joined(frames: Sequence[dict[SymbolNode, Value]]) -> dict[SymbolNode, Value
     return result
 
 
-def declared_value(declared: Type, value: Value) -> Value:
+def declared_value(declared: Type, value: AbstractValue) -> AbstractValue:
     """Return a value with the axes that its annotation names."""
     p = get_proper_type(declared)
     axes = axes_of(declared)
     if axes is None:
         is_tensor = isinstance(p, Instance) and p.type.fullname in (TENSOR, VEC)
         is_size = isinstance(p, Instance) and p.type.fullname == "builtins.int"
-        return Array() if is_tensor and value is UNKNOWN else Size() if is_size and value is UNKNOWN else value
-    if isinstance(value, Array) and value.axes is not None:
+        return Shaped() if is_tensor and value is UNKNOWN else Size() if is_size and value is UNKNOWN else value
+    if isinstance(value, Shaped) and value.axes is not None:
         if len(value.axes) != len(axes):
             return value
-        return Array(
+        return Shaped(
             tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
         )
-    return Array(tuple(axes)) if value is UNKNOWN or isinstance(value, Array) else value
+    return Shaped(tuple(axes)) if value is UNKNOWN or isinstance(value, Shaped) else value
 
 
 def walk_statement(s: Statement) -> Iterable[object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mypy.nodes import CallExpr, Context
 from mypy.types import Instance, Type
@@ -16,18 +15,19 @@ from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import mapping, tensors
+from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
+    AbstractValue,
     Arguments,
-    Array,
     Class,
     Const,
+    LibraryName,
     Mutable,
-    Named,
+    Shaped,
     Size,
     Tuple,
-    Value,
     Wrapped,
     data_axes,
     forget,
@@ -39,9 +39,6 @@ from branded.mypy.shapes.values import (
     size_of,
 )
 
-if TYPE_CHECKING:
-    from branded.mypy.shapes.evaluate import Evaluator
-
 KNOWN = ("branded.", "builtins.", "functools.", "math.", "numpy", "tinygrad.", "typing.", "random.", "time.", "sys.")
 """Libraries whose functions change no shape of what they are given."""
 _SHAPED = {"zeros", "ones", "empty", "rand", "randn", "uniform", "normal"}
@@ -51,12 +48,12 @@ _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "stand
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
-Rule = Callable[["Evaluator", Arguments, Context], Value]
+Rule = Callable[[FileState, Arguments, Context], AbstractValue]
 
 
-def call(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
+def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> AbstractValue:
     """Return the result of a call of a function or method by name."""
-    if isinstance(f.owner, Array):
+    if isinstance(f.owner, Shaped):
         return tensors.call_method(run, f.owner, f.name, at)
     if f.owner is not None:
         return _method(run, f, given, at)
@@ -83,17 +80,17 @@ def call(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
     return UNKNOWN
 
 
-def decorate(run: Evaluator, decorator: Value, f: Value, at: Context) -> Value:
+def decorate(run: FileState, decorator: AbstractValue, f: AbstractValue, at: Context) -> AbstractValue:
     """Return a decorated function; UNKNOWN for decorators that are not followed."""
-    if isinstance(decorator, Wrapped) or (isinstance(decorator, Named) and decorator.name.startswith(KNOWN)):
+    if isinstance(decorator, Wrapped) or (isinstance(decorator, LibraryName) and decorator.name.startswith(KNOWN)):
         return run.call(decorator, Arguments([f]), at)
     return UNKNOWN
 
 
-def _partial(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _partial(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     f, *first = given.positional
 
-    def called(more: Arguments) -> Value:
+    def called(more: Arguments) -> AbstractValue:
         exact = given.exact and more.exact
         return run.call(f, Arguments([*first, *more.positional], given.keywords | more.keywords, exact), at)
 
@@ -103,17 +100,17 @@ def _partial(run: Evaluator, given: Arguments, at: Context) -> Value:
 # ---- tensors that are made ----
 
 
-def _from_data(run: Evaluator, given: Arguments) -> Value:
+def _from_data(run: FileState, given: Arguments) -> AbstractValue:
     data = given.get(0, "data")
     axes = data_axes(data, run.length) if data is not None and not run.declared_only else None
-    return Array(tuple(axes)) if axes is not None else Array()
+    return Shaped(tuple(axes)) if axes is not None else Shaped()
 
 
-def _class_method(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
     if not given.exact or not isinstance(at, CallExpr):
-        return Array()
+        return Shaped()
     if run.declared_only and name not in ("stack", "cat", "einsum"):
-        return Array()
+        return Shaped()
     if name in _SHAPED or (name == "randint" and given.positional):
         return tensors.shape_of(run, given.positional)
     if name == "full" and given.positional:
@@ -121,37 +118,37 @@ def _class_method(run: Evaluator, name: str, given: Arguments, at: Context) -> V
     if name == "arange":
         return _range(run, given)
     if name == "linspace" and len(given.positional) > 2:
-        return Array((tensors.axis_of_value(run, given.positional[2]),))
+        return Shaped((tensors.axis_of_value(run, given.positional[2]),))
     if name == "eye" and given.positional:
         n = tensors.axis_of_value(run, given.positional[0])
-        return Array((n, tensors.axis_of_value(run, given.positional[1]) if len(given.positional) > 1 else n))
+        return Shaped((n, tensors.axis_of_value(run, given.positional[1]) if len(given.positional) > 1 else n))
     if name == "einsum":
         values = dict(enumerate(given.positional))
         if len(values) == len(at.args):
             parameters = tensors.by_parameter(run, name, at, values)
-            return tensors.method(run, at, Array(()), name, parameters) if parameters is not None else Array()
+            return tensors.method(run, at, Shaped(()), name, parameters) if parameters is not None else Shaped()
     first = given.positional[0] if given.positional else None
-    if isinstance(first, Array) and name in METHODS and len(given.positional) <= len(at.args):
+    if isinstance(first, Shaped) and name in METHODS and len(given.positional) <= len(at.args):
         inner = CallExpr(at.callee, at.args[1:], at.arg_kinds[1:], at.arg_names[1:])
         inner.set_line(at)
         return tensors.call_method(run, first, name, inner)
-    return Array()
+    return Shaped()
 
 
-def _range(run: Evaluator, given: Arguments) -> Value:
+def _range(run: FileState, given: Arguments) -> AbstractValue:
     if len(given.positional) == 1 and is_int(given.positional[0]):
-        return Array((tensors.axis_of_value(run, given.positional[0]),))
+        return Shaped((tensors.axis_of_value(run, given.positional[0]),))
     bounds = [number(v) for v in given.positional]
     if None in bounds or not bounds or len(bounds) > 3 or 0 in bounds[2:]:
-        return Array((ANY_AXIS,))
-    return Array((run.length(len(range(*(b for b in bounds if b is not None)))),))
+        return Shaped((ANY_AXIS,))
+    return Shaped((run.length(len(range(*(b for b in bounds if b is not None)))),))
 
 
-def _of_numpy(run: Evaluator, fullname: str, name: str, given: Arguments) -> Value:
+def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> AbstractValue:
     if run.declared_only:
         return UNKNOWN
     if name == "default_rng":
-        return Named("numpy.Generator")
+        return LibraryName("numpy.Generator")
     size = given.keywords.get("size") or given.keywords.get("shape")
     if ".random." in fullname or fullname.startswith("numpy.Generator"):
         if name in ("rand", "randn"):
@@ -165,29 +162,29 @@ def _of_numpy(run: Evaluator, fullname: str, name: str, given: Arguments) -> Val
     if name in ("array", "asarray") and given.positional:
         return _from_data(run, given)
     if name == "arange":
-        return _range(run, given) if all(map(is_int, given.positional)) else Array((ANY_AXIS,))
+        return _range(run, given) if all(map(is_int, given.positional)) else Shaped((ANY_AXIS,))
     if name == "linspace" and len(given.positional) > 2:
-        return Array((tensors.axis_of_value(run, given.positional[2]),))
+        return Shaped((tensors.axis_of_value(run, given.positional[2]),))
     if name == "eye" and given.positional:
-        return Array((tensors.axis_of_value(run, given.positional[0]),) * 2)
+        return Shaped((tensors.axis_of_value(run, given.positional[0]),) * 2)
     return UNKNOWN
 
 
-def _linear(run: Evaluator, given: Arguments) -> Value:
+def _linear(run: FileState, given: Arguments) -> AbstractValue:
     n, m = given.get(0, "in_features"), given.get(1, "out_features")
     if n is None or m is None:
         return UNKNOWN
     rows, columns = tensors.axis_of_value(run, m), tensors.axis_of_value(run, n)
     bias = given.get(2, "bias")
-    return Mutable("object", {"weight": Array((rows, columns)), "bias": NONE if bias else Array((rows,))})
+    return Mutable("object", {"weight": Shaped((rows, columns)), "bias": NONE if bias else Shaped((rows,))})
 
 
 # ---- Python ----
 
 
-def _length(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _length(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     value = given.positional[0] if given.positional else UNKNOWN
-    if isinstance(value, Array) and value.axes:
+    if isinstance(value, Shaped) and value.axes:
         return size_of(value.axes[0])
     items = items_of(value)
     if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
@@ -195,7 +192,7 @@ def _length(run: Evaluator, given: Arguments, at: Context) -> Value:
     return Const(len(items)) if items is not None else Size()
 
 
-def _python_range(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _python_range(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     bounds = [number(v) for v in given.positional]
     if bounds and None not in bounds and len(bounds) <= 3 and 0 not in bounds[2:]:
         numbers = range(*(b for b in bounds if b is not None))
@@ -204,44 +201,44 @@ def _python_range(run: Evaluator, given: Arguments, at: Context) -> Value:
     return Mutable("range", None)
 
 
-def _zip(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _zip(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     each = [items_of(v) for v in given.positional]
     if not each or any(e is None for e in each):
         return UNKNOWN
     return list_of([Tuple(tuple(row)) for row in zip(*(e for e in each if e is not None), strict=False)])
 
 
-def _enumerate(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _enumerate(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     items = items_of(given.positional[0]) if given.positional else None
     return list_of([Tuple((Const(i), v)) for i, v in enumerate(items)]) if items is not None else UNKNOWN
 
 
-def _sequence(run: Evaluator, given: Arguments, at: Context, kind: str) -> Value:
+def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> AbstractValue:
     items = items_of(given.positional[0]) if given.positional else []
     if items is None:
         return UNKNOWN
     return list_of(items) if kind == "list" else Tuple(tuple(items))
 
 
-def _dict(run: Evaluator, given: Arguments, at: Context) -> Value:
-    items: dict[object, Value] = dict(given.keywords.items())
+def _dict(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+    items: dict[object, AbstractValue] = dict(given.keywords.items())
     return Mutable("dict", None if given.positional or not given.exact else items)
 
 
-def _isinstance(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _isinstance(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     if len(given.positional) != 2:
         return UNKNOWN
     value, wanted = given.positional
-    if isinstance(wanted, Named) and wanted.name == TENSOR and isinstance(value, Array):
+    if isinstance(wanted, LibraryName) and wanted.name == TENSOR and isinstance(value, Shaped):
         return UNKNOWN  # an array of numpy is not a tensor
-    if isinstance(value, Const) and isinstance(wanted, Named) and wanted.name == TENSOR:
+    if isinstance(value, Const) and isinstance(wanted, LibraryName) and wanted.name == TENSOR:
         return Const(False)
     if isinstance(value, Mutable) and value.info is not None and isinstance(wanted, Class):
         return Const(wanted.info in value.info.mro)
     return UNKNOWN
 
 
-def _smallest(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _smallest(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     first = items_of(given.positional[0]) if given.positional else None
     values = given.positional if len(given.positional) > 1 else first
     return Size() if values and all(map(is_int, values)) else UNKNOWN
@@ -264,7 +261,7 @@ _PYTHON: dict[str, Rule] = {
 }
 
 
-def _method(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
+def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> AbstractValue:
     """Return the result of a method of a list, a dict, a named tuple or a layer."""
     owner = f.owner
     if isinstance(owner, Mutable) and owner.kind == "dict" and owner.items is not None:
@@ -294,7 +291,7 @@ def _method(run: Evaluator, f: Named, given: Arguments, at: Context) -> Value:
 # ---- branded ----
 
 
-def _of_branded(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
     if name == "vmap":
         return mapping.vmap(run, given, at)
     if name in _UNCHANGED:
@@ -318,24 +315,24 @@ def _of_branded(run: Evaluator, name: str, given: Arguments, at: Context) -> Val
     return UNKNOWN
 
 
-def _as_axes(run: Evaluator, given: Arguments, at: Context) -> Value:
+def _as_axes(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     x, *names = given.positional or [UNKNOWN]
     axes: list[Type] = []
     for value in names:
         info = value.info if isinstance(value, Class) else None
         n = number(value)
         axes.append(Instance(info, []) if info is not None else run.length(n) if n is not None else ANY_AXIS)
-    if isinstance(x, Array) and x.axes is not None and len(x.axes) == len(axes):
+    if isinstance(x, Shaped) and x.axes is not None and len(x.axes) == len(axes):
         for i, j in conflicting_names(x.axes, axes)[:1]:
             a, b = tensors.format_axis(x.axes[i]), tensors.format_axis(axes[i])
             wrong = f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`"
             fix = f"try:   `{a}` as name {i + 1}, which is name {j + 1} here"
             run.report(at, ERROR, wrong, f"value: axes {tensors.format_axes(x.axes)}", fix)
         axes = [_with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
-    return Array(tuple(axes)) if given.exact else Array()
+    return Shaped(tuple(axes)) if given.exact else Shaped()
 
 
-def _with_length(run: Evaluator, name: Type, old: Type) -> Type:
+def _with_length(run: FileState, name: Type, old: Type) -> Type:
     """Return a named axis with the length of the axis that gets the name."""
     if not isinstance(name, Instance):
         return old if name is ANY_AXIS and not is_named(old) else name
@@ -343,13 +340,13 @@ def _with_length(run: Evaluator, name: Type, old: Type) -> Type:
     return name if n is None else name.copy_modified(last_known_value=run.length(n))
 
 
-def _derivative(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
     f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
     if f is None:
         return UNKNOWN
     is_plain = given.keywords.keys() <= {"f", "argnums"} and name in ("grad", "value_and_grad")
 
-    def called(more: Arguments) -> Value:
+    def called(more: Arguments) -> AbstractValue:
         result = run.call(f, more, at)
         numbers = [argnums] if number(argnums) is not None else items_of(argnums)
         if not is_plain or numbers is None:
@@ -363,7 +360,7 @@ def _derivative(run: Evaluator, name: str, given: Arguments, at: Context) -> Val
     return Wrapped(called)
 
 
-def _control(run: Evaluator, name: str, given: Arguments, at: Context) -> Value:
+def _control(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
     """Return the value of a loop or a branch, if all steps or branches give the same."""
     p = given.positional
     if name == "cond" and len(p) > 2:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from mypy.nodes import Context
 from mypy.types import Instance, Type
@@ -12,32 +11,30 @@ from mypy.types import Instance, Type
 from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
 from branded.mypy.codes import AXIS_RANGE, ERROR, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.tensors import axis_of_value, format_axes, format_axis
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
+    AbstractValue,
     Arguments,
-    Array,
     Class,
     Const,
     Function,
     Mutable,
+    Shaped,
     Size,
     Tuple,
-    Value,
     Wrapped,
     items_of,
     join,
     number,
 )
 
-if TYPE_CHECKING:
-    from branded.mypy.shapes.evaluate import Evaluator
-
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
 
 
-def vmap(run: Evaluator, given: Arguments, at: Context) -> Value:
+def vmap(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     """Return the mapped function, or the decorator `vmap(in_axes=1)`."""
     if not given.exact:
         return UNKNOWN
@@ -49,7 +46,7 @@ def vmap(run: Evaluator, given: Arguments, at: Context) -> Value:
     elif (size := options.get("axis_size")) is not None and number(size) is not None:
         named = axis_of_value(run, size)
 
-    def wrap(f: Value) -> Value:
+    def wrap(f: AbstractValue) -> AbstractValue:
         return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named))
 
     f = given.get(0, "f")
@@ -60,29 +57,29 @@ def vmap(run: Evaluator, given: Arguments, at: Context) -> Value:
 class _Axis:
     """The axis that a vmap maps."""
 
-    run: Evaluator
+    run: FileState
     at: Context
     axis: Type = ANY_AXIS
-    found: list[tuple[str, Array, int, Type]] = field(default_factory=list)
+    found: list[tuple[str, Shaped, int, Type]] = field(default_factory=list)
     is_certain: bool = True
 
-    def take(self, x: Array, way: Value, what: str) -> Value:
+    def take(self, x: Shaped, way: AbstractValue, what: str) -> AbstractValue:
         """Return one example of an argument."""
         n = number(way)
         if x.axes is None or n is None:
-            return Array()
+            return Shaped()
         if not -len(x.axes) <= n < len(x.axes):
             if x.axes:
                 wrong = f"in_axes: axis {n} of {what}, which has {len(x.axes)}"
                 self.run.report(self.at, AXIS_RANGE, wrong, f"given: {_describe(x)}")
             self.is_certain = False
-            return Array()
+            return Shaped()
         axes = list(x.axes)
         gone = axes.pop(n)
         self._meet(gone, what, x, n % len(x.axes))
-        return Array(tuple(axes))
+        return Shaped(tuple(axes))
 
-    def _meet(self, axis: Type, what: str, x: Array, n: int) -> None:
+    def _meet(self, axis: Type, what: str, x: Shaped, n: int) -> None:
         for before, other, m, known in self.found:
             if unify_axes(known, axis) is None:
                 self._report(
@@ -113,35 +110,37 @@ class _Axis:
             wrong = f"vmap: `{format_axis(a)}` is zipped with `{format_axis(b)}`"
             self.run.report(self.at, ERROR, wrong, left, right, fix)
 
-    def put(self, x: Array, way: Value, what: str = "") -> Value:
+    def put(self, x: Shaped, way: AbstractValue, what: str = "") -> AbstractValue:
         """Return the results of all examples."""
         n = number(way)
         if x.axes is None or n is None or not -len(x.axes) - 1 <= n <= len(x.axes):
-            return x if way == NONE else Array()
+            return x if way == NONE else Shaped()
         axes = list(x.axes)
         axes.insert(n if n >= 0 else n + len(axes) + 1, self.axis)
-        return Array(tuple(axes))
+        return Shaped(tuple(axes))
 
 
-def _describe(x: Array) -> str:
+def _describe(x: Shaped) -> str:
     return f"shape {format_axes(x.axes)}" if x.axes is not None else "a tensor"
 
 
-Leaf = Callable[[Array, Value, str], Value]
+Leaf = Callable[[Shaped, AbstractValue, str], AbstractValue]
 
 
-def change(value: Value, way: Value, leaf: Leaf, what: str = "the result", numbers: bool = False) -> Value:
+def change(
+    value: AbstractValue, way: AbstractValue, leaf: Leaf, what: str = "the result", numbers: bool = False
+) -> AbstractValue:
     """Change the tensors of a tree, except where `way`, a prefix of the tree, is None."""
     if way == NONE or isinstance(value, Function | Wrapped):
         return value
-    if isinstance(value, Array):
+    if isinstance(value, Shaped):
         return leaf(value, way, what)
     if isinstance(value, Const | Size):
         is_number = isinstance(value, Size) or isinstance(value.value, int | float)
-        return leaf(Array(()), way, what) if numbers and is_number else value if not is_number else UNKNOWN
+        return leaf(Shaped(()), way, what) if numbers and is_number else value if not is_number else UNKNOWN
     ways = items_of(way)
 
-    def below(i: object, item: Value, index: int) -> Value:
+    def below(i: object, item: AbstractValue, index: int) -> AbstractValue:
         if isinstance(way, Mutable) and way.kind == "dict":
             inner = (way.items or {}).get(i, UNKNOWN)
         else:
@@ -161,8 +160,14 @@ def change(value: Value, way: Value, leaf: Leaf, what: str = "the result", numbe
 
 
 def mapped_call(
-    run: Evaluator, f: Value, given: Arguments, in_axes: Value, out_axes: Value, at: Context, axis: Type = ANY_AXIS
-) -> Value:
+    run: FileState,
+    f: AbstractValue,
+    given: Arguments,
+    in_axes: AbstractValue,
+    out_axes: AbstractValue,
+    at: Context,
+    axis: Type = ANY_AXIS,
+) -> AbstractValue:
     """Return the result of `vmap(f, in_axes, out_axes)(*given)`."""
     mapped = _Axis(run, at, axis)
     ways = items_of(in_axes)
@@ -181,7 +186,7 @@ def mapped_call(
     return change(result, out_axes, mapped.put, numbers=True)
 
 
-def scan(run: Evaluator, given: Arguments, at: Context) -> Value:
+def scan(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     """Return the carry and the outputs of `scan(f, init, xs)`."""
     f, init, xs = given.get(0, "f"), given.get(1, "init"), given.get(2, "xs")
     if f is None or init is None or xs is None:

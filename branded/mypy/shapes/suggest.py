@@ -25,7 +25,7 @@ from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.execute import Interpreter
-from branded.mypy.shapes.values import Arguments, Array, Const, Function, Value, join, number
+from branded.mypy.shapes.values import AbstractValue, Arguments, Const, Function, Shaped, join, number
 
 _PREFIXES = ("n_", "num_", "number_of_", "len_")
 
@@ -42,11 +42,11 @@ class _Named(Interpreter):
 
     def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
         super().__init__(tree, scope)
-        self.data: dict[AssignmentStmt, Array] = {}
-        self.signatures: dict[FuncDef, tuple[tuple[Value, ...], Value]] = {}
+        self.data: dict[AssignmentStmt, Shaped] = {}
+        self.signatures: dict[FuncDef, tuple[tuple[AbstractValue, ...], AbstractValue]] = {}
         self.brands = [i for i in _classes(tree) if any(c.fullname == BRAND for c in i.mro)]
 
-    def assign(self, target: Expression, value: Value) -> None:
+    def assign(self, target: Expression, value: AbstractValue) -> None:
         n = number(value)
         if isinstance(target, NameExpr) and n is not None and n > 1 and not isinstance(value, NamedConst):
             value = NamedConst(n, self._axis(target.name))
@@ -68,10 +68,10 @@ class _Named(Interpreter):
         is_made = any(isinstance(e, NameExpr) and _is_tensor(e) for e in walk(s.rvalue))
         if isinstance(target, NameExpr) and target.node is not None and is_made and not _names_axes(s.rvalue):
             value = self.frame.lookup(target.node)
-            if isinstance(value, Array) and value.axes and any(map(is_named, value.axes)):
+            if isinstance(value, Shaped) and value.axes and any(map(is_named, value.axes)):
                 self.data.setdefault(s, value)
 
-    def _run_function(self, f: Function, given: Arguments, at: Context) -> Value:
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
         result = super()._run_function(f, given, at)
         is_whole = self.inside == 0 and at is not f.node and isinstance(f.node, FuncDef) and not f.bound
         if is_whole and isinstance(f.node, FuncDef) and not given.keywords:
@@ -137,7 +137,7 @@ def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
     return [*new, *out, *shown]
 
 
-def _signature(f: FuncDef, values: Sequence[Value], result: Value) -> list[str]:
+def _signature(f: FuncDef, values: Sequence[AbstractValue], result: AbstractValue) -> list[str]:
     t = f.type
     if not isinstance(t, CallableType) or len(t.arg_types) < len(values):
         return []
@@ -155,12 +155,12 @@ def _is_bare(t: Type) -> bool:
     return isinstance(p, Instance) and p.type.fullname == TENSOR
 
 
-def _has_name(value: Value) -> bool:
-    return isinstance(value, Array) and any(map(is_named, value.axes or ()))
+def _has_name(value: AbstractValue) -> bool:
+    return isinstance(value, Shaped) and any(map(is_named, value.axes or ()))
 
 
-def _axes(value: Value) -> str:
-    entries = [_entry(a, "int") for a in value.axes or ()] if isinstance(value, Array) else []
+def _axes(value: AbstractValue) -> str:
+    entries = [_entry(a, "int") for a in value.axes or ()] if isinstance(value, Shaped) else []
     return f"Axes[{', '.join(entries)}]"
 
 

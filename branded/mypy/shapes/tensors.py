@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
@@ -30,14 +29,15 @@ from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
-    Array,
+    AbstractValue,
     Const,
-    Named,
+    LibraryName,
+    Shaped,
     Size,
     Tuple,
-    Value,
     forget,
     is_any_axis,
     is_int,
@@ -45,9 +45,6 @@ from branded.mypy.shapes.values import (
     number,
     size_of,
 )
-
-if TYPE_CHECKING:
-    from branded.mypy.shapes.evaluate import Evaluator
 
 _OPERATORS = {symbol: name for name, symbol in table.SYMBOLS.items()}
 _TENSOR_RESULT = {*table.METHODS, "mean"}
@@ -77,9 +74,9 @@ def format_axis(axis: Type) -> str:
 class FollowedCall(MethodCall):
     """A call of a method whose arguments have abstract values."""
 
-    run: Evaluator | None = None
+    run: FileState | None = None
 
-    def value(self, e: Expression | None) -> Value:
+    def value(self, e: Expression | None) -> AbstractValue:
         assert self.run is not None
         with self.run.maybe():
             return self.run.evaluate(e)
@@ -123,11 +120,11 @@ class FollowedCall(MethodCall):
         return f"`{format_axis(axis)}`"
 
 
-def as_type(run: Evaluator, value: Value) -> Type:
+def as_type(run: FileState, value: AbstractValue) -> Type:
     """Return the type of a value, with the axes of tensors."""
     scope = run.scope
     match value:
-        case Array():
+        case Shaped():
             return scope.instance(TENSOR) if value.axes is None else scope.instance(AXES, *value.axes)
         case Const():
             if value.value is None:
@@ -142,7 +139,7 @@ def as_type(run: Evaluator, value: Value) -> Type:
     return AnyType(TypeOfAny.special_form)
 
 
-def attribute(run: Evaluator, base: Array, name: str, at: Context) -> Value:
+def attribute(run: FileState, base: Shaped, name: str, at: Context) -> AbstractValue:
     """Return an attribute of a tensor."""
     if name == "shape":
         return UNKNOWN if base.axes is None else Tuple(tuple(map(size_of, base.axes)))
@@ -150,25 +147,27 @@ def attribute(run: Evaluator, base: Array, name: str, at: Context) -> Value:
         return Size() if base.axes is None else Const(len(base.axes))
     if name == "T":
         return method(run, at, base, "transpose", {})
-    return Named(name, base)
+    return LibraryName(name, base)
 
 
-def binary(run: Evaluator, at: Context, op: str, left: Value, right: Value, a: Expression, b: Expression) -> Value:
+def binary(
+    run: FileState, at: Context, op: str, left: AbstractValue, right: AbstractValue, a: Expression, b: Expression
+) -> AbstractValue:
     """Return the value of `x + y`, where one is a tensor."""
     name = _OPERATORS.get(op)
     if name is None:
         return UNKNOWN
-    own, other, e = (left, right, b) if isinstance(left, Array) else (right, left, a)
-    if op == "@" and not isinstance(left, Array):
-        return Array()
-    assert isinstance(own, Array)
+    own, other, e = (left, right, b) if isinstance(left, Shaped) else (right, left, a)
+    if op == "@" and not isinstance(left, Shaped):
+        return Shaped()
+    assert isinstance(own, Shaped)
     return method(run, at, own, f"__{name}__", {"x": [(e, other)]})
 
 
 def method(
-    run: Evaluator, at: Context, own: Array, name: str, values: dict[str, list[tuple[Expression, Value]]],
+    run: FileState, at: Context, own: Shaped, name: str, values: dict[str, list[tuple[Expression, AbstractValue]]],
     starred: bool = False,
-) -> Value:  # fmt: skip
+) -> AbstractValue:  # fmt: skip
     """Return the result of a method of a tensor, by parameter name."""
     rule = table.METHODS.get(name)
     if rule is None:
@@ -182,8 +181,8 @@ def method(
         result = _exact_length(call, name, rule(call))
     if name in ("sort", "var_mean", "std_mean", "cummax", "cummin"):
         each = result if isinstance(result, list) else [None, None]
-        return Tuple(tuple(Array(tuple(a)) if isinstance(a, list) else Array() for a in each))
-    return Array(tuple(a for a in result if isinstance(a, Type))) if result is not None else Array()
+        return Tuple(tuple(Shaped(tuple(a)) if isinstance(a, list) else Shaped() for a in each))
+    return Shaped(tuple(a for a in result if isinstance(a, Type))) if result is not None else Shaped()
 
 
 def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) -> Known | list[Known]:
@@ -212,7 +211,7 @@ def _has_minus_one(call: FollowedCall) -> bool:
     return any(call.literal(e) == -1 for e in call.entries("shape") or [])
 
 
-def call_method(run: Evaluator, own: Array, name: str, at: Context) -> Value:
+def call_method(run: FileState, own: Shaped, name: str, at: Context) -> AbstractValue:
     """Return the result of `x.name(...)`."""
     if not isinstance(at, CallExpr):
         return UNKNOWN
@@ -231,17 +230,17 @@ def call_method(run: Evaluator, own: Array, name: str, at: Context) -> Value:
     if name in table.METHODS:
         given = by_parameter(run, name, at, values)
         starred = any(k in (ARG_STAR, ARG_STAR2) for k in at.arg_kinds)
-        return method(run, at, own, name, given, starred) if given is not None else Array()
+        return method(run, at, own, name, given, starred) if given is not None else Shaped()
     for value in values.values():
         forget(value)
     info = run.scope.instance(TENSOR).type
     found = info.get(callee)
-    return Array() if found is not None else UNKNOWN
+    return Shaped() if found is not None else UNKNOWN
 
 
 def by_parameter(
-    run: Evaluator, name: str, at: CallExpr, values: dict[int, Value]
-) -> dict[str, list[tuple[Expression, Value]]] | None:
+    run: FileState, name: str, at: CallExpr, values: dict[int, AbstractValue]
+) -> dict[str, list[tuple[Expression, AbstractValue]]] | None:
     """Return the arguments of a call by parameter name; None if they do not fit."""
     symbol = run.scope.instance(VEC).type.get(name)
     node = symbol.node if symbol is not None else None
@@ -252,7 +251,7 @@ def by_parameter(
         return None
     names, kinds = t.arg_names[1:], t.arg_kinds[1:]
     positional = [(n, k) for n, k in zip(names, kinds, strict=True) if k.is_positional() or k == ARG_STAR]
-    given: dict[str, list[tuple[Expression, Value]]] = {}
+    given: dict[str, list[tuple[Expression, AbstractValue]]] = {}
     i = 0
     for j, (e, kind, keyword) in enumerate(zip(at.args, at.arg_kinds, at.arg_names, strict=True)):
         if kind in (ARG_POS, ARG_STAR):
@@ -266,7 +265,7 @@ def by_parameter(
     return given
 
 
-def axis_of_value(run: Evaluator, value: Value) -> Type:
+def axis_of_value(run: FileState, value: AbstractValue) -> Type:
     """Return the axis whose length is a value."""
     if isinstance(axis := getattr(value, "axis", None), Type):
         return axis
@@ -276,9 +275,9 @@ def axis_of_value(run: Evaluator, value: Value) -> Type:
     return ANY_AXIS
 
 
-def shape_of(run: Evaluator, values: Sequence[Value]) -> Array:
+def shape_of(run: FileState, values: Sequence[AbstractValue]) -> Shaped:
     """Return the array of a shape that is passed as `f(3, n)` or `f((3, n))`."""
     entries = items_of(values[0]) if len(values) == 1 and items_of(values[0]) is not None else list(values)
     if entries is None or any(not is_int(v) and len(values) == 1 for v in entries):
-        return Array() if entries != [] else Array(())
-    return Array(tuple(axis_of_value(run, v) for v in entries))
+        return Shaped() if entries != [] else Shaped(())
+    return Shaped(tuple(axis_of_value(run, v) for v in entries))

@@ -12,24 +12,24 @@ from branded.mypy.axes.types import known_length
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 
 
-class Value:
+class AbstractValue:
     """A value about which nothing is known."""
 
     __slots__ = ()
 
 
-UNKNOWN = Value()
+UNKNOWN = AbstractValue()
 
 
 @dataclass(frozen=True)
-class Array(Value):
+class Shaped(AbstractValue):
     """A tensor or an array: an axis for each dimension; None if their number is unknown."""
 
     axes: tuple[Type, ...] | None = None
 
 
 @dataclass(frozen=True)
-class Const(Value):
+class Const(AbstractValue):
     """A number, a text, None or `...`."""
 
     value: object
@@ -39,15 +39,15 @@ NONE = Const(None)
 
 
 @dataclass(frozen=True)
-class Size(Value):
+class Size(AbstractValue):
     """An int with an unknown value: the length of this axis."""
 
     axis: Type = ANY_AXIS
 
 
 @dataclass(frozen=True)
-class Tuple(Value):
-    items: tuple[Value, ...]
+class Tuple(AbstractValue):
+    items: tuple[AbstractValue, ...]
 
 
 changed = [0]
@@ -55,11 +55,11 @@ changed = [0]
 
 
 @dataclass(eq=False)
-class Mutable(Value):
+class Mutable(AbstractValue):
     """A list, a dict or an object: its items by index, key or attribute; None if they are unknown."""
 
     kind: str
-    items: dict[object, Value] | None
+    items: dict[object, AbstractValue] | None
     info: TypeInfo | None = None
     linked: list[Mutable] = field(default_factory=list)
     """Values that may be this one, in another branch or step of a loop."""
@@ -84,7 +84,7 @@ def is_frozen(info: TypeInfo) -> bool:
     return info.is_named_tuple or bool(info.metadata.get("dataclass", {}).get("frozen"))
 
 
-def forget(value: Value) -> None:
+def forget(value: AbstractValue) -> None:
     """Forget what unknown code may change in a value."""
     if isinstance(value, Mutable):
         value.forget()
@@ -93,15 +93,15 @@ def forget(value: Value) -> None:
             forget(item)
 
 
-class Frame:
+class Variables:
     """The variables of a function, by their nodes."""
 
-    def __init__(self, outer: Frame | None = None) -> None:
-        self.names: dict[SymbolNode, Value] = {}
+    def __init__(self, outer: Variables | None = None) -> None:
+        self.names: dict[SymbolNode, AbstractValue] = {}
         self.outer = outer
 
-    def lookup(self, node: SymbolNode) -> Value | None:
-        frame: Frame | None = self
+    def lookup(self, node: SymbolNode) -> AbstractValue | None:
+        frame: Variables | None = self
         while frame is not None:
             if node in frame.names:
                 return frame.names[node]
@@ -110,68 +110,68 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Function(Value):
+class Function(AbstractValue):
     """A function of this file, and the variables that it closes over."""
 
     node: FuncDef | LambdaExpr
-    frame: Frame
-    bound: tuple[Value, ...] = ()
+    frame: Variables
+    bound: tuple[AbstractValue, ...] = ()
 
 
 @dataclass(frozen=True)
-class Class(Value):
+class Class(AbstractValue):
     info: TypeInfo
 
 
 @dataclass(frozen=True)
-class Named(Value):
+class LibraryName(AbstractValue):
     """A module, function or method of a library, by its full name, and the value whose method it is."""
 
     name: str
-    owner: Value | None = None
+    owner: AbstractValue | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Wrapped(Value):
+class Wrapped(AbstractValue):
     """The result of a transform or of `partial`: a function that is called with the transform's rule."""
 
-    call: Callable[[Arguments], Value]
+    call: Callable[[Arguments], AbstractValue]
 
 
 @dataclass
 class Arguments:
     """The arguments of a call."""
 
-    positional: list[Value] = field(default_factory=list)
-    keywords: dict[str, Value] = field(default_factory=dict)
+    positional: list[AbstractValue] = field(default_factory=list)
+    keywords: dict[str, AbstractValue] = field(default_factory=dict)
     exact: bool = True
     """False if there are star arguments of unknown length."""
 
-    def get(self, position: int | None, name: str) -> Value | None:
+    def get(self, position: int | None, name: str) -> AbstractValue | None:
         if position is not None and position < len(self.positional):
             return self.positional[position]
         return self.keywords.get(name)
 
-    def all(self) -> Iterator[Value]:
+    def all(self) -> Iterator[AbstractValue]:
         yield from self.positional
         yield from self.keywords.values()
 
 
-def is_immutable(value: Value) -> bool:
+def is_immutable(value: AbstractValue) -> bool:
     """Return whether a value is the same whenever it is used."""
     if isinstance(value, Tuple):
         return all(map(is_immutable, value.items))
     is_number = isinstance(value, Const) and not isinstance(value.value, bool)
-    return is_number or isinstance(value, Array | Size) or value is UNKNOWN
+    return is_number or isinstance(value, Shaped | Size) or value is UNKNOWN
 
 
-def number(value: Value | None) -> int | None:
+def number(value: AbstractValue | None) -> int | None:
     """Return the int that a value is certain to be."""
     v = value.value if isinstance(value, Const) else None
     return v if isinstance(v, int) and not isinstance(v, bool) else None
 
 
-def items_of(value: Value | None) -> list[Value] | None:
+def items_of(value: AbstractValue | None) -> list[AbstractValue] | None:
     """Return the items of a tuple or a list; None if they are unknown."""
     if isinstance(value, Tuple):
         return list(value.items)
@@ -182,17 +182,17 @@ def items_of(value: Value | None) -> list[Value] | None:
     return None
 
 
-def list_of(items: Sequence[Value]) -> Mutable:
+def list_of(items: Sequence[AbstractValue]) -> Mutable:
     return Mutable("list", dict(enumerate(items)))
 
 
-def size_of(axis: Type) -> Value:
+def size_of(axis: Type) -> AbstractValue:
     """Return the length of an axis as a value."""
     n = known_length(axis)
     return Const(n) if n is not None else Size(axis)
 
 
-def same(a: Value, b: Value) -> bool:
+def same(a: AbstractValue, b: AbstractValue) -> bool:
     """Return whether two values are certain to be equal, as far as this analysis can tell them apart."""
     if a is b:
         return True
@@ -206,14 +206,14 @@ def same(a: Value, b: Value) -> bool:
     return a == b
 
 
-def join(a: Value, b: Value) -> Value:
+def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """Return what is known of a value that is either `a` or `b`."""
     if same(a, b):
         return a
-    if isinstance(a, Array) and isinstance(b, Array):
+    if isinstance(a, Shaped) and isinstance(b, Shaped):
         if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
-            return Array()
-        return Array(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)))
+            return Shaped()
+        return Shaped(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)))
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         return Tuple(tuple(map(join, a.items, b.items)))
     if is_int(a) and is_int(b):
@@ -223,7 +223,7 @@ def join(a: Value, b: Value) -> Value:
     return UNKNOWN
 
 
-def _joined(a: Mutable, b: Mutable) -> Value:
+def _joined(a: Mutable, b: Mutable) -> AbstractValue:
     if (a.kind, a.info) != (b.kind, b.info) or a.items is None or b.items is None or a.items.keys() != b.items.keys():
         return UNKNOWN
     if all(same(a.items[k], b.items[k]) for k in a.items):
@@ -235,7 +235,7 @@ def _joined(a: Mutable, b: Mutable) -> Value:
     return made
 
 
-def is_int(value: Value) -> bool:
+def is_int(value: AbstractValue) -> bool:
     return isinstance(value, Size) or number(value) is not None
 
 
@@ -243,9 +243,9 @@ def is_any_axis(axis: Type) -> bool:
     return isinstance(axis, AnyType)
 
 
-def data_axes(value: Value, axis: Callable[[int], Type]) -> list[Type] | None:
+def data_axes(value: AbstractValue, axis: Callable[[int], Type]) -> list[Type] | None:
     """Return the axes of the tensor of nested lists of numbers; None if they are unknown."""
-    if isinstance(value, Array):
+    if isinstance(value, Shaped):
         return list(value.axes) if value.axes is not None else None
     if isinstance(value, Size) or (isinstance(value, Const) and isinstance(value.value, int | float)):
         return []

@@ -1,0 +1,97 @@
+"""The state of following a file: where it is, and which mistakes it has found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, MypyFile
+from mypy.types import LiteralType, Type, TypeVarId, TypeVarType
+
+from branded.mypy.axes.types import SIZE
+from branded.mypy.rows.algebra import BRAND
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.shapes.values import AbstractValue, Arguments, Function, Size, Variables
+
+STEPS = 40_000
+"""The expressions that are evaluated for a file, at most."""
+
+
+class OutOfSteps(Exception):
+    """The file is too long to be followed to its end."""
+
+
+@dataclass(frozen=True)
+class ShapeMistake:
+    """A mistake: its place, its message, and the call of a function of this file that leads to it."""
+
+    at: Context
+    code: ErrorCode
+    message: str
+    notes: tuple[str, ...]
+    is_note: bool = False
+
+
+class FileState:
+    """What is known while a file is followed, and the mistakes that were found."""
+
+    def __init__(self, tree: MypyFile, scope: OpenBrands, declared_only: bool = False) -> None:
+        self.tree, self.scope = tree, scope
+        self.declared_only = declared_only
+        """Whether only declared axes are known, and functions are not entered, as in the types of mypy."""
+        self.module = Variables()
+        self.frame = self.module
+        self.uncertain = 0
+        """Not 0 in code that may not run, or not with these values: nothing is reported there."""
+        self.steps = self.inside = 0
+        self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
+        """The functions of this file that are running, and where they are called."""
+        self.entered: set[FuncDef | LambdaExpr] = set()
+        self.findings: dict[tuple[int, str], ShapeMistake] = {}
+        self.compared: set[Type] = set()
+        """The sizes that the program compares, which may be equal."""
+
+    def evaluate(self, e: Expression | None) -> AbstractValue:
+        raise NotImplementedError
+
+    def call(self, f: AbstractValue, given: Arguments, at: Context) -> AbstractValue:
+        raise NotImplementedError
+
+    def call_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
+        raise NotImplementedError
+
+    def assign(self, target: Expression, value: AbstractValue) -> None:
+        raise NotImplementedError
+
+    # ---- findings ----
+
+    def report(self, at: Context, code: ErrorCode, message: str, *notes: str, is_note: bool = False) -> None:
+        if self.uncertain:
+            return
+        lines = [call.line for _, call in self.calls if call.line != at.line]
+        called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
+        fixes = [note for note in notes if note.startswith("try:")]
+        notes = (*(note for note in notes if note not in fixes), *called, *fixes)
+        key = at.line, message.partition(":")[0]
+        self.findings.setdefault(key, ShapeMistake(at, code, message, notes, is_note))
+
+    @contextmanager
+    def maybe(self, uncertain: bool = True) -> Iterator[None]:
+        """Evaluate code that may not run."""
+        self.uncertain += uncertain
+        try:
+            yield
+        finally:
+            self.uncertain -= uncertain
+
+    def symbol(self, name: str, line: int) -> Size:
+        """Return an int that is known by the name of its variable only."""
+        bound = self.scope.instance(BRAND)
+        place = TypeVarId(-1, namespace=f"{SIZE}@{name}@{line}")
+        return Size(TypeVarType(name, f"{SIZE}{name}", place, [], bound, ANY_AXIS))
+
+    def length(self, n: int) -> LiteralType:
+        return LiteralType(n, self.scope.instance("builtins.int"))
