@@ -50,7 +50,7 @@ from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    AbstractValue,
+    Fact,
     Arguments,
     Class,
     Const,
@@ -95,7 +95,7 @@ class Evaluator(FileState):
 
     # ---- expressions ----
 
-    def evaluate(self, e: Expression | None) -> AbstractValue:
+    def evaluate(self, e: Expression | None) -> Fact:
         self.steps += 1
         if self.steps > STEPS:
             raise OutOfSteps
@@ -145,8 +145,8 @@ class Evaluator(FileState):
                     self.evaluate(inner)
         return UNKNOWN
 
-    def items(self, entries: list[Expression]) -> list[AbstractValue] | None:
-        values: list[AbstractValue] | None = []
+    def items(self, entries: list[Expression]) -> list[Fact] | None:
+        values: list[Fact] | None = []
         for entry in entries:
             if isinstance(entry, StarExpr):
                 more = items_of(self.evaluate(entry.expr))
@@ -156,7 +156,7 @@ class Evaluator(FileState):
                 values = [*values, value] if values is not None else None
         return values
 
-    def _name(self, e: NameExpr) -> AbstractValue:
+    def _name(self, e: NameExpr) -> Fact:
         if e.name in ("True", "False", "None") and e.fullname == f"builtins.{e.name}":
             return Const({"True": True, "False": False, "None": None}[e.name])
         if e.fullname == "builtins.Ellipsis":
@@ -168,7 +168,7 @@ class Evaluator(FileState):
             return value
         return self._global(node, e.fullname)
 
-    def _global(self, node: SymbolNode | None, fullname: str) -> AbstractValue:
+    def _global(self, node: SymbolNode | None, fullname: str) -> Fact:
         if isinstance(node, MypyFile):
             return LibraryName(node.fullname)
         if isinstance(node, TypeInfo) and not node.fullname.startswith(f"{self.tree.fullname}."):
@@ -182,14 +182,14 @@ class Evaluator(FileState):
         is_library = fullname.startswith(libraries.KNOWN)
         return LibraryName(fullname) if is_library else UNKNOWN
 
-    def _member(self, e: MemberExpr) -> AbstractValue:
+    def _member(self, e: MemberExpr) -> Fact:
         base = self.evaluate(e.expr)
         if isinstance(base, LibraryName) and base.owner is None:
             known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
             return LibraryName(known if known.startswith("branded.") else f"{base.name}.{e.name}")
         return self.attribute(base, e.name, e)
 
-    def attribute(self, base: AbstractValue, name: str, at: Context) -> AbstractValue:
+    def attribute(self, base: Fact, name: str, at: Context) -> Fact:
         match base:
             case Shaped():
                 return tensors.attribute(self, base, name, at)
@@ -213,7 +213,7 @@ class Evaluator(FileState):
                 return UNKNOWN
         return UNKNOWN
 
-    def _from_class(self, base: Mutable, name: str, at: Context) -> AbstractValue:
+    def _from_class(self, base: Mutable, name: str, at: Context) -> Fact:
         if base.info is None:
             return LibraryName(name, base)
         found = base.info.get(name)
@@ -226,7 +226,7 @@ class Evaluator(FileState):
             return LibraryName("_replace", base)
         return UNKNOWN
 
-    def _from_decorator(self, node: Decorator, base: AbstractValue, at: Context) -> AbstractValue:
+    def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
         """Return a property, a static method or a class method; other decorators of methods are not followed."""
         if node.decorators or not self._is_here(node.func):
             return UNKNOWN
@@ -240,8 +240,8 @@ class Evaluator(FileState):
     def _is_here(self, f: FuncDef) -> bool:
         return f.fullname.startswith(f"{self.tree.fullname}.") and hasattr(f, "arguments")
 
-    def _dict(self, e: DictExpr) -> AbstractValue:
-        items: dict[object, AbstractValue] | None = {}
+    def _dict(self, e: DictExpr) -> Fact:
+        items: dict[object, Fact] | None = {}
         for k, v in e.items:
             key, value = self.evaluate(k) if k is not None else None, self.evaluate(v)
             if key is None and isinstance(value, Mutable) and value.items is not None:
@@ -252,7 +252,7 @@ class Evaluator(FileState):
                 items = None
         return Mutable("dict", items)
 
-    def _conditional(self, e: ConditionalExpr) -> AbstractValue:
+    def _conditional(self, e: ConditionalExpr) -> Fact:
         cond = self.truth(e.cond)
         if cond is not None:
             return self.evaluate(e.if_expr if cond else e.else_expr)
@@ -263,7 +263,7 @@ class Evaluator(FileState):
         """Return whether a condition holds; None if it is unknown."""
         return truth_of(self.evaluate(e))
 
-    def _comparison(self, e: ComparisonExpr) -> AbstractValue:
+    def _comparison(self, e: ComparisonExpr) -> Fact:
         values = [self.evaluate(o) for o in e.operands]
         if len(values) != 2:
             return UNKNOWN
@@ -274,7 +274,7 @@ class Evaluator(FileState):
         self.compared.update(i.axis for v in values for i in items_of(v) or [] if isinstance(i, Size))
         return compare(e.operators[0], left, right)
 
-    def _operator(self, e: OpExpr) -> AbstractValue:
+    def _operator(self, e: OpExpr) -> Fact:
         left = self.evaluate(e.left)
         if e.op in ("and", "or"):
             known = truth_of(left)
@@ -284,9 +284,7 @@ class Evaluator(FileState):
                 return join(left, self.evaluate(e.right))
         return self.binary(e.op, left, self.evaluate(e.right), e, e.left, e.right)
 
-    def binary(
-        self, op: str, left: AbstractValue, right: AbstractValue, at: Context, a: Expression, b: Expression
-    ) -> AbstractValue:
+    def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             return tensors.binary(self, at, op, left, right, a, b)
         if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
@@ -301,7 +299,7 @@ class Evaluator(FileState):
                 return list_of(xs + ys) if isinstance(left, Mutable) else Tuple((*xs, *ys))
         return Size() if is_int(left) and is_int(right) and op in ("+", "-", "*", "//", "%") else UNKNOWN
 
-    def _unary(self, e: UnaryExpr) -> AbstractValue:
+    def _unary(self, e: UnaryExpr) -> Fact:
         value = self.evaluate(e.expr)
         if isinstance(value, Shaped):
             return value if e.op in "-~+" else UNKNOWN
@@ -312,7 +310,7 @@ class Evaluator(FileState):
             return Const(-value.value)
         return Size() if isinstance(value, Size) else UNKNOWN
 
-    def _index(self, e: IndexExpr) -> AbstractValue:
+    def _index(self, e: IndexExpr) -> Fact:
         base = self.evaluate(e.base)
         if isinstance(base, Shaped):
             self._evaluate_inside(e.index)
@@ -342,7 +340,7 @@ class Evaluator(FileState):
                 for bound in (part.begin_index, part.end_index, part.stride):
                     self.evaluate(bound)
 
-    def _comprehension(self, e: GeneratorExpr) -> AbstractValue:
+    def _comprehension(self, e: GeneratorExpr) -> Fact:
         if len(e.sequences) != 1:
             return UNKNOWN
         items = self.iterate(self.evaluate(e.sequences[0]))
@@ -357,7 +355,7 @@ class Evaluator(FileState):
             values.append(self.evaluate(e.left_expr))
         return list_of(values)
 
-    def iterate(self, value: AbstractValue) -> list[AbstractValue] | AbstractValue | None:
+    def iterate(self, value: Fact) -> list[Fact] | Fact | None:
         """Return the items of an iterable; one value for all if their number is unknown; None if nothing is known."""
         items = items_of(value)
         if items is not None:
@@ -372,7 +370,7 @@ class Evaluator(FileState):
 
     # ---- calls ----
 
-    def _call(self, e: CallExpr) -> AbstractValue:
+    def _call(self, e: CallExpr) -> Fact:
         if isinstance(e.callee, TempNode):  # injected by the plugin
             t = e.callee.type
             is_display = isinstance(t, CallableType) and t.name == "<display>"
@@ -402,7 +400,7 @@ class Evaluator(FileState):
                 given.positional.append(value)
         return given
 
-    def call(self, f: AbstractValue, given: Arguments, at: Context) -> AbstractValue:
+    def call(self, f: Fact, given: Arguments, at: Context) -> Fact:
         match f:
             case Function():
                 return self.call_function(f, given, at)
@@ -420,13 +418,13 @@ class Evaluator(FileState):
             forget(value)
         return UNKNOWN
 
-    def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> AbstractValue:
+    def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> Fact:
         if not given.exact:
             return UNKNOWN
         if info.typeddict_type is not None:
             return Mutable("dict", None if given.positional else dict(given.keywords.items()))
         if (names := field_names(info)) is not None:
-            fields: dict[object, AbstractValue] = dict.fromkeys(names, UNKNOWN)
+            fields: dict[object, Fact] = dict.fromkeys(names, UNKNOWN)
             fields.update(zip(names, given.positional, strict=False))
             fields.update((k, v) for k, v in given.keywords.items() if k in fields)
             made = Mutable("object", fields, info)
@@ -452,14 +450,14 @@ def field_names(info: TypeInfo) -> list[str] | None:
     return None
 
 
-def truth_of(value: AbstractValue) -> bool | None:
+def truth_of(value: Fact) -> bool | None:
     if isinstance(value, Const):
         return bool(value.value)
     items = items_of(value)
     return bool(items) if items is not None else None
 
 
-def compare(op: str, left: AbstractValue, right: AbstractValue) -> AbstractValue:
+def compare(op: str, left: Fact, right: Fact) -> Fact:
     """Compare two values; UNKNOWN where the result is not certain."""
     xs, ys = items_of(left), items_of(right)
     if (
@@ -488,7 +486,7 @@ def compare(op: str, left: AbstractValue, right: AbstractValue) -> AbstractValue
     return UNKNOWN
 
 
-def _compute(op: str, a: object, b: object) -> AbstractValue:
+def _compute(op: str, a: object, b: object) -> Fact:
     if any(isinstance(v, int | float) and abs(v) > 1e9 for v in (a, b)) or (isinstance(a, str) and op != "+"):
         return UNKNOWN
     try:

@@ -58,7 +58,7 @@ from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    AbstractValue,
+    Fact,
     Arguments,
     Class,
     Const,
@@ -84,7 +84,7 @@ _RAISES = ("raises", "suppress", "assertRaises", "warns")
 class Interpreter(Evaluator):
     """Follows a file from its first statement to its last, then the functions that were not called."""
 
-    results: dict[tuple[FuncDef | LambdaExpr, tuple[AbstractValue, ...], bool], tuple[int, AbstractValue]]
+    results: dict[tuple[FuncDef | LambdaExpr, tuple[Fact, ...], bool], tuple[int, Fact]]
     """The results of functions of the module, by their arguments, with the number of changes before."""
 
     def run(self) -> None:
@@ -108,9 +108,9 @@ class Interpreter(Evaluator):
 
     # ---- statements ----
 
-    def execute(self, statements: Sequence[Statement]) -> AbstractValue | None:
+    def execute(self, statements: Sequence[Statement]) -> Fact | None:
         """Execute statements; return the value that is returned, or None if the end is reached."""
-        returned: AbstractValue | None = None
+        returned: Fact | None = None
         for s in statements:
             value = self.statement(s)
             if value is None or isinstance(value, _Maybe):
@@ -122,7 +122,7 @@ class Interpreter(Evaluator):
             return _Ended(returned if value is RAISED else join(returned, _value(value)))
         return None if returned is None else _Maybe(returned)
 
-    def statement(self, s: Statement) -> AbstractValue | None:
+    def statement(self, s: Statement) -> Fact | None:
         match s:
             case ExpressionStmt():
                 self.evaluate(s.expr)
@@ -178,7 +178,7 @@ class Interpreter(Evaluator):
                 kept = self.symbol(target.name, s.line)
             self.assign(target, kept)
 
-    def assign(self, target: Expression, value: AbstractValue) -> None:
+    def assign(self, target: Expression, value: Fact) -> None:
         match target:
             case NameExpr() if target.node is not None:
                 self._set(target.node, value)
@@ -202,11 +202,11 @@ class Interpreter(Evaluator):
                     owner.changes()
                     owner.items[key] = value
 
-    def _unpack(self, targets: list[Expression], value: AbstractValue, at: Context) -> None:
-        items: Sequence[AbstractValue] | None = items_of(value)
+    def _unpack(self, targets: list[Expression], value: Fact, at: Context) -> None:
+        items: Sequence[Fact] | None = items_of(value)
         if items is None:
             each = self.iterate(value)
-            items = [each] * len(targets) if isinstance(each, AbstractValue) else None
+            items = [each] * len(targets) if isinstance(each, Fact) else None
         if items is None or len(items) != len(targets) or any(isinstance(t, StarExpr) for t in targets):
             items = [UNKNOWN] * len(targets)
         for target, item in zip(targets, items, strict=True):
@@ -214,7 +214,7 @@ class Interpreter(Evaluator):
             named = self.symbol(target.name, at.line) if is_unnamed and isinstance(target, NameExpr) else item
             self.assign(target, named)
 
-    def _set(self, node: SymbolNode, value: AbstractValue) -> None:
+    def _set(self, node: SymbolNode, value: Fact) -> None:
         outer = self.frame.outer
         changed[0] += outer is None
         while outer is not None:  # a global or a nonlocal variable
@@ -225,7 +225,7 @@ class Interpreter(Evaluator):
             outer = outer.outer
         self.frame.names[node] = value
 
-    def _if(self, s: IfStmt) -> AbstractValue | None:
+    def _if(self, s: IfStmt) -> Fact | None:
         for i, (cond, body) in enumerate(zip(s.expr, s.body, strict=True)):
             known = self.truth(cond)
             if known:
@@ -235,9 +235,9 @@ class Interpreter(Evaluator):
                 return self._branches([*bodies, s.else_body.body if s.else_body is not None else []])
         return self.execute(s.else_body.body) if s.else_body is not None else None
 
-    def _branches(self, bodies: Sequence[Sequence[Statement]]) -> AbstractValue | None:
+    def _branches(self, bodies: Sequence[Sequence[Statement]]) -> Fact | None:
         """Execute alternatives, of which one runs."""
-        before, ends, returned = self.frame.names, list[dict[SymbolNode, AbstractValue]](), list[AbstractValue]()
+        before, ends, returned = self.frame.names, list[dict[SymbolNode, Fact]](), list[Fact]()
         left = False
         with self.maybe():
             for body in bodies:
@@ -249,33 +249,31 @@ class Interpreter(Evaluator):
                 if value is not None and value is not RAISED and value is not LEFT:
                     returned.append(_value(value))
         self.frame.names = _joined(ends) if ends else before
-        result: AbstractValue | None = None
+        result: Fact | None = None
         for value in returned:
             result = value if result is None else join(result, value)
         if ends:
             return _Maybe(result) if result is not None else None
         return _Ended(result) if result is not None else LEFT if left else RAISED
 
-    def _for(self, s: ForStmt) -> AbstractValue | None:
+    def _for(self, s: ForStmt) -> Fact | None:
         sequence = self.evaluate(s.expr)
         items = self.iterate(sequence)
         if isinstance(items, list) and not items:
             return self.execute(s.else_body.body) if s.else_body else None
-        first = items[0] if isinstance(items, list) else items if isinstance(items, AbstractValue) else UNKNOWN
+        first = items[0] if isinstance(items, list) else items if isinstance(items, Fact) else UNKNOWN
         every = first
         for item in items[1:] if isinstance(items, list) else []:
             every = join(every, item)
         return self._loop(s.body.body, s.index, first, every)
 
-    def _while(self, s: WhileStmt) -> AbstractValue | None:
+    def _while(self, s: WhileStmt) -> Fact | None:
         known = self.truth(s.expr)
         return self._loop(s.body.body, None, UNKNOWN, UNKNOWN) if known is not False else None
 
-    def _loop(
-        self, body: Sequence[Statement], index: Expression | None, first: AbstractValue, every: AbstractValue
-    ) -> AbstractValue | None:
+    def _loop(self, body: Sequence[Statement], index: Expression | None, first: Fact, every: Fact) -> Fact | None:
         """Execute a loop: its first step with what is known, then further steps until nothing changes."""
-        names, returned = self.frame.names, list[AbstractValue]()
+        names, returned = self.frame.names, list[Fact]()
         leaves = any(isinstance(part, BreakStmt | ContinueStmt) for s in body for part in walk_statement(s))
         self.frame.names = dict(names)
         for step in range(4):
@@ -301,12 +299,12 @@ class Interpreter(Evaluator):
         else:
             assigned = {k for k, v in self.frame.names.items() if not (k in names and same(names[k], v))}
             self.frame.names = {k: UNKNOWN if k in assigned else v for k, v in self.frame.names.items()}
-        result: AbstractValue | None = None
+        result: Fact | None = None
         for value in returned:
             result = value if result is None else join(result, value)
         return _Maybe(result) if result is not None else None
 
-    def _with(self, s: WithStmt) -> AbstractValue | None:
+    def _with(self, s: WithStmt) -> Fact | None:
         raises = False
         for e, target in zip(s.expr, s.target, strict=True):
             self.evaluate(e)
@@ -318,7 +316,7 @@ class Interpreter(Evaluator):
             return self.execute(s.body.body)
         return self._branches([s.body.body, []])
 
-    def _try(self, s: TryStmt) -> AbstractValue | None:
+    def _try(self, s: TryStmt) -> Fact | None:
         if not s.handlers:
             value = self.execute(s.body.body)
         else:
@@ -347,7 +345,7 @@ class Interpreter(Evaluator):
         return None
 
     def _decorated(self, s: Decorator) -> None:
-        value: AbstractValue = Function(s.func, self.frame)
+        value: Fact = Function(s.func, self.frame)
         for decorator in reversed(s.original_decorators):
             value = libraries.decorate(self, self.evaluate(decorator), value, s)
         for node in (s, s.var, s.func):
@@ -355,7 +353,7 @@ class Interpreter(Evaluator):
 
     # ---- functions ----
 
-    def call_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
+    def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         node = f.node
         if self.declared_only and isinstance(node, FuncDef) and at is not node:
             declared = node.type.ret_type if isinstance(node.type, CallableType) else None
@@ -373,7 +371,7 @@ class Interpreter(Evaluator):
             self.results[key] = before, result
         return result
 
-    def _run_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         node = f.node
         running = sum(n is node for n, _ in self.calls)
         is_lazy = node.is_generator or node.is_coroutine
@@ -403,12 +401,12 @@ class Interpreter(Evaluator):
         types = f.node.type.arg_types if isinstance(f.node.type, CallableType) else None
         for i, argument in enumerate(f.node.arguments):
             variable, kind = argument.variable, argument.kind
-            value: AbstractValue | None = None
+            value: Fact | None = None
             if kind == ARG_STAR:
                 value = Tuple(tuple(positional)) if given.exact else UNKNOWN
                 positional = []
             elif kind == ARG_STAR2:
-                rest: dict[object, AbstractValue] = dict(keywords.items())
+                rest: dict[object, Fact] = dict(keywords.items())
                 value = Mutable("dict", rest) if given.exact else UNKNOWN
             elif kind not in (ARG_NAMED, ARG_NAMED_OPT) and positional:
                 value = positional.pop(0)
@@ -422,15 +420,13 @@ class Interpreter(Evaluator):
             value = UNKNOWN if value is None else value
             frame.names[variable] = self._declared_parameter(types[i] if types else None, value, variable, f.node)
 
-    def _declared_parameter(
-        self, declared: Type | None, value: AbstractValue, variable: Var, f: FuncDef | LambdaExpr
-    ) -> AbstractValue:
+    def _declared_parameter(self, declared: Type | None, value: Fact, variable: Var, f: FuncDef | LambdaExpr) -> Fact:
         p = get_proper_type(declared)
         if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
             return self.symbol(variable.name, f.line)
         return declared_value(declared, value) if declared is not None else value
 
-    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: AbstractValue) -> AbstractValue:
+    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:
         axes = axes_of(declared)
         if axes is None or not isinstance(result, Shaped) or result.axes is None:
             return declared_value(declared, result)
@@ -445,32 +441,32 @@ class Interpreter(Evaluator):
         return declared_value(declared, result)
 
 
-class _Maybe(AbstractValue):
+class _Maybe(Fact):
     """A value that is returned on some paths; on others, execution continues."""
 
-    def __init__(self, value: AbstractValue) -> None:
+    def __init__(self, value: Fact) -> None:
         self.value = value
 
 
-class _Ended(AbstractValue):
+class _Ended(Fact):
     """A value that is certainly returned."""
 
-    def __init__(self, value: AbstractValue) -> None:
+    def __init__(self, value: Fact) -> None:
         self.value = value
 
 
-class _Mark(AbstractValue):
+class _Mark(Fact):
     pass
 
 
 RAISED, LEFT = _Mark(), _Mark()
 
 
-def _value(value: AbstractValue) -> AbstractValue:
+def _value(value: Fact) -> Fact:
     return value.value if isinstance(value, _Ended | _Maybe) else UNKNOWN if isinstance(value, _Mark) else value
 
 
-def _joined(frames: Sequence[dict[SymbolNode, AbstractValue]]) -> dict[SymbolNode, AbstractValue]:
+def _joined(frames: Sequence[dict[SymbolNode, Fact]]) -> dict[SymbolNode, Fact]:
     result = dict(frames[0])
     for frame in frames[1:]:
         for k in {*result, *frame}:
@@ -478,7 +474,7 @@ def _joined(frames: Sequence[dict[SymbolNode, AbstractValue]]) -> dict[SymbolNod
     return result
 
 
-def declared_value(declared: Type, value: AbstractValue) -> AbstractValue:
+def declared_value(declared: Type, value: Fact) -> Fact:
     """Return a value with the axes that its annotation names."""
     p = get_proper_type(declared)
     axes = axes_of(declared)

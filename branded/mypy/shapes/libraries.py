@@ -19,7 +19,7 @@ from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    AbstractValue,
+    Fact,
     Arguments,
     Class,
     Const,
@@ -48,10 +48,10 @@ _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "stand
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
-Rule = Callable[[FileState, Arguments, Context], AbstractValue]
+Rule = Callable[[FileState, Arguments, Context], Fact]
 
 
-def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> AbstractValue:
+def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     """Return the result of a call of a function or method by name."""
     if isinstance(f.owner, Shaped):
         return tensors.call_method(run, f.owner, f.name, at)
@@ -80,17 +80,17 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Abstr
     return UNKNOWN
 
 
-def decorate(run: FileState, decorator: AbstractValue, f: AbstractValue, at: Context) -> AbstractValue:
+def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
     """Return a decorated function; UNKNOWN for decorators that are not followed."""
     if isinstance(decorator, Wrapped) or (isinstance(decorator, LibraryName) and decorator.name.startswith(KNOWN)):
         return run.call(decorator, Arguments([f]), at)
     return UNKNOWN
 
 
-def _partial(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
     f, *first = given.positional
 
-    def called(more: Arguments) -> AbstractValue:
+    def called(more: Arguments) -> Fact:
         exact = given.exact and more.exact
         return run.call(f, Arguments([*first, *more.positional], given.keywords | more.keywords, exact), at)
 
@@ -100,13 +100,13 @@ def _partial(run: FileState, given: Arguments, at: Context) -> AbstractValue:
 # ---- tensors that are made ----
 
 
-def _from_data(run: FileState, given: Arguments) -> AbstractValue:
+def _from_data(run: FileState, given: Arguments) -> Fact:
     data = given.get(0, "data")
     axes = data_axes(data, run.length) if data is not None and not run.declared_only else None
     return Shaped(tuple(axes)) if axes is not None else Shaped()
 
 
-def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
+def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if not given.exact or not isinstance(at, CallExpr):
         return Shaped()
     if run.declared_only and name not in ("stack", "cat", "einsum"):
@@ -135,7 +135,7 @@ def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> A
     return Shaped()
 
 
-def _range(run: FileState, given: Arguments) -> AbstractValue:
+def _range(run: FileState, given: Arguments) -> Fact:
     if len(given.positional) == 1 and is_int(given.positional[0]):
         return Shaped((tensors.axis_of_value(run, given.positional[0]),))
     bounds = [number(v) for v in given.positional]
@@ -144,7 +144,7 @@ def _range(run: FileState, given: Arguments) -> AbstractValue:
     return Shaped((run.length(len(range(*(b for b in bounds if b is not None)))),))
 
 
-def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> AbstractValue:
+def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> Fact:
     if run.declared_only:
         return UNKNOWN
     if name == "default_rng":
@@ -170,7 +170,7 @@ def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> Abs
     return UNKNOWN
 
 
-def _linear(run: FileState, given: Arguments) -> AbstractValue:
+def _linear(run: FileState, given: Arguments) -> Fact:
     n, m = given.get(0, "in_features"), given.get(1, "out_features")
     if n is None or m is None:
         return UNKNOWN
@@ -182,7 +182,7 @@ def _linear(run: FileState, given: Arguments) -> AbstractValue:
 # ---- Python ----
 
 
-def _length(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _length(run: FileState, given: Arguments, at: Context) -> Fact:
     value = given.positional[0] if given.positional else UNKNOWN
     if isinstance(value, Shaped) and value.axes:
         return size_of(value.axes[0])
@@ -192,7 +192,7 @@ def _length(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     return Const(len(items)) if items is not None else Size()
 
 
-def _python_range(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
     bounds = [number(v) for v in given.positional]
     if bounds and None not in bounds and len(bounds) <= 3 and 0 not in bounds[2:]:
         numbers = range(*(b for b in bounds if b is not None))
@@ -201,31 +201,31 @@ def _python_range(run: FileState, given: Arguments, at: Context) -> AbstractValu
     return Mutable("range", None)
 
 
-def _zip(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _zip(run: FileState, given: Arguments, at: Context) -> Fact:
     each = [items_of(v) for v in given.positional]
     if not each or any(e is None for e in each):
         return UNKNOWN
     return list_of([Tuple(tuple(row)) for row in zip(*(e for e in each if e is not None), strict=False)])
 
 
-def _enumerate(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _enumerate(run: FileState, given: Arguments, at: Context) -> Fact:
     items = items_of(given.positional[0]) if given.positional else None
     return list_of([Tuple((Const(i), v)) for i, v in enumerate(items)]) if items is not None else UNKNOWN
 
 
-def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> AbstractValue:
+def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
     items = items_of(given.positional[0]) if given.positional else []
     if items is None:
         return UNKNOWN
     return list_of(items) if kind == "list" else Tuple(tuple(items))
 
 
-def _dict(run: FileState, given: Arguments, at: Context) -> AbstractValue:
-    items: dict[object, AbstractValue] = dict(given.keywords.items())
+def _dict(run: FileState, given: Arguments, at: Context) -> Fact:
+    items: dict[object, Fact] = dict(given.keywords.items())
     return Mutable("dict", None if given.positional or not given.exact else items)
 
 
-def _isinstance(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _isinstance(run: FileState, given: Arguments, at: Context) -> Fact:
     if len(given.positional) != 2:
         return UNKNOWN
     value, wanted = given.positional
@@ -238,7 +238,7 @@ def _isinstance(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     return UNKNOWN
 
 
-def _smallest(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _smallest(run: FileState, given: Arguments, at: Context) -> Fact:
     first = items_of(given.positional[0]) if given.positional else None
     values = given.positional if len(given.positional) > 1 else first
     return Size() if values and all(map(is_int, values)) else UNKNOWN
@@ -261,7 +261,7 @@ _PYTHON: dict[str, Rule] = {
 }
 
 
-def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> AbstractValue:
+def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     """Return the result of a method of a list, a dict, a named tuple or a layer."""
     owner = f.owner
     if isinstance(owner, Mutable) and owner.kind == "dict" and owner.items is not None:
@@ -291,7 +291,7 @@ def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Ab
 # ---- branded ----
 
 
-def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
+def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if name == "vmap":
         return mapping.vmap(run, given, at)
     if name in _UNCHANGED:
@@ -315,7 +315,7 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Abs
     return UNKNOWN
 
 
-def _as_axes(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
     x, *names = given.positional or [UNKNOWN]
     axes: list[Type] = []
     for value in names:
@@ -340,13 +340,13 @@ def _with_length(run: FileState, name: Type, old: Type) -> Type:
     return name if n is None else name.copy_modified(last_known_value=run.length(n))
 
 
-def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
+def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
     if f is None:
         return UNKNOWN
     is_plain = given.keywords.keys() <= {"f", "argnums"} and name in ("grad", "value_and_grad")
 
-    def called(more: Arguments) -> AbstractValue:
+    def called(more: Arguments) -> Fact:
         result = run.call(f, more, at)
         numbers = [argnums] if number(argnums) is not None else items_of(argnums)
         if not is_plain or numbers is None:
@@ -360,7 +360,7 @@ def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Abs
     return Wrapped(called)
 
 
-def _control(run: FileState, name: str, given: Arguments, at: Context) -> AbstractValue:
+def _control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     """Return the value of a loop or a branch, if all steps or branches give the same."""
     p = given.positional
     if name == "cond" and len(p) > 2:

@@ -16,7 +16,7 @@ from branded.mypy.shapes.tensors import axis_of_value, format_axes, format_axis
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    AbstractValue,
+    Fact,
     Arguments,
     Class,
     Const,
@@ -34,7 +34,7 @@ from branded.mypy.shapes.values import (
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
 
 
-def vmap(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def vmap(run: FileState, given: Arguments, at: Context) -> Fact:
     """Return the mapped function, or the decorator `vmap(in_axes=1)`."""
     if not given.exact:
         return UNKNOWN
@@ -46,7 +46,7 @@ def vmap(run: FileState, given: Arguments, at: Context) -> AbstractValue:
     elif (size := options.get("axis_size")) is not None and number(size) is not None:
         named = axis_of_value(run, size)
 
-    def wrap(f: AbstractValue) -> AbstractValue:
+    def wrap(f: Fact) -> Fact:
         return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named))
 
     f = given.get(0, "f")
@@ -63,7 +63,7 @@ class _Axis:
     found: list[tuple[str, Shaped, int, Type]] = field(default_factory=list)
     is_certain: bool = True
 
-    def take(self, x: Shaped, way: AbstractValue, what: str) -> AbstractValue:
+    def take(self, x: Shaped, way: Fact, what: str) -> Fact:
         """Return one example of an argument."""
         n = number(way)
         if x.axes is None or n is None:
@@ -110,7 +110,7 @@ class _Axis:
             wrong = f"vmap: `{format_axis(a)}` is zipped with `{format_axis(b)}`"
             self.run.report(self.at, ERROR, wrong, left, right, fix)
 
-    def put(self, x: Shaped, way: AbstractValue, what: str = "") -> AbstractValue:
+    def put(self, x: Shaped, way: Fact, what: str = "") -> Fact:
         """Return the results of all examples."""
         n = number(way)
         if x.axes is None or n is None or not -len(x.axes) - 1 <= n <= len(x.axes):
@@ -124,12 +124,10 @@ def _describe(x: Shaped) -> str:
     return f"shape {format_axes(x.axes)}" if x.axes is not None else "a tensor"
 
 
-Leaf = Callable[[Shaped, AbstractValue, str], AbstractValue]
+Leaf = Callable[[Shaped, Fact, str], Fact]
 
 
-def change(
-    value: AbstractValue, way: AbstractValue, leaf: Leaf, what: str = "the result", numbers: bool = False
-) -> AbstractValue:
+def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers: bool = False) -> Fact:
     """Change the tensors of a tree, except where `way`, a prefix of the tree, is None."""
     if way == NONE or isinstance(value, Function | Wrapped):
         return value
@@ -140,7 +138,7 @@ def change(
         return leaf(Shaped(()), way, what) if numbers and is_number else value if not is_number else UNKNOWN
     ways = items_of(way)
 
-    def below(i: object, item: AbstractValue, index: int) -> AbstractValue:
+    def below(i: object, item: Fact, index: int) -> Fact:
         if isinstance(way, Mutable) and way.kind == "dict":
             inner = (way.items or {}).get(i, UNKNOWN)
         else:
@@ -161,13 +159,13 @@ def change(
 
 def mapped_call(
     run: FileState,
-    f: AbstractValue,
+    f: Fact,
     given: Arguments,
-    in_axes: AbstractValue,
-    out_axes: AbstractValue,
+    in_axes: Fact,
+    out_axes: Fact,
     at: Context,
     axis: Type = ANY_AXIS,
-) -> AbstractValue:
+) -> Fact:
     """Return the result of `vmap(f, in_axes, out_axes)(*given)`."""
     mapped = _Axis(run, at, axis)
     ways = items_of(in_axes)
@@ -186,7 +184,7 @@ def mapped_call(
     return change(result, out_axes, mapped.put, numbers=True)
 
 
-def scan(run: FileState, given: Arguments, at: Context) -> AbstractValue:
+def scan(run: FileState, given: Arguments, at: Context) -> Fact:
     """Return the carry and the outputs of `scan(f, init, xs)`."""
     f, init, xs = given.get(0, "f"), given.get(1, "init"), given.get(2, "xs")
     if f is None or init is None or xs is None:

@@ -14,7 +14,7 @@ from branded.mypy.axes.types import SIZE
 from branded.mypy.rows.algebra import BRAND
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
-from branded.mypy.shapes.values import AbstractValue, Arguments, Function, Size, Variables
+from branded.mypy.shapes.values import Fact, Arguments, Function, Size, Variables
 
 STEPS = 40_000
 """The expressions that are evaluated for a file, at most."""
@@ -54,16 +54,16 @@ class FileState:
         self.compared: set[Type] = set()
         """The sizes that the program compares, which may be equal."""
 
-    def evaluate(self, e: Expression | None) -> AbstractValue:
+    def evaluate(self, e: Expression | None) -> Fact:
         raise NotImplementedError
 
-    def call(self, f: AbstractValue, given: Arguments, at: Context) -> AbstractValue:
+    def call(self, f: Fact, given: Arguments, at: Context) -> Fact:
         raise NotImplementedError
 
-    def call_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
+    def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         raise NotImplementedError
 
-    def assign(self, target: Expression, value: AbstractValue) -> None:
+    def assign(self, target: Expression, value: Fact) -> None:
         raise NotImplementedError
 
     # ---- findings ----

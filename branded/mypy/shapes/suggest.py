@@ -25,7 +25,7 @@ from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.execute import Interpreter
-from branded.mypy.shapes.values import AbstractValue, Arguments, Const, Function, Shaped, join, number
+from branded.mypy.shapes.values import Fact, Arguments, Const, Function, Shaped, join, number
 
 _PREFIXES = ("n_", "num_", "number_of_", "len_")
 
@@ -43,10 +43,10 @@ class _Named(Interpreter):
     def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
         super().__init__(tree, scope)
         self.data: dict[AssignmentStmt, Shaped] = {}
-        self.signatures: dict[FuncDef, tuple[tuple[AbstractValue, ...], AbstractValue]] = {}
+        self.signatures: dict[FuncDef, tuple[tuple[Fact, ...], Fact]] = {}
         self.brands = [i for i in _classes(tree) if any(c.fullname == BRAND for c in i.mro)]
 
-    def assign(self, target: Expression, value: AbstractValue) -> None:
+    def assign(self, target: Expression, value: Fact) -> None:
         n = number(value)
         if isinstance(target, NameExpr) and n is not None and n > 1 and not isinstance(value, NamedConst):
             value = NamedConst(n, self._axis(target.name))
@@ -71,7 +71,7 @@ class _Named(Interpreter):
             if isinstance(value, Shaped) and value.axes and any(map(is_named, value.axes)):
                 self.data.setdefault(s, value)
 
-    def _run_function(self, f: Function, given: Arguments, at: Context) -> AbstractValue:
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         result = super()._run_function(f, given, at)
         is_whole = self.inside == 0 and at is not f.node and isinstance(f.node, FuncDef) and not f.bound
         if is_whole and isinstance(f.node, FuncDef) and not given.keywords:
@@ -137,7 +137,7 @@ def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
     return [*new, *out, *shown]
 
 
-def _signature(f: FuncDef, values: Sequence[AbstractValue], result: AbstractValue) -> list[str]:
+def _signature(f: FuncDef, values: Sequence[Fact], result: Fact) -> list[str]:
     t = f.type
     if not isinstance(t, CallableType) or len(t.arg_types) < len(values):
         return []
@@ -155,11 +155,11 @@ def _is_bare(t: Type) -> bool:
     return isinstance(p, Instance) and p.type.fullname == TENSOR
 
 
-def _has_name(value: AbstractValue) -> bool:
+def _has_name(value: Fact) -> bool:
     return isinstance(value, Shaped) and any(map(is_named, value.axes or ()))
 
 
-def _axes(value: AbstractValue) -> str:
+def _axes(value: Fact) -> str:
     entries = [_entry(a, "int") for a in value.axes or ()] if isinstance(value, Shaped) else []
     return f"Axes[{', '.join(entries)}]"
 

@@ -32,7 +32,7 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
-    AbstractValue,
+    Fact,
     Const,
     LibraryName,
     Shaped,
@@ -76,7 +76,7 @@ class FollowedCall(MethodCall):
 
     run: FileState | None = None
 
-    def value(self, e: Expression | None) -> AbstractValue:
+    def value(self, e: Expression | None) -> Fact:
         assert self.run is not None
         with self.run.maybe():
             return self.run.evaluate(e)
@@ -120,7 +120,7 @@ class FollowedCall(MethodCall):
         return f"`{format_axis(axis)}`"
 
 
-def as_type(run: FileState, value: AbstractValue) -> Type:
+def as_type(run: FileState, value: Fact) -> Type:
     """Return the type of a value, with the axes of tensors."""
     scope = run.scope
     match value:
@@ -139,7 +139,7 @@ def as_type(run: FileState, value: AbstractValue) -> Type:
     return AnyType(TypeOfAny.special_form)
 
 
-def attribute(run: FileState, base: Shaped, name: str, at: Context) -> AbstractValue:
+def attribute(run: FileState, base: Shaped, name: str, at: Context) -> Fact:
     """Return an attribute of a tensor."""
     if name == "shape":
         return UNKNOWN if base.axes is None else Tuple(tuple(map(size_of, base.axes)))
@@ -150,9 +150,7 @@ def attribute(run: FileState, base: Shaped, name: str, at: Context) -> AbstractV
     return LibraryName(name, base)
 
 
-def binary(
-    run: FileState, at: Context, op: str, left: AbstractValue, right: AbstractValue, a: Expression, b: Expression
-) -> AbstractValue:
+def binary(run: FileState, at: Context, op: str, left: Fact, right: Fact, a: Expression, b: Expression) -> Fact:
     """Return the value of `x + y`, where one is a tensor."""
     name = _OPERATORS.get(op)
     if name is None:
@@ -165,9 +163,9 @@ def binary(
 
 
 def method(
-    run: FileState, at: Context, own: Shaped, name: str, values: dict[str, list[tuple[Expression, AbstractValue]]],
+    run: FileState, at: Context, own: Shaped, name: str, values: dict[str, list[tuple[Expression, Fact]]],
     starred: bool = False,
-) -> AbstractValue:  # fmt: skip
+) -> Fact:  # fmt: skip
     """Return the result of a method of a tensor, by parameter name."""
     rule = table.METHODS.get(name)
     if rule is None:
@@ -211,7 +209,7 @@ def _has_minus_one(call: FollowedCall) -> bool:
     return any(call.literal(e) == -1 for e in call.entries("shape") or [])
 
 
-def call_method(run: FileState, own: Shaped, name: str, at: Context) -> AbstractValue:
+def call_method(run: FileState, own: Shaped, name: str, at: Context) -> Fact:
     """Return the result of `x.name(...)`."""
     if not isinstance(at, CallExpr):
         return UNKNOWN
@@ -239,8 +237,8 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context) -> Abstract
 
 
 def by_parameter(
-    run: FileState, name: str, at: CallExpr, values: dict[int, AbstractValue]
-) -> dict[str, list[tuple[Expression, AbstractValue]]] | None:
+    run: FileState, name: str, at: CallExpr, values: dict[int, Fact]
+) -> dict[str, list[tuple[Expression, Fact]]] | None:
     """Return the arguments of a call by parameter name; None if they do not fit."""
     symbol = run.scope.instance(VEC).type.get(name)
     node = symbol.node if symbol is not None else None
@@ -251,7 +249,7 @@ def by_parameter(
         return None
     names, kinds = t.arg_names[1:], t.arg_kinds[1:]
     positional = [(n, k) for n, k in zip(names, kinds, strict=True) if k.is_positional() or k == ARG_STAR]
-    given: dict[str, list[tuple[Expression, AbstractValue]]] = {}
+    given: dict[str, list[tuple[Expression, Fact]]] = {}
     i = 0
     for j, (e, kind, keyword) in enumerate(zip(at.args, at.arg_kinds, at.arg_names, strict=True)):
         if kind in (ARG_POS, ARG_STAR):
@@ -265,7 +263,7 @@ def by_parameter(
     return given
 
 
-def axis_of_value(run: FileState, value: AbstractValue) -> Type:
+def axis_of_value(run: FileState, value: Fact) -> Type:
     """Return the axis whose length is a value."""
     if isinstance(axis := getattr(value, "axis", None), Type):
         return axis
@@ -275,7 +273,7 @@ def axis_of_value(run: FileState, value: AbstractValue) -> Type:
     return ANY_AXIS
 
 
-def shape_of(run: FileState, values: Sequence[AbstractValue]) -> Shaped:
+def shape_of(run: FileState, values: Sequence[Fact]) -> Shaped:
     """Return the array of a shape that is passed as `f(3, n)` or `f((3, n))`."""
     entries = items_of(values[0]) if len(values) == 1 and items_of(values[0]) is not None else list(values)
     if entries is None or any(not is_int(v) and len(values) == 1 for v in entries):

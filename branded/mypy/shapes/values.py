@@ -12,24 +12,24 @@ from branded.mypy.axes.types import known_length
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 
 
-class AbstractValue:
-    """A value about which nothing is known."""
+class Fact:
+    """What is known of a value: here, nothing."""
 
     __slots__ = ()
 
 
-UNKNOWN = AbstractValue()
+UNKNOWN = Fact()
 
 
 @dataclass(frozen=True)
-class Shaped(AbstractValue):
+class Shaped(Fact):
     """A tensor or an array: an axis for each dimension; None if their number is unknown."""
 
     axes: tuple[Type, ...] | None = None
 
 
 @dataclass(frozen=True)
-class Const(AbstractValue):
+class Const(Fact):
     """A number, a text, None or `...`."""
 
     value: object
@@ -39,15 +39,15 @@ NONE = Const(None)
 
 
 @dataclass(frozen=True)
-class Size(AbstractValue):
+class Size(Fact):
     """An int with an unknown value: the length of this axis."""
 
     axis: Type = ANY_AXIS
 
 
 @dataclass(frozen=True)
-class Tuple(AbstractValue):
-    items: tuple[AbstractValue, ...]
+class Tuple(Fact):
+    items: tuple[Fact, ...]
 
 
 changed = [0]
@@ -55,11 +55,11 @@ changed = [0]
 
 
 @dataclass(eq=False)
-class Mutable(AbstractValue):
+class Mutable(Fact):
     """A list, a dict or an object: its items by index, key or attribute; None if they are unknown."""
 
     kind: str
-    items: dict[object, AbstractValue] | None
+    items: dict[object, Fact] | None
     info: TypeInfo | None = None
     linked: list[Mutable] = field(default_factory=list)
     """Values that may be this one, in another branch or step of a loop."""
@@ -84,7 +84,7 @@ def is_frozen(info: TypeInfo) -> bool:
     return info.is_named_tuple or bool(info.metadata.get("dataclass", {}).get("frozen"))
 
 
-def forget(value: AbstractValue) -> None:
+def forget(value: Fact) -> None:
     """Forget what unknown code may change in a value."""
     if isinstance(value, Mutable):
         value.forget()
@@ -97,10 +97,10 @@ class Variables:
     """The variables of a function, by their nodes."""
 
     def __init__(self, outer: Variables | None = None) -> None:
-        self.names: dict[SymbolNode, AbstractValue] = {}
+        self.names: dict[SymbolNode, Fact] = {}
         self.outer = outer
 
-    def lookup(self, node: SymbolNode) -> AbstractValue | None:
+    def lookup(self, node: SymbolNode) -> Fact | None:
         frame: Variables | None = self
         while frame is not None:
             if node in frame.names:
@@ -110,54 +110,54 @@ class Variables:
 
 
 @dataclass(frozen=True, eq=False)
-class Function(AbstractValue):
+class Function(Fact):
     """A function of this file, and the variables that it closes over."""
 
     node: FuncDef | LambdaExpr
     frame: Variables
-    bound: tuple[AbstractValue, ...] = ()
+    bound: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
-class Class(AbstractValue):
+class Class(Fact):
     info: TypeInfo
 
 
 @dataclass(frozen=True)
-class LibraryName(AbstractValue):
+class LibraryName(Fact):
     """A module, function or method of a library, by its full name, and the value whose method it is."""
 
     name: str
-    owner: AbstractValue | None = None
+    owner: Fact | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Wrapped(AbstractValue):
+class Wrapped(Fact):
     """The result of a transform or of `partial`: a function that is called with the transform's rule."""
 
-    call: Callable[[Arguments], AbstractValue]
+    call: Callable[[Arguments], Fact]
 
 
 @dataclass
 class Arguments:
     """The arguments of a call."""
 
-    positional: list[AbstractValue] = field(default_factory=list)
-    keywords: dict[str, AbstractValue] = field(default_factory=dict)
+    positional: list[Fact] = field(default_factory=list)
+    keywords: dict[str, Fact] = field(default_factory=dict)
     exact: bool = True
     """False if there are star arguments of unknown length."""
 
-    def get(self, position: int | None, name: str) -> AbstractValue | None:
+    def get(self, position: int | None, name: str) -> Fact | None:
         if position is not None and position < len(self.positional):
             return self.positional[position]
         return self.keywords.get(name)
 
-    def all(self) -> Iterator[AbstractValue]:
+    def all(self) -> Iterator[Fact]:
         yield from self.positional
         yield from self.keywords.values()
 
 
-def is_immutable(value: AbstractValue) -> bool:
+def is_immutable(value: Fact) -> bool:
     """Return whether a value is the same whenever it is used."""
     if isinstance(value, Tuple):
         return all(map(is_immutable, value.items))
@@ -165,13 +165,13 @@ def is_immutable(value: AbstractValue) -> bool:
     return is_number or isinstance(value, Shaped | Size) or value is UNKNOWN
 
 
-def number(value: AbstractValue | None) -> int | None:
+def number(value: Fact | None) -> int | None:
     """Return the int that a value is certain to be."""
     v = value.value if isinstance(value, Const) else None
     return v if isinstance(v, int) and not isinstance(v, bool) else None
 
 
-def items_of(value: AbstractValue | None) -> list[AbstractValue] | None:
+def items_of(value: Fact | None) -> list[Fact] | None:
     """Return the items of a tuple or a list; None if they are unknown."""
     if isinstance(value, Tuple):
         return list(value.items)
@@ -182,17 +182,17 @@ def items_of(value: AbstractValue | None) -> list[AbstractValue] | None:
     return None
 
 
-def list_of(items: Sequence[AbstractValue]) -> Mutable:
+def list_of(items: Sequence[Fact]) -> Mutable:
     return Mutable("list", dict(enumerate(items)))
 
 
-def size_of(axis: Type) -> AbstractValue:
+def size_of(axis: Type) -> Fact:
     """Return the length of an axis as a value."""
     n = known_length(axis)
     return Const(n) if n is not None else Size(axis)
 
 
-def same(a: AbstractValue, b: AbstractValue) -> bool:
+def same(a: Fact, b: Fact) -> bool:
     """Return whether two values are certain to be equal, as far as this analysis can tell them apart."""
     if a is b:
         return True
@@ -206,7 +206,7 @@ def same(a: AbstractValue, b: AbstractValue) -> bool:
     return a == b
 
 
-def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
+def join(a: Fact, b: Fact) -> Fact:
     """Return what is known of a value that is either `a` or `b`."""
     if same(a, b):
         return a
@@ -223,7 +223,7 @@ def join(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return UNKNOWN
 
 
-def _joined(a: Mutable, b: Mutable) -> AbstractValue:
+def _joined(a: Mutable, b: Mutable) -> Fact:
     if (a.kind, a.info) != (b.kind, b.info) or a.items is None or b.items is None or a.items.keys() != b.items.keys():
         return UNKNOWN
     if all(same(a.items[k], b.items[k]) for k in a.items):
@@ -235,7 +235,7 @@ def _joined(a: Mutable, b: Mutable) -> AbstractValue:
     return made
 
 
-def is_int(value: AbstractValue) -> bool:
+def is_int(value: Fact) -> bool:
     return isinstance(value, Size) or number(value) is not None
 
 
@@ -243,7 +243,7 @@ def is_any_axis(axis: Type) -> bool:
     return isinstance(axis, AnyType)
 
 
-def data_axes(value: AbstractValue, axis: Callable[[int], Type]) -> list[Type] | None:
+def data_axes(value: Fact, axis: Callable[[int], Type]) -> list[Type] | None:
     """Return the axes of the tensor of nested lists of numbers; None if they are unknown."""
     if isinstance(value, Shaped):
         return list(value.axes) if value.axes is not None else None
