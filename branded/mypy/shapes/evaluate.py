@@ -50,10 +50,10 @@ from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    Fact,
     Arguments,
     Class,
     Const,
+    Fact,
     Function,
     LibraryName,
     Mutable,

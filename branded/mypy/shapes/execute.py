@@ -58,10 +58,10 @@ from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    Fact,
     Arguments,
     Class,
     Const,
+    Fact,
     Function,
     Mutable,
     Shaped,

@@ -19,10 +19,10 @@ from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    Fact,
     Arguments,
     Class,
     Const,
+    Fact,
     LibraryName,
     Mutable,
     Shaped,

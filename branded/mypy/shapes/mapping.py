@@ -16,10 +16,10 @@ from branded.mypy.shapes.tensors import axis_of_value, format_axes, format_axis
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
-    Fact,
     Arguments,
     Class,
     Const,
+    Fact,
     Function,
     Mutable,
     Shaped,

@@ -14,7 +14,7 @@ from branded.mypy.axes.types import SIZE
 from branded.mypy.rows.algebra import BRAND
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
-from branded.mypy.shapes.values import Fact, Arguments, Function, Size, Variables
+from branded.mypy.shapes.values import Arguments, Fact, Function, Size, Variables
 
 STEPS = 40_000
 """The expressions that are evaluated for a file, at most."""

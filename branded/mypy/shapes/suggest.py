@@ -25,7 +25,7 @@ from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.execute import Interpreter
-from branded.mypy.shapes.values import Fact, Arguments, Const, Function, Shaped, join, number
+from branded.mypy.shapes.values import Arguments, Const, Fact, Function, Shaped, join, number
 
 _PREFIXES = ("n_", "num_", "number_of_", "len_")
 

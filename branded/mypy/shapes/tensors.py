@@ -32,8 +32,8 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
-    Fact,
     Const,
+    Fact,
     LibraryName,
     Shaped,
     Size,
