@@ -24,7 +24,7 @@ _S3 = TypeVar("_S3", bound=Brand, default=Never)
 _S4 = TypeVar("_S4", bound=Brand, default=Never)
 _S5 = TypeVar("_S5", bound=Brand, default=Never)
 
-S_co = TypeVar("S_co", bound=Brand, covariant=True)
+S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)
 _T = TypeVar("_T", default=Tensor)
 _Bound: TypeAlias = SupportsIndex | UOp | None
 _Index: TypeAlias = builtins.int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | None
@@ -649,7 +649,7 @@ assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`,
 
 from branded import _plain
 
-_R = TypeVar("_R", bound=Brand)
+_R = TypeVar("_R", bound=Brand, default=Never)
 _U = TypeVar("_U", default=Any)
 
 Vec: TypeAlias = _plain.Vec[_R, _U]

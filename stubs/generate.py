@@ -398,7 +398,7 @@ def vec() -> str:
             IMPORTS + "from typing_extensions import TypeVarTuple\n" + TINYGRAD,
             "from branded.core.brand import Brand\n",
             ROWS,
-            'S_co = TypeVar("S_co", bound=Brand, covariant=True)\n_T = TypeVar("_T", default=Tensor)',
+            'S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)\n_T = TypeVar("_T", default=Tensor)',
             INDEX,
             "MYPY = False  # mypy takes it for true\n",
             "class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec\n",
@@ -446,7 +446,7 @@ class _Joined:
 OF_OTHERS = """
 from branded import _plain
 
-_R = TypeVar("_R", bound=Brand)
+_R = TypeVar("_R", bound=Brand, default=Never)
 _U = TypeVar("_U", default=Any)
 
 Vec: TypeAlias = _plain.Vec[_R, _U]

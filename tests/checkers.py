@@ -166,12 +166,9 @@ basedpyright, pyrefly and ty this is what `Tensor` means, so they print a tensor
 without the plugin `Tensor` is a class below it, and `unvec`, the identity, makes one:
 
 ```python
-from typing import TypeVar
-
-from branded import Brand, Vec, unvec, vmap
+from branded import Vec, unvec, vmap
+from branded.typing import S
 from tinygrad import Tensor
-
-S = TypeVar("S", bound=Brand)
 
 
 def double(a: Vec[S]) -> Vec[S]:

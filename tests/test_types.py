@@ -13,6 +13,7 @@ import functools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,9 +22,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import tinygrad
 from mypy.options import Options
 from tinygrad import Context
 
+import branded
 from branded.mypy.analysis import unused_batch
 from branded.mypy.check import Message, format_report, parse_message
 from tests.test_static import OLDEST, WITH_OLDEST
@@ -33,8 +36,8 @@ HERE = Path(__file__).parent / "types"
 NAIVE = sorted(HERE.glob("naive/*.py"))
 """Programs of users who have not read of rows: `Tensor` stands in every signature."""
 FILES = [*sorted(HERE.glob("accepted/*.py")), *NAIVE, *sorted(HERE.glob("rejected/*.py"))]
-PEP695 = HERE / "pep695.py"
-"""Programs in the syntax of Python 3.12, which the newest mypy reads on any Python."""
+NEWER = {HERE / "pep695.py": (3, 12), HERE / "pep696.py": (3, 13)}
+"""Programs in the syntax of a newer Python, which the newest mypy reads on any Python."""
 MESSAGES = HERE / "messages.txt"
 WANTED = re.compile(r"([EN]): (.*?)(?=  [EN]: |$)")
 
@@ -47,7 +50,7 @@ class Program(NamedTuple):
 
 
 def programs() -> Iterator[Program]:
-    for file in [*FILES, PEP695]:
+    for file in [*FILES, *NEWER]:
         lines = file.read_text().splitlines()
         starts = [i for i, line in enumerate(lines, 1) if line.startswith("# --- ")]
         for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
@@ -61,12 +64,12 @@ PROGRAMS = list(programs())
 def messages(which: str) -> list[Message]:
     """What mypy says, with the plugin."""
     python = {"newest": sys.executable, "oldest": str(OLDEST)}[which]
-    out = _mypy(python, *FILES, *([PEP695] if can_read_pep695(which) else []))
+    out = _mypy(python, *FILES, *(file for file in NEWER if can_read(file, which)))
     return [parse_message(json.loads(line)) for line in out]
 
 
-def can_read_pep695(which: str) -> bool:
-    return which == "newest" or sys.version_info >= (3, 12)
+def can_read(file: Path, which: str) -> bool:
+    return which == "newest" or sys.version_info >= NEWER.get(file, (3, 11))
 
 
 def _mypy(python: str, *words: str | Path) -> list[str]:
@@ -94,8 +97,8 @@ def said(which: str) -> dict[tuple[str, int], list[Message]]:
 def test_program(program: Program, which: str) -> None:
     if which == "oldest" and not OLDEST.exists():
         pytest.skip("make test sets up the oldest mypy")
-    if program.file == PEP695 and not can_read_pep695(which):
-        pytest.skip("this mypy reads the syntax of Python 3.12 on 3.12 alone")
+    if not can_read(program.file, which):
+        pytest.skip("this mypy reads the syntax of a newer Python on that Python alone")
     lines = program.file.read_text().splitlines()
     errors = 0
     for n in range(program.first, program.last + 1):
@@ -120,6 +123,33 @@ def test_accepted_programs_run(file: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)  # one saves its results
     with Context(NOOPT=1):
         exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), {"__name__": file.stem})
+
+
+def newer_python(version: tuple[int, int]) -> str:
+    """A Python of this version that has numpy, or a skip."""
+    name = "python{}.{}".format(*version)
+    found = [shutil.which(name), *map(str, Path.home().glob(f".pyenv/versions/{version[0]}.{version[1]}.*/bin/python"))]
+    own = sys.executable if sys.version_info[:2] == version else None
+    for python in filter(None, [own, *found]):
+        if subprocess.run([python, "-c", "import numpy, typing_extensions"], capture_output=True).returncode == 0:
+            return python
+    pytest.skip(f"there is no {name} with numpy here")
+
+
+@pytest.mark.parametrize("version", [(3, 12), (3, 13)])
+@pytest.mark.parametrize("file", NEWER, ids=lambda f: f.stem)
+def test_programs_of_newer_syntax_run(file: Path, version: tuple[int, int], tmp_path: Path) -> None:
+    if version < NEWER[file]:
+        pytest.skip("this Python does not have the syntax")
+    for package in (branded, tinygrad):
+        folder = Path(package.__file__).parent
+        (tmp_path / folder.name).symlink_to(folder)
+    lines = file.read_text().splitlines()
+    first = next(p.first for p in programs() if p.file == file and any("  # E: " in x for x in lines[p.first : p.last]))
+    (tmp_path / "accepted.py").write_text("\n".join(lines[: first - 1]))  # the rejected programs are at the end
+    call = [newer_python(version), "accepted.py"]
+    done = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_is_told_of_results_that_do_not_vary(tmp_path: Path) -> None:

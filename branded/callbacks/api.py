@@ -12,7 +12,7 @@ from branded.callbacks import host
 from branded.callbacks.effects import effect
 from branded.callbacks.trees import Flat, HasShapeDtype, Results
 from branded.core.boundary import live_tensors
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.entry import entry
 from branded.core.validation.arguments import check_function
 from branded.errors import CallbackTypeError, OptionError

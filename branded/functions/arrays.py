@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, strong_dtype
 
 from branded import tree
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type

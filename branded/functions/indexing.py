@@ -11,7 +11,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
 
 from branded import tree
-from branded.core.brand import S1, S2, S3, S
+from branded.core.brand import S3, S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError

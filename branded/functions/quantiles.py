@@ -6,7 +6,7 @@ from typing import Any
 
 from tinygrad import Tensor, dtypes
 
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError

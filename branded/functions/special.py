@@ -11,7 +11,7 @@ from tinygrad.helpers import polyN
 from branded.autodiff.elementwise import Elementwise
 from branded.autodiff.formulas import log1p
 from branded.autodiff.smooth_functions import LOGADDEXP
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.functions._erf import erfinv as erfinv_between
 from branded.functions._validation import fit, floats

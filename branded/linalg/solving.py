@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from tinygrad import Tensor
 
-from branded.core.brand import S1, S2, Brand, S
+from branded.core.brand import Brand, S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import MatrixError

@@ -46,7 +46,7 @@ from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.failures import guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC, has_rows, row_variables
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
 from branded.mypy.rows.brand_env import OpenBrands, checker
 from branded.mypy.rows.leaves import field_type, register_class
 from branded.mypy.rows.results import (
@@ -280,7 +280,8 @@ class BrandedPlugin(Plugin):
         """Return the result of a tensor method: the row from its hook, the axes from its rule."""
         if hook is not None:
             ctx = ctx._replace(default_return_type=hook(ctx))
-        return calls.method_result(ctx, self.scope, table.method_label(name), table.METHODS.get(name))
+        result = calls.method_result(ctx, self.scope, table.method_label(name), table.METHODS.get(name))
+        return change(result, keep_row)
 
     def _method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
         hook = self.method_results.get(fullname)

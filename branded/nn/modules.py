@@ -19,7 +19,7 @@ from tinygrad.nn.state import get_state_dict
 from tinygrad.uop.ops import UOp
 
 from branded import tree
-from branded.core.brand import S1, S, T
+from branded.core.brand import S, S1, T
 from branded.core.entry import entry
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type

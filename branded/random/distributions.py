@@ -10,7 +10,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike
 
 from branded.autodiff.smooth_functions import UNARY
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.errors import DrawError
 from branded.functions._erf import below_one, erfinv, next_above

@@ -11,7 +11,7 @@ from tinygrad.dtype import DType, DTypeLike
 
 from branded import tree
 from branded.control_flow.loops import while_loop
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError

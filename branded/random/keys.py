@@ -8,7 +8,7 @@ from typing import overload
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.core.brand import S1, S
+from branded.core.brand import S, S1
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type

@@ -9,7 +9,7 @@ from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, to_dtype
 
 from branded import tree
-from branded.core.brand import S1, S
+from branded.core.brand import S, S1
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError

@@ -10,7 +10,7 @@ import numpy as np
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.core.brand import S1, S2, S
+from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type

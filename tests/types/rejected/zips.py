@@ -195,14 +195,18 @@ def in_place(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
     return out
 
 
-# --- a row that is not declared
-def no_row(a: Vec[S]) -> Vec:  # E: Missing type arguments for generic type "Vec"
-    return a
+# --- a result whose row is not declared
+def no_row(a: Vec[S]) -> Vec:
+    return a  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Vec[Never, Tensor]")
 
 
 # --- a parameter whose row is not declared
-def no_row_parameter(a: Vec) -> Tensor:  # E: Missing type arguments for generic type "Vec"
-    return x
+def no_row_parameter(a: Vec) -> Tensor:
+    return a.sum()
+
+
+def with_row(a: Vec[S]) -> Vec[S]:
+    return no_row_parameter(a) + a  # E: incompatible type "Vec[S, Tensor]"; expected "Vec[Never, Tensor]"
 
 
 # --- a result whose type is not declared
