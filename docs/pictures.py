@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, brand, cond, grad, jacrev, jvp, psum, vmap
+from branded import Vec, brand, cond, grad, jacrev, jvp, psum, vmap
 from branded.learn.picture import Picture, beside, cells, flow, journey, operation, rows, tree
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded.typing import S, S1
 
 FOLDER = Path(__file__).parent / "pictures"
 PICTURES: dict[str, Callable[[], Picture]] = {}

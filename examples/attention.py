@@ -11,8 +11,8 @@ from typing import TypeVar
 from tinygrad import Tensor
 
 from branded import Brand, Vec, vmap
+from branded.typing import S
 
-S = TypeVar("S", bound=Brand)
 Q = TypeVar("Q", bound=Brand)
 
 

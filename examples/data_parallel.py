@@ -8,15 +8,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 from tinygrad import Tensor
 
 from branded import Brand, Vec, jit, random, value_and_grad, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded.typing import S, S1
 
 
 class Data(Brand): ...

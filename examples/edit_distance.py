@@ -5,14 +5,10 @@ python examples/edit_distance.py
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from tinygrad import Tensor
 
-from branded import Brand, Vec, jit, scan, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, jit, scan, vmap
+from branded.typing import S, S1
 
 Word = tuple[Vec[S], Vec[S]]
 """The letters `i32[n]`, and how many of them count: a batch has one shape."""

@@ -6,14 +6,11 @@ python examples/evolution.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, jit, random, scan, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, jit, random, scan, vmap
+from branded.typing import S, S1
 
 
 def physics(state: Vec[S], force: Vec[S1]) -> Vec[S | S1]:

@@ -6,15 +6,11 @@ python examples/gaussian_process.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, grad, jit, linalg, random, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
-S2 = TypeVar("S2", bound=Brand)
+from branded import Vec, grad, jit, linalg, random, vmap
+from branded.typing import S, S1, S2
 
 NOISE = 0.1
 

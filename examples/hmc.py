@@ -6,13 +6,11 @@ python examples/hmc.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, fori_loop, grad, jit, random, scan, vmap
-
-S = TypeVar("S", bound=Brand)
+from branded import Vec, fori_loop, grad, jit, random, scan, vmap
+from branded.typing import S
 
 STEP, LEAPS = 0.2, 8
 

@@ -6,14 +6,11 @@ python examples/kalman.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, jit, linalg, random, scan, value_and_grad, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, jit, linalg, random, scan, value_and_grad, vmap
+from branded.typing import S, S1
 
 DT = 0.1
 PUSH = 0.5

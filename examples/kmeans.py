@@ -6,14 +6,11 @@ python examples/kmeans.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, fori_loop, jit, random, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, fori_loop, jit, random, vmap
+from branded.typing import S, S1
 
 
 def distance(point: Vec[S], center: Vec[S1]) -> Vec[S | S1]:

@@ -6,14 +6,11 @@ python examples/maml.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, grad, jit, random, scan, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, grad, jit, random, scan, vmap
+from branded.typing import S, S1
 
 Weights = tuple[Vec[S], Vec[S], Vec[S], Vec[S]]
 """Two layers: `f32[h]`, `f32[h]`, `f32[h]`, `f32[]`."""

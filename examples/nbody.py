@@ -6,14 +6,11 @@ python examples/nbody.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, grad, jit, random, scan, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, grad, jit, random, scan, vmap
+from branded.typing import S, S1
 
 SOFT = 0.05
 """No two come nearer than this, as far as their pull goes."""

@@ -6,14 +6,12 @@ python examples/ode.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import Never, TypeVar
+from typing import Never
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, jit, random, scan, value_and_grad, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, jit, random, scan, value_and_grad, vmap
+from branded.typing import S, S1
 
 Weights = tuple[Vec[S], Vec[S]]
 """Two layers: `f32[h, 2]`, `f32[2, h]`."""

@@ -5,15 +5,11 @@ python examples/private_sgd.py
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from tinygrad import Tensor
 
-from branded import Brand, Vec, grad, jit, random, scan, vmap
+from branded import Vec, grad, jit, random, scan, vmap
 from branded.learn.demo import digits
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded.typing import S, S1
 
 Weights = tuple[Vec[S], Vec[S]]
 """One layer: `f32[10, 64]` and `f32[10]`."""

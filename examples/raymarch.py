@@ -6,13 +6,11 @@ python examples/raymarch.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, grad, jit, vmap, while_loop
-
-S = TypeVar("S", bound=Brand)
+from branded import Vec, grad, jit, vmap, while_loop
+from branded.typing import S
 
 LIGHT = (0.6, 0.7, -0.4)
 EYE = (0.0, 0.6, -3.0)

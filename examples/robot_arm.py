@@ -6,14 +6,11 @@ python examples/robot_arm.py [PICTURE]
 from __future__ import annotations
 
 import sys
-from typing import TypeVar
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, fori_loop, jacfwd, jit, linalg, random, vmap
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded import Vec, fori_loop, jacfwd, jit, linalg, random, vmap
+from branded.typing import S, S1
 
 LENGTHS = (1.0, 0.8, 0.6)
 

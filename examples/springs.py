@@ -6,16 +6,12 @@ python examples/springs.py
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Never, TypeVar
+from typing import Generic, Never
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, vmap
-
-S = TypeVar("S", bound=Brand)
-
-
-S_co = TypeVar("S_co", bound=Brand, covariant=True)
+from branded import Vec, vmap
+from branded.typing import S, S_co
 
 
 @dataclass(frozen=True)

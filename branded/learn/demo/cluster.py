@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from branded.core.brand import Brand
 from branded.core.chunks import as_limit
 from branded.dask import vmap
 from branded.learn.demo import digits, show
+from branded.typing import S, S1
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
 
 
 class Left(Brand): ...

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, NamedTuple, Never, TypeVar
+from typing import Generic, NamedTuple, Never
 
 import numpy as np
 from tinygrad import Tensor, TinyJit
 from tinygrad.helpers import tqdm
 
-from branded.core.brand import Brand
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import Array, Digits
+from branded.typing import S
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
 
 TOLERANCE = 1e-3
 HIDDEN = 32

@@ -6,20 +6,17 @@ Functions that the demo prints have no docstrings: the printed text explains the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from tinygrad import Tensor, TinyJit, Variable
 
-from branded.core.brand import Brand
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
 from branded.learn.demo import show
 from branded.learn.demo.digits import INK, Array, Digits
+from branded.typing import S, S1
 from branded.vec import Vec
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
 
 TOLERANCE = 1e-5
 RUNS = 3
