@@ -52,6 +52,41 @@ def test_a_changed_body_reaches_the_functions_that_were_checked_with_it(tmp_path
     assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
 
 
+def test_the_notes_under_errors_of_mypy_are_the_same_in_all_runs(tmp_path: Path) -> None:
+    plain = "from tinygrad import Tensor\nfrom branded import Vec\ndef low(x: Tensor) -> Tensor:\n    return x\n"
+    rows = "from branded import Vec\nfrom branded.typing import S\ndef low(x: Vec[S]) -> Vec[S]:\n    return x\n"
+    app = project(
+        tmp_path,
+        "from branded import Vec\nfrom branded.typing import S\nfrom lib import low\n"
+        "def f(a: Vec[S]) -> Vec[S]:\n    return low(a)\ndef g(a: Vec[S]) -> Tensor:\n    return a\n",
+    )
+    warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
+    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    (tmp_path / "lib.py").write_text(plain)
+    daemon = edits.Daemon(tmp_path)
+    lifted = "app.py:8: note:   try:   Vec[S] for the parameter, or lift(low)(...)"
+    declared = "app.py:10: note:   try:   Vec[S, Tensor]"
+    for text, hints in ((plain, [lifted, declared]), (rows, [declared]), (plain, [lifted, declared])):
+        (tmp_path / "lib.py").write_text(text)
+        for said in (edits.by_mypy(tmp_path, cache), daemon()):
+            assert sorted(hints) == [line for line in said if "try:" in line], said
+    app.write_text(app.read_text().replace("low(a)", "low(a)  # type: ignore[arg-type]"))
+    for said in (edits.by_mypy(tmp_path, cache), daemon()):
+        assert [declared] == [line for line in said if "try:" in line], said
+
+
+def test_an_error_for_each_item_of_a_display_is_one_error(tmp_path: Path) -> None:
+    total = "from branded import Vec\ndef total(xs: list[Tensor]) -> Tensor:\n    return xs[0]\n"
+    text = f"xs: list[Tensor] = [X, 1, 'a']\n{total}vmap(lambda a: total([a, a]))(X)\n"
+    said = classes.said_of(project(tmp_path, text), tmp_path / "cache")
+    errors = [line for line in said.splitlines() if ": error: " in line]
+    assert [e.split(" has ")[0] for e in errors] == [
+        "app.py:4: error: List item 1",
+        "app.py:4: error: List item 2",
+        "app.py:8: error: List item 0",
+    ]
+
+
 # ---- work ----
 
 

@@ -16,20 +16,13 @@ from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
 from branded.mypy import BrandedPlugin
-from branded.mypy.axes import hints
+from branded.mypy.rows.hints import invariant_class
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""
 
 PLUGIN = "branded.mypy"
 _VEC = re.compile(r"\b(?:Vec|Axes)\[")
-_EXTRA = re.compile(r'got "Vec\[(?P<got>[^,\[\]]+), .*expected "Vec\[(?P<wanted>[^,\[\]]+), ')
-_ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
-_GAINS = re.compile(r'expression has type "Vec\[(?P<got>[^,\[\]]+), .*variable has type "(?:Tensor|Vec\[[^"]*)"')
-_CHOSEN = re.compile(r'(?:Invalid index type|"__getitem__" of "(?:list|tuple)" matches argument type) "Vec\[')
-_INVARIANT = re.compile(
-    r'"(?P<name>(?!(?:Vec|dict|list)\b)\w+)\[(?P<got>[^"\[\]]+)\]"[,;] expected "(?P=name)\[(?P<wanted>[^"\[\]]+)\]"'
-)
 _LONG = re.compile(r"\b(?:branded\.vec\.(?=(?:Vec|Axes)\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 
 
@@ -47,7 +40,7 @@ class Message(NamedTuple):
     @property
     def is_about_brands(self) -> bool:
         is_ours = self.code.startswith("brand") or self.text.startswith("bool: ")
-        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or _invariant_class(self)))
+        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or invariant_class(self.text)))
 
 
 def check(arguments: Sequence[str]) -> tuple[str, int]:
@@ -125,14 +118,17 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
 
 
 def parse_message(raw: dict[str, Any]) -> Message:
-    """Return a mypy message from its JSON; a truth-value message is reworded."""
+    """Return a mypy message from its JSON."""
     notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
-    text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
-    if code == "truthy-bool" and (asked := _ASKED.search(text)):
-        names = " and ".join(f'"{b}"' for b in asked["row"].split(" | "))
-        text = f"bool: a value that varies over {names} has no single truth value"
-        notes = (f'  value: "{asked["type"]}"', "  try:   x.where(a, b) in place of `if x`")
-    return Message(raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"])
+    return Message(
+        raw["file"],
+        raw["line"],
+        _LONG.sub("", raw["message"]),
+        raw["message"],
+        notes,
+        raw["code"] or "",
+        raw["severity"],
+    )
 
 
 def untyped_functions(sources: Sequence[build.BuildSource]) -> list[str]:
@@ -170,7 +166,7 @@ def format_report(messages: list[Message], files: int, skipped: Sequence[str] = 
     out: list[str] = []
     for m in brand:
         code = "" if m.code in ("brand", "") else f"  [{m.code}]"
-        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes, *_suggest_fix(m)]
+        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes]
     if brand and rest:
         out.append("")
     for m in rest:
@@ -184,43 +180,6 @@ def format_report(messages: list[Message], files: int, skipped: Sequence[str] = 
     others = sum(m.severity == "error" for m in rest)
     counts = [_plural(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
     return [*out, *([""] if out else []), f"{', '.join(counts) or 'no errors'} (checked {_plural(files, 'file')})"]
-
-
-def _suggest_fix(m: Message) -> list[str]:
-    """Return the suggested fix for a mypy message about two different rows."""
-    if gains := _GAINS.search(m.text):
-        row = gains["got"]
-        return ["  the variable is of the type that it was first given", f"  try:   x: Vec[{row}, Tensor] = ..., there"]
-    if _CHOSEN.search(m.text):
-        return [
-            "  an entry of a list or a dict is chosen once, for all examples",
-            "  try:   a tensor of the entries, indexed with it; switch for functions",
-        ]
-    if name := _invariant_class(m):
-        return [
-            f"  {name} is invariant in its row, so one that varies over less is no {name} that varies over more",
-            '  try:   its row variable with covariant=True, TypeVar("S_co", bound=Brand, covariant=True)',
-        ]
-    if (differs := _EXTRA.search(m.text)) is None:
-        return hints.advice(m.text)
-    got, wanted = (differs[side].split(" | ") for side in ("got", "wanted"))
-    extra = [b for b in got if b not in wanted]
-    if not extra:
-        return []
-    names = " and ".join(f'"{b}"' for b in extra)
-    row = " | ".join([b for b in wanted if b != "Never"] + extra)
-    return [
-        f"  the value varies over {names} too, which the declared type does not say",
-        f"  try:   Vec[{row}, Tensor]",
-    ]
-
-
-def _invariant_class(m: Message) -> str | None:
-    """Return the class whose row is narrower than expected but invariant; None for other messages."""
-    if (match := _INVARIANT.search(m.text)) is None:
-        return None
-    got, wanted = (set(match[side].split(" | ")) - {"Never"} for side in ("got", "wanted"))
-    return match["name"] if got < wanted else None
 
 
 def _plural(n: int, what: str) -> str:

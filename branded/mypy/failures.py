@@ -17,6 +17,7 @@ from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, Type, TypeOfAny
 
 from branded.mypy.codes import ERROR
+from branded.mypy.error_notes import add_notes
 from branded.mypy.rows.brand_env import AnyContext, checker, fail_at_once
 
 Hook = Callable[[Any], Any]
@@ -40,6 +41,7 @@ def guard_hooks(select: Select) -> Select:
 
 def _run(hook: Hook, ctx: AnyContext) -> Any:
     api = checker(ctx)
+    add_notes(api.errors)
     # the outermost hook is at the user's line; a developer asks for the traceback
     if _running or api.options.show_traceback or api.options.pdb:
         return hook(ctx)

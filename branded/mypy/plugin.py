@@ -29,6 +29,8 @@ from mypy.plugin import (
     ReportConfigContext,
 )
 from mypy.plugins.functools import partial_call_callback
+from mypy.semanal import SemanticAnalyzer
+from mypy.typeanal import TypeAnalyser
 from mypy.types import (
     CallableType,
     FunctionLike,
@@ -44,6 +46,7 @@ from branded.mypy.analysis.source_reads import report_jit_reads
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
+from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
@@ -335,6 +338,15 @@ class BrandedPlugin(Plugin):
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         forget()
+        hook = self._analyze_hook(fullname)
+        return partial(self._analyze, hook) if hook is not None else None
+
+    def _analyze(self, hook: Callable[[AnalyzeTypeContext], Type], ctx: AnalyzeTypeContext) -> Type:
+        if isinstance(ctx.api, TypeAnalyser) and isinstance(ctx.api.api, SemanticAnalyzer):
+            add_notes(ctx.api.api.errors)
+        return hook(ctx)
+
+    def _analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if fullname == axes_types.ALIAS:
             return partial(axes_types.analyze_axes, lookup=self.lookup_fully_qualified)
         if fullname in (VEC, TENSOR):

@@ -176,4 +176,4 @@ def plain_total(values: list[Tensor]) -> Tensor:
     return values[0]
 
 
-vmap(lambda a: plain_total([a, a]))(x)  # E: List item 0 has incompatible type  E: List item 1 has incompatible type
+vmap(lambda a: plain_total([a, a]))(x)  # E: List item 0 has incompatible type

@@ -96,7 +96,7 @@ def helper(w: Tensor) -> Tensor:
 
 
 def calls_helper(a: Vec[S]) -> Vec[S]:
-    return helper(a)  # E: Argument 1 to "helper" has incompatible type "Vec[S, Tensor]"; expected "Tensor"
+    return helper(a)  # E: try:   Vec[S] for the parameter, or lift(helper)(...)
 
 
 # --- a Vec passed to a function of Tensor, in a lambda

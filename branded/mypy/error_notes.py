@@ -1,0 +1,75 @@
+"""Notes under mypy's own errors about rows, so that editors and mypy itself show them.
+
+mypy asks its error watchers about each error. Ours is the last one asked: it sees the errors that will be printed.
+"""
+
+from __future__ import annotations
+
+from mypy.errors import ErrorInfo, Errors, ErrorWatcher
+
+from branded.mypy.codes import is_brand_code
+from branded.mypy.rows.hints import notes_for, truth_of
+
+_CODES = {"list-item", "dict-item"}
+"""The codes of errors for each item of a display, of which the first is enough."""
+
+
+class _Notes:
+    """The filter of a watcher: it reports an error again, in our words and with our notes."""
+
+    def __init__(self, errors: Errors) -> None:
+        self.errors = errors
+        self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
+
+    def filter(self, file: str, info: ErrorInfo) -> bool:
+        if info.severity != "error" or info.blocker or is_brand_code(info.code):
+            return False
+        code = info.code.code if info.code is not None else ""
+        message, notes = truth_of(info.message) or (info.message, notes_for(info.message))
+        if not notes:
+            return False
+        if code in _CODES and self._is_told(file, info):
+            return True
+        info.message = message
+        self._report(info, notes)
+        return True
+
+    def _is_told(self, file: str, info: ErrorInfo) -> bool:
+        """Return whether another item of the display has the same error."""
+        differ = info.message.partition(" has ")[2]
+        told = (e for e in self.errors.error_info_map.get(file, ()) if e.line == info.line and e.code is info.code)
+        return any(e.message != info.message and e.message.partition(" has ")[2] == differ for e in told)
+
+    def _report(self, info: ErrorInfo, notes: list[str]) -> None:
+        """Report an error and its notes; the other watchers have seen it."""
+        errors = self.errors
+        watchers, saved = errors._watchers, errors._watchers[:]
+        watchers.clear()
+        try:
+            errors.add_error_info(info)
+            for note in notes:
+                errors.report(
+                    info.line,
+                    info.column,
+                    f"  {note}",
+                    info.code,
+                    severity="note",
+                    origin_span=info.origin_span,
+                    end_line=info.end_line,
+                    end_column=info.end_column,
+                )
+        finally:
+            watchers.extend(saved)
+
+
+_notes: list[_Notes] = []
+"""The filter of the latest `Errors`, which mypy has one of."""
+
+
+def add_notes(errors: Errors) -> None:
+    """Add our notes to the errors that mypy reports from now on; `Errors.reset` forgets its watchers."""
+    if not _notes or _notes[0].errors is not errors:
+        _notes[:] = [_Notes(errors)]
+    watchers = errors._watchers
+    if not watchers or watchers[0] is not _notes[0].watcher:
+        watchers.insert(0, _notes[0].watcher)
