@@ -16,12 +16,12 @@ from typing import Any
 
 PLUGIN = "branded/mypy/"
 NEWER = "pep695.py"
-COMMAND = "branded/mypy/check.py"
+COMMAND = tuple(f"{PLUGIN}{name}.py" for name in ("check", "notebooks", "output"))
 """What is of the command, and not of the plugin."""
 
 
 def is_of_plugin(file: str) -> bool:
-    return file.startswith(PLUGIN) and file != COMMAND
+    return file.startswith(PLUGIN) and file not in COMMAND
 
 
 def programs(root: Path) -> list[str]:

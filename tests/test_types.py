@@ -28,7 +28,8 @@ from tinygrad import Context
 
 import branded
 from branded.mypy.analysis import unused_batch
-from branded.mypy.check import Message, format_report, parse_message
+from branded.mypy.check import parse_message
+from branded.mypy.output import Message, format_report
 from tests.test_static import OLDEST, WITH_OLDEST
 from tests.warm import MYPY, STRICT, warm
 

@@ -98,14 +98,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Find batching mistakes before anything runs."""
+    """Find batching mistakes (status 0: none, 1: errors, 2: could not check)."""
     try:
-        from branded.mypy.check import check
+        from branded.mypy.check import WITHOUT_EFFECT, check
     except ModuleNotFoundError as missing:
         raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
-    for path in args.paths:
-        if not any(word.startswith("-") for word in args.paths) and not (path and Path(path).exists()):
-            raise UsageError(f"there is no file or folder {path or repr('')}")
+    for word in args.paths:
+        if (name := word.partition("=")[0]) in WITHOUT_EFFECT:
+            raise UsageError(f"{name} has no effect here: {WITHOUT_EFFECT[name]}")
+        if not any(word.startswith("-") for word in args.paths) and not (word and Path(word).exists()):
+            raise UsageError(f"there is no file or folder {word or repr('')}")
+    pretty = args.pretty if args.pretty is not None else args.output == "text" and sys.stdout.isatty()
+    if pretty and args.output != "text":
+        raise UsageError(f"--pretty has no effect with --output {args.output}")
     output = io.StringIO()
     try:
         with contextlib.redirect_stderr(output):
@@ -114,9 +119,11 @@ def check(args: argparse.Namespace) -> int:
 
                 text, status = suggest(args.paths), OK
             else:
-                text, status = check(args.paths)
+                text, status = check(args.paths, args.output, pretty=pretty)
         gc.freeze()  # skips the collection of mypy's objects at exit, a third of the run time
     except SystemExit as stop:  # mypy exits on an invalid configuration or without files
+        if stop.code in (None, 0):  # --help and --version
+            return OK
         if args.paths:
             raise UsageError(output.getvalue().strip().splitlines()[-1]) from stop
         raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
@@ -255,7 +262,20 @@ _DEMO = (("--out", _OUT), ("--cluster", _CLUSTER), ("--memory", _MEMORY))
 _TARGET = {"metavar": "FILE.py[:function]", "help": "a file, or a function of it that needs no arguments"}
 _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file finds in sys.argv"}
 
-_PATHS = {"nargs": "*", "metavar": "PATH", "help": "a file or a folder; without one, those of mypy's configuration"}
+_PATHS = {
+    "nargs": "*",
+    "metavar": "PATH",
+    "help": "a file, a notebook or a folder; without one, those of mypy's configuration",
+}
+_OUTPUT = {
+    "choices": ("text", "json", "sarif", "github"),
+    "default": "text",
+    "help": "the format (default: text); sarif is for code scanning, github for annotations in its actions",
+}
+_PRETTY = {
+    "action": argparse.BooleanOptionalAction,
+    "help": "the text with columns, and the line of each message with carets (default: on a terminal)",
+}
 
 _SUGGEST = {"action": "store_true", "help": "names for the axes of the data, and the mistakes that they would show"}
 
@@ -303,7 +323,11 @@ _EXPLAIN = (
 )
 
 COMMANDS = {
-    "check": Command(check, "find batching mistakes with mypy", (("--suggest", _SUGGEST), ("paths", _PATHS))),
+    "check": Command(
+        check,
+        "find batching mistakes with mypy",
+        (("--output", _OUTPUT), ("--pretty", _PRETTY), ("--suggest", _SUGGEST), ("paths", _PATHS)),
+    ),
     "demo": Command(demo, "show vmap at work on 1,797 handwritten digits", _DEMO),
     "doctor": Command(doctor, "try each feature on the installed tinygrad"),
     "explain": Command(explain, "show what a function does, and what it costs", _EXPLAIN),

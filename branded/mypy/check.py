@@ -7,50 +7,48 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from tempfile import TemporaryDirectory
+from typing import Any, TextIO
 
 from mypy import build, main
 from mypy.errors import CompileError
 from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
-from branded.mypy import BrandedPlugin
-from branded.mypy.rows.hints import invariant_class
+from branded.mypy import BrandedPlugin, notebooks
+from branded.mypy.output import FORMATS, Message, Report
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""
 
+_FORMAT = "branded check has --output and --pretty"
+_INSTALL = "install the stubs with pip"
+_COUNTS = "branded check prints its own counts"
+WITHOUT_EFFECT = {
+    **dict.fromkeys(("--output", "-O", "--pretty", "--no-pretty", "--color-output", "--no-color-output"), _FORMAT),
+    **dict.fromkeys(("--hide-error-codes", "--show-error-codes", "--show-error-end", "--show-error-context"), _FORMAT),
+    **dict.fromkeys(("--show-column-numbers", "--hide-error-context", "--junit-xml", "--junit-format"), _FORMAT),
+    **dict.fromkeys(("--error-summary", "--no-error-summary"), _COUNTS),
+    **dict.fromkeys(("--install-types", "--non-interactive"), _INSTALL),
+}
+"""The options of mypy that would be ignored, and what to do instead."""
+
 PLUGIN = "branded.mypy"
-_VEC = re.compile(r"\b(?:Vec|Axes)\[")
 _LONG = re.compile(r"\b(?:branded\.vec\.(?=(?:Vec|Axes)\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 
 
-class Message(NamedTuple):
-    """A mypy message; `raw` is mypy's own text."""
-
-    file: str
-    line: int
-    text: str
-    raw: str
-    notes: tuple[str, ...]
-    code: str
-    severity: str
-
-    @property
-    def is_about_brands(self) -> bool:
-        is_ours = self.code.startswith("brand") or self.text.startswith("bool: ")
-        return self.severity == "error" and (is_ours or bool(_VEC.search(self.text) or invariant_class(self.text)))
-
-
-def check(arguments: Sequence[str]) -> tuple[str, int]:
+def check(arguments: Sequence[str], output: str = "text", *, pretty: bool = False) -> tuple[str, int]:
     """Run mypy with the plugin.
 
     Args:
-        arguments: Paths, and any options of mypy.
+        arguments: Paths of files, notebooks and folders, and any options of mypy.
+        output: The format: text, json, sarif or github.
+        pretty: Whether the text has columns, and the line of each message with carets.
 
     Returns:
-        The text to print, and mypy's exit status: 0 without errors, 1 with errors, 2 if it could not check.
+        The text to print, and the exit status: 0 without errors, 1 with errors, 2 if a file could not be checked.
 
     Raises:
         SystemExit: mypy's options are invalid; mypy has printed an error.
@@ -77,14 +75,90 @@ def check(arguments: Sequence[str]) -> tuple[str, int]:
         1
         >>> folder.cleanup()
     """
+    with TemporaryDirectory() as folder:
+        return _check(arguments, output, pretty, Path(folder))
+
+
+def _check(arguments: Sequence[str], output: str, pretty: bool, folder: Path) -> tuple[str, int]:
+    arguments, found, failures = _convert_notebooks(arguments, folder)
+    if failures and not found and not _paths(arguments):
+        return FORMATS[output](Report([], failures, 0, [], version("branded"))), 2
     cache = FileSystemCache()
     sources, options = read_options(arguments, cache, "branded check")
+    options.mypy_path += [str(Path(n.path).parent) for n in found]
     lines, blocked = _build(sources, options, cache)
-    messages = [parse_message(json.loads(line)) for line in lines if line.startswith("{")]
-    other = [line for line in lines if not line.startswith("{")]  # from files that mypy could not parse
-    told = format_report(messages, len(sources), untyped_functions(sources)) if messages or not other else []
-    status = 2 if blocked else int(any(m.severity == "error" for m in messages))
-    return "\n".join([*told, *other]), status
+    messages = [_in_notebook(parse_message(json.loads(line)), found) for line in lines if line.startswith("{")]
+    failures += [line for line in lines if not line.startswith("{")]  # from files that mypy could not parse
+    skipped = [_rename(name, found) for name in untyped_functions(sources)]
+    told = [m for m in messages if m is not None]
+    wants_source = pretty or options.pretty or options.show_column_numbers
+    source = _Lines(found, carets=pretty or options.pretty) if wants_source else None
+    report = Report(told, failures, len(sources), skipped, version("branded"), source)
+    status = 2 if blocked or failures else int(any(m.severity == "error" for m in told))
+    return FORMATS[output](report), status
+
+
+def _paths(arguments: Sequence[str]) -> list[str]:
+    return [word for word in arguments if not word.startswith("-")]
+
+
+class _Lines:
+    """The lines of the code that messages are about."""
+
+    def __init__(self, found: Sequence[notebooks.Notebook], carets: bool) -> None:
+        self.python = {n.path: n for n in found}
+        self.carets = carets
+        self.files: dict[Path, list[str]] = {}
+
+    def __call__(self, m: Message) -> str | None:
+        """Return the line of a message; None where it is not shown."""
+        notebook = self.python.get(m.file)
+        path = notebook.python if notebook is not None else Path(m.file)
+        line = m.line if notebook is None else notebook.line_of(m.cell or 1, m.line)
+        if not self.carets or line < 1:
+            return None
+        if path not in self.files:
+            try:
+                self.files[path] = path.read_text(encoding="utf-8").splitlines()
+            except (OSError, UnicodeDecodeError):
+                self.files[path] = []
+        return self.files[path][line - 1] if line <= len(self.files[path]) else None
+
+
+def _convert_notebooks(arguments: Sequence[str], folder: Path) -> tuple[list[str], list[notebooks.Notebook], list[str]]:
+    """Replace the notebooks in the arguments, and in folders of them, by Python files."""
+    rest: list[str] = []
+    found: list[notebooks.Notebook] = []
+    failures: list[str] = []
+    for word in arguments:
+        paths = [] if word.startswith("-") else notebooks.find(word)
+        for path in paths:
+            try:
+                found.append(notebooks.convert(path, folder))
+            except ValueError as error:
+                failures.append(str(error))
+        if not paths or (paths != [word] and any(Path(word).rglob("*.py*"))):
+            rest.append(word)
+    return [*rest, *(str(n.python) for n in found)], found, failures
+
+
+def _in_notebook(m: Message, found: Sequence[notebooks.Notebook]) -> Message | None:
+    """Return a message with the places in notebooks; None for a message that is none in a notebook."""
+    notebook = next((n for n in found if n.python.name == Path(m.file).name), None)
+    m = m._replace(text=_rename(m.text, found), notes=tuple(_rename(note, found) for note in m.notes))
+    if notebook is None:
+        return m
+    if notebook.is_of_notebooks(m.code, m.text):
+        return None
+    at, end = notebook.place(m.line), notebook.place(m.end_line)
+    end_line = end.line if end.cell == at.cell else at.line
+    return m._replace(file=notebook.path, line=at.line, end_line=end_line, cell=at.cell, line_in_file=at.in_file)
+
+
+def _rename(text: str, found: Sequence[notebooks.Notebook]) -> str:
+    for notebook in found:
+        text = notebook.rename(text)
+    return text
 
 
 def read_options(
@@ -120,14 +194,10 @@ def _build(sources: list[build.BuildSource], options: Options, cache: FileSystem
 def parse_message(raw: dict[str, Any]) -> Message:
     """Return a mypy message from its JSON."""
     notes = tuple(note for note in (raw["hint"] or "").splitlines() if note)
+    text, code = _LONG.sub("", raw["message"]), raw["code"] or ""
+    end = (raw["end_line"], raw["end_column"] + 1)
     return Message(
-        raw["file"],
-        raw["line"],
-        _LONG.sub("", raw["message"]),
-        raw["message"],
-        notes,
-        raw["code"] or "",
-        raw["severity"],
+        raw["file"], raw["line"], text, raw["message"], notes, code, raw["severity"], raw["column"] + 1, *end
     )
 
 
@@ -157,30 +227,3 @@ def _has_unannotated_parameter(args: ast.arguments) -> bool:
     if positional and positional[0].arg in ("self", "cls"):
         needed = [a for a in needed if a is not positional[0]]
     return any(a.annotation is None for a in needed)
-
-
-def format_report(messages: list[Message], files: int, skipped: Sequence[str] = ()) -> list[str]:
-    """Format the brand errors, then mypy's other messages, the functions not checked, and the counts."""
-    brand = [m for m in messages if m.is_about_brands]
-    rest = [m for m in messages if not m.is_about_brands]
-    out: list[str] = []
-    for m in brand:
-        code = "" if m.code in ("brand", "") else f"  [{m.code}]"
-        out += [f"{m.file}:{m.line}: {m.text}{code}", *m.notes]
-    if brand and rest:
-        out.append("")
-    for m in rest:
-        location = f"{m.file}:{m.line}" if m.line > 0 else m.file
-        out += [f"{location}: {m.severity}: {m.text}" + (f"  [{m.code}]" if m.severity == "error" and m.code else "")]
-        out += [f"{m.file}:{m.line}: note: {note}" for note in m.notes]
-    if skipped:
-        out += [""] if out else []
-        names = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
-        out += [f"not checked, for an argument without a type: {names}", "  try:   x: Tensor, or x: Vec[S, Tensor]"]
-    others = sum(m.severity == "error" for m in rest)
-    counts = [_plural(n, what) for n, what in ((len(brand), "brand error"), (others, "other error")) if n]
-    return [*out, *([""] if out else []), f"{', '.join(counts) or 'no errors'} (checked {_plural(files, 'file')})"]
-
-
-def _plural(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from branded.mypy.axes import hints as axes_hints
 
+VEC_TYPE = re.compile(r"\b(?:Vec|Axes)\[")
 _TYPE = r'"(?P<{}>[^"]*)"'
 _GOT, _WANTED = _TYPE.format("got"), _TYPE.format("wanted")
 _DIFFER = re.compile(
