@@ -18,7 +18,7 @@ from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
 from branded.mypy import BrandedPlugin, notebooks
-from branded.mypy.output import FORMATS, Message, Report
+from branded.mypy.output import FORMATS, Message, CheckReport
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""
@@ -82,7 +82,7 @@ def check(arguments: Sequence[str], output: str = "text", *, pretty: bool = Fals
 def _check(arguments: Sequence[str], output: str, pretty: bool, folder: Path) -> tuple[str, int]:
     arguments, found, failures = _convert_notebooks(arguments, folder)
     if failures and not found and not _paths(arguments):
-        return FORMATS[output](Report([], failures, 0, [], version("branded"))), 2
+        return FORMATS[output](CheckReport([], failures, 0, [], version("branded"))), 2
     cache = FileSystemCache()
     sources, options = read_options(arguments, cache, "branded check")
     options.mypy_path += [str(Path(n.path).parent) for n in found]
@@ -93,7 +93,7 @@ def _check(arguments: Sequence[str], output: str, pretty: bool, folder: Path) ->
     told = [m for m in messages if m is not None]
     wants_source = pretty or options.pretty or options.show_column_numbers
     source = _Lines(found, carets=pretty or options.pretty) if wants_source else None
-    report = Report(told, failures, len(sources), skipped, version("branded"), source)
+    report = CheckReport(told, failures, len(sources), skipped, version("branded"), source)
     status = 2 if blocked or failures else int(any(m.severity == "error" for m in told))
     return FORMATS[output](report), status
 

@@ -45,7 +45,7 @@ class Message(NamedTuple):
         return f"{file}:{self.line}" if self.line > 0 else file
 
 
-class Report(NamedTuple):
+class CheckReport(NamedTuple):
     """All that a run found; `failures` are lines about files that could not be read."""
 
     messages: Sequence[Message]
@@ -58,7 +58,7 @@ class Report(NamedTuple):
     """The line of a message, for a text with columns and carets; None for a text without."""
 
 
-def as_text(report: Report) -> str:
+def as_text(report: CheckReport) -> str:
     """Return the text for people: errors about brands first."""
     if report.failures and not report.messages:
         return "\n".join(report.failures)
@@ -119,7 +119,7 @@ def _plural(n: int, what: str) -> str:
     return "" if n == 0 else f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def as_json(report: Report) -> str:
+def as_json(report: CheckReport) -> str:
     """Return one JSON object with the messages."""
     document = {
         "version": 1,
@@ -147,7 +147,7 @@ def _json_message(m: Message) -> dict[str, Any]:
     }
 
 
-def as_github(report: Report) -> str:
+def as_github(report: CheckReport) -> str:
     """Return the workflow commands of GitHub, which it shows as annotations of the changed lines."""
     lines = [_annotation(m) for m in report.messages]
     lines += [
@@ -181,7 +181,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_sarif(report: Report) -> str:
+def as_sarif(report: CheckReport) -> str:
     """Return a log in SARIF 2.1.0, which code scanning tools read."""
     rules = sorted({m.code or m.severity for m in report.messages})
     driver = {"name": "branded", "version": report.version, "rules": [_rule(code) for code in rules]}
@@ -229,7 +229,7 @@ def _result(m: Message, rules: list[str]) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Report], str]] = {
+FORMATS: dict[str, Callable[[CheckReport], str]] = {
     "text": as_text,
     "json": as_json,
     "sarif": as_sarif,
