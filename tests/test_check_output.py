@@ -281,3 +281,16 @@ def test_the_hook_of_pre_commit_is_a_command_of_ours() -> None:
     assert fields["id"] == "branded-check" and fields["language"] == "python"
     assert fields["entry"].startswith("branded check")
     assert fields["types_or"] == "[python, pyi, jupyter]"
+
+
+# ---- the page ----
+
+PAIR = re.compile(r"^```py\n(.*?)^```\n(?:(?!^```).)*^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = ("types.md", "reference/from-haskell.md", "reference/from-jax.md")
+PAIRS = [pair for page in PAGES for pair in PAIR.findall((ROOT / "docs" / page).read_text())]
+
+
+@pytest.mark.parametrize(("program", "said"), PAIRS)
+def test_a_program_is_told_what_the_page_shows(program: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(program)
+    assert said in check(tmp_path, "--", "--python-version=3.12", "app.py").stdout

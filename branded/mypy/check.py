@@ -18,7 +18,7 @@ from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
 from branded.mypy import BrandedPlugin, notebooks
-from branded.mypy.output import FORMATS, Message, CheckReport
+from branded.mypy.output import FORMATS, CheckReport, Message
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""
