@@ -64,6 +64,7 @@ def main(hidden: int = 32, paths: int = 16, steps: int = 20, rounds: int = 300, 
         return value, (w[0] - 0.03 * v[0], w[1] - 0.03 * v[1]), v
 
     first, w, speed = improve(w, speed)
+    last = first
     for _ in range(rounds):
         last, w, speed = improve(w, speed)
     print(f"mean squared distance from the true paths: {first.item():.2f} at first, {last.item():.3f} at the end")

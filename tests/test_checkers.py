@@ -31,6 +31,17 @@ def test_the_checkers(errors: dict[str, set[Place]]) -> None:
     assert checkers.PAGE.read_text() == checkers.page(errors), "run python -m tests.checkers"
 
 
+@pytest.mark.parametrize(
+    "checker", [c for c in CHECKERS if c.name in ("pyright", "pyrefly", "ty")], ids=lambda c: c.name
+)
+def test_whole_programs_are_clean(checker: checkers.Checker) -> None:
+    """Those of the examples, with rows, and those whose functions have `Tensor` in every signature."""
+    root = PLAIN.parents[2]
+    files = [str(p.relative_to(root)) for top in ("examples", "tests/types/naive") for p in root.glob(f"{top}/*.py")]
+    assert len(files) >= 26
+    assert list(checker.errors(root, files)) == []
+
+
 def test_there_are_enough_programs() -> None:
     assert sum(p.is_right for p in PROGRAMS) >= 25
     assert sum(not p.is_right for p in PROGRAMS) >= 30

@@ -87,6 +87,17 @@ def test_an_error_for_each_item_of_a_display_is_one_error(tmp_path: Path) -> Non
     ]
 
 
+def test_the_daemon_shows_types_in_lambdas(tmp_path: Path) -> None:
+    project(tmp_path, "y = vmap(lambda a: (a * 2).sum())(X)\nf = vmap(lambda p: p['w'] * 2)\nf({'w': X})\n")
+    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    daemon = edits.Daemon(tmp_path)
+    daemon(export_types=True)
+    assert [daemon.type_at("app.py:4:21"), daemon.type_at("app.py:5:20")] == [
+        '"Vec[a, Tensor]"',
+        '"dict[str, Vec[p, Tensor]]"',
+    ]
+
+
 # ---- work ----
 
 

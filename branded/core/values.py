@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, Never, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeAlias, cast, overload
 
 from tinygrad import Tensor
+from typing_extensions import TypeVar
 
 from branded import tree
 from branded.core.brand import Brand
@@ -27,6 +28,9 @@ T3 = TypeVar("T3")
 S1 = TypeVar("S1", bound=Brand)
 S2 = TypeVar("S2", bound=Brand)
 S3 = TypeVar("S3", bound=Brand)
+S4 = TypeVar("S4", bound=Brand, default=Never)
+"""The row of the keyword arguments; it is empty for constants alone."""
+_Constant: TypeAlias = float | str | None
 
 
 def brands(x: object) -> Row:
@@ -100,16 +104,38 @@ def unvec(x: Vec[Never, T]) -> Whole[T]:
     return cast(T, x)
 
 
+class _Lifted1(Generic[T1, T]):
+    def __call__(self, x: Vec[S1, T1], /, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
+
+
+class _Lifted2(Generic[T1, T2, T]):
+    @overload
+    def __call__(
+        self, x: Vec[S1, T1], y: Vec[S2, T2] | T2, /, **others: Vec[S4] | _Constant
+    ) -> Vec[S1 | S2 | S4, T]: ...
+    @overload
+    def __call__(self, x: Vec[S1, T1], /, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
+
+
+class _Lifted3(Generic[T1, T2, T3, T]):
+    @overload
+    def __call__(
+        self, x: Vec[S1, T1], y: Vec[S2, T2] | T2, z: Vec[S3, T3] | T3, /, **others: Vec[S4] | _Constant
+    ) -> Vec[S1 | S2 | S3 | S4, T]: ...
+    @overload
+    def __call__(
+        self, x: Vec[S1, T1], y: Vec[S2, T2] | T2, /, **others: Vec[S4] | _Constant
+    ) -> Vec[S1 | S2 | S4, T]: ...
+    @overload
+    def __call__(self, x: Vec[S1, T1], /, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
+
+
 @overload
-def lift(f: Callable[[T1], T]) -> Callable[Concatenate[Vec[S1, T1], ...], Vec[S1, T]]: ...  # and its options
+def lift(f: Callable[[T1], T]) -> _Lifted1[T1, T]: ...
 @overload
-def lift(
-    f: Callable[[T1, T2], T],
-) -> Callable[Concatenate[Vec[S1, T1], Vec[S2, T2], ...], Vec[S1 | S2, T]]: ...
+def lift(f: Callable[[T1, T2], T]) -> _Lifted2[T1, T2, T]: ...
 @overload
-def lift(
-    f: Callable[[T1, T2, T3], T],
-) -> Callable[[Vec[S1, T1], Vec[S2, T2], Vec[S3, T3]], Vec[S1 | S2 | S3, T]]: ...
+def lift(f: Callable[[T1, T2, T3], T]) -> _Lifted3[T1, T2, T3, T]: ...
 @overload
 def lift(f: Callable[..., T]) -> Callable[..., Vec[Brand, T]]: ...
 def lift(f: Callable[..., Any]) -> Callable[..., Any]:

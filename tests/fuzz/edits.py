@@ -257,11 +257,17 @@ class Daemon:
             options = main.process_options(["."], require_targets=False, server_options=True)[1]
             self.server = dmypy_server.Server(options, str(folder / "status.json"))
 
-    def __call__(self) -> list[str]:
+    def __call__(self, export_types: bool = False) -> list[str]:
         with contextlib.chdir(self.folder):
             sources = main.process_options(["."], server_options=True, fscache=FileSystemCache())[0]
-            said = self.server.check(sources, export_types=False, is_tty=False, terminal_width=-1)
+            said = self.server.check(sources, export_types=export_types, is_tty=False, terminal_width=-1)
         return sorted(said["out"].splitlines())
+
+    def type_at(self, place: str) -> str:
+        """The innermost type at `file:line:column`, as `dmypy inspect` shows it."""
+        with contextlib.chdir(self.folder):
+            said = self.server.cmd_inspect("type", place)
+        return str(said["out"].splitlines()[0])
 
 
 class Wrong(NamedTuple):

@@ -5,7 +5,7 @@ from typing import TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import Brand, Vec, unvec, vmap
+from branded import Brand, Vec, lift, unvec, vmap
 
 S = TypeVar("S", bound=Brand)
 S1 = TypeVar("S1", bound=Brand)
@@ -77,3 +77,22 @@ assert_type(unvec(vmap(Model().step)(X)), Tensor)
 
 # --- functools.partial
 assert_type(unvec(vmap(partial(add, x))(y)), Tensor)
+
+
+# --- lift of a function of tensors, with numbers and keywords
+def power(a: Tensor, n: int) -> Tensor:
+    return a**n
+
+
+def affine(a: Tensor, k: float = 2.0, shift: Tensor | None = None) -> Tensor:
+    return a * k if shift is None else a * k + shift
+
+
+def by_lift(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    by_keyword: Vec[S] = lift(power)(a, n=2)
+    by_position: Vec[S] = lift(power)(a, 2)
+    by_default: Vec[S] = lift(affine)(a)
+    return by_keyword + by_position + by_default + lift(affine)(a, k=3.0, shift=b)
+
+
+assert_type(unvec(vmap(by_lift)(x, y)), Tensor)
