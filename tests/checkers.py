@@ -179,10 +179,10 @@ doubled: Tensor = unvec(vmap(double)(Tensor([1, 2])))
 assert doubled.tolist() == [2, 4]
 ```
 
-Without the plugin the parameters of a lambda have no types, as `vmap(f)` must keep the type of a named function: write a
-named function with rows where an editor is to show them. Three correct programs are errors without the plugin: a function
-of plain tensors that is called with a `Vec` (use `lift`), `grad` of a lambda over a dict or a TypedDict (use a named
-function), and `Tensor.sin(x)` of a `Vec` (use `x.sin()`).
+Without the plugin the parameters of a lambda have no types, as `vmap(f)` must keep the type of a named function. Write
+a named function with rows where an editor is to show them. Three correct programs are errors without the plugin: a
+function of plain tensors that is called with a `Vec` (use `lift`), `grad` of a lambda over a dict or a TypedDict (use a
+named function), and `Tensor.sin(x)` of a `Vec` (use `x.sin()`).
 
 The plugin for mypy makes the brand of each `vmap` fresh, and removes it from the result. So it refuses a body for
 tensors only, axes that do not fit, and a brand that leaves in a function; it gives the parameters of a lambda their

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Never, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Never, Protocol, TypeAlias, cast, overload
 
 from tinygrad import Tensor
 from typing_extensions import TypeVar
@@ -104,11 +104,11 @@ def unvec(x: Vec[Never, T]) -> Whole[T]:
     return cast(T, x)
 
 
-class _Lifted1(Generic[T1, T]):
+class _Lifted1(Protocol[T1, T]):
     def __call__(self, x: Vec[S1, T1], /, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
 
 
-class _Lifted2(Generic[T1, T2, T]):
+class _Lifted2(Protocol[T1, T2, T]):  # type: ignore[misc]  # a Vec is invariant in its value
     @overload
     def __call__(
         self, x: Vec[S1, T1], y: Vec[S2, T2] | T2, /, **others: Vec[S4] | _Constant
@@ -117,7 +117,7 @@ class _Lifted2(Generic[T1, T2, T]):
     def __call__(self, x: Vec[S1, T1], /, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
 
 
-class _Lifted3(Generic[T1, T2, T3, T]):
+class _Lifted3(Protocol[T1, T2, T3, T]):  # type: ignore[misc]
     @overload
     def __call__(
         self, x: Vec[S1, T1], y: Vec[S2, T2] | T2, z: Vec[S3, T3] | T3, /, **others: Vec[S4] | _Constant
