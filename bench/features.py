@@ -1,7 +1,7 @@
-"""What each vmap does with the programs of the README's table: `python -m bench.features`.
+"""Run the programs of docs/reference/comparison.md in each library: `python -m bench.features`.
 
 Each row is one small program, written for each library that is installed, and a check of what it ought to do.
-`yes` means it did; `refused` that it raised; `silent` that it gave a wrong answer without a word.
+`yes` means that it did, `raises` that it raised an error, `silent` that it gave a wrong answer without one.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ def rows() -> list[Row]:
     )
     row("brands without a mapped function", X @ Y.T, lambda: _table_by_brands())
     draws = row("random draws need a word", None, lambda: vmap(lambda a: a + Tensor.rand(2))(t(X)))
-    escape = row("a value that escaped is refused by a sibling", None, lambda: _escape(vmap, t))
-    write = row("in-place write into a tensor outside refused", None, lambda: _write(vmap, t))
+    escape = row("an escaped value used in another vmap raises", None, lambda: _escape(vmap, t))
+    write = row("an in-place write into a tensor outside raises", None, lambda: _write(vmap, t))
     names = row(
-        "an axis name that is open is refused",
+        "an axis name that is already open raises",
         None,
         lambda: vmap(lambda a: vmap(lambda b: b, axis_name="i")(a), axis_name="i")(t(X)),
     )
-    bools = row("a bool as an axis is refused", None, lambda: vmap(lambda a: a, in_axes=True)(t(X)))
-    mapped_none = row("out_axes=None of a mapped result refused", None, lambda: vmap(lambda a: a, out_axes=None)(t(X)))
+    bools = row("a bool as an axis raises", None, lambda: vmap(lambda a: a, in_axes=True)(t(X)))
+    mapped_none = row("out_axes=None of a mapped result raises", None, lambda: vmap(lambda a: a, out_axes=None)(t(X)))
     jacobian = row("jacfwd", 2 * np.eye(3), lambda: jacfwd(lambda a: a * 2)(t(SQUARE[0].copy())))
     branches = row(
         "the gradient of a batched cond is that of the branch taken",
@@ -169,7 +169,7 @@ def outcome(row: Row, library: str) -> str:
         got = row.programs[library]()
         got = got.numpy() if hasattr(got, "numpy") else np.asarray(got)
     except Exception as error:
-        return "yes" if row.wanted is None else f"refused ({type(error).__name__})"
+        return "yes" if row.wanted is None else f"raises ({type(error).__name__})"
     right = row.wanted is not None and got.shape == row.wanted.shape and np.allclose(got, row.wanted, rtol=1e-5)
     return "yes" if right else "silent"
 

@@ -8,6 +8,7 @@ Prints a table, and fails if a row does.  It needs the network, for what a new e
 from __future__ import annotations
 
 import argparse
+import doctest
 import hashlib
 import os
 import re
@@ -75,7 +76,8 @@ def first_block() -> str:
     """The first program of the README."""
     found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert found is not None
-    return found[1]
+    examples = doctest.DocTestParser().get_examples(found[1])
+    return "".join(f"assert repr({e.source.strip()}) == {e.want.strip()!r}\n" if e.want else e.source for e in examples)
 
 
 def files(folder: Path) -> set[str]:

@@ -537,16 +537,31 @@ def test_arguments_are_guessed() -> None:
     assert str(explain(by_keyword)).splitlines()[-1].startswith("note: the arguments are guessed")
 
 
+NAMED_AXES = """
+from typing import TypeVar
+from branded import Axes, Brand, Vec, vmap
+from tinygrad import Tensor
+
+class Users(Brand): ...
+class Items(Brand): ...
+class Features(Brand): ...
+S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
+
+def affinity(user: Vec[S], item: Vec[S1]) -> Vec[S | S1]:
+    return (user * item).sum()
+
+def scores(users: Axes[Users, Features], items: Axes[Items, Features]) -> Tensor:
+    return vmap(affinity)(users, items)
+"""
+
+
 @pytest.mark.usefixtures("in_python")
 @pytest.mark.parametrize("first", ["", "from __future__ import annotations"])
-def test_the_first_program_of_the_readme(first: str, tmp_path: Path) -> None:
+def test_named_axes_get_different_sizes(first: str, tmp_path: Path) -> None:
     """Its axes are in its source alone; of their sizes the run finds the mistake that mypy finds."""
-    program = re.search(
-        r"\$ cat app\.py\n(.*?)\$ pip", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL
-    )
-    assert program is not None
     path = tmp_path / "app.py"
-    path.write_text(f"{first}\n{program[1]}")
+    path.write_text(f"{first}\n{NAMED_AXES}")
     names = runpy.run_path(str(path))
     linecache.checkcache(str(path))
     with pytest.raises(errors.SizeError) as info:
