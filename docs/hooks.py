@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = "source"
 """The folder of the site for what is not in docs/."""
 
+PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+"""Files of the repository that the navigation names."""
 GALLERY = "gallery.md"
 REPORTS = "upstream/index.md"
 RUN = Path(__file__).parent / "javascripts" / "run"
@@ -43,29 +45,34 @@ def on_config(config: Any) -> Any:
 
 
 def with_mistakes(nav: Any) -> Any:
-    """The navigation, with sections for the gallery, by the kinds of mistakes, and for the reports for tinygrad."""
+    """Return the navigation with subsections for the mistakes of the gallery and for the reports to tinygrad."""
     if isinstance(nav, list):
         return [with_mistakes(entry) for entry in nav]
-    if not isinstance(nav, dict):
-        return nav
-    kinds = re.split(r"^## (.*)\n", (ROOT / "docs" / GALLERY).read_text(), flags=re.MULTILINE)[1:]
-    listed = [
-        {kind: pages}
-        for kind, text in zip(kinds[::2], kinds[1::2], strict=True)
-        if (pages := re.findall(r"\]\((gallery/[\w-]+\.md)\)", text))
-    ]
-    reports = [f"upstream/{path.name}" for path in sorted((ROOT / "docs" / "upstream").glob("[0-9]*.md"))]
-    sections = {GALLERY: [GALLERY, *listed], REPORTS: [REPORTS, *reports]}
-    return {
-        title: sections[entry] if isinstance(entry, str) and entry in sections else with_mistakes(entry)
-        for title, entry in nav.items()
-    }
+    if isinstance(nav, dict):
+        return {title: with_mistakes(entry) for title, entry in nav.items()}
+    if nav == GALLERY:
+        kinds = re.split(r"^## (.*)\n", (ROOT / "docs" / GALLERY).read_text(), flags=re.MULTILINE)[1:]
+        listed = [
+            {kind: pages}
+            for kind, text in zip(kinds[::2], kinds[1::2], strict=True)
+            if (pages := re.findall(r"\]\((gallery/[\w-]+\.md)\)", text))
+        ]
+        return {title_of(GALLERY): [GALLERY, *listed]}
+    if nav == REPORTS:
+        reports = sorted((ROOT / "docs" / "upstream").glob("[0-9]*.md"))
+        return {title_of(REPORTS): [REPORTS, *(f"upstream/{path.name}" for path in reports)]}
+    return nav
+
+
+def title_of(page: str) -> str:
+    """Return the first heading of a page."""
+    return (ROOT / "docs" / page).read_text().partition("\n")[0].removeprefix("# ")
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add a page for each file of the repository that a page links to, and for those that these link to."""
     texts = {f"docs/{f.src_uri}": Path(f.abs_src_path).read_text() for f in files.documentation_pages()}
-    todo = [target for path, text in texts.items() for target in outside(path, text)]
+    todo = [*PROJECT, *(target for path, text in texts.items() for target in outside(path, text))]
     known: set[str] = set()
     while todo:
         path = todo.pop()

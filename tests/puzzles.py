@@ -19,13 +19,13 @@ NOTEBOOKS = {
     ROOT / "notebooks" / "puzzles-3-transforms.ipynb": CHAPTERS[4:],
 }
 MORE = (
-    "[map and vmap](course/1-map-and-vmap.md)",
-    "[zip or outer](course/2-zip-or-outer.md)",
-    "[rows](course/3-rows.md) and [types](types.md)",
-    "[axes, trees, nesting](course/4-axes-trees-nesting.md)",
-    "[derivatives](derivatives.md)",
-    "[control flow](control.md) and [random numbers](random.md)",
-    "[collectives](collectives.md)",
+    "[From loops to vmap](course/1-map-and-vmap.md)",
+    "[Zip or outer](course/2-zip-or-outer.md)",
+    "[Brands in types](course/4-types.md)",
+    "[Axes, pytrees, nesting](course/3-axes-trees-nesting.md)",
+    "[Gradients](course/5-transforms.md#gradients)",
+    "[Loops and branches](course/5-transforms.md#loops-and-branches), [Random numbers](random.md)",
+    "[Collectives](course/5-transforms.md#collectives)",
 )
 """Where to read before each chapter."""
 
@@ -71,39 +71,38 @@ def page() -> str:
     head = f"""\
 # Puzzles
 
-{len(PUZZLES)} exercises, from the first `vmap` to attention, which check themselves. In some you write a function, in
-the others you say what a program does. `branded` is all that is needed; where a puzzle asks what mypy says, the extra
-`branded[mypy]`.
+{len(PUZZLES)} exercises that check themselves, from the first `vmap` to attention. In some you write a function, and in
+others you predict the output of a program. They need only `branded`; the puzzles about mypy need the extra `mypy`.
 
-On the site they are solved in this page: each has a place for the answer, hints one by one, and what was expected
-beside what was got. Nothing is installed, and answers stay in the browser. On your machine:
+On the site you solve them in this page. Each has a field for the answer and hints that open one by one, and shows the
+expected result next to yours. Answers stay in your browser. On your machine:
 
 ```console
 $ python -m branded puzzles start       # writes puzzles.py, to fill in
-$ python -m branded puzzles check       # says what is solved
+$ python -m branded puzzles check       # lists solved puzzles
 $ python -m branded puzzles hint 9      # the first hint; again, the next
 $ python -m branded puzzles solution 9
 $ python -m branded puzzles             # the list
 ```
 
-A function is compared with the loop over the examples, on batches of different sizes. If it differs, `check` shows the
-first input where it does, and where the mistake is a usual one, what it is:
+`check` compares a function with a loop over the examples, on batches of several sizes. It shows the first input for
+which they differ, and names the mistake if it is a common one:
 
 {example()}
 
-A prediction is compared with what the library does: the program is run, or given to mypy. In a type the order of the
-brands does not matter, and sizes may be left out.
+`check` compares a prediction with the result: it runs the program or gives it to mypy. The order of the brands in a type
+does not matter, and you may leave out sizes.
 
-{sheet.wrap_text(f"The puzzles are notebooks too: {links}. There, `check(9, products)` does the same.", width=120)}
+{sheet.wrap_text(f"There are notebooks with the puzzles: {links}. In them, `check(9, products)` checks an answer.", width=120)}
 
-Every puzzle finds these names:
+These names are defined in every puzzle:
 
 {fence("python", PREAMBLE.strip())}
 
-What is simplified: a function that gives the right values on the inputs that are tried counts as right."""
+A function counts as correct if its values are correct on the inputs that `check` tries."""
     parts = [head]
     for chapter, more in zip(CHAPTERS, MORE, strict=True):
-        parts += [f"## {chapter.title}", f"To read before: {more}."]
+        parts += [f"## {chapter.title}", f"Read first: {more}."]
         for puzzle in chapter.puzzles:
             parts += [question(puzzle), *folds(puzzle)]
     return "\n\n".join(parts) + "\n"
@@ -115,9 +114,7 @@ What is simplified: a function that gives the right values on the inputs that ar
 def notebook(chapters: tuple[Chapter, ...]) -> NotebookNode:
     """The puzzles of some chapters: for each its text, a cell to fill in, a cell that checks it, and the folds."""
     first, last = chapters[0].puzzles[0].number, chapters[-1].puzzles[-1].number
-    title = (
-        f"# Puzzles {first} to {last}\n\nFill in the cells, and run them. The cell below each says whether it is right."
-    )
+    title = f"# Puzzles {first} to {last}\n\nFill in the cells and run them. The cell below each checks the answer."
     cells = [
         new_markdown_cell(title, id="title"),
         new_code_cell(f"{PREAMBLE}from branded.puzzles import check", id="names"),

@@ -191,7 +191,7 @@ def test_pages_are_quiet_and_fit_the_screen(page: BrowserPage, site: Path) -> No
         "gallery",
         "gallery/zip-for-outer",
         "puzzles",
-        "course/4-axes-trees-nesting",
+        "course/3-axes-trees-nesting",
         "reference/api",
         "reference/operations",
     ):

@@ -13,7 +13,7 @@ PAGE = ROOT / "docs" / "errors.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 
 HEAD = """\
-# Errors by their codes
+# Errors
 
 Every error of `branded` has a code, a word that does not change. A traceback ends with it:
 

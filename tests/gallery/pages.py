@@ -17,7 +17,7 @@ NAMES = {"jax": "JAX", "torch": "torch", "numpy": "numpy"}
 WIDTH, LINES = 116, 4  # of a peer's message on the page
 
 HEAD = """\
-# The gallery of mistakes
+# Gallery of vmap mistakes
 
 These are mistakes that people make with `vmap`. Each has a page: what the program does, who finds the mistake and when,
 what to write instead, and what JAX, torch and numpy do. Many have happened to somebody; a link says where.

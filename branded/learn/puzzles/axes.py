@@ -12,7 +12,7 @@ from branded.core.brand import Brand
 from branded.core.values import brands
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
-TITLE = "Axes, trees, nesting"
+TITLE = "Axes, pytrees, nesting"
 
 
 def _spread(x: Any) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
-TITLE = "What examples tell each other"
+TITLE = "Collectives"
 
 
 def _softmax(s: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from tinygrad import Tensor
 from branded import random
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
-TITLE = "Branches, loops, random numbers"
+TITLE = "Loops, branches, random numbers"
 
 
 def _averages(X: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
-TITLE = "Derivatives"
+TITLE = "Gradients"
 
 
 def _loss(w: Any, x: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from branded.learn.puzzles.puzzle import Predict
 from branded.learn.puzzles.truth import rejected_by_mypy, rejected_line, revealed_by_mypy
 
-TITLE = "Rows and types"
+TITLE = "Brands in types"
 
 PUZZLES = (
     Predict(
