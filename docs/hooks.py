@@ -108,6 +108,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     where = page.file.src_uri
     if where.startswith("gallery/"):
         page.meta["hide"] = ["toc"]  # it has no headings, and its programs are wide
+    if where.startswith(("gallery/", "upstream/")):
+        page.meta["search"] = {
+            "boost": 0.1
+        }  # there are many of these, and a term that they share has a page of its own
     path = where.removeprefix(f"{OUTSIDE}/") if where.startswith(f"{OUTSIDE}/") else f"docs/{where}"
     if not (ROOT / path).is_dir():
         markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))

@@ -90,10 +90,10 @@ which they differ, and names the mistake if it is a common one:
 
 {example()}
 
-`check` compares a prediction with the result: it runs the program or gives it to mypy. The order of the brands in a type
-does not matter, and you may leave out sizes.
+`check` compares a prediction with the result: it runs the program or gives it to mypy. The order of the brands in a
+type does not matter, and you may leave out sizes.
 
-{sheet.wrap_text(f"There are notebooks with the puzzles: {links}. In them, `check(9, products)` checks an answer.", width=120)}
+{sheet.wrap_text(f"As notebooks: {links}. There, `check(9, products)` checks an answer.", width=120)}
 
 These names are defined in every puzzle:
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS
@@ -243,12 +243,30 @@ def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None
         assert 100 < words < 5000 and abs(minutes - words / 200 - lines / 20) <= 1, name
 
 
-def test_search_works_from_a_file(page: BrowserPage, site: Path) -> None:
+SEARCHED = {
+    "ppermute": ("collectives", "reference/api"),
+    "autotune": ("tuning",),
+    "silent": ("gallery", "index"),
+    "batch size": ("glossary", "memory", "course/3-axes-trees-nesting"),
+    "command line": ("cli",),
+    "environment variable": ("configuration",),
+    "broadcasting": ("course/2-zip-or-outer", "course/4-types", "glossary", "cheatsheet"),
+    "pytree": ("trees", "glossary"),
+    "memory limit": ("memory",),
+    "per-example gradient": ("derivatives",),
+    "in_axes": ("reference/api", "cheatsheet", "course/3-axes-trees-nesting"),
+}
+"""Words that people search for, and the pages of which one is among the first three results."""
+
+
+@pytest.mark.parametrize("words", SEARCHED)
+def test_search_works_from_a_file(page: BrowserPage, site: Path, words: str) -> None:
     """The index is a script, and a frame serves as the worker: a page that is a file may start none."""
-    page.goto((site / "index.html").as_uri() + "?q=ppermute")
-    result = page.locator(".md-search-result__link", has_text="ppermute").first
-    result.wait_for(state="attached", timeout=20_000)
-    assert "ppermute" in (result.get_attribute("href") or "")
+    page.goto(f"{(site / 'index.html').as_uri()}?q={quote(words)}")
+    page.locator(".md-search-result__item").first.wait_for(state="attached", timeout=20_000)
+    found = page.locator(".md-search-result__item > a").evaluate_all("links => links.slice(0, 3).map(a => a.href)")
+    pages = [link.partition("#")[0].partition("?")[0].removesuffix(".html") for link in found]
+    assert any(link.endswith(SEARCHED[words]) for link in pages), pages
 
 
 def test_a_copied_session_is_a_program(page: BrowserPage, site: Path) -> None:
@@ -282,13 +300,13 @@ def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(
     page.goto(index)
     assert page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).length") == count
     page.get_by_label("Found by").focus()
-    page.keyboard.press("End")  # nobody
+    page.keyboard.press("End")  # not detected
     few = page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).map(a => a.textContent)")
-    assert 0 < len(few) < count and "The other axis of a square matrix" in few
-    assert "One vmap where every pair was meant" not in few
+    assert 0 < len(few) < count and "Wrong in_axes on a square matrix" in few
+    assert "One vmap does not give all pairs" not in few
     assert page.locator("output").inner_text() == f"{len(few)} of {count} mistakes"
-    assert not page.locator("#collectives + p").is_hidden() and page.locator("#reading + p").is_hidden()
-    page.goto(f"{index}?uses=grad&kind=Derivatives&found=none-such")  # a list that somebody linked to
+    assert not page.locator("#collectives + p").is_hidden() and page.locator("#reading-values + p").is_hidden()
+    page.goto(f"{index}?uses=grad&kind=Gradients&found=none-such")  # a list that somebody linked to
     assert page.locator("output").inner_text().startswith("3 of")
     page.get_by_role("button", name="Show all").press("Enter")
     page.wait_for_function(f"document.querySelector('output').value.startsWith('{count} of')")

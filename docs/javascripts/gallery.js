@@ -7,7 +7,7 @@
     const table = tr.closest(".md-typeset__scrollwrap, table");
     const cells = [...tr.cells].map((td) => td.textContent.trim());
     const found = Object.keys(FINDERS).filter((who) => cells[FINDERS[who]] === "error");
-    if (found.length === 0 && cells[7].startsWith("wrong")) found.push("nobody");
+    if (found.length === 0 && cells[7].startsWith("wrong")) found.push("not detected");
     let heading = table;
     while (heading && heading.tagName !== "H2") heading = heading.previousElementSibling;
     const kind = heading ? heading.firstChild.textContent.trim() : "";
@@ -34,7 +34,7 @@
   };
   const distinct = (values) => [...new Set(values)];
   field("Kind", "kind", choice(distinct(rows.map((x) => x.kind))));
-  field("Found by", "found", choice([...Object.keys(FINDERS), "nobody"]));
+  field("Found by", "found", choice([...Object.keys(FINDERS), "not detected"]));
   field("Uses", "uses", choice(distinct(rows.flatMap((x) => x.uses)).sort()));
   const word = document.createElement("input");
   word.type = "search";

@@ -19,32 +19,30 @@ WIDTH, LINES = 116, 4  # of a peer's message on the page
 HEAD = """\
 # Gallery of vmap mistakes
 
-These are mistakes that people make with `vmap`. Each has a page: what the program does, who finds the mistake and when,
-what to write instead, and what JAX, torch and numpy do. Many have happened to somebody; a link says where.
+Common mistakes with `vmap`. Each page shows a program, who finds the mistake and when, a fix, and the same program in
+JAX, torch and numpy. For many there is a link to a report.
 
 {counts}
 
-*wrong* is a wrong number without a word, *error* is an error, *right* is what was wanted. The columns mypy (with our
-plugin) and pyright (which has none) are about our programs before anything runs, and branded is what happens when they
-run. `·` means that there is no such program: numpy has no derivatives, torch no names for axes.
+*wrong* is a wrong result without an error, *error* is an error, *right* is the intended result. The columns mypy (with
+our plugin) and pyright (without a plugin) are about our programs before they run, and branded is their result when they
+run. `·` means that there is no such program: numpy has no derivatives, and torch no axis names.
 """
 
 FOOT = """\
 ## How to read a page
 
-A program is shown in full, as it is typed into Python; in its messages `...` stands for a place, such as `app.py:7`.
-What mypy says of it has the number of the line of the program. numpy has no `vmap`, so its program is the line with
-broadcasting, or the loop, that one would write for the same task. The peers' programs were run with {versions}; their
-messages are cut after {lines} lines. pyright is {pyright}.
+A program is shown in full, as you would type it into Python; in its messages `...` stands for a place, such as
+`app.py:7`. The messages of mypy have the line numbers of the program. numpy has no `vmap`, so its program is the
+broadcasting expression or the loop for the same task. The other libraries are {versions}; their messages are cut after
+{lines} lines. pyright is {pyright}.
 
-What these pages simplify: each program has one mistake, and is so small that one sees it. Another version of a library
-may do something else. A mistake that is *wrong* everywhere is not hopeless: use sizes that differ in a test, and
-compare with a loop over the examples.
+Each program is small and has one mistake. Other versions of a library may behave differently. A mistake that is *wrong*
+everywhere can still be found: test with different sizes, and compare with a loop over the examples.
 
-`python -m tests.gallery` makes the pages from [their programs](../tests/gallery/programs.py), and the tests run them
-all. [The errors by their codes](errors.md) have the shortest program of each. More about types is in [mistakes before
-anything runs](types.md), and of 66 larger programs with one mistake each in [the table of
-brandbugs](../bench/brandbugs/RESULTS.md).
+`python -m tests.gallery` writes the pages from [their programs](../tests/gallery/programs.py), and the tests run all of
+them. [Errors](errors.md) has the shortest program for each error, [Types](types.md) explains the messages of mypy, and
+[brandbugs](../bench/brandbugs/RESULTS.md) has a table of 66 larger programs with one mistake each.
 
 <script src="javascripts/gallery.js"></script>
 """
@@ -78,7 +76,7 @@ def _row(m: Mistake) -> str:
 
 
 def _counts(kinds: list[Kind]) -> str:
-    """How many of the programs are silently wrong, and how many of ours are found, and when."""
+    """Return how many of the programs are silently wrong, and how many of ours are found, and when."""
     found = [m for kind in kinds for m in kind.mistakes]
 
     def share(peer: str) -> str:
@@ -90,10 +88,10 @@ def _counts(kinds: list[Kind]) -> str:
     early = sum(m.is_found_by_mypy for m in errors)
     unseen = sum(not m.is_found_by_mypy for m in ours)
     return _filled(
-        f"Wrong without a word, or with a warning at most, are {', '.join(map(share, PEERS))}. Of our {len(found)} "
-        f"programs {len(errors)} are refused at run time, {early} of them already by mypy. {len(ours)} run and are "
-        f"wrong; mypy finds {len(ours) - unseen} of them, and **{unseen} nobody finds**: most of those are right "
-        f"programs, for another task."
+        f"Silently wrong, or wrong with a warning, are {', '.join(map(share, PEERS))}. Of our {len(found)} programs, "
+        f"{len(errors)} raise an error at run time, and mypy finds {early} of these before. {len(ours)} run and are "
+        f"wrong; mypy finds {len(ours) - unseen} of these, and **{unseen} are not detected**. Most of them are correct "
+        f"programs for another task."
     )
 
 
@@ -110,7 +108,7 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
     yield _block("python", [*_typed(m.wrong.source), *_ending(m.wrong)])
     if raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error):
         code = why.of(raised[1])
-        yield f"More of this error: [`{code}`](../errors.md#{code}), by `python -m branded why {code}`."
+        yield f"See [`{code}`](../errors.md#{code}), or run `python -m branded why {code}`."
     yield from _checkers(m)
     yield _filled(f"**Instead:** {m.words['fix']}")
     yield _block("python", [*_typed(m.right.source), *_ending(m.right)])
@@ -120,26 +118,26 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
 
 
 def _found_by(m: Mistake) -> str:
-    who = {"mypy": m.is_found_by_mypy, "pyright": bool(m.pyright), "the run": bool(m.wrong.error)}
+    who = {"mypy": m.is_found_by_mypy, "pyright": bool(m.pyright), "an error at run time": bool(m.wrong.error)}
     found = [name for name, does in who.items() if does]
     if found:
         return f"Found by {' and '.join([', '.join(found[:-1]), found[-1]] if found[1:] else found)}."
-    return "Here it is no mistake." if m.verdict(m.wrong) == "right" else "Found by nobody."
+    return "Not a mistake here." if m.verdict(m.wrong) == "right" else "Not detected."
 
 
 def _checkers(m: Mistake) -> Iterator[str]:
     """What mypy and pyright say of the wrong program, and our remarks."""
     remarks = m.words.get("ours", "")
     if m.mypy:
-        yield "mypy says:" if m.is_found_by_mypy else "mypy finds nothing, and notes:"
+        yield "mypy reports:" if m.is_found_by_mypy else "mypy finds no error, and notes:"
         yield _block("text", m.mypy.splitlines())
-    first = "" if m.mypy else "mypy finds nothing."
+    first = "" if m.mypy else "mypy does not find it."
     if m.pyright:
         line, says = re.findall(r"^app\.py:(\d+): (.*)", m.pyright, re.M)[0]
-        same = ", and no less of what is right" if m.pyright_of_right else ""
-        first += f" pyright says of line {line}: `{says}`{same}."
+        same = ", and the same for the fixed program" if m.pyright_of_right else ""
+        first += f" pyright reports for line {line}: `{says}`{same}."
     elif m.pyright_of_right:
-        first += " pyright finds nothing, and refuses what stands below."
+        first += " pyright does not find it, and rejects the fixed program below."
     yield from [_filled(said)] if (said := f"{first} {remarks}".strip()) else []
 
 
@@ -148,7 +146,7 @@ def _others(m: Mistake) -> Iterator[str]:
     remarks = m.words.get("peers")
     if m.peers:
         did = "; ".join(f"{NAMES[p]}: {m.verdict(o).replace('**', '')}" for p, o in m.peers.items())
-        yield f"<details><summary>The same elsewhere: {did}</summary>"
+        yield f"<details><summary>In other libraries: {did}</summary>"
         yield _block("text", [line for n, (p, o) in enumerate(m.peers.items()) for line in _transcript(p, o, n > 0)])
     yield from [_filled(remarks)] if remarks else []
     if m.peers:
