@@ -29,15 +29,15 @@ from branded.graph.scope import Row, Scope, brand_of, union
 from branded.graph.uops import expand, lead, reshape
 from branded.tinygrad_compat.private_api import keep_behind
 
-Kind = Literal["zip", "broadcast", "none"]
+Kind = Literal["zip", "broadcast", "per example", "none"]
 Carries = tuple[bool, ...]
 Rule = Callable[..., "UOp | Batched | Bundle"]
 
 
 def kind(brand: object, rows: Iterable[Collection[object]]) -> Kind:
-    """Return how operands with these rows are combined over a brand: all vary over it, some do, or none does."""
-    carried = [brand in row for row in rows]
-    return "none" if not any(carried) else "zip" if all(carried) else "broadcast"
+    """Return how operands with these rows, which are tensors, are combined over a brand: all vary, some, or none."""
+    has = [brand in row for row in rows]
+    return "none" if not any(has) else "broadcast" if not all(has) else "zip" if len(has) > 1 else "per example"
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class Resolution:
         return "\n".join([self.op.name.lower(), *each])
 
     def _who(self, brand: Scope) -> str:
-        if self.kind(brand) == "zip":
+        if self.kind(brand) != "broadcast":
             return "all operands vary"
         texts = [str(i) for i, row in enumerate(self.operands, 1) if brand in row]
         return f"only operand {texts[0]} varies" if len(texts) == 1 else f"only operands {' and '.join(texts)} vary"

@@ -58,10 +58,10 @@ mul
 
 ```
 
-A primitive with one operand can only zip; one with several zips or broadcasts, brand by brand. *Forward mode* is the
-rule of `jvp`; a dash means that there is none to have: it is an operation of integers, or one that tensors do not make
-themselves. Reverse mode takes tinygrad's own rules. *Met in* names a few methods whose graphs have the primitive, as
-the cases of the conformance tests found them.
+A primitive with one operand works per example; one with several zips or broadcasts, for each brand. *Forward mode* is
+the rule of `jvp`; a dash means that there is none, because it is an operation of integers, or one that no method of
+`Tensor` uses. Reverse mode uses tinygrad's own rules. *Met in* names a few methods whose graphs contain the primitive,
+as found by the conformance tests.
 """
 NOTHING = """\
 ## Nothing to do

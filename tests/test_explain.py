@@ -280,7 +280,7 @@ def test_arguments_are_called_as_the_function_calls_them() -> None:
 
 def test_kinds_and_columns() -> None:
     data = explain(outer).data()
-    assert [s["kind"] for s in data["steps"]] == ["enter", "enter", "zip", "broadcast", "leave", "leave"]
+    assert [s["kind"] for s in data["steps"]] == ["enter", "enter", "per example", "broadcast", "leave", "leave"]
     assert data["brands"] == [
         {"name": "x", "size": 3, "where": "programs.py:27"},
         {"name": "y", "size": 2, "where": "programs.py:27"},

@@ -367,7 +367,7 @@ def _sentences(step_columns: Sequence[Column], has_body: bool) -> str:
 
 def _reason(step_columns: Sequence[Column]) -> list[str]:
     """Return why the step is not a plain zip, as a line for each brand."""
-    return [f"over {c.why.removesuffix('.')}" for c in step_columns if c.how != "zip"]
+    return [f"over {c.why.removesuffix('.')}" for c in step_columns if c.how not in ("zip", "per example")]
 
 
 def plain(x: Any) -> Any:

@@ -14,7 +14,7 @@ from branded.errors import examples
 from branded.ir.evaluate import dtype_of
 from branded.ir.terms import Atom, BrandName, Eqn, Type, Var
 
-Kind = Literal["enter", "leave", "zip", "broadcast", "none"]
+Kind = Literal["enter", "leave", "zip", "broadcast", "per example", "none"]
 
 
 class Column(NamedTuple):
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
     """Return the columns of a step: one for each brand that its operands or its results carry.
 
-    Numbers are the same for all examples, and are ignored: `x * 2` is a zip of one operand.
+    Numbers are the same for all examples, and are ignored: `x * 2` has one operand.
     """
     rows = [a.type.row if isinstance(a, Var) else () for a in e.operands]
     after = {b for v in e.results for b in v.type.row}
@@ -54,7 +54,7 @@ def kind(step_columns: Sequence[Column]) -> Kind:
     return next((k for k in _RARE if k in hows), "none")
 
 
-_RARE: tuple[Kind, ...] = ("enter", "leave", "broadcast", "zip")
+_RARE: tuple[Kind, ...] = ("enter", "leave", "broadcast", "zip", "per example")
 
 
 def _longest_row(e: Eqn) -> tuple[BrandName, ...]:
@@ -91,10 +91,12 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], column_kind: Kind, names
             return f"of {join_words(with_it)} nothing but the shape is used, so {results} is the same for all"
         case "leave":
             return f"{join_words(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
+        case "per example":
+            return f"{with_it[0]} varies over it; the operation is done for each of its {examples(b.size)}"
         case "zip" if len(with_it) == 1:
-            return f"{with_it[0]} varies over it; each of its {examples(b.size)} by itself"
+            return f"{with_it[0]} varies over it, so its {examples(b.size)} are paired with themselves"
         case "zip":
-            return f"{join_words(with_it)} vary over it, so they meet example by example"
+            return f"{join_words(with_it)} vary over it, so their {examples(b.size)} are paired"
     verb = "varies" if len(with_it) == 1 else "vary"
     be = "is" if len(without) == 1 else "are"
     same = f"{join_words(without)} {be} the same for each of its {examples(b.size)}"

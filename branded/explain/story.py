@@ -139,12 +139,12 @@ def _step_blocks(data: Data) -> Iterator[list[Line]]:
                     )
             elif step["moves_devices"]:
                 continue  # the block of the sharded vmap already reports it
-            elif step["bodies"] or step["kind"] not in ("zip", "none") or step["warning"]:
+            elif step["bodies"] or step["kind"] not in ("zip", "per example", "none") or step["warning"]:
                 yield _step(step)
             else:
                 zips += 1
     if zips and data["brands"]:
-        yield [[Span(f"  and {count_noun(zips, 'step')} that only zip{'s' if zips == 1 else ''}", "quiet")]]
+        yield [[Span(f"  and {count_noun(zips, 'step')} without a broadcast", "quiet")]]
 
 
 def _head(step: Data) -> Line:

@@ -138,7 +138,7 @@ def _columns(step: Data, brands: Sequence[Data]) -> list[Line]:
     values = [*step["operands"], *step["results"]]
     heads = [f"{b['name']}:{b['size']}" for b in brands]
     hows = {c["brand"]: c["how"] for c in step["columns"]}
-    widths = [max(len(head), 9) for head in heads]  # as wide as "broadcast"
+    widths = [max(len(head), 11) for head in heads]  # as wide as "per example"
     names = max(len(v["name"]) for v in values)
     kinds = max(len(_per_example(v)) for v in values)
     pad = " " * (6 + names + 3)

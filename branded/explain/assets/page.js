@@ -77,7 +77,7 @@ function drawBar(step, asked) {
   // not `disabled`: a button that is disabled under the reader's finger loses the focus
   find("back").setAttribute("aria-disabled", String(state.step === 0));
   find("forward").setAttribute("aria-disabled", String(state.step === count - 1));
-  const said = asked ? "What happens here: zip, broadcast or none?" : `${step.kind}. ${step.results.map((result) => `${result.name}: ${result.type}`).join(", ")}`;
+  const said = asked ? "What happens here: zip, broadcast, per example or none?" : `${step.kind}. ${step.results.map((result) => `${result.name}: ${result.type}`).join(", ")}`;
   find("live").textContent = `Step ${step.number} of ${count}${step.line ? `, line ${explanation().first_line + step.line - 1}` : ""}: ${label(step)}. ${said}`;
   const given = explanation().steps.filter((each) => state.answers.has(answerKey(each)));
   const right = given.filter((each) => state.answers.get(answerKey(each)) === each.kind);

@@ -1,14 +1,15 @@
 // Views 2 and 3: one step, its rows in columns, and why; and the question before the answer.
 
-const SIGNS = { enter: "↓", leave: "↑", zip: "=", broadcast: "×", none: "·" };
+const SIGNS = { enter: "↓", leave: "↑", zip: "=", broadcast: "×", "per example": "→", none: "·" };
 const MEANINGS = {
   enter: "an axis becomes a brand",
   leave: "a brand becomes an axis",
-  zip: "what varies over a brand goes together, example by example",
+  zip: "all operands have the same brands: their examples are paired",
   broadcast: "an operand lacks a brand of another, and is repeated over it",
-  none: "nothing here varies over a brand",
+  "per example": "the only operand is batched; numbers do not count",
+  none: "no operand is batched",
 };
-const ASKED = ["zip", "broadcast", "none"];
+const ASKED = ["zip", "broadcast", "per example", "none"];
 
 function drawStep(root, explanation, step, quiz) {
   const asked = quiz !== null && quiz.answer === undefined;
