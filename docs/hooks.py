@@ -112,6 +112,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         page.meta["search"] = {
             "boost": 0.1
         }  # there are many of these, and a term that they share has a page of its own
+    if where == "glossary.md":
+        page.meta["search"] = {"boost": 3}
     path = where.removeprefix(f"{OUTSIDE}/") if where.startswith(f"{OUTSIDE}/") else f"docs/{where}"
     if not (ROOT / path).is_dir():
         markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))

@@ -246,7 +246,7 @@ def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None
 SEARCHED = {
     "ppermute": ("collectives", "reference/api"),
     "autotune": ("tuning",),
-    "silent": ("gallery", "index"),
+    "silent": ("gallery", "index", "reference/from-jax"),
     "batch size": ("glossary", "memory", "course/3-axes-trees-nesting"),
     "command line": ("cli",),
     "environment variable": ("configuration",),
