@@ -108,11 +108,14 @@ def test_the_command_tells_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("size", "SizeError", "branded.errors.SizeError", "SIZE"):
         assert cli.main(["why", word]) == 0
         said = capsys.readouterr().out
-        assert said.startswith(
-            "size (SizeError): Two mapped arguments of one brand have different sizes.\n\nAll mapped "
-        )
+        assert said.startswith("size (SizeError): Two mapped arguments have different sizes.\n\nOne `vmap` pairs ")
         assert "    branded.errors.SizeError: zip: brand `user` has 3 examples" in said
         assert "```" not in said and "](" not in said and "**" not in said
+
+
+def test_the_code_of_mypy_alone_has_an_explanation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["why", "brand"]) == 0
+    assert "no counterpart at run time" in capsys.readouterr().out
 
 
 def test_without_a_code_it_lists_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ GALLERY = ROOT / "docs" / "gallery.md"
 HEAD = """\
 # Errors
 
-Every error of `branded` has a code, a word that does not change. A traceback ends with it:
+Every error of `branded` has a stable code. A traceback ends with it:
 
 ```text
 branded.errors.SizeError: zip: brand `user` has 3 examples, but this argument has 2
@@ -25,21 +25,20 @@ branded.errors.SizeError: zip: brand `user` has 3 examples, but this argument ha
   why:   python -m branded why size
 ```
 
-The command prints what stands here under the code, without a network; the name of the error does as well as the code,
-and without either it lists them all. The address of a code is `errors.html#size`. In Python it is the attribute `code`
-of the class. The line `why` is a note of the error (`add_note`): `str(error)` ends before it.
+The command prints the section of this page, offline. It also accepts the name of the error. Without an argument it
+lists all errors. The address of a section is `errors.html#size`, and the class has the attribute `code`. The line `why`
+is a note of the exception (`add_note`), so `str(error)` does not contain it.
 
-mypy has the same codes, with `brand-` before them, for what it finds before anything runs:
+mypy uses the same codes with the prefix `brand-`:
 
 ```text
 app.py:6: item: a value that varies over "x" has no single value to read  [brand-read]
 ```
 
-So `# type: ignore[brand-read]` leaves out one line, and `python -m branded why brand-read` prints the page. A truth
-value has mypy's own code `truthy-bool`. What is a mistake of types alone has the code `brand`, of which the others are
-parts.
+`# type: ignore[brand-read]` silences one line, and `python -m branded why brand-read` prints the page. A truth value
+has mypy's own code, `truthy-bool`. Errors that exist only in types have the code `brand`, the parent of the others.
 
-What this page simplifies: each code has one program, the shortest; the same code is given to all mistakes of its kind.
+Each section shows the shortest program with this error.
 
 {table}
 """

@@ -239,6 +239,9 @@ def why(args: argparse.Namespace) -> int:
         for code in why.classes():
             print(f"{code:<14} {why.page(code).partition(chr(10))[0]}")
         return OK
+    if args.code.strip().lower() == "brand":
+        print(why.TYPES_ONLY)
+        return 0
     if (name := why.of(args.code)) is None:
         near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""

@@ -15,6 +15,12 @@ from branded.errors import BrandedError
 __all__ = ["classes", "of", "page", "text"]
 
 _FOLDER = Path(__file__).parent
+TYPES_ONLY = """\
+brand: An error of mypy that has no counterpart at run time.
+
+The message of mypy says what is wrong, and its line `try` how to fix it.  All other codes of the plugin, such as
+`brand-read`, are sub-codes of `brand`: `# type: ignore[brand]` silences all of them on one line."""
+"""The explanation of the code `brand`, which no class of errors has."""
 
 
 def classes() -> dict[str, type[BrandedError]]:
@@ -43,7 +49,7 @@ def page_text(code: str) -> str:
     Example:
         >>> from branded.learn import why
         >>> print(why.text("size").split("\\n")[0])
-        size (SizeError): Two mapped arguments of one brand have different sizes.
+        size (SizeError): Two mapped arguments have different sizes.
     """
     return f"{code} ({classes()[code].__name__}): " + "\n".join(_plain(page(code)))
 
