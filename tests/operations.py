@@ -74,7 +74,7 @@ REFUSED_METHODS = """\
 Some methods are refused always, some in one use. Each row is one reason.
 """
 SIMPLIFIES = """\
-## What this page simplifies
+## Simplifications
 
 A rule may still refuse a single use, such as a `bitcast` of a 0-d value to another item size, or a write through a view
 that it cannot follow; the message says which. A loop is a `FUNCTION` with rules of its own ([Control

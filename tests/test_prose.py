@@ -12,6 +12,11 @@ def test_the_package_is_within_the_limits() -> None:
     assert all(x <= limit for x, limit in zip(found, prose.LIMITS, strict=True)), found
 
 
+def test_the_pages_are_within_the_limits() -> None:
+    found = sum((prose.figures(f) for f in prose.pages()), prose.Figures()).rates()
+    assert all(x <= limit for x, limit in zip(found, prose.PAGE_LIMITS, strict=True)), found
+
+
 def test_each_figure_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text('def f():\n    """What stands in it, of which none is mended."""\n\n\nx = 1  # as it is\n')

@@ -268,7 +268,7 @@ def test_hints_come_one_by_one(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = "Hint 1 of 2: A mapped function may have two arguments.\n"
-    second = "Hint 2 of 2: Arguments of one vmap share one brand, so their examples meet one to one.\n"
+    second = "Hint 2 of 2: Arguments of one vmap share one brand, so their examples are paired.\n"
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     assert [said(capsys, "hint", "4") for _ in range(2)] == [(0, first, ""), (0, second, "")]
     assert said(capsys, "hint", "9")[1].startswith("Hint 1 of ")  # each puzzle has its own

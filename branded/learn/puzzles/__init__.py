@@ -74,7 +74,7 @@ def check(number: int, answer: Any) -> None:
         >>> check(1, (5, 3))
         1. What the function sees: not yet
           it is not (5, 3)
-          That is what goes into `vmap(look)`. `look` itself sees one example of it.
+          That is the argument of `vmap(look)`. `look` itself sees one example of it.
     """
     puzzle = find(number)
     verdict = puzzle.judge(answer)

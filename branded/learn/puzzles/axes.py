@@ -74,13 +74,13 @@ PUZZLES = (
     ),
     Predict(
         title="In at one axis, out at another",
-        text="What does this program print?",
+        text="Predict the output of this program.",
         program="""
             boxes = Tensor.ones(2, 3, 4)
             moved = vmap(lambda box: box * 2, in_axes=1, out_axes=2)(boxes)
             print(moved.shape)
         """,
-        hints=("Axis 1 is taken away: what shape is left for one example?", "`out_axes` is an axis of the result."),
+        hints=("Axis 1 is taken away: which shape is left for one example?", "`out_axes` is an axis of the result."),
         because="One example is a `(2, 4)`, and the 3 examples come back as axis 2.",
         wrong={
             "(2, 3, 4)": "Then the examples would be back at axis 1.",
@@ -102,7 +102,7 @@ PUZZLES = (
             def shares(X):
                 return vmap(lambda x: x / x.sum(), in_axes=1, out_axes=1)(X)
         """,
-        because="What came in along axis 1 should leave along axis 1.",
+        because="The examples are on axis 1 of the argument, and should be on axis 1 of the result.",
         wrong={
             """
             def shares(X):
@@ -118,14 +118,14 @@ PUZZLES = (
     ),
     Predict(
         title="The same for all",
-        text="The second result is the same for every example. What does this program print?",
+        text="The second result is the same for every example. Predict the output of this program.",
         program="""
             table, shared = Tensor.ones(5, 3), Tensor.ones(2)
             sums, same = vmap(lambda x: (x.sum(), shared * 2), out_axes=(0, 1))(table)
             print(same.shape)
         """,
         hints=("An axis in `out_axes` is an axis that the result has, whether or not it varies.",),
-        because="What does not vary is repeated along the axis that was asked for. With `None` it would stay a `(2,)`.",
+        because="An unbatched result is repeated along `out_axes`. With `None` it would stay a `(2,)`.",
         wrong={
             "(5, 2)": "The 5 examples go to axis 1.",
             "(2,)": "That is `out_axes=(0, None)`.",
@@ -142,7 +142,7 @@ PUZZLES = (
             def ensemble(f, params, x):
                 ...
         """,
-        hints=("`in_axes` may have a dict where the argument has one.", "What is shared has `None`."),
+        hints=("`in_axes` may have a dict where the argument has one.", "A shared argument has the axis `None`."),
         solution="""
             def ensemble(f, params, x):
                 return vmap(f, in_axes=({"w": 0, "b": None}, None))(params, x)

@@ -24,7 +24,7 @@ def _attention(Q: np.ndarray, K: np.ndarray, V: np.ndarray) -> np.ndarray:
 PUZZLES = (
     Predict(
         title="A sum over the examples",
-        text="`psum` adds up the values of all examples of a brand, which is called by its name. What is printed?",
+        text="`psum` adds up the values of all examples of a brand, which is called by its name. Predict the output.",
         program="""
             def total(row):
                 print(vec_type(psum(row, "users")))
@@ -72,7 +72,7 @@ PUZZLES = (
     Write(
         title="The neighbour before",
         text=(
-            "Write `steps(X)`: each number minus the one before it; the first stays as it is. Write it as a function "
+            "Write `steps(X)`: each number minus the one before it; the first is unchanged. Write it as a function "
             "of one number, with `ppermute(x, name, pairs)`, where a pair `(i, j)` sends the value of example `i` to "
             "example `j`, and who is sent nothing has 0."
         ),

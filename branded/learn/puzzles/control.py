@@ -43,7 +43,7 @@ PUZZLES = (
         title="A root and its slope",
         text=(
             "`root(x)` is the square root of a positive number, and 0 for any other. `root_slopes(X)` gives its slope "
-            "for each number. For those that are not positive it should be 0, and is not. Mend it with `cond`."
+            "for each number. For those that are not positive it should be 0, and is not. Fix it with `cond`."
         ),
         starter="""
             def root_slopes(X):
@@ -74,7 +74,7 @@ PUZZLES = (
                     return x.maximum(0.0).sqrt()
 
                 return vmap(grad(root))(X)
-            """: "The root of 0 is 0, but its slope is infinite, and that of `maximum` does not make it finite.",
+            """: "The root of 0 is 0, but its slope is infinite, and `maximum` does not make it finite.",
             """
             def root_slopes(X):
                 def root(x):
@@ -88,7 +88,7 @@ PUZZLES = (
     ),
     Predict(
         title="Each its own number of steps",
-        text="What does this program print?",
+        text="Predict the output of this program.",
         program="""
             starts = Tensor([1.0, 150.0, 3.0])
             ends = vmap(lambda x: while_loop(lambda c: c < 100, lambda c: c * 2, x))(starts)
@@ -122,7 +122,7 @@ PUZZLES = (
 
                 return vmap(one)(X)
         """,
-        because="The loop is that of one number. Under `vmap`, each example stops by itself.",
+        because="The loop is written for one number. Under `vmap`, each example stops on its own.",
         wrong={
             """
             def doublings(X):
@@ -152,8 +152,8 @@ PUZZLES = (
                 ...
         """,
         hints=(
-            "`scan(f, init, xs)` calls `f(carry, x)`, which gives the next carry and what is kept of this step.",
-            "`scan` gives a pair: the last carry, and what was kept, stacked.",
+            "`scan(f, init, xs)` calls `f(carry, x)`, which returns the next carry and the output of this step.",
+            "`scan` returns a pair: the last carry, and the stacked outputs.",
         ),
         solution="""
             def averages(X):
@@ -213,7 +213,7 @@ PUZZLES = (
                 keys = random.split(random.key(seed), X.shape[0])
                 return vmap(lambda key, row: row + random.normal(key, row.shape))(keys, X)
         """,
-        because="A draw depends on its key alone. So what varies is said by the brand of the key, as with any value.",
+        because="A sample depends only on its key, so it has the brands of the key, as any other value.",
         wrong={
             """
             def noisy(seed, X):

@@ -50,7 +50,7 @@ PUZZLES = (
             def gradients(loss, w, X):
                 return vmap(grad(loss), in_axes=(None, 0))(w, X)
         """,
-        because="`vmap(grad(f))` is the loop of `grad(f)`. So each example has its gradient, also of what is shared.",
+        because="`vmap(grad(f))` is the loop of `grad(f)`. So each example has its own gradient of shared values.",
         wrong={
             """
             def gradients(loss, w, X):
@@ -107,7 +107,7 @@ PUZZLES = (
     ),
     Predict(
         title="A Jacobian for each example",
-        text="What does this program print?",
+        text="Predict the output of this program.",
         program="""
             def halves(x):
                 return x[:2] * x[1:]
@@ -120,13 +120,13 @@ PUZZLES = (
         because="The Jacobian of one example is a `(2, 3)`: outputs, then inputs. There are 5 of them.",
         wrong={
             "(5, 3, 2)": "A Jacobian has a row for each output.",
-            "(5, 2, 5, 3)": "That is the Jacobian of the whole batch. Here it is that of each example.",
+            "(5, 2, 5, 3)": "That is the Jacobian of the whole batch. Here each example has its own.",
         },
     ),
     Write(
         title="The slope in a direction",
         text=(
-            "Write `slopes(f, X, V)`: for each row `x` of `X` and the row `v` of `V` beside it, how fast `f` grows "
+            "Write `slopes(f, X, V)`: for each row `x` of `X` and the row `v` of `V`, how fast `f` grows "
             "when `x` moves along `v`. Forward mode does it without the gradient: `jvp(f, (x,), (v,))` gives the value "
             "and the slope."
         ),

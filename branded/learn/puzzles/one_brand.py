@@ -11,7 +11,7 @@ TITLE = "One vmap"
 PUZZLES = (
     Predict(
         title="What the function sees",
-        text="What does this program print?",
+        text="Predict the output of this program.",
         program="""
             def look(row):
                 print(row.shape)
@@ -23,7 +23,7 @@ PUZZLES = (
         hints=("`look` is a function of one example.", "The examples are the entries of axis 0."),
         because="`vmap` takes axis 0 away: the function sees one row of 3 numbers, and it runs once, not 5 times.",
         wrong={
-            "(5, 3)": "That is what goes into `vmap(look)`. `look` itself sees one example of it.",
+            "(5, 3)": "That is the argument of `vmap(look)`. `look` itself sees one example of it.",
             "(5,)": "Axis 0 has the examples, so axis 0 is the one that the function does not see.",
         },
     ),
@@ -31,7 +31,7 @@ PUZZLES = (
         title="The type of one example",
         text=(
             "`vec_type` gives the type of a value, `Vec[name:size, type]`: the brand that it varies over, and the type "
-            "of one example. The brand is named after the parameter of the function. What does this program print?"
+            "of one example. The brand is named after the parameter of the function. Predict the output."
         ),
         program="""
             def show(row):
@@ -64,7 +64,7 @@ PUZZLES = (
             def norms(X):
                 return vmap(lambda x: (x * x).sum().sqrt())(X)
         """,
-        because="The function is that of one row. There is no axis to think of: `sum()` adds up one row.",
+        because="The function takes one row, so no axis is needed: `sum()` adds up one row.",
         wrong={
             """
             def norms(X):
@@ -94,7 +94,7 @@ PUZZLES = (
         """,
         hints=(
             "A mapped function may have two arguments.",
-            "Arguments of one vmap share one brand, so their examples meet one to one.",
+            "Arguments of one vmap share one brand, so their examples are paired.",
         ),
         solution="""
             def dots(X, Y):
@@ -115,7 +115,7 @@ PUZZLES = (
         loop=lambda X, Y: np.stack([x @ y for x, y in zip(X, Y, strict=True)]),
     ),
     Write(
-        title="What all examples share",
+        title="A shared argument",
         text=(
             "`f(w, x)` is a function of one weight vector `w` and one example `x`. Write `scores(f, w, X)`: the value "
             "of `f` for each row `x` of `X`, with the same `w` for all of them."
@@ -132,7 +132,7 @@ PUZZLES = (
             def scores(f, w, X):
                 return vmap(f, in_axes=(None, 0))(w, X)
         """,
-        because="`vmap(lambda x: f(w, x))(X)` is the same: what a function closes over is shared.",
+        because="`vmap(lambda x: f(w, x))(X)` is the same: closed-over values are shared.",
         wrong={
             """
             def scores(f, w, X):

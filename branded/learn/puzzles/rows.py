@@ -10,7 +10,7 @@ TITLE = "Brands in types"
 PUZZLES = (
     Predict(
         title="The row of a sum",
-        text="What does this program print? The order of the brands does not matter.",
+        text="Predict the output of this program. The order of the brands does not matter.",
         program="""
             def added(x, y):
                 print(vec_type(x + y))
@@ -32,7 +32,7 @@ PUZZLES = (
     ),
     Predict(
         title="Open, but not used",
-        text="Three brands are open. What does this program print?",
+        text="Three brands are open. Predict the output of this program.",
         program="""
             def first_and_last(a, b, c):
                 print(vec_type(a * c))
@@ -50,7 +50,7 @@ PUZZLES = (
         },
     ),
     Predict(
-        title="What mypy knows",
+        title="The type in mypy",
         text=(
             "mypy does not know sizes, so it says `Vec[a | b, Tensor]`: brands, and the type of one example. What is "
             "the type that `reveal_type` shows for `a * weight`? The answer comes from mypy, which has to be installed "
@@ -69,8 +69,8 @@ PUZZLES = (
         },
     ),
     Predict(
-        title="What leaves is plain",
-        text="And what is the type of `plain` to mypy?",
+        title="A result is plain",
+        text="Which type does mypy infer for `plain`?",
         program="""
             plain = vmap(lambda a, b: a * b)(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
             reveal_type(plain)
@@ -105,7 +105,7 @@ PUZZLES = (
             "varies over less than is declared, which is allowed: subtyping is broadcasting."
         ),
         wrong={
-            "A": "`S | S1` is just what the product varies over.",
+            "A": "`S | S1` are the brands of the product.",
             "C": "`Vec[S]` is a `Vec[S | S1]`: it can be broadcast.",
         },
     ),
@@ -182,15 +182,15 @@ PUZZLES = (
             result = vmap(clipped)(Tensor([[1.0, -2.0], [0.5, 3.0]]))
         """,
         truth=rejected_line,
-        hints=("What is the same for all examples can be asked in Python.",),
+        hints=("Python's `if` works on a value that all examples share.",),
         because=(
             "The shape is the same for all examples. The sum is not: for one of them the condition may hold, and for "
             "another not. `where` or `cond` chooses for each example."
         ),
         wrong={
             "A": "A shape is the same for all examples.",
-            "B": "An operation on the values of all examples is what a mapped function is made of.",
-            "D": "`where` chooses for each example. That is what should stand in place of the `if`.",
+            "B": "A mapped function consists of operations on the values of all examples.",
+            "D": "`where` chooses for each example, and replaces the `if`.",
         },
     ),
 )

@@ -11,9 +11,9 @@ from branded.learn.puzzles.truth import PREAMBLE
 
 DOC = '''"""Puzzles of branded.
 
-Fill in the functions, and put your predictions in place of the `...`, for example "Vec[x:3, f32[2]]" or (3, 2).
+Fill in the functions, and replace each `...` by your prediction, for example "Vec[x:3, f32[2]]" or (3, 2).
 
-    python -m branded puzzles check {file}       what is solved
+    python -m branded puzzles check {file}       lists solved puzzles
     python -m branded puzzles check {file} 4     one puzzle
     python -m branded puzzles hint 4                the first hint, and again for the next
     python -m branded puzzles solution 4

@@ -37,7 +37,7 @@ def _made_the_table(diagonal: Callable[..., Any]) -> str | None:
 PUZZLES = (
     Predict(
         title="Who meets whom?",
-        text="`xs` enters twice. What does this program print?",
+        text="`xs` enters twice. Predict the output of this program.",
         program="""
             xs, ys = Tensor([1, 2, 3]), Tensor([10, 20, 30])
             met = vmap(lambda x, y: vmap(lambda z: x * y + z)(xs))(xs, ys)
@@ -45,7 +45,7 @@ PUZZLES = (
         """,
         hints=(
             "Which of `x`, `y` and `z` share a brand?",
-            "`met[1]` is what the outer function gives for its second example. Which numbers are `x` and `y` there?",
+            "`met[1]` is the result of the outer function for its second example. Which numbers are `x` and `y` there?",
         ),
         because=(
             "`x` and `y` enter one vmap, so they are zipped: 2 with 20. `z` enters another. A brand belongs to a vmap, "
@@ -62,7 +62,7 @@ PUZZLES = (
         title="In two vmaps, of two brands?",
         text=(
             "Where `e` is computed, two vmaps are running. How many numbers does it stand for, and how many does "
-            "`e + r`? What does this program print?"
+            "`e + r`? Predict the output of this program."
         ),
         program="""
             rows, columns = Tensor([1.0, 2.0, 3.0]), Tensor([0.0, 1.0])
@@ -82,7 +82,7 @@ PUZZLES = (
         ),
         because=(
             "`e` depends on `c` alone, so it varies over the inner brand alone: it is computed twice, once for each "
-            "column, and not six times. An operation has the brands of its operands, not those of the vmaps around it."
+            "column, and not six times. An operation has the brands of its operands, not of all enclosing vmaps."
         ),
         wrong={
             "2 2": "Two brands are open there, but `c.exp()` does not change with `r`. Its operand has one brand.",
@@ -160,7 +160,7 @@ PUZZLES = (
             """
             def products(a, b):
                 return vmap(lambda y: vmap(lambda x: x * y)(a))(b)
-            """: "The rows are those of `b`: the outer vmap gives axis 0.",
+            """: "Each row belongs to one `b`: the outer vmap is axis 0.",
             """
             def products(a, b):
                 return Tensor.stack(*[vmap(lambda y: x * y)(b) for x in a])
@@ -173,7 +173,7 @@ PUZZLES = (
     ),
     Predict(
         title="Which axis comes first?",
-        text="What does this program print?",
+        text="Predict the output of this program.",
         program="""
             xs, ys = Tensor.ones(2), Tensor.ones(5)
             grid = vmap(lambda y: vmap(lambda x: x - y)(xs))(ys)
@@ -208,7 +208,7 @@ PUZZLES = (
                 return vmap(lambda x: vmap(lambda y: cosine(x, y))(Y))(X)
         """,
         because=(
-            "The formula is that of two vectors. What depends on `x` alone varies over one brand, so its length is "
+            "The formula is for two vectors. A value that depends on `x` alone has one brand, so its length is "
             "computed once for each row, and not once for each pair."
         ),
         wrong={
