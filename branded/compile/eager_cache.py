@@ -49,7 +49,7 @@ class _Entry:
 _graphs: OrderedDict[_Key, _Entry] = OrderedDict()
 
 
-def run(values: Sequence[Tensor]) -> bool:
+def run_cached(values: Sequence[Tensor]) -> bool:
     """Compute values by a cached program, and return whether there is one."""
     if private_api.capturing or DEBUG.value >= 2:
         return False

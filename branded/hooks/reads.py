@@ -147,7 +147,7 @@ _CONVERT: Mapping[str, Callable[[Any], Any]] = {
 """The reads of a value in memory that numpy does, given a view of the memory; None: as tinygrad does it."""
 
 
-def _memory(t: Tensor) -> Any:
+def _view_of_memory(t: Tensor) -> Any:
     """Return a view of the memory of a computed value on the CPU as an array, or None for any other value."""
     u = t.uop
     if private_api.capturing or (value := value_in_memory(u)) is None or not value.address or 0 in u.shape:
@@ -165,7 +165,7 @@ def _reader(api_name: str) -> Callable[[Method], Method]:
     def make(original: Method) -> Method:
         def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             if convert is not None and not args and not kwargs:
-                array = _memory(self)
+                array = _view_of_memory(self)
                 if array is not None and (result := convert(array)) is not None:
                     return result
             tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
@@ -214,7 +214,7 @@ def _realize(original: Method) -> Method:
                 unbatched.append(t if is_reading else aliasing.inside(t))
         if len(unbatched) < len(tensors):
             unbatched = [t for t in unbatched if not any(u.op is Ops.STORE for u in t.uop.toposort())]
-        if unbatched and not eager_cache.run(unbatched):
+        if unbatched and not eager_cache.run_cached(unbatched):
             original(*unbatched, **kwargs)
         return self
 

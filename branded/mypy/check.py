@@ -76,10 +76,10 @@ def check(arguments: Sequence[str], output: str = "text", *, pretty: bool = Fals
         >>> folder.cleanup()
     """
     with TemporaryDirectory() as folder:
-        return _check(arguments, output, pretty, Path(folder))
+        return _run_mypy(arguments, output, pretty, Path(folder))
 
 
-def _check(arguments: Sequence[str], output: str, pretty: bool, folder: Path) -> tuple[str, int]:
+def _run_mypy(arguments: Sequence[str], output: str, pretty: bool, folder: Path) -> tuple[str, int]:
     arguments, found, failures = _convert_notebooks(arguments, folder)
     if failures and not found and not _paths(arguments):
         return FORMATS[output](CheckReport([], failures, 0, [], version("branded"))), 2
@@ -131,7 +131,7 @@ def _convert_notebooks(arguments: Sequence[str], folder: Path) -> tuple[list[str
     found: list[notebooks.Notebook] = []
     failures: list[str] = []
     for word in arguments:
-        paths = [] if word.startswith("-") else notebooks.find(word)
+        paths = [] if word.startswith("-") else notebooks.find_notebooks(word)
         for path in paths:
             try:
                 found.append(notebooks.convert(path, folder))

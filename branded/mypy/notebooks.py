@@ -55,7 +55,7 @@ class Notebook(NamedTuple):
         return code in CODES or any(text == f'Name "{name}" is not defined' for name in NAMES)
 
 
-def find(path: str) -> list[str]:
+def find_notebooks(path: str) -> list[str]:
     """Return the notebooks of a path: itself, or those of a folder."""
     if path.endswith(SUFFIX):
         return [path]

@@ -197,7 +197,7 @@ def as_sarif(report: CheckReport) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [invocation],
-        "results": [_result(m, rules) for m in report.messages],
+        "results": [_sarif_result(m, rules) for m in report.messages],
     }
     return json.dumps({"$schema": SARIF, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
@@ -210,7 +210,7 @@ def _rule(code: str) -> dict[str, Any]:
     return {"id": code, "shortDescription": {"text": text}}
 
 
-def _result(m: Message, rules: list[str]) -> dict[str, Any]:
+def _sarif_result(m: Message, rules: list[str]) -> dict[str, Any]:
     path = Path(m.file)
     uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
     location: dict[str, Any] = {"artifactLocation": {"uri": uri}}

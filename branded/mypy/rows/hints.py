@@ -106,7 +106,7 @@ def notes_for(text: str) -> list[str]:
             f"the value varies over {_names(pair.extra)}, and the target does not",
             "try:   return it from the mapped function",
         ]
-    return _result(pair)
+    return _result_hint(pair)
 
 
 def invariant_class(text: str) -> str | None:
@@ -146,7 +146,7 @@ def _argument(pair: _Pair, callee: str | None, owner: str | None) -> Iterator[st
         yield f"try:   Vec[S] for the parameter, or lift({lifted})(...)"
 
 
-def _result(pair: _Pair) -> list[str]:
+def _result_hint(pair: _Pair) -> list[str]:
     """Explain a result, of `return` or `yield`, that varies over more than its declared type."""
     too = " too" if set(_brands(pair.wanted)) else ""
     facts = f"the value varies over {_names(pair.extra)}{too}, which the declared type does not say"

@@ -61,12 +61,12 @@ from branded.mypy.shapes.values import (
     Size,
     Tuple,
     Wrapped,
+    as_number,
     forget,
     is_int,
     items_of,
     join,
     list_of,
-    number,
 )
 
 LONGEST = 64
@@ -289,7 +289,7 @@ class Evaluator(FileState):
             return tensors.binary(self, at, op, left, right, a, b)
         if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
             return _compute(op, left.value, right.value)
-        one, n = (right, number(left)) if number(left) is not None else (left, number(right))
+        one, n = (right, as_number(left)) if as_number(left) is not None else (left, as_number(right))
         items = items_of(one)
         if op == "*" and items is not None and n is not None and len(items) * n <= LONGEST:
             return list_of(items * n) if isinstance(one, Mutable) else Tuple(tuple(items * n))
@@ -317,12 +317,12 @@ class Evaluator(FileState):
             return tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, self.evaluate(e.index))]})
         index = self.evaluate(e.index)
         items = items_of(base)
-        if items is not None and (i := number(index)) is not None:
+        if items is not None and (i := as_number(index)) is not None:
             return items[i] if -len(items) <= i < len(items) else UNKNOWN
         if items is not None and isinstance(e.index, SliceExpr):
             bounds = [self.evaluate(b) if b else NONE for b in (e.index.begin_index, e.index.end_index, e.index.stride)]
-            first, last, stride = (number(b) for b in bounds)
-            if all(b == NONE or number(b) is not None for b in bounds):
+            first, last, stride = (as_number(b) for b in bounds)
+            if all(b == NONE or as_number(b) is not None for b in bounds):
                 chosen = items[first:last:stride]
                 return list_of(chosen) if isinstance(base, Mutable) else Tuple(tuple(chosen))
         if items and not isinstance(e.index, SliceExpr):

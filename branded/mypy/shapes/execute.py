@@ -72,9 +72,9 @@ from branded.mypy.shapes.values import (
     forget,
     is_any_axis,
     is_immutable,
+    is_same,
     items_of,
     join,
-    same,
 )
 
 DEEPEST = 30
@@ -119,7 +119,7 @@ class Interpreter(Evaluator):
                 continue
             if returned is None:
                 return value
-            return _Ended(returned if value is RAISED else join(returned, _value(value)))
+            return _Ended(returned if value is RAISED else join(returned, _without_raised(value)))
         return None if returned is None else _Maybe(returned)
 
     def statement(self, s: Statement) -> Fact | None:
@@ -247,7 +247,7 @@ class Interpreter(Evaluator):
                 if value is None or isinstance(value, _Maybe):
                     ends.append(self.frame.names)
                 if value is not None and value is not RAISED and value is not LEFT:
-                    returned.append(_value(value))
+                    returned.append(_without_raised(value))
         self.frame.names = _joined(ends) if ends else before
         result: Fact | None = None
         for value in returned:
@@ -283,21 +283,21 @@ class Interpreter(Evaluator):
             with self.maybe(step > 0):
                 value = self.execute(body)
             if value is not None and value is not RAISED and value is not LEFT:
-                returned.append(_value(value))
+                returned.append(_without_raised(value))
             after = self.frame.names
             joined = {
                 k: UNKNOWN
-                if leaves and not same(before.get(k, UNKNOWN), v)
+                if leaves and not is_same(before.get(k, UNKNOWN), v)
                 else join(before[k], v)
                 if k in before
                 else v
                 for k, v in after.items()
             }
             self.frame.names = joined
-            if step > 0 and all(k in before and same(before[k], v) for k, v in joined.items()):
+            if step > 0 and all(k in before and is_same(before[k], v) for k, v in joined.items()):
                 break
         else:
-            assigned = {k for k, v in self.frame.names.items() if not (k in names and same(names[k], v))}
+            assigned = {k for k, v in self.frame.names.items() if not (k in names and is_same(names[k], v))}
             self.frame.names = {k: UNKNOWN if k in assigned else v for k, v in self.frame.names.items()}
         result: Fact | None = None
         for value in returned:
@@ -391,7 +391,13 @@ class Interpreter(Evaluator):
             self.frame = outer
             self.calls.pop()
         is_partial = isinstance(returned, _Maybe)
-        result = NONE if returned is None else join(_value(returned), NONE) if is_partial else _value(returned)
+        result = (
+            NONE
+            if returned is None
+            else join(_without_raised(returned), NONE)
+            if is_partial
+            else _without_raised(returned)
+        )
         declared = node.type.ret_type if isinstance(node.type, CallableType) else None
         return self._declared_result(node, declared, result) if declared is not None else result
 
@@ -462,7 +468,7 @@ class _Mark(Fact):
 RAISED, LEFT = _Mark(), _Mark()
 
 
-def _value(value: Fact) -> Fact:
+def _without_raised(value: Fact) -> Fact:
     return value.value if isinstance(value, _Ended | _Maybe) else UNKNOWN if isinstance(value, _Mark) else value
 
 

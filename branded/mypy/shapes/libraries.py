@@ -29,13 +29,13 @@ from branded.mypy.shapes.values import (
     Size,
     Tuple,
     Wrapped,
+    as_number,
     data_axes,
     forget,
     is_int,
     items_of,
     join,
     list_of,
-    number,
     size_of,
 )
 
@@ -138,7 +138,7 @@ def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> F
 def _range(run: FileState, given: Arguments) -> Fact:
     if len(given.positional) == 1 and is_int(given.positional[0]):
         return Shaped((tensors.axis_of_value(run, given.positional[0]),))
-    bounds = [number(v) for v in given.positional]
+    bounds = [as_number(v) for v in given.positional]
     if None in bounds or not bounds or len(bounds) > 3 or 0 in bounds[2:]:
         return Shaped((ANY_AXIS,))
     return Shaped((run.length(len(range(*(b for b in bounds if b is not None)))),))
@@ -193,7 +193,7 @@ def _length(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
-    bounds = [number(v) for v in given.positional]
+    bounds = [as_number(v) for v in given.positional]
     if bounds and None not in bounds and len(bounds) <= 3 and 0 not in bounds[2:]:
         numbers = range(*(b for b in bounds if b is not None))
         if len(numbers) <= 64:
@@ -320,7 +320,7 @@ def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
     axes: list[Type] = []
     for value in names:
         info = value.info if isinstance(value, Class) else None
-        n = number(value)
+        n = as_number(value)
         axes.append(Instance(info, []) if info is not None else run.length(n) if n is not None else ANY_AXIS)
     if isinstance(x, Shaped) and x.axes is not None and len(x.axes) == len(axes):
         for i, j in conflicting_names(x.axes, axes)[:1]:
@@ -348,13 +348,13 @@ def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fac
 
     def called(more: Arguments) -> Fact:
         result = run.call(f, more, at)
-        numbers = [argnums] if number(argnums) is not None else items_of(argnums)
+        numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
         if not is_plain or numbers is None:
             return UNKNOWN
-        places = [number(n) for n in numbers]
+        places = [as_number(n) for n in numbers]
         each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
                 for p in places]  # fmt: skip
-        gradient = each[0] if number(argnums) is not None else Tuple(tuple(each))
+        gradient = each[0] if as_number(argnums) is not None else Tuple(tuple(each))
         return gradient if name == "grad" else Tuple((result, gradient))
 
     return Wrapped(called)

@@ -26,9 +26,9 @@ from branded.mypy.shapes.values import (
     Size,
     Tuple,
     Wrapped,
+    as_number,
     items_of,
     join,
-    number,
 )
 
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
@@ -43,7 +43,7 @@ def vmap(run: FileState, given: Arguments, at: Context) -> Fact:
     named: Type = ANY_AXIS
     if isinstance(name := options.get("axis_name"), Class):
         named = Instance(name.info, [])
-    elif (size := options.get("axis_size")) is not None and number(size) is not None:
+    elif (size := options.get("axis_size")) is not None and as_number(size) is not None:
         named = axis_of_value(run, size)
 
     def wrap(f: Fact) -> Fact:
@@ -65,7 +65,7 @@ class _Axis:
 
     def take(self, x: Shaped, way: Fact, what: str) -> Fact:
         """Return one example of an argument."""
-        n = number(way)
+        n = as_number(way)
         if x.axes is None or n is None:
             return Shaped()
         if not -len(x.axes) <= n < len(x.axes):
@@ -112,7 +112,7 @@ class _Axis:
 
     def put(self, x: Shaped, way: Fact, what: str = "") -> Fact:
         """Return the results of all examples."""
-        n = number(way)
+        n = as_number(way)
         if x.axes is None or n is None or not -len(x.axes) - 1 <= n <= len(x.axes):
             return x if way == NONE else Shaped()
         axes = list(x.axes)

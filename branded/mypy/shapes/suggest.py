@@ -25,7 +25,7 @@ from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.execute import Interpreter
-from branded.mypy.shapes.values import Arguments, Const, Fact, Function, Shaped, join, number
+from branded.mypy.shapes.values import Arguments, Const, Fact, Function, Shaped, as_number, join
 
 _PREFIXES = ("n_", "num_", "number_of_", "len_")
 
@@ -47,7 +47,7 @@ class _Named(Interpreter):
         self.brands = [i for i in _classes(tree) if any(c.fullname == BRAND for c in i.mro)]
 
     def assign(self, target: Expression, value: Fact) -> None:
-        n = number(value)
+        n = as_number(value)
         if isinstance(target, NameExpr) and n is not None and n > 1 and not isinstance(value, NamedConst):
             value = NamedConst(n, self._axis(target.name))
         super().assign(target, value)
@@ -97,7 +97,7 @@ def _names_axes(e: Expression) -> bool:
     return any(isinstance(part, NameExpr) and part.name == "as_axes" for part in walk(e))
 
 
-def _entry(axis: Type, unnamed: str) -> str:
+def _axis_text(axis: Type, unnamed: str) -> str:
     if isinstance(axis, TypeVarType) and is_named(axis):
         return axis.name
     if isinstance(axis, Instance):
@@ -117,7 +117,7 @@ def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
         target = s.lvalues[0]
         assert isinstance(target, NameExpr)
         made = text[s.line - 1][s.rvalue.column : s.rvalue.end_column] if s.rvalue.end_line == s.line else "..."
-        entries = ", ".join(_entry(a, "None") for a in value.axes or ())
+        entries = ", ".join(_axis_text(a, "None") for a in value.axes or ())
         out.append(f"{name}:{s.line}: {target.name} = as_axes({made}, {entries})")
     for f, (values, result) in named.signatures.items():
         out += [f"{name}:{f.line}: {line}" for line in _signature(f, values, result)]
@@ -160,7 +160,7 @@ def _has_name(value: Fact) -> bool:
 
 
 def _axes(value: Fact) -> str:
-    entries = [_entry(a, "int") for a in value.axes or ()] if isinstance(value, Shaped) else []
+    entries = [_axis_text(a, "int") for a in value.axes or ()] if isinstance(value, Shaped) else []
     return f"Axes[{', '.join(entries)}]"
 
 

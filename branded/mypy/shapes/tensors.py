@@ -38,11 +38,11 @@ from branded.mypy.shapes.values import (
     Shaped,
     Size,
     Tuple,
+    as_number,
     forget,
     is_any_axis,
     is_int,
     items_of,
-    number,
     size_of,
 )
 
@@ -53,11 +53,11 @@ _OF_NUMPY = {"astype": "cast", "copy": "clone"}
 
 def format_axes(axes: Sequence[Type]) -> str:
     """Format the axes of a tensor as a shape: `(4, Users)`."""
-    inner = ", ".join(map(_entry, axes))
+    inner = ", ".join(map(_describe_axis, axes))
     return f"({inner},)" if len(axes) == 1 else f"({inner})"
 
 
-def _entry(axis: Type) -> str:
+def _describe_axis(axis: Type) -> str:
     n, name = known_length(axis), format_axis(axis)
     return name if n is None or name == str(n) else f"{name}:{n}"
 
@@ -82,7 +82,7 @@ class FollowedCall(MethodCall):
             return self.run.evaluate(e)
 
     def literal(self, e: Expression | None) -> int | None:
-        return number(self.value(e)) if e is not None else None
+        return as_number(self.value(e)) if e is not None else None
 
     def type_of(self, e: Expression) -> Type:
         assert self.run is not None
@@ -218,7 +218,7 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context) -> Fact:
     if name in ("numpy", "replace", "requires_grad_", "assign", "backward", "realize", "__array__"):
         return own
     if name == "size":
-        d = number(values.get(0))
+        d = as_number(values.get(0))
         if own.axes is None:
             return UNKNOWN
         return size_of(own.axes[d]) if d is not None and -len(own.axes) <= d < len(own.axes) else UNKNOWN
@@ -267,7 +267,7 @@ def axis_of_value(run: FileState, value: Fact) -> Type:
     """Return the axis whose length is a value."""
     if isinstance(axis := getattr(value, "axis", None), Type):
         return axis
-    n = number(value)
+    n = as_number(value)
     if n is not None:
         return run.length(n)
     return ANY_AXIS

@@ -165,7 +165,7 @@ def is_immutable(value: Fact) -> bool:
     return is_number or isinstance(value, Shaped | Size) or value is UNKNOWN
 
 
-def number(value: Fact | None) -> int | None:
+def as_number(value: Fact | None) -> int | None:
     """Return the int that a value is certain to be."""
     v = value.value if isinstance(value, Const) else None
     return v if isinstance(v, int) and not isinstance(v, bool) else None
@@ -192,23 +192,23 @@ def size_of(axis: Type) -> Fact:
     return Const(n) if n is not None else Size(axis)
 
 
-def same(a: Fact, b: Fact) -> bool:
+def is_same(a: Fact, b: Fact) -> bool:
     """Return whether two values are certain to be equal, as far as this analysis can tell them apart."""
     if a is b:
         return True
     if isinstance(a, Const) and isinstance(b, Const):
         return type(a.value) is type(b.value) and a.value == b.value
     if isinstance(a, Tuple) and isinstance(b, Tuple):
-        return len(a.items) == len(b.items) and all(map(same, a.items, b.items))
+        return len(a.items) == len(b.items) and all(map(is_same, a.items, b.items))
     if isinstance(a, Mutable) and isinstance(b, Mutable):  # a copy by `_joined`
         is_copy = a in b.linked and a.items is not None and b.items is not None and a.items.keys() == b.items.keys()
-        return is_copy and all(same(v, (b.items or {})[k]) for k, v in (a.items or {}).items())
+        return is_copy and all(is_same(v, (b.items or {})[k]) for k, v in (a.items or {}).items())
     return a == b
 
 
 def join(a: Fact, b: Fact) -> Fact:
     """Return what is known of a value that is either `a` or `b`."""
-    if same(a, b):
+    if is_same(a, b):
         return a
     if isinstance(a, Shaped) and isinstance(b, Shaped):
         if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
@@ -226,7 +226,7 @@ def join(a: Fact, b: Fact) -> Fact:
 def _joined(a: Mutable, b: Mutable) -> Fact:
     if (a.kind, a.info) != (b.kind, b.info) or a.items is None or b.items is None or a.items.keys() != b.items.keys():
         return UNKNOWN
-    if all(same(a.items[k], b.items[k]) for k in a.items):
+    if all(is_same(a.items[k], b.items[k]) for k in a.items):
         made = Mutable(a.kind, dict(a.items), a.info, [a, b])
     else:
         made = Mutable(a.kind, {k: join(a.items[k], b.items[k]) for k in a.items}, a.info, [a, b])
@@ -236,7 +236,7 @@ def _joined(a: Mutable, b: Mutable) -> Fact:
 
 
 def is_int(value: Fact) -> bool:
-    return isinstance(value, Size) or number(value) is not None
+    return isinstance(value, Size) or as_number(value) is not None
 
 
 def is_any_axis(axis: Type) -> bool:

@@ -19,6 +19,7 @@ from mypy.nodes import (
     OverloadedFuncDef,
     RefExpr,
     TupleExpr,
+    TypeInfo,
 )
 from mypy.plugin import FunctionSigContext
 from mypy.typeops import make_simplified_union
@@ -32,6 +33,7 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
+    TypeAliasType,
     TypedDictType,
     UninhabitedType,
     UnionType,
@@ -261,15 +263,21 @@ def has_body(e: Expression) -> bool:
     return isinstance(e, LambdaExpr) or (isinstance(e, ListExpr | TupleExpr) and any(map(has_body, e.items)))
 
 
-def tree_leaves(t: Type, what: str) -> Iterator[tuple[str, ProperType]]:
-    """Find the leaves of a tree called `what`; yield how Python reaches each, and its type."""
-    t = get_proper_type(t)
+def tree_leaves(t: Type, what: str, above: tuple[TypeInfo, ...] = ()) -> Iterator[tuple[str, ProperType]]:
+    """Find the leaves of a tree called `what`; yield how Python reaches each, and its type.
+
+    A part of a recursive type is a leaf: a recursive alias, and a class within the classes `above` it.
+    """
+    is_recursive, t = isinstance(t, TypeAliasType) and t.is_recursive, get_proper_type(t)
     t = t.fallback if isinstance(t, LiteralType) else t
-    if fields := fields_of(t):
+    within = (*above, t.type) if isinstance(t, Instance) else above
+    if is_recursive or len(set(within)) < len(within):
+        yield what, t
+    elif fields := fields_of(t):
         for accessor, field in fields.items():
-            yield from tree_leaves(field, f"{what}{accessor}")
+            yield from tree_leaves(field, f"{what}{accessor}", within)
     elif isinstance(t, Instance) and t.type.fullname in CONTAINERS and t.args:
-        yield from tree_leaves(t.args[-1], f"each item of {what}")
+        yield from tree_leaves(t.args[-1], f"each item of {what}", above)
     else:
         yield what, t
 

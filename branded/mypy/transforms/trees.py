@@ -114,13 +114,14 @@ def _leaf_type(call: TransformCall) -> Type | None:
     return out if has_tensors or others else None
 
 
-def _flat_leaves(t: Type) -> Iterator[ProperType]:
+def _flat_leaves(t: Type, above: tuple[UnionType, ...] = ()) -> Iterator[ProperType]:
+    """Find the leaves of a tree, and those of the items of unions; a recursive union has the leaves of one level."""
     for _, leaf in tree_leaves(t, ""):
-        if isinstance(leaf, UnionType):
-            for item in leaf.items:
-                yield from _flat_leaves(item)
-        elif not isinstance(leaf, NoneType):
+        if not isinstance(leaf, UnionType | NoneType):
             yield leaf
+        elif isinstance(leaf, UnionType) and leaf not in above:
+            for item in leaf.items:
+                yield from _flat_leaves(item, (*above, leaf))
 
 
 def leaves(call: TransformCall) -> Type:
