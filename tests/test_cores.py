@@ -183,7 +183,7 @@ def test_what_a_kernel_is_said_to_take() -> None:
     (loops,) = programs(data(1024, 1024).exp())
     (tile,) = programs(data(1024, 512) + data(512, 1024).T)
     (whole,) = programs(data(64, 64).exp())
-    (again,) = programs(data(32, 8, 16, 16).conv2d(data(8, 8, 3, 3)))
+    (again,) = programs(data(128, 3, 16, 16).conv2d(data(4, 3, 3, 3)))
     assert 150_000 < cores.work(loops, True) < 800_000
     assert cores.LARGE < cores.work(tile, False) < 500_000 and cores.work(whole, True) == 0
     assert 100_000 < cores.work(again, True) < 350_000  # each number is read for nine others

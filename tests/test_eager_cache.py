@@ -166,3 +166,17 @@ def test_an_item_is_read_of_one_element_alone() -> None:
     assert y.item() == 3.0
     with pytest.raises(AssertionError):
         vmap(lambda r: r * 3)(Tensor([1.0, 2.0]).realize()).realize().item()
+
+
+def test_an_interrupt_leaves_the_values_to_be_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    x = array(4)
+    for _ in range(2):
+        vmap(lambda r: r * 3)(x).realize()
+    y = vmap(lambda r: r * 3)(x)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(_Compiled, "run", interrupted)
+        y.realize()
+    np.testing.assert_allclose(y.numpy(), x.numpy() * 3, rtol=1e-6)

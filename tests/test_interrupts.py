@@ -17,6 +17,7 @@ from tinygrad.helpers import GlobalCounters
 from tinygrad.uop.ops import KernelInfo, UOp
 
 from branded import BrandedError, brand, grad, vmap
+from branded.compile import eager_cache
 from branded.graph.scope import open_brands
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.context_stack import ContextStack, undone
@@ -64,6 +65,12 @@ class Within(Points):
         super().__call__(frame, event, arg)
         if event in ("call", "c_return") and (name := frame.f_code.co_qualname) in self.found:
             self.found[name].append(self.seen)
+
+
+@pytest.fixture(autouse=True)
+def without_cached_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cached program runs none of the blocks of tinygrad that are interrupted here."""
+    monkeypatch.setattr(eager_cache, "run_cached", lambda values: False)
 
 
 @pytest.mark.parametrize("name", ["functions", "modules", "writes_in_a_gradient", "branches"])

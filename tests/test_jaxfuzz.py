@@ -70,7 +70,7 @@ def test_the_programs_have_all_public_functions() -> None:
     aside |= {"callbacks", "debug", "linalg", "optim", "tree", "io_callback", "pure_callback"}
     aside |= {"functional_call", "stack_module_state", "register_pytree_node"}
     aside |= {*branded.functions.__all__}  # tests/golden/functions.py
-    aside |= {"ShapeDtypeStruct"}  # a type
+    aside |= {"ShapeDtypeStruct", "static"}  # types
     aside |= {"associative_scan", "cumlogsumexp"}  # tests/test_associative_scan.py
     aside |= {"checkpoint", "remat"}  # tests/test_checkpoint.py: a value is the same without
     aside |= {"memory", "shard"}  # tests/test_memory.py, tests/test_devices.py: a value is the same without

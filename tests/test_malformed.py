@@ -213,7 +213,7 @@ def test_arrays_beside_plain_tensors_are_as_they_were() -> None:
 def test_the_list_is_whole() -> None:
     """Every public function and every command has its rows, and there are 300 at the least."""
     begun = {row.name.partition(":")[0] for row in ROWS}
-    types = {"Axes", "BrandedError", "Vec", "random"}
+    types = {"Axes", "BrandedError", "Vec", "random", "static"}
     assert set(branded.__all__) - types - begun == set()
     assert set(random.__all__) - begun == set()
     assert {"dask.vmap", "on_arrays"} <= begun

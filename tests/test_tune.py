@@ -124,7 +124,7 @@ def test_a_bad_rule_is_corrected_by_the_clock(monkeypatch: pytest.MonkeyPatch) -
         private_api.heuristic, "hand_coded_optimizations", bad_rule(private_api.heuristic.hand_coded_optimizations)
     )
     f: Any = jit(columns, tune="fast")
-    f(data(599, 520, seed=1))  # of a number of rows that nothing divides
+    f(data(599, 104, seed=1))  # of fewer numbers than are reduced in groups of rows
     (kernel,) = f.tuned
     assert kernel.form == EIGHT and kernel.gain > 1.05
 

@@ -95,7 +95,8 @@ def test_each_message_of_the_plugin_says_its_code() -> None:
             what = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
             if what in {"fail", "_fail", "fail_at_once", "refuse", "are_tensors", "note"}:
                 given = [*call.args, *(k.value for k in call.keywords)]
-                said = {n.id for n in given if isinstance(n, ast.Name)} & (names | {"code"})
+                words = {n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in given}
+                said = words & (names | {"code"})
                 own = file.name == "derivatives.py" and ast.unparse(call.func) in {"self.fail", "by.fail"}  # DERIVATIVE
                 assert len(said) == 1 or own, f"{file.name}:{call.lineno}"
     assert used == names, names - used

@@ -50,7 +50,7 @@ from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
-from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.brand_env import OpenBrands, checker, times_told
 from branded.mypy.rows.leaves import field_type, register_class
 from branded.mypy.rows.results import (
     brand_type,
@@ -207,8 +207,13 @@ class BrandedPlugin(Plugin):
 
         def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
             node = self._node(fullname) if "." in fullname else None
-            report_closed_names(ctx, node or getattr(getattr(ctx.context, "callee", None), "node", None), self.scope)
-            return hook(ctx)
+            node = node or getattr(getattr(ctx.context, "callee", None), "node", None)
+            told = times_told[0]
+            with checker(ctx).msg.filter_errors(filter_errors=False) as errors:
+                sig = hook(ctx)
+            if not errors.has_new_errors() and told == times_told[0]:  # else the body was followed and has the error
+                report_closed_names(ctx, node, self.scope)
+            return sig
 
         return called
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mypy.nodes import EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, TupleExpr
+from mypy.nodes import ComparisonExpr, EllipsisExpr, Expression, ListExpr, NameExpr, SliceExpr, TupleExpr
 from mypy.types import Instance, NoneType, Type, get_proper_type
 
 from branded.mypy.axes.calls import Axes, Known, MethodCall, axes_of_operand, is_single_entry
@@ -167,6 +167,8 @@ def index_axes(call: MethodCall) -> Known:
         return None
     indices = [i for i in entries if not (isinstance(i, EllipsisExpr) or _is_none(i))]
     if len(indices) > len(axes):
+        if any(isinstance(i, ComparisonExpr) for i in indices):
+            return None  # a mask has as many axes as it indexes
         wrong = f"{length_text(indices, 'index', 'indices')} for a tensor with {length_text(axes)}"
         call.fail(ERROR, wrong, *_value_note(call))
         return None

@@ -34,7 +34,7 @@ _NO_NAME = re.compile(
 _CONTAINERS = ("list", "set", "dict", "deque", "defaultdict", "OrderedDict")
 
 
-class _Pair(NamedTuple):
+class _TypePair(NamedTuple):
     """The two types of a message."""
 
     got: str
@@ -83,7 +83,7 @@ def notes_for(text: str) -> list[str]:
         ]
     if (match := _DICT.search(text) or _DIFFER.search(text)) is None:
         return []
-    pair = _Pair(match["got"], match["wanted"])
+    pair = _TypePair(match["got"], match["wanted"])
     if axes := axes_hints.advice(text):
         return [line.removeprefix("  ") for line in axes]
     if not pair.extra:
@@ -117,7 +117,7 @@ def invariant_class(text: str) -> str | None:
     return match["name"] if got < wanted else None
 
 
-def _argument(pair: _Pair, callee: str | None, owner: str | None) -> Iterator[str]:
+def _argument(pair: _TypePair, callee: str | None, owner: str | None) -> Iterator[str]:
     """Explain a batched argument for a parameter whose row is smaller."""
     names = _names(pair.extra)
     if not _TENSORS.search(pair.wanted):
@@ -146,7 +146,7 @@ def _argument(pair: _Pair, callee: str | None, owner: str | None) -> Iterator[st
         yield f"try:   Vec[S] for the parameter, or lift({lifted})(...)"
 
 
-def _result_hint(pair: _Pair) -> list[str]:
+def _result_hint(pair: _TypePair) -> list[str]:
     """Explain a result, of `return` or `yield`, that varies over more than its declared type."""
     too = " too" if set(_brands(pair.wanted)) else ""
     facts = f"the value varies over {_names(pair.extra)}{too}, which the declared type does not say"
@@ -155,7 +155,7 @@ def _result_hint(pair: _Pair) -> list[str]:
     return [facts, f"try:   {_with_rows(pair)}"]
 
 
-def _empty_row(pair: _Pair) -> list[str]:
+def _empty_row(pair: _TypePair) -> list[str]:
     """Explain a `Vec[Never]` where a Tensor is expected."""
     if not pair.got.startswith("Vec[Never, ") or pair.wanted != "Tensor":
         return []
@@ -165,7 +165,7 @@ def _empty_row(pair: _Pair) -> list[str]:
     ]
 
 
-def _with_rows(pair: _Pair) -> str:
+def _with_rows(pair: _TypePair) -> str:
     """Return the type that both the value and the wanted type are: their rows joined."""
     if not pair.got.startswith("Vec[") or pair.got.count("Vec[") != 1:
         return pair.got

@@ -62,6 +62,8 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return _from_data(run, given)
     if module == TENSOR:
         return _class_method(run, name, given, at)
+    if module.startswith("branded.tree"):
+        return UNKNOWN
     if f.name.startswith("branded."):
         return _of_branded(run, name, given, at)
     if f.name.startswith("numpy"):

@@ -1,10 +1,8 @@
 """Trees whose type contains itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import Optional, Union
 
 from tinygrad import Tensor
 
@@ -16,7 +14,7 @@ from branded.typing import S
 Nested = Union["Vec[S]", float, "Sequence[Nested[S]]"]
 
 
-def count(x: Nested[S]) -> int:
+def count(x: "Nested[S]") -> int:
     return len(tree.leaves(x))
 
 
@@ -29,7 +27,7 @@ assert count([1.0, [Tensor([1.0, 2.0]), [Tensor([3.0])]]]) == 3
 @dataclass
 class Node:
     value: Tensor
-    below: Node | None = None
+    below: Optional["Node"] = None
 
 
 node = Node(Tensor([1.0, 2.0]), Node(Tensor([3.0, 4.0])))
