@@ -379,7 +379,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse has already printed the message
         return stop.code if isinstance(stop.code, int) else MISUSED
     try:
-        return COMMANDS[args.command].function(args)
+        status = COMMANDS[args.command].function(args)
+        sys.stdout.flush()  # a closed pipe raises here, and not at exit
+        return status
     except UsageError as error:
         print(f"branded {args.command}: {one_line(str(error))}", file=sys.stderr)
         return MISUSED

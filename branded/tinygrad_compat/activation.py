@@ -76,6 +76,7 @@ _ALWAYS = {
     "schedule": ("capturing",),
     "function": ("_function", "pm_ctx"),
     "helpers": ("db_connection",),
+    "ops_cpu": ("mmap",),
     "tensor": ("TRACEMETA", "all_tensors", "_METADATA", "cpu_profile"),
     "OpMixin": ("arange",),
     "Tensor": ("__del__", "__hash__", "__array_ufunc__", "__array_function__"),

@@ -197,7 +197,7 @@ def _words_of(source: ast.FunctionDef) -> frozenset[str]:
     return frozenset(word for n in ast.walk(source) for word in _node_words(n))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=512)
 def _functions_in_file(path: Path, time: int) -> dict[tuple[int | str, str], ast.FunctionDef]:
     """Return the functions of one version of a file by line, and by full name in the file where that is unique."""
     tree, found = ast.parse(path.read_bytes()), dict[tuple[int | str, str], ast.FunctionDef]()
@@ -212,6 +212,8 @@ def _functions_in_file(path: Path, time: int) -> dict[tuple[int | str, str], ast
 def _named_functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     """Find the functions of a file with their full names in it."""
     for n in ast.iter_child_nodes(node):
+        if isinstance(n, ast.expr):
+            continue  # an expression contains no functions with names
         if isinstance(n, ast.FunctionDef):
             yield f"{prefix}{n.name}", n
         name = f"{n.name}." if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else ""
