@@ -8,6 +8,7 @@ from __future__ import annotations
 from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.codes import is_brand_code
+from branded.mypy.rows.brand_env import unwatched
 from branded.mypy.rows.hints import notes_for, truth_of
 
 _CODES = {"list-item", "dict-item"}
@@ -43,9 +44,7 @@ class _Notes:
     def _report(self, info: ErrorInfo, notes: list[str]) -> None:
         """Report an error and its notes; the other watchers have seen it."""
         errors = self.errors
-        watchers, saved = errors._watchers, errors._watchers[:]
-        watchers.clear()
-        try:
+        with unwatched(errors):
             errors.add_error_info(info)
             for note in notes:
                 errors.report(
@@ -58,8 +57,6 @@ class _Notes:
                     end_line=info.end_line,
                     end_column=info.end_column,
                 )
-        finally:
-            watchers.extend(saved)
 
 
 _notes: list[_Notes] = []

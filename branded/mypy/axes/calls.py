@@ -101,11 +101,14 @@ class MethodCall:
         entries = [e for n in (name, "args") for e, _ in self.given.get(n, [])]
         if len(entries) == 1 and isinstance(entries[0], TupleExpr | ListExpr):
             entries = list(entries[0].items)
-        elif len(entries) == 1:
-            t = get_proper_type(self.type_of(entries[0]))
-            if not (isinstance(t, Instance) and t.type.fullname in NUMBERS):
-                return None
+        elif len(entries) == 1 and not self.is_size(entries[0]):
+            return None
         return None if any(not is_single_entry(e) for e in entries) else entries
+
+    def is_size(self, e: Expression) -> bool:
+        """Return whether a single argument is a size, and not a shape."""
+        t = get_proper_type(self.type_of(e))
+        return isinstance(t, Instance) and t.type.fullname in NUMBERS
 
     def flag(self, name: str) -> bool | None:
         """Return a bool argument, False by default; None if its value is unknown."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.errors import ErrorInfo, ErrorWatcher
+from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 from mypy.messages import format_type_bare
 from mypy.nodes import (
     CallExpr,
@@ -76,6 +76,18 @@ def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
             _trials.pop()
 
 
+@contextmanager
+def unwatched(errors: Errors, first: int = 0) -> Iterator[None]:
+    """Report errors inside the block past the watchers from `first` on."""
+    watchers = errors._watchers
+    passed = watchers[first:]
+    del watchers[first:]
+    try:
+        yield
+    finally:
+        watchers.extend(passed)
+
+
 ONE_PLACE = {READ, OPERAND, SHAPE, WRITE}
 """The codes of errors about a value; a body that is checked for several calls reports each place once."""
 
@@ -137,21 +149,16 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
     Such an error holds for every alternative. In a trial of the plugin it is one of the errors of the trial.
     """
     times_told[0] += 1
-    watchers = api.errors._watchers
-    n = watchers.index(_trials[-1]) + 1 if _trials else 0
+    n = api.errors._watchers.index(_trials[-1]) + 1 if _trials else 0
     if _trials:
         api.binder.version += 1  # mypy must not cache the type without its error
     elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api):
         return
-    alternatives = watchers[n:]
-    del watchers[n:]
     reported = api.errors.error_info_map.setdefault(api.errors.file, [])
     before = len(reported)
-    try:
+    with unwatched(api.errors, n):
         fail(api, context, code, message, *notes)
         _set_target(reported[before:], api)
-    finally:
-        watchers.extend(alternatives)
 
 
 def show(t: Type, api: TypeChecker) -> str:

@@ -17,14 +17,12 @@ from mypy.nodes import (
     Decorator,
     Expression,
     FuncDef,
-    ListExpr,
     OverloadedFuncDef,
-    TupleExpr,
 )
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, TypeOfAny, TypeVarType
 
 from branded.mypy.axes import table
-from branded.mypy.axes.calls import Axes, Known, MethodCall, is_single_entry
+from branded.mypy.axes.calls import Axes, Known, MethodCall
 from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
@@ -88,15 +86,8 @@ class FollowedCall(MethodCall):
         assert self.run is not None
         return as_type(self.run, self.value(e))
 
-    def entries(self, name: str) -> list[Expression] | None:
-        if self.starred:
-            return None
-        entries = [e for n in (name, "args") for e, _ in self.given.get(n, [])]
-        if len(entries) == 1 and isinstance(entries[0], TupleExpr | ListExpr):
-            entries = list(entries[0].items)
-        elif len(entries) == 1 and not is_int(self.value(entries[0])):
-            return None
-        return None if any(not is_single_entry(e) for e in entries) else entries
+    def is_size(self, e: Expression) -> bool:
+        return is_int(self.value(e))
 
     def flag(self, name: str) -> bool | None:
         if not self.is_given(name):
