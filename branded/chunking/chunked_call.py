@@ -21,7 +21,7 @@ from branded.core.sharding.layout import to_first_device
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
 from branded.graph.scope import in_call_body, open_brands, outside
-from branded.graph.uops import concatenate_chunks, living_tensors, realize_tensors, tensor
+from branded.graph.uops import concatenate_chunks, living_tensors, moveaxis, realize_tensors, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_alignment import is_view
 from branded.tinygrad_compat.private_api import _function
@@ -30,8 +30,12 @@ MANY = 32
 """The number of chunks from which they are the steps of a loop, which is traced and compiled once."""
 
 
+def _cut(x: Tensor, axis: int, start: int | UOp, stop: int | UOp) -> Tensor:
+    return x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
+
+
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    part = x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
+    part = _cut(x, axis, start, stop)
     # no call separates the chunks here; materialized arguments let all chunks share the same kernels
     return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
 
@@ -43,7 +47,7 @@ def chunk_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
         return part
     if last and not is_view(part.uop):
         at = UOp.variable("branded_chunk", 0, last).bind(start)
-        part = x.shrink(tuple((at, at + (stop - start)) if i == axis else None for i in range(x.ndim)))
+        part = _cut(x, axis, at, at + (stop - start))
     return part.contiguous().realize()
 
 
@@ -157,9 +161,7 @@ class Chunked:
         is_mapped = [a is not None for a in self.axes]
         axes = [a for a in self.axes if a is not None]
         mapped = [
-            x.shrink(tuple((chunk, chunk * (1 + count)) if i == a else None for i in range(x.ndim)))
-            .reshape(*x.shape[:a], count, chunk, *x.shape[a + 1 :])
-            .permute(a, *(i for i in range(x.ndim + 1) if i != a))
+            moveaxis(_cut(x, a, chunk, chunk * (1 + count)).unflatten(a, (count, chunk)), a, 0)
             for x, a in zip(itertools.compress(self.leaves, is_mapped), axes, strict=True)
         ]
 
@@ -173,8 +175,7 @@ class Chunked:
         out_axes = self._axes(out)
         for i, y in zip(pieces, map_examples(step, mapped), strict=True):
             a = (out_axes[i] or 0) % (y.ndim - 1)
-            order = [*range(1, a + 1), 0, *range(a + 1, y.ndim)]
-            results[i] = y.permute(order).flatten(a, a + 1)
+            results[i] = moveaxis(y, 0, a).flatten(a, a + 1)
         return results
 
     def _part(

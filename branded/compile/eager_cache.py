@@ -65,8 +65,7 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     _graphs.move_to_end(key)
     if not entry.is_tried:
         entry.is_tried, entry.program = True, _compiled(roots, buffers)
-    leaves = [value_in_memory(u) for u in buffers]
-    if (program := entry.program) is None or None in leaves:
+    if (program := entry.program) is None or None in (leaves := [value_in_memory(u) for u in buffers]):
         return False
     results = program.run(program.bind(leaves, {})[0], leaves, {})
     private_api.tensor._apply_map_to_tensors({u: y.uop for u, y in zip(roots, results, strict=True)}, name="buffers")
