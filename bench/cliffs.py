@@ -17,6 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench.against.steady import times_of_calls
+from bench.measure import machine
+
 CLIFF = 2.0
 """The ratio of times from which a workload is a cliff."""
 SIZES = (7, 8, 13, 16, 31, 32, 61, 64, 100, 127, 128, 251, 256, 509, 512, 1000, 1009)
@@ -337,22 +340,9 @@ class Row(NamedTuple):
 
 
 def best(run: Callable[[], Any], other_run: Callable[[], Any]) -> tuple[float, float]:
-    """Return the least times of both functions, in turns: each measurement repeats the call for a millisecond."""
-    counts = []
-    for f in (run, other_run):
-        f()
-        start = time.process_time()
-        f()
-        f()
-        counts.append(max(1, min(300, int(1e-3 / max((time.process_time() - start) / 2, 1e-6)))))
-    least = [float("inf")] * 2
-    for _ in range(12):
-        for j, f in enumerate((run, other_run)):
-            start = time.perf_counter()
-            for _ in range(counts[j]):
-                f()
-            least[j] = min(least[j], (time.perf_counter() - start) / counts[j])
-    return least[0], least[1]
+    """Return the least times of a call of both functions, in turns."""
+    times = times_of_calls({"ours": run, "theirs": other_run}, 0.0, time.perf_counter)
+    return min(times["ours"]), min(times["theirs"])
 
 
 def measure(w: Workload, B: Any, jax: Any) -> Row:  # noqa: N803
@@ -416,8 +406,6 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def table(rows: Sequence[Row], failed: Sequence[str], version: str) -> list[str]:
     """Return the page: the summary and the workloads above `CLIFF`."""
-    from bench.measure import machine
-
     ratios = [r.ratio for r in rows] or [float("nan")]
     cliffs = sorted((r for r in rows if r.ratio > CLIFF), key=lambda r: -r.ratio)
     return [

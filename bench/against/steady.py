@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench.against.programs import Program
-from bench.measure import check, interleave, ratio
+from bench.measure import Times, check, interleave, ratio
 
 LEAST = 5e-3
 """One measurement is so many calls that it takes about so many seconds: more than a tick of the system, for the
@@ -46,6 +46,13 @@ def calls_of(run: Callable[[], Any]) -> int:
     return max(1, min(1000, round(LEAST / max(min(took), 1e-6))))
 
 
+def times_of_calls(runs: Mapping[str, Callable[[], Any]], seconds: float, clock: Clock) -> Times:
+    """The times of a call of each function, in turns; one measurement is several calls."""
+    calls = {name: calls_of(run) for name, run in runs.items()}
+    times = interleave({name: _often(run, calls[name]) for name, run in runs.items()}, seconds, clock=clock)
+    return {name: [t / calls[name] for t in ts] for name, ts in times.items()}
+
+
 def measured(p: Program, libraries: Mapping[str, Any], seconds: float, clock: Clock) -> dict[str, Any]:
     """The times of each library in seconds, the spread of each, and what ours are of the others'."""
     runs: dict[str, Callable[[], Any]] = {}
@@ -56,9 +63,7 @@ def measured(p: Program, libraries: Mapping[str, Any], seconds: float, clock: Cl
         values[name] = runs[name]()
     for name, value in values.items():
         check(f"{p.name}: {name}", values["here"], value)
-    calls = {name: calls_of(run) for name, run in runs.items()}
-    times = interleave({name: _often(run, calls[name]) for name, run in runs.items()}, seconds, clock=clock)
-    each = {name: [t / calls[name] for t in ts] for name, ts in times.items()}
+    each = times_of_calls(runs, seconds, clock)
     peers = [name for name in each if name != "here"]
     return {
         "seconds": {name: median(ts) for name, ts in each.items()},
