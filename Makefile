@@ -31,23 +31,24 @@ bytecode:
 	-@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only >/dev/null
 
 # A short run for each save: about a minute on two cores
-QUICK := imports dispatch errors writes graphs custom_rules tree_order vmap
+QUICK := project/test_imports errors/test_errors autodiff/test_custom_rules tree/test_tree_order \
+         $(addprefix core/test_,dispatch graphs vmap writes)
 quick: $(VENV)/dev.done
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -x $(QUICK:%=tests/test_%.py)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -x $(QUICK:%=tests/%.py)
 
 fuzz: $(VENV)/dev.done
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 fuzz-jax: $(VENV)/jax.done
-	PYTHONPATH=. $(VENV)/jax/bin/python -m tests.jaxfuzz $(ARGS)
+	PYTHONPATH=. $(VENV)/jax/bin/python -m tests.fuzz.jax $(ARGS)
 
 leaks: $(VENV)/dev.done
-	$(BIN)/python -m tests.leaks $(ARGS)
+	$(BIN)/python -m tests.fuzz.leaks $(ARGS)
 
 mutants: $(VENV)/dev.done
-	$(BIN)/python -m tests.mutants $(ARGS)
+	$(BIN)/python -m tests.fuzz.mutants $(ARGS)
 
 bench-jax: $(VENV)/jax.done
 	PYTHONPATH=. $(VENV)/jax/bin/python -m bench jax $(ARGS)
@@ -64,23 +65,23 @@ site: $(VENV)/docs.done
 	$(BIN)/python -m branded explorer site/explorer
 
 interrupts: $(VENV)/dev.done
-	$(BIN)/python -m tests.interrupts $(ARGS)
+	$(BIN)/python -m tests.fuzz.interrupts $(ARGS)
 
 plain: $(VENV)/dev.done
 	$(BIN)/python -m tests.plain.suite $(ARGS)
 
 packages: $(VENV)/dev.done
-	$(BIN)/python -m tests.packages $(ARGS)
+	$(BIN)/python -m tests.project.packages $(ARGS)
 
 dist: $(VENV)/dev.done
 	rm -rf dist
-	$(BIN)/python -m tests.packages --keep dist $(ARGS)
+	$(BIN)/python -m tests.project.packages --keep dist $(ARGS)
 
 lint: $(VENV)/dev.done
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/lint-imports
-	$(BIN)/python -m tests.prose
+	$(BIN)/python -m tests.docs.prose
 	$(BIN)/mypy
 
 $(VENV)/bin/python:

@@ -246,7 +246,7 @@ def laws(end: float, shard: str) -> None:
     from hypothesis import HealthCheck, Phase, given, seed, settings
     from tinygrad import Context, Tensor
 
-    from tests.programs import Nest, nests
+    from tests.support.programs import Nest, nests
 
     programs: list[Nest] = []
     quiet = settings(max_examples=40, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck])

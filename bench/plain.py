@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.brandbugs.__main__ import aligned, markdown, versions
-from tests.checkers import CHECKERS, Checker
-from tests.pages import PAGES, ROOT, page_code
+from tests.pages.checkers import CHECKERS, Checker
+from tests.support.pages import PAGES, ROOT, page_code
 
 CORPORA = {
     "brandbugs": "right versions of brandbugs",

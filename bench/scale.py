@@ -198,7 +198,7 @@ def curve(what: str, report: Report) -> None:
 def memories(report: Report, options: argparse.Namespace) -> None:
     # what malloc gets from the system goes back to it, so that the second run takes it again
     own = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
-    command = [sys.executable, "-m", "tests.memory_cases"]
+    command = [sys.executable, "-m", "tests.support.memory_cases"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True)
     report.write(
         "What `memory` predicts beside what is measured, by tinygrad's buffers and by the resident set of a process."

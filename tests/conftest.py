@@ -13,7 +13,7 @@ from branded.explain import static
 from branded.mypy import check
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
-from tests import realized, warm
+from tests.support import realized, warm
 
 
 @pytest.fixture(autouse=True)

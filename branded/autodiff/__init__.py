@@ -1,6 +1,6 @@
 """Derivatives: forward and reverse mode, Jacobians, checkpoints, custom rules.
 
-A call of `grad(f)(x)` passes through these files in this order. `python -m tests.walk --path grad` prints the
+A call of `grad(f)(x)` passes through these files in this order. `python -m tests.pages.walk --path grad` prints the
 functions.
 
 - `api`              the public functions

@@ -6,9 +6,10 @@ Other modules import a name from here. If the name may be replaced later, they l
     private_api.run_linear(linear, ...)
 
 A replacement is set in the module of tinygrad that uses the name: `private_api.codegen.pm_number_params = ...`.
-Documented names are imported from tinygrad. `tests/test_door.py` lists the documented names, and fails if a private
-name is imported elsewhere. It also checks that the installed tinygrad has each name of this file, with the behavior
-that we rely on. Modules of tinygrad are imported at the first use. No module of this package is ever imported here.
+Documented names are imported from tinygrad. `tests/tinygrad_compat/test_door.py` lists the documented names, and
+fails if a private name is imported elsewhere. It also checks that the installed tinygrad has each name of this file,
+with the behavior that we rely on. Modules of tinygrad are imported at the first use. No module of this package is
+ever imported here.
 
 Each name has the features that need it. `problems` compares the names with the installed tinygrad, whose version may be
 unknown, and `features` decides what to switch off. A name that is missing, but that the core does not need, is a

@@ -15,8 +15,8 @@ from tinygrad.dtype import strong_dtype
 from branded import vmap
 from branded.errors import WriteError
 from branded.tree import leaves
-from tests.by_numpy import Unknown
-from tests.by_numpy import values as by_numpy
+from tests.support.by_numpy import Unknown
+from tests.support.by_numpy import values as by_numpy
 
 from .table import Case, Mode
 

@@ -10,7 +10,7 @@ import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType, _to_np_dtype
 
-from tests.examples import in_memory
+from tests.support.examples import in_memory
 
 Kind = Literal["real", "positive", "unit", "special", "ints", "index", "bools"]
 Mode = Literal["zip", "broadcast", "outer", "nested", "deep"]

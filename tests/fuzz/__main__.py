@@ -13,7 +13,7 @@ import time
 from hypothesis import HealthCheck, given, seed, settings
 from tinygrad import Context
 
-from tests.programs import Nest, agree, nests
+from tests.support.programs import Nest, agree, nests
 
 
 def main() -> int:

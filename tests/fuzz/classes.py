@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mypy import main
 
-from tests.warm import MYPY, ROOT, STRICT, apart, warm
+from tests.support.warm import MYPY, ROOT, STRICT, apart, warm
 
 IMPORTS = """from __future__ import annotations
 import abc, dataclasses, enum, functools

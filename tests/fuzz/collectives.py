@@ -18,7 +18,7 @@ import numpy as np
 from tinygrad import Tensor
 
 import branded
-from tests.by_numpy import read
+from tests.support.by_numpy import read
 
 SIZES = (1, 1, 2, 3)
 LARGEST = 36

@@ -27,7 +27,7 @@ from mypy import dmypy_server, main
 from mypy.fscache import FileSystemCache
 
 from branded.mypy.check import check
-from tests.warm import CHECK, MYPY, ROOT, STRICT, apart, warm
+from tests.support.warm import CHECK, MYPY, ROOT, STRICT, apart, warm
 
 CONFIG = STRICT.partition("\n# without")[0] + "\n"
 """Nothing is skipped: the daemon looks for skipped files again after each edit."""

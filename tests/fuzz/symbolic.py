@@ -137,7 +137,7 @@ def values(text: str, way: str, sizes: tuple[int, ...], wanted: list[tuple[int, 
 
 def check(text: str, way: str, sizes: tuple[int, ...]) -> str | None:
     """None if the program is right, or a line that says how it is wrong."""
-    from tests.by_numpy import read
+    from tests.support.by_numpy import read
 
     x, w = _inputs()
     with Context(DEV="PYTHON"):
@@ -164,7 +164,7 @@ for y in values(text, way, sizes, [eval(s) for s in sys.stdin.read().splitlines(
 
 def plain_fails(text: str, sizes: tuple[int, ...]) -> bool:
     """Does the program fail in tinygrad without `branded`?"""
-    from tests.by_numpy import read
+    from tests.support.by_numpy import read
 
     x, w = _inputs()
     right = [np.asarray(read(_called(text, "plain")(x, w, k))) for k in sizes]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from branded.mypy.check import check
 from tests.gallery.programs import HERE, PEERS, RECORDED, SIDES, Outcome, agree, run, shown
-from tests.warm import warm
+from tests.support.warm import warm
 
 
 class Kind(NamedTuple):

@@ -1,6 +1,6 @@
 """The functions of `branded.functions`: a table of calls, each with its values, and its derivatives in both modes.
 
-`tests/test_functions.py` puts the same calls to the laws.
+`tests/functions/test_functions.py` puts the same calls to the laws.
 """
 
 # ruff: noqa: E731  short functions read best as one line

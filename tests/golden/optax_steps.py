@@ -1,7 +1,7 @@
 """Writes `optax.json`: the steps of optax's optimizers, and the values of its schedules.
 
 Needs optax and jax: `python -m tests.golden.optax_steps`.  The programs are in the names of a module with optax's
-functions, so that `tests/test_optim.py` runs the same with ours.
+functions, so that `tests/optim/test_optim.py` runs the same with ours.
 """
 
 from __future__ import annotations

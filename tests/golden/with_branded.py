@@ -12,9 +12,9 @@ from tinygrad.uop.ops import UOp
 import branded
 from branded.control_flow.primitive import Loop
 from branded.graph.primitive import primitive_of
-from tests.by_numpy import reads
-from tests.examples import in_memory
 from tests.golden import registry
+from tests.support.by_numpy import reads
+from tests.support.examples import in_memory
 
 
 def __getattr__(name: str) -> Any:

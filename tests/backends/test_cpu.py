@@ -1,0 +1,637 @@
+"""The CPU backend: which kernels are plain loops, and that their results equal the graph's."""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Device, Tensor, dtypes
+from tinygrad.helpers import Context
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import fori_loop, jit, ppermute, random, scan, vjp, vmap
+from branded.backends import cpu
+from branded.backends.cpu.renderer import loops
+from branded.backends.cpu.renderer.materialize_shared import once
+from branded.tinygrad_compat import private_api, zig_clang
+from branded.tinygrad_compat.speed import compile_workers
+from tests.fuzz import cpu_fuzz
+from tests.support.by_numpy import read, reads
+from tests.support.examples import in_memory
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(
+        Device.DEFAULT != "CPU" or type(Device["CPU"].renderer) is not private_api.cstyle.ClangRenderer,
+        reason="kernels of clang",
+    ),
+]
+
+
+def made(x: Tensor) -> list[UOp]:
+    """The programs that tinygrad makes for a tensor."""
+    linear = private_api.realize.compile_linear(x.linear_with_vars()[0])
+    return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
+
+
+def written(x: Tensor) -> list[UOp]:
+    """The programs that tinygrad writes for a tensor, which clang does not see: what is looked at and never run."""
+    renderer: Any = copy.copy(Device["CPU"].renderer)
+    renderer.compiler = private_api.device.Compiler()
+    return [private_api.codegen.do_to_program(call.src[0], renderer) for call in x.schedule_linear().src]
+
+
+def source(program: UOp) -> str:
+    return next(str(u.arg) for u in program.src if u.op is Ops.SOURCE)
+
+
+def is_loops(program: UOp) -> bool:
+    return loops.LOOPS in program.src[0].arg.applied_opts
+
+
+def data(*shape: int) -> Tensor:
+    return in_memory(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+
+
+def ints(*shape: int) -> Tensor:
+    """What no BLAS multiplies."""
+    return in_memory((8 * np.random.default_rng(0).standard_normal(shape).astype(np.float32)).astype(np.int32))
+
+
+# ---- which kernels ----
+
+LOOPS: dict[str, Callable[[], Tensor]] = {
+    "elementwise": lambda: (data(40, 30).sin() * 2).tanh(),
+    "a row for all": lambda: data(40, 30) + data(30),
+    "a column for all": lambda: data(40, 30) + data(40, 1),
+    "sums of rows": lambda: data(30, 40).sum(1),
+    "the sum of all": lambda: data(40, 30).sum(),
+    "largest of rows": lambda: data(30, 100).max(1),
+    "a sum of what is dear": lambda: data(40, 20).exp().sum(1),
+    "a product in a sum": lambda: (data(40, 30) * data(40, 30)).sum(1),
+    "matrix-vector products": lambda: (data(8, 20, 30) @ data(8, 30, 1)).squeeze(-1),
+    "all pairs": lambda: (data(20, 1, 32) - data(1, 24, 32)).square().sum(-1),
+}
+TILES: dict[str, Callable[[], Tensor]] = {
+    "sums of columns": lambda: data(40, 30).sum(0),
+    "a product of matrices of integers": lambda: ints(40, 64) @ ints(64, 24),
+    "a transposed matrix": lambda: data(40, 30).T.contiguous(),
+    "short rows, of which neither four nor eight are a part": lambda: data(30, 32).sum(1),
+    "short rows of integers": lambda: (ints(100, 24) * ints(100, 24)).sum(1),
+    "rows of ten": lambda: data(100, 10).sum(1),
+    "rows of twelve that other rows have too": lambda: (data(30, 8, 1, 12) - data(30, 1, 8, 12)).square().sum(-1),
+    "largest of short rows": lambda: data(100, 64).max(1),
+    "every other number": lambda: data(40, 60)[:, ::2] + 1,
+    "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
+    "a few short rows": lambda: data(6, 4).sqrt().sum(1),
+}
+ROWS: dict[str, Callable[[], Tensor]] = {
+    "sums of rows of 4": lambda: data(100, 4).sum(1),
+    "largest of rows of 3": lambda: data(100, 3).max(1),
+    "a number of each row for each of its numbers": lambda: data(100, 4) * data(100, 1).exp(),
+    "a row of the numbers of a row": lambda: rotated(data(100), data(100, 2)).contiguous(),
+    "distances in the plane": lambda: (data(40, 1, 2) - data(1, 24, 2)).square().sum(-1).neg().exp(),
+    "what is dear of a row and a column": lambda: (data(40, 1) - data(1, 20)).exp().sum(1),
+    "sums of columns of 20": lambda: data(20, 300).sum(0),
+    "a convolution of integers": lambda: ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3)),
+    "small matrices": lambda: ints(30, 8, 8) @ ints(30, 8, 8),
+}
+
+
+ABREAST: dict[str, tuple[Callable[[], Tensor], int]] = {
+    "short rows": (lambda: data(100, 32).sum(1), 4),
+    "products of short rows": (lambda: (data(96, 24) * data(96, 24)).sum(1), 8),
+    "rows of seventeen": (lambda: data(40, 17).prod(1), 8),
+    "rows of twelve doubles": (lambda: data(40, 12).double().realize().square().sum(1), 8),
+    "eight by five rows": (lambda: (data(8, 5, 20) * data(5, 20) + 1).sum(-1), 8),
+    "distances of short rows": (lambda: (data(40, 1, 16) - data(1, 24, 16)).square().sum(-1), 8),
+    "probabilities of ten classes": (lambda: (data(40, 10) - data(40, 1)).exp().sum(1), 8),
+    "quotients": (lambda: (data(40, 20) / (data(40, 20).abs() + 1)).sum(1), 8),
+    "halves": (lambda: data(40, 20).half().realize().sum(1), 8),
+}
+
+
+def rotated(a: Tensor, x: Tensor) -> Tensor:
+    (p, q), sin, cos = x.T, a.sin(), a.cos()
+    return Tensor.stack(cos * p - sin * q, sin * p + cos * q, dim=1)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name: str) -> None:
+    (program,) = made(LOOPS[name]())
+    assert is_loops(program)
+    with cpu.plain():
+        (before,) = written(LOOPS[name]())
+    assert not is_loops(before) and source(before) != source(program)
+
+
+@pytest.mark.parametrize("name", TILES)
+def test_what_tinygrad_does_better_is_left_to_it(name: str) -> None:
+    (program,) = made(TILES[name]())
+    with cpu.plain():
+        (before,) = written(TILES[name]())
+    assert not is_loops(program) and source(before) == source(program)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_short_rows_are_vectors_over_the_rows(name: str) -> None:
+    (program,) = made(ROWS[name]())
+    assert is_loops(program) and "float4" not in source(program)
+    options = {opt.op for opt in program.src[0].arg.applied_opts}
+    assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL}
+    np.testing.assert_allclose(ROWS[name]().numpy(), read(ROWS[name]()), rtol=2e-6, atol=1e-6)
+
+
+COLUMNS: dict[str, Callable[[], Tensor]] = {
+    "four columns of each of twenty": lambda: data(20, 100, 4).sum(1),
+    "products": lambda: (data(20, 64, 3) * data(20, 64, 3)).sum(1),
+    "three columns": lambda: data(200, 3).exp().sum(0),
+    "doubles": lambda: data(20, 70, 4).double().realize().prod(1),
+    "halves": lambda: data(20, 100, 8).half().realize().sum(1),
+}
+OTHER_COLUMNS: dict[str, Callable[[], Tensor]] = {
+    "few terms": lambda: data(20, 40, 4).sum(1),
+    "largest": lambda: data(20, 100, 4).max(1),
+    "integers": lambda: ints(20, 100, 4).sum(1),
+    "nine columns": lambda: data(20, 100, 9).sum(1),
+    "eight doubles": lambda: data(20, 100, 8).double().realize().sum(1),
+    "columns that lie apart": lambda: (data(20, 100, 8)[:, :, ::2] * 2).sum(1),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_narrow_columns_are_added_up_together(name: str) -> None:
+    (program,) = made(COLUMNS[name]())
+    assert is_loops(program) and any(opt.op is private_api.OptOps.UPCAST for opt in program.src[0].arg.applied_opts)
+    found, expected = COLUMNS[name]().numpy(), read(COLUMNS[name]())
+    np.testing.assert_allclose(found, expected, rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", OTHER_COLUMNS)
+def test_other_columns_are_left_to_tinygrad(name: str) -> None:
+    (program,) = made(OTHER_COLUMNS[name]())
+    assert not is_loops(program)
+
+
+@pytest.mark.parametrize("name", ABREAST)
+def test_short_rows_are_added_up_abreast(name: str) -> None:
+    f, rows = ABREAST[name]
+    (program,) = made(f())
+    assert [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is private_api.OptOps.UPCAST] == [rows]
+    assert is_loops(program) and loops_of_vectors(program) == 1
+    np.testing.assert_allclose(f().numpy(), read(f()), rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
+
+
+def test_a_cosine_in_a_loop_is_one_of_c() -> None:
+    """The number by which it is known stays in the step: from pi / 2 - x it is as far off as x is rounded."""
+    x = data(3, 40) * 1000 + 5000
+    found = jit(lambda x: scan(lambda c, x: (c, x.cos()), x[0] * 0, x)[1])(x)
+    np.testing.assert_allclose(found.numpy(), np.cos(x.numpy().astype(np.float64)), atol=2e-7)
+
+
+# ---- what several kernels would work out ----
+
+
+def drawn(key: Tensor, x: Tensor) -> tuple[Tensor, ...]:
+    """Of numbers that are drawn three sums, each a kernel."""
+    y = random.normal(key, (20, 10)) * 2
+    return (y * x).sum(), (y + x).abs().sum(0), (y - x).square().sum(1)
+
+
+def test_what_many_kernels_read_is_worked_out_once() -> None:
+    key, x = random.key(3), data(10)
+    values = [y.uop for y in drawn(key, x)]
+    inserted = set(UOp.sink(*once(values)).toposort()) - set(UOp.sink(*values).toposort())
+    (new,) = [u for u in inserted if u.op is Ops.CONTIGUOUS]
+    assert new.shape == (20, 10)
+    with cpu.plain():
+        assert once(values) == values
+    for found, right in zip(jit(drawn)(key, x), reads(drawn(key, x)), strict=True):
+        np.testing.assert_allclose(found.numpy(), right, rtol=1e-5)
+
+
+@pytest.mark.parametrize("is_negated", [False, True])
+def test_a_mask_of_indices_keeps_plain_loads(is_negated: bool) -> None:
+    x = data(64, 64)
+    index = Tensor.arange(64)
+    mask = index.reshape(64, 1) >= index if is_negated else index.reshape(64, 1) < index
+    y = mask.where(0, x) if is_negated else mask.where(x, 0)
+    (program,) = made(y.exp())
+    assert is_loops(program) and "?*" not in source(program)
+    np.testing.assert_allclose(y.numpy(), np.triu(x.numpy(), 1))
+
+
+def test_a_load_out_of_bounds_has_a_condition() -> None:
+    x = data(64, 64)
+    y = x.pad(((1, 1), (2, 0)))
+    assert any("?*" in source(program) for program in made(y + 1))
+    np.testing.assert_allclose((y + 1).numpy(), np.pad(x.numpy(), ((1, 1), (2, 0))) + 1)
+
+
+def test_a_long_chain_is_cut_into_kernels() -> None:
+    def chain(x: Tensor) -> Tensor:
+        for _ in range(700):
+            x = (x * 1.01).tanh()
+        return x
+
+    x = data(50)
+    assert sum(u.op is Ops.CONTIGUOUS for u in once([chain(x).uop])[0].toposort()) >= 2
+    expected = x.numpy()
+    for _ in range(700):
+        expected = np.tanh(expected * np.float32(1.01))
+    np.testing.assert_allclose(jit(vmap(chain))(x).numpy(), expected, rtol=1e-4)
+
+
+def test_what_one_kernel_works_out_stays_in_it() -> None:
+    y = data(8, 16)
+    for k in range(60):
+        y = y * 0.9 + k
+    values = [u.uop for u in (y, y.sum(), data(8, 16).sum(0), data(8, 16).exp().sum(1))]
+    assert once(values) == values  # two kernels, or few operations
+    large = data(64, 64)
+    for k in range(60):
+        large = (large + k).abs()
+    values = [u.uop for u in (large.sum(), large.sum(0), (large + 1).sum(1))]
+    assert once(values) == values
+
+
+def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
+    (program,) = made((data(40, 30).exp() - 1).sum(1))
+    text = source(program)
+    assert text.count("#pragma clang fp reassociate(on)") == 1
+    assert text.index("return a + b;") < text.index("void r_")  # in a function of its own
+    assert "pragma" not in source(made(data(40, 30).exp() - 1)[0])
+
+
+def test_sums_of_products_of_an_exp_are_vectors() -> None:
+    """A product that is one operation with the sum is worked out under the conditions of the `exp`, one by one."""
+    (program,) = written((data(40, 60).exp() * data(60)).sum(1))
+    assert is_loops(program) and loops_of_vectors(program) == 1
+
+
+def loops_of_vectors(program: UOp) -> int:
+    """So many loops of a program are vectors, as clang says."""
+    compiler: Any = Device["CPU"].renderer.compiler
+    given = ["-c", "-x", "c", "-O2", "-ffreestanding", f"--target={compiler.arch}-none-unknown-elf", *compiler.args]
+    words = [*zig_clang.command(), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
+    run = subprocess.run(words, input=source(program), capture_output=True, text=True, check=True)
+    return run.stderr.count("vectorized loop")
+
+
+def test_short_loops_of_a_part_and_of_a_step_are_vectors() -> None:
+    """Clang makes none of 14 numbers behind a place that may be beyond the range of an int."""
+    x, w = data(512, 1, 16, 16), data(4, 1, 3, 3)
+    with Context(NUM_CPU_THREADS=2):
+        (part,) = made(x.conv2d(w))
+    assert part.arg.global_size[0] == 2 and is_loops(part) and loops_of_vectors(part) == 1
+    step = UOp.variable("step", 0, 7)
+    (program,) = made(data(8, 4, 3, 16, 16)[step.bind(2)].conv2d(data(3, 3, 3, 3)))
+    assert [v.expr for v in program.arg.vars] == ["step"] and is_loops(program) and loops_of_vectors(program) == 1
+
+
+def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
+    """Of 4 x 4 numbers of a convolution each has 9 products, which are 144 lines that take long to be made."""
+    x, w = ints(4, 16, 16, 16), ints(8, 16, 3, 3)
+    (program,) = made(x.conv2d(w))
+    opts = program.src[0].arg.applied_opts
+    assert {opt.op.name for opt in opts} >= {"UPCAST"} and not any(opt.op is private_api.OptOps.UNROLL for opt in opts)
+    with cpu.plain():
+        (program,) = written(x.conv2d(w))
+        assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+    np.testing.assert_array_equal(x.conv2d(w).numpy(), read(x.conv2d(w)))
+    (program,) = made(ints(40, 32) @ ints(32, 24))  # a tile of 64
+    assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+
+
+def test_a_sum_whose_terms_are_written_out_with_many_an_exp_keeps_its_loop() -> None:
+    """Of 20 terms, each with eight functions, which are lines of C each."""
+    x = data(20, 12)
+
+    def dear() -> Tensor:
+        return ((x.exp() + 1).log() * (x.square() + 1).sqrt().log() / (x.exp2().sin() + 2).sqrt()).sum(0)
+
+    (program,) = made(dear())
+    assert not program.src[0].arg.applied_opts
+    with cpu.plain():
+        (before,) = written(dear())
+        assert [opt.op for opt in before.src[0].arg.applied_opts] == [private_api.OptOps.UNROLL]
+    np.testing.assert_allclose(dear().numpy(), read(dear()), rtol=1e-4)
+    assert 5 * len(source(program)) < len(source(before))
+
+
+# ---- what is kept in memory ----
+
+
+def worked_out(*xs: Tensor) -> tuple[int, list[int]]:
+    """How often the kernels have an `exp` in them, and how many numbers each of them writes."""
+    asts = [call.src[0] for call in xs[0].schedule_linear(*xs[1:]).src]
+    sizes = [int(u.src[0].src[0].max_numel()) for ast in asts for u in ast.toposort() if u.op is Ops.STORE]
+    return sum(u.op is Ops.EXP2 for ast in asts for u in ast.toposort()), sizes
+
+
+KEPT: dict[str, Callable[[], list[Tensor]]] = {
+    "softmax": lambda: [data(64, 128).softmax()],
+    "sums of rows and of columns": lambda: [(y := data(64, 128).tanh()).sum(0), y.sum(1)],
+    "attention": lambda: [(data(4, 64, 16) @ data(4, 16, 64)).softmax() @ data(4, 64, 16)],
+    "large, and more than an exp": lambda: [(y := data(1200, 1200).sigmoid()).sum(0), y.sum(1)],
+}
+AGAIN: dict[str, Callable[[], list[Tensor]]] = {
+    "small": lambda: [data(16, 20).softmax()],
+    "large": lambda: [data(1200, 1200).softmax()],
+    "more than it is worked out from": lambda: [(y := (data(128, 1) * data(1, 128)).exp()).sum(0), y.sum(1)],
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_is_dear_is_worked_out_once(name: str) -> None:
+    times, _ = worked_out(*KEPT[name]())
+    with cpu.plain():
+        before, _ = worked_out(*KEPT[name]())
+    assert (times, before) == (1, 2)
+    for x, want in zip(KEPT[name](), reads(KEPT[name]()), strict=True):
+        np.testing.assert_allclose(x.numpy(), want, rtol=2e-5, atol=5e-6)
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_what_is_better_worked_out_again(name: str) -> None:
+    found = worked_out(*AGAIN[name]())
+    with cpu.plain():
+        assert found == worked_out(*AGAIN[name]())
+
+
+def test_an_outer_product_that_is_summed_at_once_is_never_there() -> None:
+    a, b = data(512), data(512)
+    _, sizes = worked_out((a.reshape(512, 1) * b).exp().sum(1))
+    assert sizes == [512]
+
+
+def halo(y: Tensor) -> Tensor:
+    """Each example reads the last element of the example before it and the first of the next one."""
+    up, down = [(0, 1), (1, 2), (2, 3)], [(1, 0), (2, 1), (3, 2)]
+
+    def step(v: Tensor) -> Tensor:
+        p = ppermute(v, "i", up)[-1:].cat(v, ppermute(v, "i", down)[:1])
+        return p[2:] - p[:-2]
+
+    return vmap(step, axis_name="i")(y)
+
+
+STEPS: dict[str, Callable[[Tensor], Tensor]] = {
+    "ppermute and cat": halo,
+    "a stencil": lambda y: (p := y.pad(((1, 1), (0, 0))))[2:] - p[:-2],
+    "cat": lambda y: vmap(lambda v: v[1:].cat(v[:1]) - v)(y),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_chain_of_steps_takes_no_longer_for_each_step(name: str) -> None:
+    """Each reads a value in several places: the kernels of twice as many steps are twice as long, not squared."""
+
+    def operations(steps: int) -> int:
+        y = data(4, 3)
+        for _ in range(steps):
+            y = STEPS[name](y)
+        return sum(len(call.src[0].toposort()) for call in y.schedule_linear().src)
+
+    assert operations(16) < 3 * operations(8)
+    y = data(4, 3)
+    for _ in range(12):
+        y = STEPS[name](y)
+    np.testing.assert_allclose(y.numpy(), read(y), rtol=1e-5, atol=1e-5)
+
+
+def test_what_is_kept_is_no_matter_of_what_was_asked_before() -> None:
+    """tinygrad remembers its schedules; those with the switch off are others."""
+    x = data(64, 128)
+    assert worked_out(x.softmax())[0] == 1
+    with cpu.plain():
+        assert worked_out(x.softmax())[0] == 2
+    assert worked_out(x.softmax())[0] == 1
+
+
+# ---- numbers ----
+
+SPECIAL = np.array(
+    [*(0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-40, -1e-40, 1e-38, 3e38, -3e38, 88.0, -104.0)],
+    dtype=np.float32,
+)
+ONE: dict[str, Callable[[Tensor], Tensor]] = {
+    **{
+        f: getattr(Tensor, f)
+        for f in (
+            *("neg", "abs", "exp", "exp2", "log", "log2", "tanh", "sigmoid", "sqrt", "rsqrt"),
+            *("reciprocal", "relu", "sign", "trunc", "floor", "ceil", "round", "erf", "isnan", "isinf", "square"),
+        )
+    },
+    "1 / x": lambda x: 1 / x,
+    "x + 0": lambda x: x + Tensor(0.0),
+    "x * 0": lambda x: x * Tensor(0.0),
+    "where": lambda x: (x < 1).where(x, -x),
+    "(x + 1) - 1": lambda x: (x + 1) - 1,
+}
+POWERS = {"exp", "exp2", "tanh", "sigmoid", "erf"}
+"""What has an exponential in it, which is nearer to what is right: see `test_exponentials.py`."""
+TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": Tensor.add,
+    "sub": Tensor.sub,
+    "mul": Tensor.mul,
+    "div": Tensor.div,
+    "maximum": Tensor.maximum,
+    "minimum": Tensor.minimum,
+    "copysign": Tensor.copysign,
+    "less": lambda x, y: x < y,
+    "equal": lambda x, y: x == y,
+    "where": lambda x, y: (x < y).where(x, y),
+}
+
+
+def bits(x: Tensor) -> np.ndarray:
+    """The numbers of a result, each NaN the same one."""
+    a = x.numpy()
+    return np.where(np.isnan(a), np.float32(np.nan), a).view(np.uint32) if a.dtype == np.float32 else a
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_special_numbers(name: str) -> None:
+    x = Tensor(np.tile(SPECIAL, 4)).realize()
+    ours = ONE[name](x)
+    with cpu.plain():
+        expected = ONE[name](x)
+        if name not in POWERS:
+            np.testing.assert_array_equal(bits(ours), bits(expected))
+        else:
+            np.testing.assert_allclose(ours.numpy(), expected.numpy(), rtol=1e-5)
+            np.testing.assert_array_equal(np.signbit(ours.numpy()), np.signbit(expected.numpy()))
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_pairs_of_special_numbers(name: str) -> None:
+    x, y = (Tensor(a.copy()).realize() for a in np.meshgrid(SPECIAL, SPECIAL))
+    ours = bits(TWO[name](x, y))
+    with cpu.plain():
+        np.testing.assert_array_equal(ours, bits(TWO[name](x, y)))
+
+
+def test_signed_zeros_are_those_of_numpy() -> None:
+    x = np.tile(np.array([0.0, -0.0], np.float32), 20)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal((1 / Tensor(x)).numpy(), 1 / x)
+    assert not np.signbit((Tensor(np.full(40, -0.0, np.float32)).sum()).numpy())
+    assert np.signbit((Tensor(x) * -1).numpy()).tolist() == np.signbit(x * -1).tolist()
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+@pytest.mark.parametrize("size", [16, 37, 130])
+def test_sums_keep_nan_and_infinities(dtype: Any, size: int) -> None:
+    rows = np.ones((6, size))
+    rows[0, 3], rows[1, 5], rows[2, 7], rows[2, 11], rows[3, size - 1] = np.inf, -np.inf, np.inf, -np.inf, np.nan
+    x = Tensor(rows).cast(dtype).realize()
+    np.testing.assert_array_equal(x.sum(1).numpy(), [np.inf, -np.inf, np.nan, np.nan, size, size])
+    np.testing.assert_array_equal((x * x).sum(1).numpy(), [np.inf, np.inf, np.inf, np.nan, size, size])
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
+def test_the_largest_number_is_so_without_nan(dtype: Any) -> None:
+    """As of tinygrad's max(a, b), which is a where b is NaN, of one number after the other."""
+    rows = np.random.default_rng(0).standard_normal((5, 40))
+    rows[0, 0] = rows[1, 17] = rows[2, 39] = np.nan
+    rows[3] = np.nan
+    rows[4, 7] = np.inf
+    x = Tensor(rows).cast(dtype).realize()
+    with np.errstate(all="ignore"):
+        wanted = np.fmax.reduce(x.numpy(), 1, initial=-np.inf)
+    np.testing.assert_array_equal(x.max(1).numpy(), wanted)
+
+
+def test_elementwise_programs_have_the_same_bits() -> None:
+    x = Tensor(np.linspace(-90, 90, 5000, dtype=np.float32)).realize()
+
+    def f(x: Tensor) -> Tensor:
+        return ((x.log2() * 2 + x.abs().sqrt()).trunc() / (x.square() + 1)).log2() - x.abs()
+
+    ours = f(x).numpy()
+    with cpu.plain():
+        np.testing.assert_array_equal(ours, f(x).numpy())
+
+
+def test_sums_are_as_exact_as_tinygrads() -> None:
+    x = data(50, 4000)
+    exact = x.numpy().astype(np.float64).sum(1)
+    ours = np.abs(x.sum(1).numpy() - exact).max()
+    with cpu.plain():
+        assert ours <= np.abs(x.sum(1).numpy() - exact).max()
+
+
+def test_some_programs_of_the_fuzz() -> None:
+    """`python -m tests.fuzz.cpu_fuzz` runs 2,000."""
+    programs = [cpu_fuzz.program(1, i) for i in range(30)]
+    assert not [f"{p.text}: {said}" for p in programs if (said := cpu_fuzz.wrong(p))]
+
+
+def test_the_fuzz_sees_a_wrong_number() -> None:
+    p = cpu_fuzz.Program("", Tensor([1.0, 2.0]), np.array([1.0, 2.001]), np.array([1e-6, 1e-6]))
+    assert cpu_fuzz.wrong(p) == "1 of 2 are wrong, as 2.0 at (1,) in place of 2.001"
+
+
+# ---- on and off ----
+
+
+def test_programs_are_not_shared() -> None:
+    (ast,) = [call.src[0] for call in data(20, 30).sum(1).schedule_linear().src]
+    renderer = Device["CPU"].renderer
+    keys = {private_api.codegen.to_program_key(ast, renderer)}
+    with cpu.plain():
+        keys.add(private_api.codegen.to_program_key(ast, renderer))
+    assert len(keys) == 2
+
+
+def test_a_compiled_function_has_a_program_for_each() -> None:
+    f = jit(lambda x: x.sum(1))
+    x = data(20, 30)
+    on = f(x).numpy()
+    with cpu.plain():
+        off = f(x).numpy()
+        plain = x.sum(1).numpy()
+    assert f.traces == 2
+    np.testing.assert_array_equal(on, x.sum(1).numpy())
+    np.testing.assert_array_equal(off, plain)
+
+
+def test_a_loop_has_a_step_for_each() -> None:
+    x = data(400)
+
+    def sums() -> np.ndarray:
+        return scan(lambda c, _: (c * 0.5 + (x + c).sum(), c), Tensor(0.0), None, length=5)[1].numpy()
+
+    on = sums()
+    with cpu.plain():
+        off = sums()
+    assert (on != off).any()
+    np.testing.assert_allclose(on, off, rtol=1e-4)
+    np.testing.assert_array_equal(on, sums())
+
+
+def test_the_block_ends_with_an_error() -> None:
+    with pytest.raises(ValueError, match="x"), cpu.plain():
+        assert not loops.cpu_codegen.value
+        raise ValueError("x")
+    assert loops.cpu_codegen.value
+
+
+PROGRAM = """
+import sys
+import branded
+import numpy as np
+from tinygrad import Tensor
+x = Tensor(np.random.default_rng(0).standard_normal((3, 1000)).astype(np.float32)).realize()
+a, b = x.sum(1).contiguous(), (x * x).sum(1).contiguous()
+a.realize(b)
+print(a.numpy().tobytes().hex(), b.numpy().tobytes().hex())
+"""
+
+
+def run(**options: str) -> str:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "CCACHE": "0", **options}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_processes_that_compile_and_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+    with Context(PARALLEL=0):
+        exec(PROGRAM, {})
+    here = capsys.readouterr().out
+    assert run(PARALLEL="2") == here
+    off = run(PARALLEL="2", BRANDED_CPU="0")
+    assert off != here
+    assert run(PARALLEL="0", BRANDED_PATCHES="0") == off
+
+
+def test_processes_that_compile_install_it() -> None:
+    assert loops.__name__ in compile_workers.INSTALLED
+
+
+def test_noopt_is_left_alone() -> None:
+    with Context(NOOPT=1):
+        (program,) = made(data(20, 30).sum(1))
+    assert not is_loops(program)
+
+
+def test_computed_float64_vectors_are_cast_to_float16() -> None:
+    x = Tensor([[-0.5, 1.0, -2.0], [0.5, -0.25, 2.0]], dtype="float16", device="CPU").realize()
+
+    def step(_: Tensor, c: Tensor) -> Tensor:
+        y, pullback = vjp(lambda v: v.maximum(c), c)
+        return pullback(y * 0 + 1)[0]
+
+    with Context(DEV="CPU"):  # type: ignore[no-untyped-call]
+        assert fori_loop(0, 1, step, x).tolist() == [[0.5] * 3] * 2

@@ -1,0 +1,507 @@
+"""Products of matrices by BLAS: which kernels are, that they are where they should, and that they give what numpy does.
+
+Counts are tested, never times.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor, TinyJit, dtypes
+from tinygrad.uop.ops import Ops
+
+from branded import grad, jit, scan, vmap, while_loop
+from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.runtime import native
+from branded.tinygrad_compat import private_api
+from tests.fuzz.products_fuzz import Program, always, found
+from tests.support.examples import in_memory
+
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not blas.is_there("CPU"), reason="numpy has no BLAS here, or there is no compiler"),
+]
+
+R = np.random.default_rng(0)
+
+
+def array(*shape: int, dtype: Any = np.float32) -> Any:
+    return R.standard_normal(shape).astype(dtype)
+
+
+def here(*xs: Any) -> list[Tensor]:
+    return [in_memory(x) for x in xs]
+
+
+def done(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:
+    """The products and the kernels that give a value, and the value."""
+    linear, values = t.linear_with_vars()
+    kernels = [call for call in linear.src if call.src[0].op is Ops.SINK]
+    private_api.run_linear(linear, values)
+    return found(linear), kernels, t.numpy()
+
+
+def close(got: Any, want: Any) -> None:
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * max(np.abs(want).max(), 1))
+
+
+A, B = array(48, 32), array(32, 40)
+AS, BS = array(6, 48, 32), array(6, 32, 40)
+
+FORMS: list[tuple[str, Callable[..., Tensor], Callable[..., Any], list[Any], tuple[int, ...], tuple[int, ...]]] = [
+    ("matmul", lambda a, b: a @ b, np.matmul, [A, B], (48, 40, 32), ()),
+    ("left transposed", lambda a, b: a.T @ b, lambda a, b: a.T @ b, [A.T.copy(), B], (48, 40, 32), ()),
+    ("right transposed", lambda a, b: a @ b.T, lambda a, b: a @ b.T, [array(96, 64), array(80, 64)], (96, 80, 64), ()),
+    ("result transposed", lambda a, b: (a @ b).T.contiguous(), lambda a, b: (a @ b).T, [A, B], (40, 48, 32), ()),
+    ("batched", lambda a, b: a @ b, np.matmul, [AS, BS], (48, 40, 32), (6,)),
+    ("batch in rows", lambda a, b: a @ b, np.matmul, [AS, B], (6 * 48, 40, 32), ()),
+    ("part", lambda a, b: a[8:, 4:20] @ b[4:20], lambda a, b: a[8:, 4:20] @ b[4:20], [A, B], (40, 40, 16), ()),
+    ("matvec of columns", lambda a, x: a.T @ x, lambda a, x: a.T @ x, [array(96, 128), array(96)], (128, 1, 96), ()),
+    (
+        "vmapped matvec with shared weights",
+        lambda w, xs: vmap(lambda x: w @ x)(xs),
+        lambda w, xs: xs @ w.T,
+        [array(96, 64), array(50, 64)],
+        (50, 96, 64),
+        (),
+    ),
+    (
+        "vmapped matmul",
+        lambda a, b: vmap(lambda a, b: a @ b)(a, b),
+        np.matmul,
+        [AS, BS],
+        (48, 40, 32),
+        (6,),
+    ),
+    (
+        "sums over two axes",
+        lambda a, b: Tensor.einsum("aik,akj->ij", a, b),
+        lambda a, b: np.einsum("aik,akj->ij", a, b),
+        [AS, BS],
+        (48, 40, 32),
+        (6,),
+    ),
+    ("doubles", lambda a, b: a @ b, np.matmul, [A.astype(np.float64), B.astype(np.float64)], (48, 40, 32), ()),
+]
+
+
+@pytest.mark.parametrize(("f", "want", "args", "sizes", "around"), [c[1:] for c in FORMS], ids=[c[0] for c in FORMS])
+def test_it_is_one_product_and_nothing_else(
+    f: Callable[..., Tensor], want: Callable[..., Any], args: list[Any], sizes: Any, around: Any
+) -> None:
+    made, kernels, got = done(f(*here(*args)))
+    assert [(p.m, p.n, p.k) for p in made] in ([sizes], [(sizes[1], sizes[0], sizes[2])])
+    assert tuple(loop.size for loop in made[0].loops) == around
+    assert not kernels
+    close(got, want(*args))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_read_backwards_is_copied_for_a_product(which: int) -> None:
+    a, b = (x.flip(0) if i == which else x for i, x in enumerate(here(AS, BS)))
+    made, kernels, got = done(a @ b)
+    assert (len(made), len(kernels)) == (1, 1)
+    close(got, AS[::-1] @ BS if which == 0 else AS @ BS[::-1])
+
+
+def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
+    made, kernels, got = done((here(A)[0] @ here(B)[0] + 1).relu())
+    assert (len(made), len(kernels)) == (1, 1)
+    close(got, np.maximum(A @ B + 1, 0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "products"), [(32, 0), (48, 1), (64, 1)])
+def test_long_columns_are_left_to_blas_whatever_is_done_to_their_sums(n: int, products: int, dtype: Any) -> None:
+    """As the step of an RNN whose state is a row.  The terms of short columns are written out in the kernel."""
+    h, w = array(n).astype(dtype), array(n, n).astype(dtype)
+    made, kernels, got = done((lambda h, w: (h @ w + h).tanh())(*here(h, w)))
+    assert (len(made), len(kernels)) == (products, 1)
+    close(got, np.tanh(h @ w + h))
+
+
+def test_a_number_that_the_sums_are_multiplied_by_is_part_of_the_product() -> None:
+    a, b = array(64, 300), array(300, 48)
+    made, kernels, got = done(here(a)[0] @ here(b)[0] / 8)
+    assert [p.alpha for p in made] == [0.125]
+    assert not kernels
+    close(got, a @ b / 8)
+    made, kernels, got = done((here(a)[0] @ here(b)[0] * 3 + 1).relu())
+    assert ([p.alpha for p in made], len(kernels)) == ([3.0], 1)
+    close(got, np.maximum(a @ b * 3 + 1, 0))
+    x = here(a)[0] @ here(b)[0]
+    made, kernels, got = done(x * 3 + x)
+    close(got, a @ b * 4)
+
+
+def test_zero_times_a_product_with_nan_is_nan() -> None:
+    a = A.copy()
+    a[3, 4] = np.nan
+    (ta, tb) = here(a, B)
+    got = ((ta @ tb) * 0.0).numpy()
+    with Context(BRANDED_CPU=0):
+        want = ((ta @ tb) * 0.0).numpy()
+    np.testing.assert_array_equal(got, want)
+
+
+def test_what_is_no_buffer_is_worked_out_once_before() -> None:
+    made, kernels, got = done(here(A)[0].exp() @ here(B)[0])
+    assert (len(made), len(kernels)) == (1, 1)
+    close(got, np.exp(A) @ B)
+
+
+def test_a_number_within_an_operand_is_part_of_the_product() -> None:
+    x, y, b = array(96, 96), array(96, 96), array(96, 96)
+    products, kernels, got = done((lambda x, y, b: (0.5 * x * (1 + y)) @ b)(*here(x, y, b)))
+    assert len(products) == 1 and len(kernels) == 1
+    close(got, (0.5 * x * (1 + y)) @ b)
+
+
+def test_a_convolution_is_a_product_of_windows() -> None:
+    x, w = array(4, 8, 20, 20), array(16, 8, 3, 3)
+    f = lambda x, w: x.conv2d(w, padding=1)  # noqa: E731
+    made, _, got = done(f(*here(x, w)))
+    with Context(BRANDED_CPU=0):
+        none, _, want = done(f(*here(x, w)))
+    assert (len(made), len(none)) == (1, 0)
+    assert not made[0].b_is_transposed  # the windows are laid out as the images are
+    close(got, want)
+
+
+def test_windows_are_laid_out_where_the_product_pays() -> None:
+    x, w = here(array(32, 8, 16, 16), array(8, 8, 3, 3))
+    assert done(x.conv2d(w))[0]
+    x, w = here(array(32, 1, 16, 16), array(2, 1, 2, 2))
+    assert not done(x.conv2d(w))[0]
+
+
+def test_gradients_of_each_example_are_products() -> None:
+    """Of a layer that is linear, on sequences: forward, and one for the weights of all examples."""
+    w, xs = array(32, 24), array(8, 20, 32)
+    made, _, got = done(vmap(grad(lambda w, x: (x @ w).square().sum()), in_axes=(None, 0))(*here(w, xs)))
+    assert len(made) == 2
+    close(got, np.einsum("bti,btj->bij", xs, 2 * (xs @ w)))
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda a, b: (a * b).sum(), [A, A]),
+        (lambda a, b: a @ b, [array(4, 4), array(4, 4)]),
+        (lambda a, x: a @ x, [array(128, 96), array(96)]),
+        (lambda a, x: a @ x, [array(30, 40, 50), array(30, 50, 1)]),
+        (lambda a, b: a @ b, [(A * 10).astype(np.int32), (B * 10).astype(np.int32)]),
+        (lambda a, b: a.half() @ b.half(), [array(4, 4), array(4, 4)]),
+        (lambda a, b: a.reshape(48, 1, 32) * b.reshape(1, 48, 32), [A, A]),
+        (lambda a, b: (a.reshape(48, 1, 32) - b.reshape(1, 48, 32)).square().sum(2), [A, A]),
+        (lambda a, b: (a.reshape(48, 1, 32) * b.reshape(1, 48, 32)).max(2), [A, A]),
+        (lambda a, b: (a * 2).sum(1) + b.sum(), [A, B]),
+    ],
+    ids=["dot", "small", "matvec", "batched matvec", "integers", "half", "outer", "distances", "max", "sums"],
+)
+def test_other_kernels_stay(f: Callable[..., Tensor], args: list[Any]) -> None:
+    made, kernels, _ = done(f(*here(*args)))
+    assert not made
+    assert kernels
+
+
+def test_it_can_be_switched_off() -> None:
+    with Context(BRANDED_CPU=0):
+        assert not done(here(A)[0] @ here(B)[0])[0]
+    assert done(here(A)[0] @ here(B)[0])[0]
+
+
+def test_without_a_library_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "library", lambda: None)
+    made, kernels, got = done(here(A)[0] @ here(B)[0])
+    assert (len(made), len(kernels)) == (0, 1)
+    close(got, A @ B)
+
+
+# ---- memory ----
+
+
+def test_an_operand_that_is_written() -> None:
+    x = array(40, 40)
+    (t,) = here(x)
+    t.assign(t @ t).realize()
+    close(t.numpy(), x @ x)
+    t.assign(t + t @ t).realize()
+    close(t.numpy(), x @ x + x @ x @ x @ x)
+
+
+def test_a_donated_weight_is_written_in_place() -> None:
+    """The sums go elsewhere where the weight is read for what takes its place."""
+    w, x, y = array(40, 24), array(30, 40), array(30, 24)
+    update = lambda w, x, y: w - 0.1 * (x.T @ y)  # noqa: E731
+    f = jit(update, donate_argnums=0)
+    for _ in range(3):
+        (tw, tx, ty) = here(w, x, y)
+        at = tw.uop.base.buffer._buf.va_addr  # type: ignore[union-attr]
+        got = f(tw, tx, ty)
+        assert got.uop.base.buffer._buf.va_addr == at  # type: ignore[union-attr]
+        close(got.numpy(), w - 0.1 * (x.T @ y))
+    assert len(done(update(*here(w, x, y)))[0]) == 1
+
+
+def test_what_was_in_the_result_does_not_matter() -> None:
+    for a, b in ((A, B), (array(128, 96), array(96))):
+        (to,) = here(np.full((a @ b).shape, np.nan, np.float32))
+        to.assign(here(a)[0] @ here(b)[0]).realize()
+        close(to.numpy(), a @ b)
+
+
+def test_nan_and_infinities_go_through() -> None:
+    a, b = A.copy(), B.copy()
+    a[3, 4], a[5, 6], b[6, 7], a[9, 0], b[1] = np.nan, np.inf, 0, -np.inf, 0
+    with np.errstate(invalid="ignore"):
+        want = a @ b
+    made, _, got = done(here(a)[0] @ here(b)[0])
+    assert made
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+
+
+# ---- in compiled functions and loops ----
+
+
+@pytest.fixture
+def from_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[blas.Product]]:
+    """The products that were laid out for C; none is done by Python."""
+    laid_out: list[blas.Product] = []
+    kernel = blas.kernel
+
+    def noted(call: Any, *args: Any) -> native.KernelCall:
+        laid_out.append(call.src[0].arg.product)
+        return kernel(call, *args)
+
+    monkeypatch.setattr(blas, "kernel", noted)
+    monkeypatch.setattr(blas, "run", lambda *args: pytest.fail("a product was done by Python"))
+    yield laid_out
+
+
+def test_in_jit(from_c: list[blas.Product]) -> None:
+    f = jit(lambda a, b: (a @ b).relu())
+    for _ in range(3):
+        a = array(48, 32)
+        close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
+    assert len(from_c) == 1
+
+
+def test_in_tinyjit() -> None:
+    f = TinyJit(lambda a, b: (a @ b).relu().realize())
+    for _ in range(4):
+        a = array(48, 32)
+        close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
+
+
+def test_in_the_steps_of_a_scan(from_c: list[blas.Product]) -> None:
+    w, xs = array(32, 32) * np.float32(0.2), array(7, 12, 32)
+    hs, h = [], np.zeros((12, 32), np.float32)
+    for x in xs:
+        h = np.tanh(h @ w + x)
+        hs.append(h)
+    (tw, txs) = here(w, xs)
+
+    def step(h: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        h = (h @ tw + x).tanh()
+        return h, h
+
+    close(scan(step, Tensor.zeros(12, 32), txs)[1].numpy(), np.stack(hs))
+    close(jit(lambda xs: scan(step, Tensor.zeros(12, 32), xs)[1])(txs).numpy(), np.stack(hs))
+    each = vmap(lambda xs: scan(step, Tensor.zeros(32), xs)[1], in_axes=1, out_axes=1)(txs)
+    close(each.numpy(), np.stack(hs))
+    assert len(from_c) == 3
+
+
+def test_each_step_has_an_operand_of_its_own(from_c: list[blas.Product]) -> None:
+    ws, x = array(9, 40, 40) * np.float32(0.2), array(40, 24)
+    want = x
+    for w in ws:
+        want = w @ want
+    for reverse in (False, True):
+        (tws, tx) = here(ws[::-1].copy() if reverse else ws, x)
+        got = scan(lambda c, w: (w @ c, None), tx, tws, reverse=reverse)[0]
+        close(got.numpy(), want)
+    assert {p.a.by_variable + p.b.by_variable for p in from_c} == {40 * 40}
+
+
+def test_in_a_loop_whose_length_is_found_out(from_c: list[blas.Product]) -> None:
+    w, x = array(40, 40) * np.float32(0.1), array(40, 24)
+    (tw, tx) = here(w, x)
+    got = while_loop(lambda c: c.square().sum() > 1e-3, lambda c: tw @ c, tx).numpy()
+    want = x
+    while np.square(want).sum() > 1e-3:
+        want = w @ want
+    close(got, want)
+    assert from_c
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda a, b: a @ b, [array(300, 200), array(200, 150)]),
+        (lambda a, b: a @ b, [array(150, 200), array(200, 300)]),
+        (lambda a, b: a @ b, [array(7, 90, 80), array(7, 80, 100)]),
+        (lambda a, x: a.T @ x, [array(2100, 2000), array(2100)]),
+        (lambda a, x: a.T @ x, [array(2000, 2100), array(2000)]),
+        (lambda a, b: a.T @ b.T, [array(200, 300), array(150, 200)]),
+    ],
+    ids=["rows", "columns", "batch", "long vector", "vector of columns", "transposed"],
+)
+def test_a_large_product_is_shared_out(f: Callable[..., Any], args: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_WORTH", 1 << 20)
+    made, _, got = done(f(*here(*args)))
+    threads, where = blas._shared(made[0])
+    if os.cpu_count() != 1:
+        assert threads >> 8 > 1 or not where
+    np.testing.assert_allclose(got, f(*args), rtol=1e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("way", ["late", "never"])
+def test_nobody_waits_for_a_thread_that_has_not_begun(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller does all parts; a thread that begins after that finds none left."""
+    address, kept, _ = blas._system()
+    if not address:
+        pytest.skip("there are no threads here")
+    begun: list[tuple[int, int]] = []
+
+    def create(thread: int, attributes: int, f: int, job: int) -> int:
+        begun.append((f, job))
+        return int(way == "never")
+
+    number, function = ctypes.c_uint64, ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_uint64] * 4)
+    mine, nothing = function(create), ctypes.CFUNCTYPE(ctypes.c_int, number)(lambda thread: 0)
+    where = [ctypes.cast(f, ctypes.c_void_p).value for f in (mine, nothing)]
+    table = (number * len(kept))(kept[0], *where, *kept[3:])
+    monkeypatch.setattr(blas, "_system", lambda: (ctypes.addressof(table), table, 3))
+    monkeypatch.setattr(blas, "_WORTH", 1 << 20)
+    a, b = array(300, 200), array(200, 150)
+    made, _, got = done(here(a)[0] @ here(b)[0])
+    assert blas._shared(made[0])[0] >> 8 == 3
+    close(got, a @ b)
+    assert len(begun) == 2
+    if way == "late":
+        for f, job in begun:
+            ctypes.CFUNCTYPE(ctypes.c_void_p, number)(f)(job)
+        close(got, a @ b)
+
+
+def test_openblas_has_its_threads_back() -> None:
+    library: Any = blas.library()
+    before = library.scipy_openblas_get_num_threads64_()
+    x = array(300, 300)
+    done(here(x)[0] @ here(x)[0])
+    assert library.scipy_openblas_get_num_threads64_() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_after_a_fork() -> None:
+    """No thread of the parent is there in a child."""
+    x = array(300, 300)
+    (t,) = here(x)
+    f = jit(lambda t: t @ t)
+    close(f(t).numpy(), x @ x)
+    if (child := os.fork()) == 0:
+        ok = False
+        try:
+            ok = np.allclose(f(t).numpy(), x @ x, atol=1e-2)
+        finally:
+            os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    close(f(t).numpy(), x @ x)
+
+
+# ---- all forms ----
+
+
+def test_programs_of_all_forms() -> None:
+    with always():
+        ran = [(seed, *Program(seed).run()) for seed in range(30)]
+    with always(parted=True):
+        ran += [(seed, *Program(seed).run()) for seed in range(30, 60)]
+    assert not [(seed, wrong) for seed, _, wrong in ran if wrong]
+    assert sum(n > 0 for _, n, _ in ran) >= 20
+
+
+def test_the_fuzz_sees_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = blas.Product.numbers
+    monkeypatch.setattr(blas.Product, "numbers", lambda p: numbers(p._replace(alpha=p.alpha * 1.001)))
+    with always():
+        assert any(Program(seed).run()[1] for seed in range(10))
+
+
+def test_a_product_goes_to_another_process() -> None:
+    import pickle
+
+    (p,) = done(here(A)[0] @ here(B)[0])[0]
+    name = blas.ProductName(p)
+    assert pickle.loads(pickle.dumps(name)).product == p
+    assert p.dtype == dtypes.float32
+
+
+# ---- what is done to sums that are left to loops ----
+
+
+@pytest.mark.parametrize(
+    ("f", "kernels"),
+    [
+        (lambda w, x, y: (w @ x + y).tanh(), 2),
+        (lambda w, x, y: (w @ x + y).relu(), 1),
+        (lambda w, x, y: w @ x, 1),
+    ],
+)
+def test_what_is_slow_comes_after_the_sums_and_not_within_their_loops(f: Callable[..., Tensor], kernels: int) -> None:
+    w, x, y = array(96, 80) / 9, array(80), array(96)
+    products, made, got = done(f(*here(w, x, y)))
+    assert (len(products), len(made)) == (0, kernels)
+    wants = np.tanh(w @ x + y), np.maximum(w @ x + y, 0), w @ x
+    assert min(np.abs(got - want).max() for want in wants) < 1e-5
+
+
+def test_of_few_sums_all_is_one_kernel() -> None:
+    w, x = here(array(8, 80), array(80))
+    assert len(done((w @ x).tanh())[1]) == 1
+
+
+def test_a_sum_apart_may_be_written_over_what_it_is_worked_out_from() -> None:
+    w, h = array(96, 96) / 9, array(96)
+    t = Tensor(h).realize()
+    t.assign((Tensor(w).realize() @ t).tanh()).realize()
+    close(t.numpy(), np.tanh(w @ h))
+    steps = scan(lambda h, _: ((Tensor(w) @ h).tanh(), h), Tensor(h), None, length=3)
+    want = [h, np.tanh(w @ h), np.tanh(w @ np.tanh(w @ h))]
+    close(steps[1].numpy(), np.stack(want))
+
+
+# ---- halves ----
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.bfloat16], ids=["half", "bfloat16"])
+def test_products_of_halves_are_not_rounded_before_they_are_added_up(dtype: Any) -> None:
+    """As numpy has them in float32; the sum is rounded."""
+    a, b = (Tensor(array(48, 48)).cast(dtype).realize() for _ in range(2))
+    right = a.float().numpy() @ b.float().numpy()
+    unit = 2.0 ** (-10 if dtype == dtypes.float16 else -7)
+    rounded = Tensor(right).cast(dtype).realize().float().numpy()
+    for y in (a @ b, vmap(Tensor.matmul)(a.unsqueeze(0), b.unsqueeze(0))[0], jit(Tensor.matmul)(a, b)):
+        assert y.dtype == dtype
+        np.testing.assert_allclose(y.contiguous().realize().float().numpy(), rounded, rtol=unit, atol=unit)
+    (p,), *_ = done((a @ b).contiguous())
+    assert (p.m, p.n, p.k, p.dtype) == (48, 48, 48, dtypes.float32)
+
+
+def test_a_kernel_of_many_products_keeps_so_many_arguments_as_a_call_takes() -> None:
+    """Each product that comes before the kernel is one more argument of it."""
+    rows = np.random.RandomState(0).randn(20, 3).astype(np.float32)
+    by = np.array([0.3, 0.2, 0.1], np.float32)
+    ts, c, out = [Tensor(x).realize() for x in rows], Tensor(by).realize(), Tensor(0.0)
+    for k in range(80):
+        out = out + ((ts[k % 20] * (1 + k // 20)).sin() * c).sum().sin()
+    wanted = sum(np.sin((np.sin(rows[k % 20] * (1 + k // 20)) * by).sum()) for k in range(80))
+    np.testing.assert_allclose((out * Tensor([1.0, 2.0])).numpy(), [wanted, 2 * wanted], rtol=1e-5)

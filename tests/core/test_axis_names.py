@@ -1,0 +1,336 @@
+"""`as_axes` and `axes` at run time, their messages, and the page that shows what mypy says of axes."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+
+from branded import Axes, Brand, BrandedError, Vec, as_axes, axes, brand, cond, errors, grad, linalg, scan, vmap
+from branded.graph import known_axes
+from branded.graph.uops import tensor
+from branded.mypy.axes.hints import advice
+from branded.mypy.check import check
+from tests.support.warm import MYPY, STRICT, warm
+
+pytestmark = pytest.mark.by_numpy
+
+PAGE = Path(__file__).parents[2] / "docs" / "axes.md"
+SHOWN = re.compile(r"^```py\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+class Users(Brand): ...
+
+
+class Features(Brand): ...
+
+
+class Others(Brand): ...
+
+
+def test_axes_is_a_tensor_at_run_time() -> None:
+    assert Axes[Users, Features] is Axes[()] is Tensor
+    assert Vec[Users, Axes[Features]] == Vec[Users, Tensor]
+    assert isinstance(Tensor([1.0]), Axes) and not isinstance(1.0, Axes)
+    with pytest.raises(TypeError, match="Axes is a type for annotations"):
+        Axes()
+
+
+def test_as_axes_is_the_identity_and_axes_remembers() -> None:
+    x = Tensor.ones(4, 3)
+    assert as_axes(x, Users, Features) is x and axes(x) == (Users, Features)
+    assert as_axes(x, Users, 3) is x and axes(x) == (Users, 3)
+    assert axes(as_axes(x, None, Features)) == (4, Features)
+    assert axes(x + 1) == (4, Features) and axes(as_axes(Tensor(1.0))) == ()
+
+
+def test_nothing_is_kept_of_tensors_that_are_gone() -> None:
+    gc.collect()
+    before = len(known_axes.told)
+    tensors = [as_axes(Tensor.ones(2), Users) for _ in range(5)]
+    assert len(known_axes.told) == before + 5
+    del tensors
+    gc.collect()
+    assert len(known_axes.told) == before
+
+
+def test_the_axes_of_an_example() -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def norm(x: Tensor) -> Tensor:
+        seen.append((axes(x), axes(as_axes(x, Features))))
+        return (x * x).sum()
+
+    assert vmap(norm)(Tensor([[3.0, 4.0], [1.0, 2.0]])).tolist() == [25.0, 5.0]
+    assert seen == [((2,), (Features,))]
+    with brand(Users, 4):
+        assert axes(as_axes(Tensor.ones(4), Users)) == (Users,)
+
+
+WRONG: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
+    "too few names": (
+        lambda: as_axes(Tensor.ones(4, 3), Users),
+        errors.AxesError,
+        "as_axes: 1 name for a tensor with 2 axes\n"
+        "  value: f32[4, 3]\n"
+        "  axes:  Users\n"
+        "  try:   one name for each axis; None for an axis without one",
+    ),
+    "another length": (
+        lambda: as_axes(Tensor.ones(4, 3), Users, 2),
+        errors.SizeError,
+        "as_axes: axis 1 has 3 entries, and `2` has 2\n  value: f32[4, 3]\n  axes:  Users, 2",
+    ),
+    "one name of two lengths": (
+        lambda: as_axes(Tensor.ones(4, 3), Users, Users),
+        errors.SizeError,
+        "as_axes: axis 1 has 3 entries, and `Users` has 4 on an axis before it\n"
+        "  value: f32[4, 3]\n"
+        "  axes:  Users, Users",
+    ),
+    "a brand that is open": (
+        lambda: _within_users(lambda: as_axes(Tensor.ones(4), Users)),
+        errors.SizeError,
+        "as_axes: axis 0 has 4 entries, and `Users` has 3 examples here\n  value: f32[4]\n  axes:  Users",
+    ),
+    "a string": (
+        lambda: as_axes(Tensor.ones(4), "users"),  # type: ignore[call-overload]
+        errors.AxisTypeError,
+        "as_axes: 'users' is no axis\n  try: a subclass of Brand, a length, or None for any axis",
+    ),
+    "Brand itself": (
+        lambda: as_axes(Tensor.ones(4), Brand),
+        errors.AxisTypeError,
+        "as_axes: Brand is no axis\n  try: a subclass of Brand, a length, or None for any axis",
+    ),
+    "an array": (
+        lambda: as_axes(np.ones(3), Users),  # type: ignore[call-overload]
+        errors.AxisTypeError,
+        "as_axes: takes a tensor, not numpy float64[3]\n  try: Tensor(x)",
+    ),
+    "the axes of a list": (
+        lambda: axes([1.0]),  # type: ignore[arg-type]
+        errors.AxisTypeError,
+        "axes: takes a tensor, not a list\n  try: Tensor(x)",
+    ),
+}
+
+
+X: Any = as_axes(Tensor(np.ones((3, 4), np.float32)), Users, Features)
+Y: Any = as_axes(Tensor(np.ones((5, 4), np.float32)), Others, Features)
+PLAIN: Any = Tensor(np.ones((3, 4), np.float32))
+
+KNOWN: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
+    "elementwise": (lambda: (X * 2 - PLAIN).exp(), (Users, Features)),
+    "a comparison": (lambda: (X > 0).where(X, 0.0), (Users, Features)),
+    "two names meet": (lambda: X + Y[:3], (3, Features)),
+    "broadcast": (lambda: X.unsqueeze(1) - Y, (Users, Others, Features)),
+    "a product": (lambda: X @ Y.T, (Users, Others)),
+    "a vector": (lambda: X @ Y[0], (Users,)),
+    "einsum": (lambda: Tensor.einsum("uf,of->ou", X, Y), (Others, Users)),
+    "turned": (lambda: X.T.reshape(1, 4, 3).squeeze(0), (Features, Users)),
+    "split": (lambda: X.reshape(3, 2, 2), (Users, 2, 2)),
+    "joined": (lambda: X.reshape(12), (12,)),
+    "joined behind": (lambda: X.unsqueeze(0).expand(2, 3, 4).reshape(6, 4), (6, Features)),
+    "repeated": (lambda: X.expand(2, 3, 4), (2, Users, Features)),
+    "of no entries": (lambda: as_axes(Tensor(np.ones((0, 4), np.float32)), Users, Features).reshape(4, 0), (4, 0)),
+    "reduced": (lambda: X.mean(0), (Features,)),
+    "reduced, kept": (lambda: X.sum(1, keepdim=True), (Users, 1)),
+    "softmax": (lambda: X.softmax(1), (Users, Features)),
+    "a part": (lambda: X[1:, 0], (Users,)),
+    "taken": (lambda: X[Tensor([2, 0, 2, 1])], (4, Features)),
+    "put together": (lambda: X.cat(Y), (8, Features)),
+    "stacked": (lambda: X.stack(X), (2, Users, Features)),
+    "cast": (lambda: X.half().contiguous(), (Users, Features)),
+    "mapped": (lambda: vmap(lambda x: x.sum())(X), (Users,)),
+    "mapped, over the other axis": (lambda: vmap(lambda x: x * 2, in_axes=1)(X), (Features, Users)),
+    "every pair": (lambda: vmap(lambda x: vmap(lambda y: (x * y).sum())(Y))(X), (Users, Others)),
+    "a derivative": (lambda: grad(lambda x: (x * x).sum())(X), (Users, Features)),
+    "another function": (lambda: linalg.inv(X @ X.T), (3, 3)),
+}
+"""What is known of the axes of a result; a name that is not so would be worse than none."""
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_axes_are_known_of_what_is_made_of_them(name: str) -> None:
+    made, known = KNOWN[name]
+    assert axes(made()) == known
+
+
+def test_numbers_alone_are_those_of_other_tensors_too() -> None:
+    named = as_axes(Tensor(1.0).expand(4, 3), Users, Features)
+    assert axes(named) == (Users, Features) and axes(Tensor(1.0).expand(4, 3)) == (4, 3)
+    shared = Tensor(np.ones(4, np.float32))
+    one, other = as_axes(tensor(shared.uop), Users), as_axes(tensor(shared.uop), Features)
+    assert one.uop is other.uop and axes(shared + 1) == (4,)
+
+
+MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
+    "zip": (
+        lambda: vmap(lambda x, y: x + y)(X, Y),
+        errors.SizeError,
+        "zip: brand `x` has 3 examples, but this argument has 5\n"
+        "  left:  f32[Users:3, Features:4], axis 0   (argument 1 of vmap at app.py:12)\n"
+        "  right: f32[Others:5, Features:4], axis 0   (argument 2)\n"
+        "  try:   in_axes=(None, 0) for 5 examples, or in_axes=(0, None) for 3 examples",
+    ),
+    "a product": (
+        lambda: X @ Y,
+        errors.ShapeError,
+        "matmul: axis -1 of the first has 4 entries, and axis -2 of the second 5\n"
+        "  left:  f32[Users:3, Features:4]\n"
+        "  right: f32[Others:5, Features:4]\n"
+        "  at:    app.py:12\n"
+        "  try:   X @ Y.transpose(-1, -2)",
+    ),
+    "a product, of each example": (
+        lambda: vmap(lambda x: x @ Y)(X),
+        errors.ShapeError,
+        "matmul: axis -1 of the first has 4 entries, and axis -2 of the second 5\n"
+        "  left:  Vec[x:3, f32[Features:4]]\n"
+        "  right: f32[Others:5, Features:4]\n"
+        "  x:     opened by vmap at app.py:12\n"
+        "  at:    app.py:12\n"
+        "  try:   x @ Y.transpose(-1, -2)",
+    ),
+    "elementwise, of what was made of them": (
+        lambda: (X * 2) + Y.exp(),
+        errors.ShapeError,
+        "add: axis -2 has 3 entries in one operand and 5 in another\n"
+        "  left:  f32[Users:3, Features:4]\n"
+        "  right: f32[Others:5, Features:4]\n"
+        "  at:    app.py:12\n"
+        "  try:   sizes that are equal, or 1",
+    ),
+    "reshape": (
+        lambda: X.reshape(5, 5),
+        errors.ShapeError,
+        "reshape: the tensor has 12 entries, and (5, 5) has 25\n"
+        "  tensor: f32[Users:3, Features:4]\n"
+        "  at:     app.py:12\n"
+        "  try:    reshape(-1)",
+    ),
+    "cat": (
+        lambda: X.T.cat(Y.T),
+        errors.ShapeError,
+        "cat: axis 1 has 3 entries in one operand and 5 in another\n"
+        "  left:  f32[Features:4, Users:3]\n"
+        "  right: f32[Features:4, Others:5]\n"
+        "  at:    app.py:12\n"
+        "  try:   dim=1, along which they fit",
+    ),
+    "an axis": (
+        lambda: X.sum(2),
+        errors.AxisRangeError,
+        "sum: axis 2 is out of range for the tensor\n"
+        "  tensor: f32[Users:3, Features:4]\n"
+        "  at:     app.py:12\n"
+        "  try:    an axis from -2 to 1",
+    ),
+    "indices": (
+        lambda: X[0, 0, 0],
+        errors.ShapeError,
+        "index: 3 indices for the tensor, which has 2 axes\n"
+        "  tensor: f32[Users:3, Features:4]\n"
+        "  at:     app.py:12\n"
+        "  try:    at most 2",
+    ),
+    "einsum": (
+        lambda: Tensor.einsum("ij,jk->ik", X, Y),
+        errors.ShapeError,
+        "einsum: `j` is an axis of 4 entries, and one of 5\n"
+        "  `ij`: f32[Users:3, Features:4]\n"
+        "  `jk`: f32[Others:5, Features:4]\n"
+        "  at:   app.py:12\n"
+        "  try:  a letter for each size",
+    ),
+    "a carry": (
+        lambda: scan(lambda c, y: (y, c), X, Y),
+        errors.CarryError,
+        "scan: carry changes its type from step to step\n"
+        "  before: f32[Users:3, Features:4]\n"
+        "  after:  f32[4]\n"
+        "  at:     app.py:12\n"
+        "  try:    cast or reshape it, before the loop or in the body, so that the two agree",
+    ),
+    "branches": (
+        lambda: vmap(lambda x: cond(x.sum() > 0, lambda: x, lambda: x[:2]))(X),
+        errors.CarryError,
+        "cond: the branches disagree about the result\n"
+        "  true_fun:  Vec[x:3, f32[Features:4]]\n"
+        "  false_fun: Vec[x:3, f32[Features:2]]\n"
+        "  at:        app.py:12\n"
+        "  try:       cast or reshape one of them, so that the shapes and dtypes agree",
+    ),
+    "a matrix": (
+        lambda: linalg.det(X),
+        errors.MatrixError,
+        "det: a has 3 rows and 4 columns\n  a:   f32[Users:3, Features:4]\n  at:  app.py:12\n  try: a square matrix",
+    ),
+}
+
+
+@pytest.mark.places
+@pytest.mark.parametrize("name", MET)
+def test_what_does_not_fit_is_told_with_its_axes(name: str) -> None:
+    mistake, cls, text = MET[name]
+    with pytest.raises(cls) as info:
+        mistake()
+    assert re.sub(r"\w+\.py:\d+", "app.py:12", str(info.value)) == text
+
+
+def test_without_names_tinygrad_says_what_it_said() -> None:
+    with pytest.raises(RuntimeError, match="cannot dot") as info:
+        PLAIN @ PLAIN
+    assert not isinstance(info.value, BrandedError)
+    late = PLAIN + PLAIN.T
+    with pytest.raises(IndexError, match="cannot be broadcast"):
+        late.shape  # noqa: B018
+
+
+def _within_users(f: Callable[[], Any]) -> Any:
+    with brand(Users, 3):
+        return f()
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_gets_one_message(name: str) -> None:
+    mistake, cls, text = WRONG[name]
+    with pytest.raises(cls) as info:
+        mistake()
+    assert str(info.value) == text
+
+
+@pytest.mark.parametrize(("program", "shown"), SHOWN.findall(PAGE.read_text()))
+def test_branded_check_says_what_the_page_shows(
+    program: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.py").write_text(program)
+    (tmp_path / "mypy.ini").write_text(STRICT)
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    monkeypatch.chdir(tmp_path)
+    said, status = check(["app.py"])
+    assert status == 1
+    assert said.rpartition("\n\n")[0] + "\n" == shown
+
+
+@pytest.mark.parametrize(
+    ("got", "wanted", "says"),
+    [
+        ("Axes[A, B, C]", "Axes[C, A, B]", ["the axes are in another order", "try:   permute(2, 0, 1), or the names"]),
+        ("Axes[A, A, B]", "Axes[A, B, A]", ["the axes are in another order"]),
+        ("Vec[x, Axes[A]]", "Axes[A, B]", ["1 axis in place of 2 axes"]),
+        ("Axes[()]", "Vec[x, Axes[A]]", ["no axes in place of 1 axis"]),
+        ("Axes[A, Literal[3]]", "Axes[A, Literal[4]]", ["axis 1 is `Literal[3]`, and not `Literal[4]`"]),
+        ("Tensor", "Axes[A]", []),
+    ],
+)
+def test_advice(got: str, wanted: str, says: list[str]) -> None:
+    lines = advice(f'Argument 1 has incompatible type "{got}"; expected "{wanted}"')
+    assert len(lines) == len(says) and all(s in line for s, line in zip(says, lines, strict=True))

@@ -1,0 +1,47 @@
+"""Docs are programs: `conftest.py` runs every block of them; here, that none is missed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import branded
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = {"python", "py", "haskell", "text", "console", "mermaid", "ini", "toml", "yaml", "json", "diff"}
+"""`py` is a program that sybil does not run: test_course.py shows it to the type checker, or to the peer it is for."""
+
+CODE = re.compile(r"^ *(```+).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def test_every_block_has_a_language() -> None:
+    """A block without a language would not be run."""
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        fences = re.findall(r"^```(\w*)", page.read_text(), re.MULTILINE)
+        assert all(fences[::2]), f"{page.name}: a block has no language"
+        assert set(fences[::2]) <= LANGUAGES, page.name
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in branded.__all__:
+        doc = getattr(branded, name).__doc__
+        assert doc and doc[0] != " ", name
+        if name not in {"Brand", "BrandedError"}:
+            assert ">>>" in doc and "Source:" in doc, name
+
+
+def test_files_that_contributing_names_exist() -> None:
+    """By their paths, or by the ends of them: `dispatch.py` under `branded/`."""
+    text = re.sub(r"^```.*?^```", "", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"`([\w./-]+(?:/|\.(?:pyi?|md|js|yml|ini)))`", text)) - {"site/", "dist/"}
+    named |= set(re.findall(r"`((?:branded|tests|docs|stubs|bench)/[\w./-]+)`", text))
+    there = [p for top in ("branded", "tests", "docs", "stubs", "bench") for p in (ROOT / top).rglob("*")]
+    ends = {"/".join(p.parts[-n:]) for p in there for n in (1, 2)}
+    assert len(named) > 30
+    assert sorted(n for n in named if not (ROOT / n).exists() and n not in ends) == []
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", CODE.sub("", page.read_text())):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -1,0 +1,149 @@
+"""The gallery of mistakes is what its programs do now, and the peers' programs are those that were recorded."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+
+import pytest
+
+from branded.learn import why
+from tests.gallery import mistakes as gallery
+from tests.gallery import pages
+from tests.gallery.programs import HERE, PEERS, SIDES, Outcome, agree, run, shown
+from tests.support.realized import by_numpy
+
+WORDS = [m for kind in tomllib.loads((HERE / "words.toml").read_text())["kinds"] for m in kind["mistakes"]]
+FILES = [m["file"] for m in WORDS]
+
+
+@pytest.fixture(scope="module")
+def kinds() -> list[gallery.Kind]:
+    with by_numpy():
+        return gallery.kinds()
+
+
+@pytest.fixture(scope="module")
+def found(kinds: list[gallery.Kind]) -> list[gallery.Mistake]:
+    return [m for kind in kinds for m in kind.mistakes]
+
+
+def programs(folder: str) -> set[str]:
+    return {file.stem for file in (HERE / folder).glob("*.py")}
+
+
+def test_the_pages_are_up_to_date(kinds: list[gallery.Kind]) -> None:
+    made = pages.pages(kinds)
+    assert {pages.INDEX, *pages.FOLDER.iterdir()} == set(made), "run python -m tests.gallery"
+    assert {path.name for path, text in made.items() if path.read_text() != text} == set(), (
+        "run python -m tests.gallery"
+    )
+
+
+def test_every_mistake_is_complete() -> None:
+    assert len(FILES) == len(set(FILES)) >= 25
+    assert programs("wrong") == programs("right") == set(FILES)
+    assert set().union(*map(programs, PEERS)) <= set(FILES)
+    for words in WORDS:
+        assert set(words) - {"peers", "ours", "seen"} == {"file", "title", "wanted", "words", "fix"}, words["file"]
+        assert all(words.values()), words["file"]
+        assert words["file"] in set().union(*map(programs, PEERS)) or "peers" in words, words["file"]
+
+
+def test_the_fix_gives_the_right_numbers(found: list[gallery.Mistake]) -> None:
+    assert {m.title: m.right for m in found if m.verdict(m.right) != "right"} == {}
+    assert {m.title: m.mypy_of_right for m in found if m.mypy_of_right} == {}, "mypy accepts the fix"
+
+
+def test_what_we_refuse_is_refused_in_our_words(found: list[gallery.Mistake]) -> None:
+    errors = [m.wrong.error for m in found if m.wrong.error]
+    assert errors and [e for e in errors if not re.match(r"branded\.errors\.\w+Error: .+\n  ", e)] == []
+
+
+def test_mypy_and_the_run_have_one_code(found: list[gallery.Mistake]) -> None:
+    """What mypy finds of a program that is refused when it runs is found under the code of that error."""
+    seen = 0
+    for m in found:
+        codes = re.findall(r"  \[(brand-[\w-]+|truthy-bool)\]$", m.mypy, re.M)
+        if codes and (raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error)):
+            seen += 1
+            assert why.of(raised[1]) in map(why.of, codes), m.title
+    assert seen > 8
+
+
+def test_every_mistake_is_one_somewhere(found: list[gallery.Mistake]) -> None:
+    """A program that we run rightly is a mistake to mypy, or in a peer."""
+    fine = [m for m in found if m.verdict(m.wrong) == "right" and not m.is_found_by_mypy]
+    assert {m.title for m in fine if all(m.verdict(o) == "right" for o in m.peers.values())} == set()
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_the_recording_is_of_these_programs(peer: str) -> None:
+    outcomes = gallery.recorded()[peer]["outcomes"]
+    assert set(outcomes) == programs(peer), "python -m tests.gallery.record"
+    for file, did in outcomes.items():
+        source = shown(HERE / peer / f"{file}.py")
+        assert source.startswith(did["source"]) if did["error"] else source == did["source"], file
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_the_peer_still_does_what_was_recorded(peer: str, found: list[gallery.Mistake]) -> None:
+    """numpy is always here; the others where they are installed."""
+    if importlib.util.find_spec(peer) is None:
+        pytest.skip(f"{peer} is not installed")
+    for m in found:
+        if peer in m.peers:
+            now = run(shown(HERE / peer / f"{m.words['file']}.py"))
+            assert m.verdict(now) == m.verdict(m.peers[peer]), m.title
+
+
+def test_pyright_was_asked_about_these_programs() -> None:
+    """tests/mypy/test_checkers.py asks it each time about others: to start it once more takes seconds."""
+    outcomes = gallery.recorded()["pyright"]["outcomes"]
+    ours = {f"{side}_{file}": shown(HERE / side / f"{file}.py") for side in SIDES for file in FILES}
+    assert {name: did["source"] for name, did in outcomes.items()} == ours, "python -m tests.gallery.record pyright"
+
+
+def test_the_index_leads_to_every_mistake(found: list[gallery.Mistake]) -> None:
+    index = pages.INDEX.read_text()
+    assert re.findall(r"\[([^]]*)\]\(gallery/([\w-]+)\.md\)", index) == [(m.title, m.slug) for m in found]
+    kinds = re.findall(r"^## (.*)", index, re.M)
+    for m in found:
+        page = (pages.FOLDER / f"{m.slug}.md").read_text()
+        assert page.startswith(f"# {m.title}\n") and page.count("\n# ") <= len(m.peers), "one heading"
+        assert any(f"../gallery.md#{pages.anchor(kind)})" in page for kind in kinds)
+
+
+def test_nothing_of_this_machine_is_recorded() -> None:
+    for peer in PEERS:
+        for did in gallery.recorded()[peer]["outcomes"].values():
+            assert not re.search(r"(?<![\w:/.])/\w+/|0x[0-9a-f]{6}", did["error"] + did["warning"])
+
+
+@pytest.mark.parametrize(
+    ("printed", "wanted", "same"),
+    [
+        ("[1.0, 2.0]", "[1, 2]", True),
+        ("0.10000000149", "0.1", True),
+        ("[1.0, 2.5]", "[1, 2]", False),
+        ("[[1.0, 2.0]]", "[1.0, 2.0]", False),
+        ("[1.0, 2.0, 3.0]", "[1.0, 2.0]", False),
+        ("[0.25, nan]", "[0.25, 0.0]", False),
+        ("[True]", "[1]", False),
+        ("<function f>", "[1.0]", False),
+        ("", "[1.0]", False),
+    ],
+)
+def test_agree(printed: str, wanted: str, same: bool) -> None:
+    assert agree(printed, wanted) is same
+
+
+def test_run() -> None:
+    assert run("a = 1\nprint(a)\n") == Outcome("a = 1\nprint(a)\n", "1")
+    stopped = run("print(1)\nx = (\n  1 // 0)\nprint(2)\n")
+    assert stopped == Outcome(
+        "print(1)\nx = (\n  1 // 0)\n", "1", "ZeroDivisionError: integer division or modulo by zero"
+    )
+    warned = run("import warnings\nwarnings.warn('oh')\nprint(3)\n")
+    assert (warned.printed, warned.error, warned.warning) == ("3", "", "UserWarning: oh")

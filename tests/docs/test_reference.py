@@ -1,0 +1,79 @@
+"""The pages of docs/reference: nothing public is missing, and what they show is what there is."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tinygrad.uop.ops import Ops
+
+import branded
+from branded import errors
+from tests.support.warm import CHECK, warm
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def documented() -> list[Any]:
+    """What the page of the API takes docstrings from, in its order; of the module of errors, all classes."""
+    paths = re.findall(r"^::: (\S+)$", (REFERENCE / "api.md").read_text(), re.MULTILINE)
+    modules = [(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in paths]
+    return [getattr(module, name) for module, name in modules]
+
+
+def test_every_public_name_is_on_the_page_of_the_api() -> None:
+    on_page = documented()
+    assert errors in on_page, "the page shows the classes of errors of that module"
+    public = {f"branded.{name}": getattr(branded, name) for name in branded.__all__}
+    modules = {name: x for name, x in public.items() if isinstance(x, ModuleType)}
+    inside = {f"{name}.{own}": getattr(x, own) for name, x in modules.items() for own in x.__all__}
+    every = {name: x for name, x in {**public, **inside}.items() if not isinstance(x, ModuleType)}
+    wanted = {name: x for name, x in every.items() if x.__module__ != errors.__name__}
+    assert [name for name, x in wanted.items() if not any(x is y for y in on_page)] == []
+    assert len({id(x) for x in on_page}) == len(on_page), "a name stands there twice"
+
+
+def test_every_primitive_is_on_the_page_of_operations() -> None:
+    text = (REFERENCE / "operations.md").read_text()
+    assert [op.name for op in Ops if f"`{op.name}`" not in text] == []
+
+
+def test_the_page_of_operations_is_up_to_date() -> None:
+    # another process: rules that the examples of a page register are in no table there
+    program = "from tests.pages.operations import text; import sys; sys.stdout.write(text())"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (REFERENCE / "operations.md").read_text() == done.stdout, "run python -m tests.pages.operations"
+
+
+CHECKED = re.compile(r"^```py\n(.*?)^```\n\n```text\n(app\.py:.*?)^```", re.MULTILINE | re.DOTALL)
+"""A program that is not run, and what `branded check app.py` says of it."""
+PAGES = {path.stem.replace("-", "_"): path.read_text() for path in sorted(REFERENCE.glob("*.md"))}
+PROGRAMS = {f"{page}_{i}": pair for page, text in PAGES.items() for i, pair in enumerate(CHECKED.findall(text))}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What is said of all the programs, by one run."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, (program, _) in PROGRAMS.items():
+        (folder / f"{name}.py").write_text(program)
+    warm(folder / ".mypy_cache")
+    command = [*CHECK, "."]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_mypy_says_what_a_page_shows(name: str, said: str) -> None:
+    found = re.findall(rf"^{name}\.py:.*\n(?:  .*\n)*", said, re.MULTILINE)
+    assert "".join(found).replace(f"{name}.py", "app.py") == PROGRAMS[name][1]
+
+
+def test_every_program_has_its_message_behind_it() -> None:
+    assert sum(text.count("```py\n") for text in PAGES.values()) == len(PROGRAMS) >= 3

@@ -1,0 +1,348 @@
+"""The site: it builds without a warning, its links and pictures are there, and it asks no other host for anything."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import DEFAULT_OPTIONS
+from playwright.sync_api import Browser
+from playwright.sync_api import Page as BrowserPage
+
+import branded
+from tests.learn.explorer.reading import COLOURS, Reader, access
+from tests.support.browser import started
+from tests.support.site import REPOSITORY, SITE, built
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+if importlib.util.find_spec("material") is None or importlib.util.find_spec("mkdocstrings") is None:
+    pytest.skip("the site is made by mkdocs: pip install 'branded[docs]'", allow_module_level=True)
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page names: its anchors, where its links lead, and what the browser loads for it."""
+
+    ids: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    navigation: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        a = {name: value or "" for name, value in attrs}
+        self.ids |= {a[name] for name in ("id", "name") if name in a and tag != "meta"}
+        if tag == "a" and "href" in a:
+            self.links.append(a["href"])
+            if "md-nav__link" in a.get("class", ""):
+                self.navigation.add(a["href"])
+        elif tag == "link" and a.get("rel") not in ("canonical", "prev", "next"):
+            self.loads.append(a.get("href", ""))
+        elif tag in {"script", "img", "iframe", "source", "video", "object", "embed"}:
+            self.loads += [a[name] for name in ("src", "data") if name in a]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    return built()
+
+
+COLOURED = re.compile(r'<span class="\w+">|</span>')
+"""The colours of code, which are half of all pages and name nothing."""
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    found: dict[Path, Page] = {}
+    for path in sorted(site.rglob("*.html")):
+        found[path] = Page()
+        found[path].feed(COLOURED.sub("", path.read_text(encoding="utf-8")))
+    return found
+
+
+def is_elsewhere(link: str) -> bool:
+    return bool(urlsplit(link).scheme or urlsplit(link).netloc)
+
+
+def target_of(page: Path, link: str) -> Path:
+    path = unquote(urlsplit(link).path)
+    target = (page.parent / path).resolve() if path else page
+    return target / "index.html" if target.is_dir() else target
+
+
+def broken(page: Path, link: str, pages: dict[Path, Page]) -> str | None:
+    """What is wrong with a link, if anything."""
+    target, anchor = target_of(page, link), unquote(urlsplit(link).fragment)
+    if not target.exists():
+        return f"{page.name}: {link}: there is no such file"
+    if anchor and target in pages and anchor not in pages[target].ids:
+        return f"{page.name}: {link}: there is no such anchor"
+    return None
+
+
+def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+    wrong = [
+        said
+        for path, page in pages.items()
+        if path.name != "404.html"  # it is shown at any address, so its links begin at the root
+        for link in page.links
+        if link and not is_elsewhere(link) and (said := broken(path, link, pages))
+    ]
+    assert wrong == []
+
+
+def test_what_a_page_loads_is_there_and_comes_from_no_other_host(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        for load in page.loads:
+            if load.startswith("data:"):
+                continue
+            assert not is_elsewhere(load), f"{path.name} asks another host: {load}"
+            assert path.name == "404.html" or target_of(path, load).exists(), f"{path.name}: {load}"
+
+
+def test_styles_and_pictures_ask_no_other_host(site: Path) -> None:
+    for path in [*site.rglob("*.css"), *site.rglob("*.svg")]:
+        text = path.read_text(encoding="utf-8")
+        loads = re.findall(r"url\(['\"]?([^'\")]+)|@import ['\"]([^'\"]+)|(?:xlink:)?href=['\"]([^'\"]+)", text)
+        away = [load for found in loads for load in found if is_elsewhere(load) and not load.startswith("data:")]
+        assert away == [], path.name
+
+
+def test_no_page_needs_what_the_theme_would_load(pages: dict[Path, Page], site: Path) -> None:
+    """The theme's script asks another host for one thing, where a page has a diagram of mermaid."""
+    script = next(site.glob("assets/javascripts/bundle.*.min.js")).read_text(encoding="utf-8")
+    hosts = set(re.findall(r"https://unpkg\.com/([a-z-]+)", script))
+    assert hosts <= {"mermaid", "resize-observer-polyfill"}  # the second in browsers of before 2020
+    for path in pages:
+        assert 'class="mermaid"' not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_navigation_names_every_page(pages: dict[Path, Page], site: Path) -> None:
+    named = {target_of(site / "index.html", link) for link in pages[site / "index.html"].navigation}
+    wanted = {site / path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")}
+    assert sorted(path.name for path in wanted - named - {site / "index.html"}) == []
+
+
+def test_sessions_and_folds_are_what_they_should_be(pages: dict[Path, Page], site: Path) -> None:
+    """No mark of Markdown is left in the text, as in a fold or a table that was not understood."""
+    for path in pages:
+        if path.is_relative_to(site / "explorer") or path.is_relative_to(site / "source"):
+            continue
+        text = re.sub(r"<(pre|code|script|style|svg)\b.*?</\1>", "", path.read_text(encoding="utf-8"), flags=re.S)
+        words = re.sub(r"<[^>]*>", "", text)
+        assert "```" not in words and "**" not in words, path.name
+        assert not re.search(r"^\|.*\|$|^\s*[-*] |\]\(", words, re.M), path.name
+
+
+def test_a_page_that_is_shared_tells_what_it_is(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert f'<meta property="og:image" content="{SITE}pictures/card.png">' in text
+    assert '<meta property="og:title" content="branded">' in text
+    assert f'href="{REPOSITORY}"' in text and f"branded {branded.__version__}" in text
+    width, height = struct.unpack(">II", (site / "pictures/card.png").read_bytes()[16:24])
+    assert (width, height) == (1200, 630)
+    links = re.findall(r"<loc>(.*?)</loc>", (site / "sitemap.xml").read_text(encoding="utf-8"))
+    assert len(links) > 40
+    assert [x for x in links if not (site / x.removeprefix(SITE)).exists()] == []
+
+
+# ---- in a browser, from files ----
+
+
+chromium = pytest.fixture(started, scope="module", name="chromium")
+
+
+@pytest.fixture(scope="module")
+def window(chromium: Browser) -> BrowserPage:
+    """One for all tests: a new one takes longer than a page in it."""
+    page = chromium.new_page(reduced_motion="reduce")
+    page.set_default_timeout(120_000)  # where much else runs
+    return page
+
+
+@pytest.fixture
+def page(window: BrowserPage) -> Iterator[BrowserPage]:
+    window.set_viewport_size({"width": 1280, "height": 800})
+    yield window
+    window.goto("about:blank")
+
+
+def test_pages_are_quiet_and_fit_the_screen(page: BrowserPage, site: Path) -> None:
+    here = Reader(page)
+    for name in (
+        "index",
+        "gallery",
+        "gallery/zip-for-outer",
+        "puzzles",
+        "course/3-axes-trees-nesting",
+        "reference/api",
+        "reference/operations",
+    ):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto((site / f"{name}.html").as_uri())
+        for width in (1280, 360):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            assert page.evaluate("[...document.images].every(x => x.naturalWidth > 0)"), (name, width)
+    here.close()
+    assert here.wrong == [] and here.asked and here.elsewhere("file:") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["index", "gallery", "gallery/if-on-an-example", "course/1-map-and-vmap", "errors", "puzzles"]
+)
+def test_the_rules_of_access_hold(page: BrowserPage, site: Path, name: str) -> None:
+    """By axe-core, but for one rule: the theme calls each button to copy a landmark, and all by one name.
+
+    In the dark, which differs in colours alone, the rules of colours.
+    """
+    page.goto((site / f"{name}.html").as_uri())
+    for scheme, options in (
+        ("default", {**DEFAULT_OPTIONS, "rules": {"landmark-unique": {"enabled": False}}}),
+        ("slate", COLOURS),
+    ):
+        page.evaluate("x => document.body.setAttribute('data-md-color-scheme', x)", scheme)
+        found = access(page, options)
+        assert found.violations_count == 0, scheme + found.generate_report()
+        assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
+
+
+def test_dark_differs_in_colours_alone(site: Path) -> None:
+    """In our styles; in those of the theme, also in which of two pictures is shown, and we have no such pairs."""
+    for style in (DOCS / "stylesheets").glob("*.css"):
+        for rule in re.findall(r"slate[^{]*\{([^}]*)\}", style.read_text(encoding="utf-8")):
+            assert re.fullmatch(r"\s*((--[\w-]+-color|color): [^;]+;\s*)+", rule), rule
+    for path in site.rglob("*.html"):
+        assert "#only-" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None:
+    for name in ("course/1-map-and-vmap", "speed", "applications/hmc", "gallery"):
+        said = re.search(
+            r"([\d,]+) words and (\d+) lines of code, about (\d+) minutes?", "".join(pages[site / f"{name}.html"].text)
+        )
+        assert said is not None, name
+        words, lines, minutes = (int(x.replace(",", "")) for x in said.groups())
+        assert 100 < words < 5000 and abs(minutes - words / 200 - lines / 20) <= 1, name
+
+
+SEARCHED = {
+    "ppermute": ("collectives", "reference/api"),
+    "autotune": ("tuning",),
+    "silent": ("gallery", "index", "reference/from-jax"),
+    "batch size": ("glossary", "memory", "course/3-axes-trees-nesting"),
+    "command line": ("cli",),
+    "environment variable": ("configuration",),
+    "broadcasting": ("course/2-zip-or-outer", "course/4-types", "glossary", "cheatsheet"),
+    "pytree": ("trees", "glossary"),
+    "memory limit": ("memory",),
+    "per-example gradient": ("derivatives",),
+    "in_axes": ("reference/api", "cheatsheet", "course/3-axes-trees-nesting"),
+}
+"""Words that people search for, and the pages of which one is among the first three results."""
+
+
+@pytest.mark.parametrize("words", SEARCHED)
+def test_search_works_from_a_file(page: BrowserPage, site: Path, words: str) -> None:
+    """The index is a script, and a frame serves as the worker: a page that is a file may start none."""
+    page.goto(f"{(site / 'index.html').as_uri()}?q={quote(words)}")
+    page.locator(".md-search-result__item").first.wait_for(state="attached", timeout=20_000)
+    found = page.locator(".md-search-result__item > a").evaluate_all("links => links.slice(0, 3).map(a => a.href)")
+    pages = [link.partition("#")[0].partition("?")[0].removesuffix(".html") for link in found]
+    assert any(link.endswith(SEARCHED[words]) for link in pages), pages
+
+
+def test_a_copied_session_is_a_program(page: BrowserPage, site: Path) -> None:
+    """The theme marks what it copies, and the style of that leaves out prompts and results."""
+    page.goto((site / "index.html").as_uri())
+    copied = page.evaluate(
+        "() => { const x = document.querySelector('.highlight code'); x.setAttribute('data-md-copying', '');"
+        " return x.innerText }"
+    )
+    assert copied.startswith("from tinygrad import Tensor\nfrom branded import vmap\n") and "[5, 8, 11]" not in copied
+    exec(compile(copied, "copied", "exec"), {})
+
+
+def test_the_first_page_switches_between_zip_and_outer(page: BrowserPage, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    panels = page.locator(".one-vmap"), page.locator(".two-vmaps")
+    assert [x.is_visible() for x in panels] == [True, False]
+    page.get_by_label("one vmap: zip").focus()
+    page.keyboard.press("ArrowRight")
+    assert [x.is_visible() for x in panels] == [False, True]
+    page.get_by_text("one vmap: zip").click()
+    assert [x.is_visible() for x in panels] == [True, False]
+
+
+def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(
+    page: BrowserPage, chromium: Browser, site: Path
+) -> None:
+    index, count = (site / "gallery.html").as_uri(), len(list((DOCS / "gallery").iterdir()))
+    mistakes = "td:first-child a[href^='gallery/']"
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(index)
+    assert page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).length") == count
+    page.get_by_label("Found by").focus()
+    page.keyboard.press("End")  # not detected
+    few = page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).map(a => a.textContent)")
+    assert 0 < len(few) < count and "Wrong in_axes on a square matrix" in few
+    assert "One vmap does not give all pairs" not in few
+    assert page.locator("output").inner_text() == f"{len(few)} of {count} mistakes"
+    assert not page.locator("#collectives + p").is_hidden() and page.locator("#reading-values + p").is_hidden()
+    page.goto(f"{index}?uses=grad&kind=Gradients&found=none-such")  # a list that somebody linked to
+    assert page.locator("output").inner_text().startswith("3 of")
+    page.get_by_role("button", name="Show all").press("Enter")
+    page.wait_for_function(f"document.querySelector('output').value.startsWith('{count} of')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    plain = chromium.new_page(java_script_enabled=False)
+    plain.goto(index)
+    assert plain.locator(f"{mistakes}:visible").count() == count and plain.locator("form.narrow").count() == 0
+    plain.close()
+
+
+def test_a_page_that_is_not_there_leads_home(page: BrowserPage, site: Path) -> None:
+    """Below a folder of a host, at any depth, and as a file."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            inside = path.partition("?")[0].removeprefix("/docs/branded/")
+            return str(site / inside) if path.startswith("/docs/branded/") else str(site / "not-there")
+
+        def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+            self.send_response(code)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write((site / "404.html").read_bytes())
+
+        def log_message(self, *args: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}/docs/branded/"
+        for path in ("nothing.html", "course/deeper/nothing.html"):
+            page.goto(base + path)
+            page.wait_for_function(f"document.getElementById('home').href === '{base}index.html'")
+        page.click("#home")
+        page.wait_for_function("document.title === 'branded'")
+        server.shutdown()
+    page.goto((site / "404.html").as_uri())
+    page.click("#home")
+    page.wait_for_function("document.title === 'branded'")

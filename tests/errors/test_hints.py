@@ -1,0 +1,307 @@
+"""A `try:` line is a promise: what it says, put into the program in the place of the mistake, runs, and is right."""
+
+from __future__ import annotations
+
+import linecache
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, nn
+
+import branded
+from branded import BrandedError, debug, fori_loop, vmap, while_loop
+from tests.support.examples import of_ones
+
+pytestmark = pytest.mark.by_numpy
+
+X = Tensor(np.arange(-6, 6, dtype=np.float32).reshape(3, 4)).realize()
+V = Tensor(np.array([-1.0, 0.5, 2.0], np.float32)).realize()
+N = Tensor([1, 2, 0]).realize()
+NAMES = {
+    "X": X,
+    "V": V,
+    "N": N,
+    "U": Tensor(np.ones(5, np.float32)).realize(),
+    "W": Tensor(np.ones((3, 4), np.float32)).realize(),
+    "ROWS": [1.0, 2.0, 3.0],
+    "IMAGES": Tensor(np.ones((2, 1, 5, 5), np.float32)).realize(),
+    "KERNEL": Tensor(np.ones((2, 1, 3, 3), np.float32)).realize(),
+    "CONV": of_ones(nn.Conv2d(1, 2, 3)),
+    **{f.__name__: f for f in (vmap, fori_loop, while_loop)},
+    "math": math,
+    "debug": debug,
+    "Tensor": Tensor,
+    "np": np,
+}
+
+
+def run(expression: str) -> Any:
+    """Its value, as that of a line of a file, which messages can quote."""
+    linecache.cache["app.py"] = (len(expression), None, [expression + "\n"], "app.py")
+    return eval(compile(expression, "app.py", "eval"), dict(NAMES))
+
+
+def hint(expression: str) -> str:
+    """What the message of a mistake says to try."""
+    with pytest.raises(BrandedError) as info:
+        run(expression)
+    return str(info.value).rpartition("try:")[2].strip()
+
+
+def of_one(expression: str) -> Any:
+    """The same of arrays of numpy, which have truth values."""
+    return eval(expression, {k: v.numpy() if isinstance(v, Tensor) else v for k, v in NAMES.items()})
+
+
+READS = {
+    "x if x.sum() > 0 else -x": "X",
+    "x if x > 0 and x < 1 else -x": "V",
+    "x if x else x + 1": "V",
+    "1.0 if not x > 0 else 2.0": "V",
+    "1.0 if x in (0.5, 2.0) else 3.0": "V",
+    "x > 0 and x < 1": "V",
+    "x < 0 or x > 1 or x == 0.5": "V",
+    "not x > 0": "V",
+    "0 < x < 1": "V",
+    "bool(x > 1)": "V",
+    "max(x, 0)": "V",
+    "max(0.0, x)": "V",
+    "min(x, 0, x * 2)": "V",
+    "max(x)": "X",
+    "sorted(x)": "X",
+    "any(x > 4)": "X",
+    "all(x > 1)": "X",
+    "3 in x": "X",
+    "x in [0.5, 2.0]": "V",
+    "x not in (0.5, 2.0)": "V",
+    "int(x)": "V",
+    "float(x)": "V",
+    "math.exp(x)": "V",
+    "math.fabs(x)": "V",
+    "math.pow(x + 3, 2)": "V",
+    "X[int(x)]": "N",
+    "ROWS[x]": "N",
+    "[1.0, 2.0, 3.0][int(x)]": "N",
+    "np.array([1.0, 2.0, 3.0])[x]": "N",
+}
+"""What reads a value of an example: numpy says of each example what is right."""
+
+
+@pytest.mark.parametrize("body", READS)
+def test_what_a_read_is_replaced_by(body: str) -> None:
+    of = READS[body]
+    followed = hint(f"vmap(lambda x: {body})({of})")
+    got = run(f"vmap(lambda x: {followed})({of})")
+    np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {body})({of}[{i}])") for i in range(3)], rtol=1e-5)
+
+
+METHODS = {
+    "math.trunc(x)": np.trunc,
+    "round(x)": np.round,
+    "Tensor([x, 1.0])": lambda x: [x, 1.0],
+}
+"""What plain tinygrad has no answer to."""
+
+
+@pytest.mark.parametrize("body", METHODS)
+def test_what_a_function_of_python_is_replaced_by(body: str) -> None:
+    got = run(f"vmap(lambda x: {hint(f'vmap(lambda x: {body})(V)')})(V)")
+    np.testing.assert_allclose(got.numpy(), [METHODS[body](v) for v in V.numpy()])
+
+
+OF_NUMPY = {
+    'x.astype("int32")': "x.astype('int32')",
+    "(x + 1).ravel()": "(x + 1).ravel()",
+    "x.copy() + 1": "x.copy() + 1",
+    "x.reshape(2, 2).swapaxes(0, 1)": "x.reshape(2, 2).swapaxes(0, 1)",
+    "x.sum(0, keepdims=True)": "x.sum(0, keepdims=True)",
+    "x.max(axis=0, keepdims=True)": "x.max(axis=0, keepdims=True)",
+    "x.mean(keepdims=True)": "x.mean(keepdims=True)",
+    "x.sum(dim=0)": "x.sum(axis=0)",
+    "x.var(ddof=0)": "x.var(ddof=0)",
+    "x.unsqueeze(axis=0)": "x[None]",
+}
+"""What has another name in tinygrad, and numpy's expression."""
+
+
+@pytest.mark.parametrize("body", OF_NUMPY)
+def test_what_has_another_name(body: str) -> None:
+    followed = hint(f"vmap(lambda x: {body})(X)")
+    got = run(f"vmap(lambda x: {body.replace('x.copy()', followed) if 'copy' in body else followed})(X)")
+    np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
+
+
+@pytest.mark.enabled("cpu")
+def test_the_size_of_a_number_is_known_to_python() -> None:
+    assert run("vmap(lambda x: abs(x - 1))(V)").tolist() == [2.0, 0.5, 1.0] and run("abs(V)").tolist() == [
+        1.0,
+        0.5,
+        2.0,
+    ]
+
+
+def test_a_number_in_a_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    for body in ('f"{x:.2f}"', '"%.2f" % x', '"%d" % x'):
+        followed = hint(f"vmap(lambda x: {body})(V)").replace("{x}", "{x:.2f}")
+        run(f"vmap(lambda x: ({followed}, x)[1])(V)").realize()
+        assert capsys.readouterr().out.split() == ["-1.00", "0.50", "2.00"]
+
+
+def test_a_loop_of_as_many_steps_as_an_example_says() -> None:
+    followed = hint("vmap(lambda n: [0 for _ in range(n)])(N)")
+    assert followed == "fori_loop(0, n, body, start)"
+    followed = followed.replace("body", "lambda i, c: c + 2").replace("start", "1")
+    assert run(f"vmap(lambda n: {followed})(N)").tolist() == [3, 5, 1]
+
+
+def test_a_loop_while_a_condition_holds() -> None:
+    source = "def f(x):\n    while x.sum() < 100:\n        x = x * 2\n    return x\n"
+    linecache.cache["app.py"] = (len(source), None, source.splitlines(keepends=True), "app.py")
+    names = dict(NAMES)
+    exec(compile(source, "app.py", "exec"), names)
+    with pytest.raises(branded.errors.ReadError) as info:
+        vmap(names["f"])(X + 7)
+    followed = str(info.value).rpartition("try:")[2].strip()
+    assert followed == "while_loop(lambda x: x.sum() < 100, body, x)"
+    got = run(f"vmap(lambda x: {followed.replace('body', 'lambda x: x * 2')})(X + 7)")
+    np.testing.assert_array_equal(got.numpy(), [names["f"](x) for x in X.numpy() + 7])
+
+
+def test_a_mask() -> None:
+    chosen, selected = hint("vmap(lambda x: x[x > 1])(X)").split(", or ")
+    np.testing.assert_array_equal(run(f"vmap(lambda x: {chosen})(X)").numpy(), np.where(X.numpy() > 1, X.numpy(), 0))
+    text = "def f(x, i):\n y = x.clone()\n y[0] = x[x > 1]\n"
+    linecache.cache["app.py"] = (len(text), None, text.splitlines(keepends=True), "app.py")
+    exec(compile(text, "app.py", "exec"), names := dict(NAMES))
+    with pytest.raises(branded.errors.ShapeError, match=re.escape("try:   (x > 1).where(x, 0), or x.masked_select")):
+        vmap(names["f"])(X, N)
+    selected = selected.partition(" with")[0].replace("size=n", "size=4")
+    assert run(f"vmap(lambda x: {selected})(X)").tolist() == [[0.0] * 4, [0.0] * 4, [2.0, 3.0, 4.0, 5.0]]
+
+
+WRITES = {
+    "y[x > 1] = 0.0": lambda y: np.where(y > 1, 0, y),
+    "y[x > 1] = x * 2": lambda y: np.where(y > 1, y * 2, y),
+    "y[x > 1] += 1": lambda y: np.where(y > 1, y + 1, y),
+    "y = x.reshape(2, 2); y[y.sum(1) > 1] = 5.0": lambda y: np.where(
+        y.reshape(2, 2).sum(1)[:, None] > 1, 5, y.reshape(2, 2)
+    ),
+    "y[i : i + 2] = 7.0": lambda y: y,
+    "y = x[i : i + 2]": lambda y: y,
+    "y = x.reshape(2, 2)[:, i:i+1]": lambda y: y,
+    "y = x[N[0] : N[0] + 2]": lambda y: y[1:3],
+}
+
+
+@pytest.mark.parametrize("line", WRITES)
+def test_a_mask_that_is_written_and_a_slice_by_tensors(line: str) -> None:
+    def mapped(body: str) -> Tensor:
+        text = f"def f(x, i):\n y = x.clone()\n {body}\n return y\n"
+        linecache.cache["app.py"] = (len(text), None, text.splitlines(keepends=True), "app.py")
+        names = dict(NAMES)
+        exec(compile(text, "app.py", "exec"), names)
+        return vmap(names["f"])(X, N[:1].cat(Tensor([0, 1])))
+
+    with pytest.raises(branded.errors.ShapeError) as info:
+        mapped(line)
+    followed = str(info.value).rpartition("try:")[2].strip()
+    index = re.search(r"\w+(\.reshape\(2, 2\))?\[.*:.*\]", line)
+    *before, last = line.split("; ")
+    whole = "; ".join([*before, followed if index is None else last.replace(index[0], followed)])
+
+    def of_one(x: np.ndarray, i: int) -> np.ndarray:
+        names = {"x": x, "i": i, "y": x.copy(), "N": N.numpy()}
+        if index is None:
+            return WRITES[line](x)
+        exec(line, names)
+        return names["y"]
+
+    wanted = [of_one(x, i) for x, i in zip(X.numpy(), (1, 0, 1), strict=True)]
+    np.testing.assert_array_equal(mapped(whole).numpy(), wanted)
+
+
+FITTING = {
+    "x + U": "X",
+    "x + np.ones(5)": "X",
+    "np.ones(5) + x": "X",
+    "x.maximum(np.ones(5))": "X",
+    "U - x": "X",
+    "x < U": "X",
+    "x.maximum(U)": "X",
+    "x @ W": "X",
+    "W.T @ x": "X",
+    "x.dot(W)": "X",
+    "x[0, 1]": "X",
+    "x[:, 1]": "X",
+    "x.conv2d(KERNEL)": "IMAGES",
+    "CONV(x)": "IMAGES",
+}
+
+
+@pytest.mark.parametrize("body", FITTING)
+def test_what_fits(body: str) -> None:
+    followed = re.split(r" for | with |: |, ?(?:or|if) ", hint(f"vmap(lambda x: {body})({FITTING[body]})"))[0]
+    assert run(f"vmap(lambda x: {followed})({FITTING[body]})").numpy().size > 0
+
+
+def test_an_operand_that_has_an_entry_for_each_example() -> None:
+    """It is said as it was written, whichever operand it is."""
+    for body in ("x + V", "V + x", "x + np.ones(3)", "(x > 0).where(x, V)", "(x > 0).where(V, y=x)", "x.lerp(V, 0.5)"):
+        given, said = re.fullmatch(r"`(.*)` as an argument of vmap: (.*)", hint(f"vmap(lambda x: {body})(X)")).groups()  # type: ignore[union-attr]
+        assert said == "it has an entry for each of the 3 examples"
+        assert run(f"vmap(lambda x, v: {body.replace(given, 'v')})(X, {given})").shape == (3, 4)
+
+
+def test_a_reshape_and_an_axis_without_the_examples() -> None:
+    for body in ("x.reshape(3, 2, 2)", "x.reshape(3, 4)", "x.reshape(2, 3)", "x.reshape(5)", "x.view(2, 3)"):
+        followed = hint(f"vmap(lambda x: {body})(X)").partition(":")[0]
+        assert run(f"vmap(lambda x: x.{followed})(X)").numpy().size == 12
+    for body in ("x.sum(1)", "x.softmax(1)", "x.cumsum(1)", "x.flip(1)"):
+        axis = re.match(r"axis (\d):", hint(f"vmap(lambda x: {body})(X)"))
+        assert axis is not None
+        assert run(f"vmap(lambda x: {body.replace('1', axis[1])})(X)").numpy().size > 0
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        ("lambda w, x: w @ x", "W[:2], X"),
+        ("lambda x, w: w @ x", "X, W[:2]"),
+        ("lambda w, b, x: w @ x + b", "W[:2], U[:2], X"),
+    ],
+)
+def test_who_is_shared(f: str, args: str) -> None:
+    """Both readings have a batch; the one that is meant runs."""
+    readings = re.findall(r"in_axes=\(.*?\)", hint(f"vmap({f})({args})"))
+    assert len(readings) == 2
+    ran = []
+    for axes in readings:
+        try:
+            ran.append(run(f"vmap({f}, {axes})({args})").shape)
+        except branded.errors.ShapeError:  # it is the other one
+            continue
+    assert (3, 2) in ran
+
+
+def test_a_list_of_examples() -> None:
+    for given in ("[1.0, 2.0]", "[[1.0, 2.0], [3.0, 4.0]]"):
+        followed = hint(f"vmap(lambda x: x * 2)({given})").partition(", ")[2]
+        assert run(f"vmap(lambda x: x * 2)({followed})").tolist() == (np.array(eval(given)) * 2).tolist()
+    assert hint("vmap(lambda x: x * 2)([Tensor(1.0), Tensor(2.0)])").endswith("Tensor.stack(*xs) of it")
+    assert run("vmap(lambda x: x * 2)(Tensor.stack(*[Tensor(1.0), Tensor(2.0)]))").tolist() == [2.0, 4.0]
+
+
+def test_a_number_beside_a_batch() -> None:
+    followed = hint("vmap(lambda x, y: x * y)(X, 3.0)")
+    assert run(f"vmap(lambda x, y: x * y, {followed})(X, 3.0)").tolist() == (X * 3).tolist()
+    assert hint("vmap(lambda x: x)(3.0)") == "a tensor with an axis for the examples"
+
+
+def test_without_a_source_the_advice_is_the_general_one() -> None:
+    linecache.cache.pop("nowhere.py", None)
+    f = eval(compile("lambda x: x if x.sum() > 0 else -x", "nowhere.py", "eval"))
+    with pytest.raises(branded.errors.ReadError, match=r"try:   x.where\(a, b\) in place of `if x`(\n|$)"):
+        vmap(f)(X)

@@ -1,0 +1,735 @@
+"""Golden tests of the messages of derivatives, control flow, collectives and custom rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tinygrad import Tensor, function
+
+from branded import (
+    Brand,
+    all_gather,
+    all_to_all,
+    axis_index,
+    cond,
+    custom_jvp,
+    custom_vjp,
+    custom_vmap,
+    errors,
+    fori_loop,
+    grad,
+    jvp,
+    map,
+    pmean,
+    ppermute,
+    psum,
+    psum_scatter,
+    scan,
+    switch,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
+from tests.errors.test_errors import Golden, check, params
+
+X = Tensor(np.arange(3, dtype=np.float32)).realize()
+W = Tensor(np.ones((3, 3), dtype=np.float32)).realize()
+ONE = Tensor(np.ones(1, dtype=np.float32)).sum().realize()
+
+
+def named(f: Any) -> Any:
+    """Mapped over X, with a name."""
+    return vmap(f, axis_name="i")(X)
+
+
+def rule_of(primitive: Any, *rules: Any) -> Any:
+    """A function with these rules."""
+
+    def square(x: Any) -> Any:
+        return x * x
+
+    f = primitive(square)
+    (f.defvjp if primitive is custom_vjp else f.defjvp if primitive is custom_jvp else f.def_vmap)(*rules)
+    return f
+
+
+def closing(w: Any) -> Any:
+    """A function with a rule that says nothing of what it closes over."""
+
+    @custom_jvp
+    def scaled(x: Any) -> Any:
+        return x * w
+
+    scaled.defjvp(lambda primals, tangents: (primals[0] * w, tangents[0] * w))
+    return scaled(X).sum()
+
+
+DERIVATIVES = {
+    "a vector": Golden(
+        lambda: grad(lambda x: x * 2)(X),
+        errors.DerivativeError,
+        """\
+            grad: the function must return one float, and it returned f32[3]
+              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+    ),
+    "a pair without has_aux": Golden(
+        lambda: value_and_grad(lambda x: (x.sum(), x))(X),
+        errors.DerivativeError,
+        """\
+            value_and_grad: the function must return one float, and it returned (f32[], f32[3])
+              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+    ),
+    "a list of one": Golden(
+        lambda: grad(lambda x: [x.sum()])(X),
+        errors.DerivativeError,
+        """\
+            grad: the function must return one float, and it returned list(f32[])
+              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+    ),
+    "a pair wanted": Golden(
+        lambda: grad(lambda x: x.sum(), has_aux=True)(X),
+        errors.DerivativeError,
+        """\
+            grad: has_aux=True, and the function returned f32[]
+              try: return a pair: the value, and whatever else""",
+    ),
+    "ints": Golden(
+        lambda: grad(lambda x: x.sum())(Tensor([1, 2])),
+        errors.DerivativeError,
+        """\
+            grad: argument 1 is i32[2]; derivatives are with respect to floats
+              try: cast it to float32, or leave it out of argnums""",
+    ),
+    "a tree with an int": Golden(
+        lambda: grad(lambda p: p["a"].sum())({"a": X, "n": 3}),
+        errors.DerivativeError,
+        """\
+            grad: argument 1['n'] is the int 3; derivatives are with respect to floats
+              try: cast it to float32, or leave it out of argnums""",
+    ),
+    "a string": Golden(
+        lambda: grad(lambda x: x)("x"),
+        errors.DerivativeError,
+        """\
+            grad: argument 1 is the str 'x'; derivatives are with respect to float tensors""",
+    ),
+    "argnums": Golden(
+        lambda: grad(lambda x: x.sum(), argnums=1)(X),
+        errors.DerivativeError,
+        """\
+            grad: argnums=1 for a call with 1 positional argument
+              try: the positions of the arguments to differentiate with respect to, counted from 0""",
+    ),
+    "argnums twice": Golden(
+        lambda: grad(lambda x: x.sum(), argnums=(0, 0))(X),
+        errors.DerivativeError,
+        """\
+            grad: argnums=(0, 0) names an argument twice
+              try: each position once""",
+    ),
+    "no function": Golden(
+        lambda: grad(X),
+        errors.DerivativeError,
+        """\
+            grad: f32[3] is not a function
+              try: grad(f)(x)""",
+    ),
+    "no tensor": Golden(
+        lambda: vjp(lambda x: "x", X),
+        errors.DerivativeError,
+        """\
+            vjp: the result is the str 'x', not a tensor
+              try: return tensors; others with has_aux=True""",
+    ),
+    "a cotangent of another shape": Golden(
+        lambda: vjp(lambda x: x * 2, X)[1](X[:2]),
+        errors.DerivativeError,
+        """\
+            vjp: the cotangent of the result does not fit it
+              cotangent: f32[2]
+              result:    f32[3]
+              try:       the same shape and dtype""",
+    ),
+    "a cotangent of another tree": Golden(
+        lambda: vjp(lambda x: x * 2, X)[1]((X, X)),
+        errors.DerivativeError,
+        """\
+            vjp: the cotangent has another tree than the result
+              cotangent: (f32[3], f32[3])
+              result:    f32[3]
+              try:       a cotangent for each tensor of the result""",
+    ),
+    "two cotangents": Golden(
+        lambda: vjp(lambda x: x * 2, X)[1](X, X),
+        errors.DerivativeError,
+        """\
+            vjp: the pullback takes one cotangent, and got 2
+              try: one tree like the result""",
+    ),
+    "a tangent of another shape": Golden(
+        lambda: jvp(lambda x: x * 2, (X,), (1.0,)),
+        errors.DerivativeError,
+        """\
+            jvp: the tangent of primals[0] does not fit it
+              tangent: f32[]
+              primal:  f32[3]
+              try:     the same shape and dtype""",
+    ),
+    "no tuples": Golden(
+        lambda: jvp(lambda x: x * 2, X, X),
+        errors.DerivativeError,
+        """\
+            jvp: primals and tangents are tuples
+              try: jvp(f, (x,), (dx,))""",
+    ),
+    "a function with grad_fxn": Golden(
+        lambda: jvp(function(lambda x: x * 2, grad_fxn=lambda g, call: (g,)), (X,), (X,)),
+        errors.UnsupportedError,
+        """\
+            jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode
+              try: branded.custom_jvp, whose rule both modes use""",
+    ),
+    "reverse through while_loop": Golden(
+        lambda: grad(lambda x: while_loop(lambda c: c < 9, lambda c: c * 2, x))(ONE),
+        errors.DerivativeError,
+        """\
+            while_loop: reverse mode would have to remember every step, and nobody knows how many there are
+              try: scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)""",
+    ),
+}
+
+
+LOOPS = {
+    "the carry's shape": Golden(
+        lambda: scan(lambda c, x: (c.reshape(1), x), ONE, X),
+        errors.CarryError,
+        """\
+            scan: carry changes its type from step to step
+              before: f32[]
+              after:  f32[1]
+              try:    cast or reshape it, before the loop or in the body, so that the two agree""",
+    ),
+    "the carry's dtype": Golden(
+        lambda: scan(lambda c, x: ({"a": c["a"], "b": c["b"] > 0}, x), {"a": ONE, "b": ONE}, X),
+        errors.CarryError,
+        """\
+            scan: carry['b'] changes its type from step to step
+              before: f32[]
+              after:  bool[]
+              try:    cast or reshape it, before the loop or in the body, so that the two agree""",
+    ),
+    "the carry's tree": Golden(
+        lambda: scan(lambda c, x: ((c, c), x), ONE, X),
+        errors.CarryError,
+        """\
+            scan: the carry has another tree after a step than before it
+              before: f32[]
+              after:  (f32[], f32[])
+              try:    return the carry in the form in which it came""",
+    ),
+    "no pair": Golden(
+        lambda: scan(lambda c, x: c, ONE, X),
+        errors.CarryError,
+        """\
+            scan: the body returned f32[]
+              try: return a pair: the carry, and the output or None""",
+    ),
+    "an output that is none": Golden(
+        lambda: scan(lambda c, x: (c, "y"), ONE, X),
+        errors.CarryError,
+        """\
+            scan: the output is the str 'y', not a tensor
+              try: tensors, numbers, or trees of them""",
+    ),
+    "no steps": Golden(
+        lambda: scan(lambda c, x: (c, x), ONE),
+        errors.SizeError,
+        """\
+            scan: nothing says how many steps there are
+              try: xs with an axis of steps, or length=n""",
+    ),
+    "another number of steps": Golden(
+        lambda: scan(lambda c, x: (c, x[0]), ONE, (X, X[:2])),
+        errors.SizeError,
+        """\
+            scan: xs[1] has 2 steps, and there are 3
+              value: f32[2]
+              steps: those of xs[0]
+              try:   the same size along axis 0 for each of xs""",
+    ),
+    "another length": Golden(
+        lambda: scan(lambda c, x: (c, x), ONE, X, length=2),
+        errors.SizeError,
+        """\
+            scan: xs has 3 steps, and there are 2
+              value: f32[3]
+              steps: length
+              try:   the same size along axis 0 for each of xs""",
+    ),
+    "a length that is none": Golden(
+        lambda: scan(lambda c, x: (c, x), ONE, X, length=-1),
+        errors.SizeError,
+        """\
+            scan: length=-1 is not a number of steps
+              try: an int from 0 to 2**31 - 1""",
+    ),
+    "xs without steps": Golden(
+        lambda: scan(lambda c, x: (c, x), ONE, ONE),
+        errors.SizeError,
+        """\
+            scan: xs is f32[]: there is no axis of steps
+              try: stack the steps along axis 0""",
+    ),
+    "scan of no function": Golden(
+        lambda: scan(X, ONE, X),
+        errors.CarryError,
+        """\
+            scan: f is f32[3], not a function""",
+    ),
+    "a condition that is a vector": Golden(
+        lambda: while_loop(lambda c: c > 0, lambda c: c, X),
+        errors.CarryError,
+        """\
+            while_loop: the condition is bool[3], not one bool
+              try: a comparison, .any() or .all()""",
+    ),
+    "a condition that is a float": Golden(
+        lambda: while_loop(lambda c: c, lambda c: c, ONE),
+        errors.CarryError,
+        """\
+            while_loop: the condition is f32[], not one bool
+              try: a comparison, .any() or .all()""",
+    ),
+    "while of no function": Golden(
+        lambda: while_loop(lambda c: c > 0, X, ONE),
+        errors.CarryError,
+        """\
+            while_loop: body_fun is f32[3], not a function""",
+    ),
+    "a bound that is a float": Golden(
+        lambda: fori_loop(0.5, 2, lambda i, x: x, X),
+        errors.CarryError,
+        """\
+            fori_loop: lower is float[], not one int
+              try: an int, or an int tensor: i32[]""",
+    ),
+    "a body that changes the type": Golden(
+        lambda: fori_loop(0, 2, lambda i, x: x[:1], X),
+        errors.CarryError,
+        """\
+            fori_loop: carry changes its type from step to step
+              before: f32[3]
+              after:  f32[1]
+              try:    cast or reshape it, before the loop or in the body, so that the two agree""",
+    ),
+    "a batch of nothing": Golden(
+        lambda: map(lambda x: x, X, batch_size=-1),
+        errors.SizeError,
+        """\
+            map: batch_size=-1 is not a size
+              try: an int of 1 or more""",
+    ),
+    "item": Golden(
+        lambda: scan(lambda c, x: (c + x.item(), None), ONE, X),
+        errors.ReadError,
+        """\
+            item: in the body of scan there is no value to read: it is traced once, for all steps
+              value: f32[]
+              try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside""",
+    ),
+    "if": Golden(
+        lambda: while_loop(lambda c: c < 9, lambda c: c * 2 if c > 1 else c, ONE),
+        errors.ReadError,
+        """\
+            bool: in the body of while_loop there is no value to read: it is traced once, for all steps
+              value: bool[]
+              try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside""",
+    ),
+    "a random draw": Golden(
+        lambda: scan(lambda c, x: (c + Tensor.rand(1)[0], None), ONE, X),
+        errors.RandomnessError,
+        """\
+            randomness: a random draw in the body of scan, which is traced once, is the same in each step
+              try: a key in the carry, split in each step (branded.random), or draws made before and passed as xs""",
+    ),
+    "a slice by a step": Golden(
+        lambda: scan(lambda c, i: (c, X[:i]), ONE, Tensor([1, 2])),
+        errors.ShapeError,
+        """\
+            slice: a shape or an offset differs from step to step
+              tensor: f32[3]
+              shape:  depends on i32[]
+              try:    index with a tensor, or mask with where""",
+    ),
+    "a write outside": Golden(
+        lambda: scan(lambda c, x: (c + x, W.assign(W * 2)), ONE, X),
+        errors.WriteError,
+        """\
+            assign: this write would be done once, and not in each step of scan
+              tensor: f32[3, 3], made outside of the scope of `scan`
+              try:    return what is to be written, and write it outside""",
+    ),
+}
+
+
+BRANCHES = {
+    "a predicate that is a vector": Golden(
+        lambda: cond(X > 0, lambda: X, lambda: X),
+        errors.CarryError,
+        """\
+            cond: the predicate is bool[3], and must be one for each example
+              try: .any() or .all() of it, where() for a choice element by element, vmap for one choice per example""",
+    ),
+    "shapes that disagree": Golden(
+        lambda: vmap(lambda x: cond(x > 0, lambda: x, lambda: x.reshape(1)))(X),
+        errors.CarryError,
+        """\
+            cond: the branches disagree about the result
+              true_fun:  Vec[x:3, f32[]]
+              false_fun: Vec[x:3, f32[1]]
+              try:       cast or reshape one of them, so that the shapes and dtypes agree""",
+    ),
+    "dtypes that disagree": Golden(
+        lambda: vmap(lambda x: cond(x > 0, lambda: {"a": x}, lambda: {"a": x > 1}))(X),
+        errors.CarryError,
+        """\
+            cond: the branches disagree about the result['a']
+              true_fun:  Vec[x:3, f32[]]
+              false_fun: Vec[x:3, bool[]]
+              try:       cast or reshape one of them, so that the shapes and dtypes agree""",
+    ),
+    "trees that disagree": Golden(
+        lambda: vmap(lambda x: cond(x > 0, lambda: (x, x), lambda: x))(X),
+        errors.CarryError,
+        """\
+            cond: the branches give different trees
+              true_fun:  (Vec[x:3, f32[]], Vec[x:3, f32[]])
+              false_fun: Vec[x:3, f32[]]
+              try:       the same tree from each""",
+    ),
+    "a branch that gives no tensor": Golden(
+        lambda: vmap(lambda x: cond(x > 0, lambda: x, lambda: "x"))(X),
+        errors.CarryError,
+        """\
+            cond: the result of false_fun is the str 'x', not a tensor""",
+    ),
+    "a branch that is none": Golden(
+        lambda: vmap(lambda x: cond(x > 0, lambda: x, x))(X),
+        errors.CarryError,
+        """\
+            cond: false_fun is Vec[x:3, f32[]], not a function""",
+    ),
+    "an index that is a float": Golden(
+        lambda: switch(0.5, [lambda: X]),
+        errors.CarryError,
+        """\
+            switch: the index is the float 0.5, not an int
+              try: an int, or .cast("int32")""",
+    ),
+    "an index that is a vector": Golden(
+        lambda: switch(Tensor([0, 1]), [lambda: X, lambda: X]),
+        errors.CarryError,
+        """\
+            switch: the index is i32[2], and must be one for each example
+              try: .any() or .all() of it, where() for a choice element by element, vmap for one choice per example""",
+    ),
+    "no branches": Golden(
+        lambda: switch(0, []),
+        errors.CarryError,
+        """\
+            switch: there are no branches
+              try: a sequence of functions""",
+    ),
+    "branches that are one function": Golden(
+        lambda: switch(0, lambda: X),
+        errors.CarryError,
+        """\
+            switch: the branches are a function
+              try: a sequence of functions""",
+    ),
+}
+
+
+COLLECTIVES = {
+    "a name that is not open": Golden(
+        lambda: named(lambda x: psum(x, "j")),
+        errors.NameUnboundError,
+        """\
+            psum: no brand 'j' is open here
+              open: i:3
+              try:  vmap(..., axis_name='j') around it""",
+    ),
+    "no name is open": Golden(
+        lambda: vmap(lambda x: pmean(x, "i"))(X),
+        errors.NameUnboundError,
+        """\
+            pmean: no brand 'i' is open here
+              open: none with a name
+              try:  vmap(..., axis_name='i') around it""",
+    ),
+    "every brand": Golden(
+        lambda: named(lambda x: psum(x, Brand)),
+        errors.OptionError,
+        """\
+            psum: `Brand` is every brand
+              open: i:3
+              try:  the name of one: a string, a subclass of Brand, or what `with brand(...)` gave""",
+    ),
+    "a name twice": Golden(
+        lambda: named(lambda x: psum(x, ("i", "i"))),
+        errors.AxesError,
+        """\
+            psum: a brand is named twice
+              names: ('i', 'i')
+              try:   each brand once""",
+    ),
+    "what is no tensor": Golden(
+        lambda: named(lambda x: psum("x", "i")),
+        errors.AxisTypeError,
+        """\
+            psum: the str 'x' is not a tensor""",
+    ),
+    "in chunks": Golden(
+        lambda: vmap(lambda x: psum(x, "i"), axis_name="i", chunk_size=2)(X),
+        errors.OptionError,
+        """\
+            psum: brand `i` runs in chunks, so the values of all examples are never together
+              try: leave out chunk_size""",
+    ),
+    "an axis that is not there": Golden(
+        lambda: named(lambda x: all_gather(x, "i", axis=3)),
+        errors.AxisRangeError,
+        """\
+            all_gather: axis=3 is out of range for 1 axes
+              try: -1 to 0""",
+    ),
+    "a pair of no examples": Golden(
+        lambda: named(lambda x: ppermute(x, "i", [(0, 7)])),
+        errors.AxisRangeError,
+        """\
+            ppermute: (0, 7) is not a pair of examples of i:3
+              try: pairs (source, destination) of numbers from 0 to 2""",
+    ),
+    "a triple": Golden(
+        lambda: named(lambda x: ppermute(x, "i", [(0, 1, 2)])),
+        errors.AxisRangeError,
+        """\
+            ppermute: (0, 1, 2) is not a pair of examples of i:3
+              try: pairs (source, destination) of numbers from 0 to 2""",
+    ),
+    "a source twice": Golden(
+        lambda: named(lambda x: ppermute(x, "i", [(0, 1), (0, 2)])),
+        errors.AxesError,
+        """\
+            ppermute: an example sends or gets more than once
+              perm: [(0, 1), (0, 2)]
+              try:  each source and each destination once; all_gather for a value that all get""",
+    ),
+    "no name": Golden(
+        lambda: named(lambda x: ppermute(x, (), [(0, 0)])),
+        errors.AxesError,
+        """\
+            ppermute: no brand is named
+              names: ()
+              try:   the name of one, or several""",
+    ),
+    "pieces of two brands": Golden(
+        lambda: vmap(lambda r: vmap(lambda x: all_to_all(r, ("i", "j"), 0, 0), axis_name="j")(r), axis_name="i")(W),
+        errors.SizeError,
+        """\
+            all_to_all: brands `i` and `j` together have 9 examples, and axis 0 of the value has 3 entries
+              value: Vec[i:3, f32[3]]
+              try:   a split_axis whose size is 9, or tiled=True for a multiple""",
+    ),
+    "a piece too few": Golden(
+        lambda: vmap(lambda r: all_to_all(r[:2], "i", 0, 0), axis_name="i")(W),
+        errors.SizeError,
+        """\
+            all_to_all: brand `i` has 3 examples, and axis 0 of the value has 2 entries
+              value: Vec[i:3, f32[2]]
+              try:   a split_axis whose size is 3, or tiled=True for a multiple""",
+    ),
+    "a piece too many": Golden(
+        lambda: vmap(lambda r: psum_scatter(r.repeat(3), "i"), axis_name="i")(W),
+        errors.SizeError,
+        """\
+            psum_scatter: brand `i` has 3 examples, and axis 0 of the value has 9 entries
+              value: Vec[i:3, f32[9]]
+              try:   a scatter_dimension whose size is 3, or tiled=True for a multiple""",
+    ),
+    "a multiple that is none": Golden(
+        lambda: vmap(lambda r: psum_scatter(r[:2], "i", tiled=True), axis_name="i")(W),
+        errors.SizeError,
+        """\
+            psum_scatter: brand `i` has 3 examples, and axis 0 of the value has 2 entries
+              value: Vec[i:3, f32[2]]
+              try:   a scatter_dimension whose size is a multiple of 3""",
+    ),
+    "the index of no brand": Golden(
+        lambda: axis_index("i"),
+        errors.NameUnboundError,
+        """\
+            axis_index: no brand 'i' is open here
+              open: none with a name
+              try:  vmap(..., axis_name='i') around it""",
+    ),
+}
+
+
+RULES = {
+    "no rule for the tangent": Golden(
+        lambda: grad(custom_jvp(lambda x: x * x))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_jvp: <lambda> has no rule yet
+              try: <lambda>.defjvp(...)""",
+    ),
+    "no rule for the cotangents": Golden(
+        lambda: grad(custom_vjp(lambda x: x * x))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_vjp: <lambda> has no rule yet
+              try: <lambda>.defvjp(...)""",
+    ),
+    "no rule for vmap": Golden(
+        lambda: vmap(custom_vmap(lambda x: x * x))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: <lambda> has no rule yet
+              try: <lambda>.def_vmap(rule)""",
+    ),
+    "forward mode of custom_vjp": Golden(
+        lambda: jvp(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (ct,)), (ONE,), (ONE,)),
+        errors.DerivativeError,
+        """\
+            jvp: square has a rule for reverse mode alone (custom_vjp)
+              try: reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use""",
+    ),
+    "a rule that gives no pair": Golden(
+        lambda: grad(rule_of(custom_jvp, lambda primals, tangents: primals[0]))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_jvp: the rule of square returned f32[]
+              try: return a pair: the value and its tangent""",
+    ),
+    "a tangent that does not fit": Golden(
+        lambda: grad(rule_of(custom_jvp, lambda primals, tangents: (primals[0], X)))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_jvp: the tangent that the rule of square gave for the result does not fit
+              tangent: f32[3]
+              result:  f32[]
+              try:     the shape of the result""",
+    ),
+    "a cotangent too many": Golden(
+        lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (ct, ct)))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_vjp: the backward rule of square returned a tuple
+              try: a tuple with a cotangent for each of the 1 arguments, None for zero""",
+    ),
+    "a cotangent that does not fit": Golden(
+        lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (X,)))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_vjp: the cotangent of argument 1 does not fit it
+              cotangent: f32[3]
+              argument:  f32[]
+              try:       the same shape""",
+    ),
+    "a cotangent that is none": Golden(
+        lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: ("a",)))(ONE),
+        errors.DerivativeError,
+        """\
+            custom_vjp: the cotangent of argument 1 is the str 'a', not a tensor
+              try: nondiff_argnums for other values""",
+    ),
+    "what is closed over": Golden(
+        lambda: grad(closing)(ONE),
+        errors.DerivativeError,
+        """\
+            custom_jvp: scaled closes over a value that is differentiated, and its rule does not
+              try: pass it as an argument, or stop_gradient of it""",
+    ),
+    "positions that are none": Golden(
+        lambda: custom_jvp(lambda x: x, nondiff_argnums=3),
+        errors.DerivativeError,
+        """\
+            custom_jvp: nondiff_argnums=3
+              try: a tuple of positions of arguments: (0,)""",
+    ),
+    "an argument that is no tensor": Golden(
+        lambda: custom_jvp(lambda x: x)("x"),
+        errors.DerivativeError,
+        """\
+            custom_jvp: argument 1 of <lambda> is the str 'x', not a tensor
+              try: nondiff_argnums for other values""",
+    ),
+    "a vmap rule that gives no pair": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: x))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: the rule of square returned f32[3]
+              try: return a pair: the results, and a bool for each that says whether it is batched""",
+    ),
+    "a vmap rule that forgets the batch": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x.sum(), True)))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: the result of the rule of square is said to be batched, and has no axis of examples
+              value: f32[]
+              try:   the 3 examples along axis 0, or False in out_batched""",
+    ),
+    "a vmap rule of another tree": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x, (True, False))))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: out_batched of the rule of square does not fit its results
+              try: a bool for each""",
+    ),
+    "a vmap rule whose results have another tree": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: ((x, x), True)))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: the rule of square returned another tree than square
+              rule:     (f32[3], f32[3])
+              function: Vec[x:3, f32[]]
+              try:      return the tree that the function returns""",
+    ),
+    "a vmap rule whose results have another shape": Golden(
+        lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x.reshape(3, 1).expand(3, 2), True)))(X),
+        errors.AxesError,
+        """\
+            custom_vmap: the result of the rule of square has another shape for each example than square gives
+              rule:     Vec[x:3, f32[2]]
+              function: Vec[x:3, f32[]]
+              try:      return the function's shape, with the examples along axis 0 where it is batched""",
+    ),
+}
+
+
+@params(DERIVATIVES)
+def test_derivatives(g: Golden) -> None:
+    check(g)
+
+
+@params(LOOPS)
+def test_loops(g: Golden) -> None:
+    check(g)
+
+
+@params(BRANCHES)
+def test_branches(g: Golden) -> None:
+    check(g)
+
+
+@params(COLLECTIVES)
+def test_collectives(g: Golden) -> None:
+    check(g)
+
+
+@params(RULES)
+def test_rules(g: Golden) -> None:
+    check(g)

@@ -1,0 +1,126 @@
+"""The laws of `branded.functions`, on the calls of `tests/golden/functions.py`: vmap, derivatives, programs, types."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor
+
+import branded
+from branded import functions, jvp, make_expr, vmap
+from tests.golden import registry, with_branded
+from tests.golden.functions import CASES, Case, moving
+from tests.support.by_numpy import reads, values
+from tests.support.examples import in_memory
+
+registry.load()
+TAKING = {name: c for name, c in CASES.items() if c.args}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interpreted() -> Iterator[None]:
+    with Context(DEV="PYTHON", NOOPT=1):
+        yield
+
+
+def numbers(out: Any) -> list[np.ndarray]:
+    return reads([y for _, y in registry.flat(out)])
+
+
+def batches(c: Case) -> list[np.ndarray]:
+    """Three examples of each argument: the first is that of the table, the others have its entries in another order."""
+    return [np.stack([np.roll(a.reshape(-1), i).reshape(a.shape) for i in range(3)]) for a in c.args]
+
+
+def loop(c: Case, xs: list[np.ndarray]) -> Callable[[tuple[int, ...]], list[np.ndarray]]:
+    """What the function gives for some examples of its arguments: its graph for the first ones, with their numbers."""
+    first = [in_memory(x[0]) for x in xs]
+    out = [y for _, y in registry.flat(c.f(with_branded, *first))]
+
+    @functools.cache
+    def one(at: tuple[int, ...]) -> list[np.ndarray]:
+        return values(out, {t.uop: x[i] for t, x, i in zip(first, xs, at, strict=True)})
+
+    return one
+
+
+def same(got: Any, wanted: Any, **given: Any) -> None:
+    close(numbers(got), numbers(wanted), **given)
+
+
+def close(got: list[np.ndarray], wanted: list[np.ndarray], **given: Any) -> None:
+    for y, z in zip(got, wanted, strict=True):
+        assert (y.dtype, y.shape) == (z.dtype, z.shape)
+        np.testing.assert_allclose(y, z, **({"rtol": 1e-5, "atol": 1e-6} | given))
+
+
+def test_every_function_has_a_case_and_a_page() -> None:
+    public = {*functions.__all__}
+    assert public <= {*branded.__all__}
+    assert all(getattr(branded, name) is getattr(functions, name) for name in public)
+    begun = {name.partition(" ")[0] for name in CASES}
+    assert public - begun == set()
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_vmap_is_the_loop(name: str) -> None:
+    """With every argument mapped, and each of them the only one that is, or is not."""
+    c = TAKING[name]
+    examples = batches(c)
+    one, xs, n = loop(c, examples), [in_memory(x) for x in examples], len(examples)
+    masks = {(True,) * n} | {tuple((i == k) == way for i in range(n)) for k in range(n) for way in (True, False)}
+    for mask in sorted(mask for mask in masks if any(mask)):
+        given = [x if mapped else x[0] for x, mapped in zip(xs, mask, strict=True)]
+        got = vmap(lambda *ys: c.f(with_branded, *ys), in_axes=tuple(0 if m else None for m in mask))(*given)
+        batch = numbers(got)
+        for i in range(3):
+            close([y[i] for y in batch], one(tuple(i if m else 0 for m in mask)))
+
+
+@pytest.mark.parametrize("name", [name for name, c in CASES.items() if len(c.args) >= 2])
+def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
+    c = CASES[name]
+    examples = batches(c)
+    one, xs = loop(c, examples), [in_memory(x) for x in examples]
+
+    def nested(*ys: Tensor) -> Any:
+        k = len(ys)
+        return c.f(with_branded, *ys) if k == len(xs) else vmap(lambda x: nested(*ys, x))(xs[k])
+
+    got = numbers(nested())
+    for at in itertools.product(range(3), repeat=len(xs)):
+        if sum(at) % 3 == 1:
+            close([y[at] for y in got], one(at))
+
+
+@pytest.mark.parametrize("name", [name for name, c in CASES.items() if c.wrt and c.smooth])
+def test_derivatives_are_finite_differences(name: str) -> None:
+    c = CASES[name]
+    xs = [in_memory(a.astype(np.float64) if a.dtype == np.float32 else a) for a in c.args]
+    f, at = moving(with_branded, c, xs), [xs[i] for i in c.wrt]
+    ts = [Tensor(np.cos(np.arange(x.numel()) * 3.7 + 1).reshape(x.shape)) for x in at]
+    h = 1e-5
+    out = [y for _, y in registry.flat(f(*at))]
+    up, down = (
+        values(out, {x.uop: x.numpy() + sign * h * t.numpy() for x, t in zip(at, ts, strict=True)}) for sign in (1, -1)
+    )
+    wanted = [(a - b) / (2 * h) for a, b in zip(up, down, strict=True)]
+    got = numbers(jvp(f, tuple(at), tuple(ts))[1])
+    for y, z in zip(got, wanted, strict=True):
+        assert y.dtype == np.float64, "a function of float64 gives float64"
+        np.testing.assert_allclose(y, z, rtol=2e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", TAKING)
+def test_a_call_is_one_operation_of_a_typed_program(name: str) -> None:
+    c = TAKING[name]
+    xs = [Tensor(a) for a in c.args]
+    e = make_expr(lambda *ys: c.f(with_branded, *ys))(*xs)
+    assert name in {"array of one", "fft 1", "ifft 1"} or f"functions.{name.partition(' ')[0]}" in str(e)
+    assert e.from_text(str(e)) == e
+    same(e(*xs), c.f(with_branded, *xs))

@@ -1,0 +1,146 @@
+"""The laws, on generated programs, by numpy from their graphs; one in sixteen runs on tinygrad's PYTHON device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from tinygrad import Context, Tensor
+
+from branded import brand, brands, vmap
+from tests.support.by_numpy import read
+from tests.support.programs import Nest, agree, nests, programs
+
+PARTS = 8
+EXAMPLES = 200  # of each part: 1,600 programs in all
+
+quiet = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def interpreted() -> Iterator[None]:
+    with Context(DEV="PYTHON", NOOPT=1):
+        yield
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_vmap_equals_the_loop(part: int) -> None:
+    """vmap(f)(xs) = stack([f(x) for x in xs]), under any nest of vmaps, at any axes."""
+
+    @seed(part)
+    @quiet
+    @given(nests())
+    def law(nest: Nest) -> None:
+        agree(nest)
+
+    law()
+
+
+def law(max_examples: int) -> Callable[..., Any]:
+    return lambda f: seed(0)(settings(quiet, max_examples=max_examples)(f))
+
+
+@law(60)
+@given(nests(max_depth=2, max_steps=4), st.integers(1, 3))
+def test_chunks(nest: Nest, chunk: int) -> None:
+    """Chunks of any size give what the whole gives."""
+    agree(nest, chunk_size=chunk)
+
+
+@law(60)
+@given(nests(max_depth=2, max_steps=4), st.randoms(use_true_random=False))
+def test_permuting_the_batch_permutes_the_result(nest: Nest, random: Any) -> None:
+    """vmap(f)(xs[p]) = vmap(f)(xs)[p]."""
+    level = nest.levels[0]
+    p = list(range(level.size))
+    random.shuffle(p)
+    args = nest.arguments(nest.data())
+    shuffled = [
+        x if a is None else np.ascontiguousarray(np.take(x, p, a)) for x, a in zip(args, level.in_axes, strict=True)
+    ]
+    f = nest.mapped()
+    for y, z, axis in zip(f(*map(Tensor, args)), f(*map(Tensor, shuffled)), level.out_axes, strict=True):
+        np.testing.assert_array_equal(np.take(read(y), p, axis), read(z))
+
+
+@st.composite
+def with_batch(draw: Any, n: int) -> tuple[Any, list[Any]]:
+    """A program, and n batches of each of its inputs."""
+    program = draw(programs(4))
+    sizes = [draw(st.integers(1, 3)) for _ in range(n)]
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+
+    def batch(v: Any, size: int) -> Tensor:
+        x = rng.integers(0, 4, (size, *v.shape))
+        return Tensor({"f": (x / 4).astype(np.float32), "i": x.astype(np.int32), "b": x > 1}[v.kind])
+
+    return program, [[batch(v, size) for v in program.inputs] for size in sizes]
+
+
+@law(40)
+@given(with_batch(1))
+def test_zip_of_a_value_with_itself(case: Any) -> None:
+    """vmap((x, y) -> f(x, y))(xs, xs) = vmap(x -> f(x, x))(xs)."""
+    program, [xs] = case
+    both = vmap(lambda *xys: program(*xys[: len(xs)])[0] == program(*xys[len(xs) :])[0])(*xs, *xs)
+    assert read(both).all()
+
+
+@law(40)
+@given(with_batch(2))
+def test_outer_is_the_transpose_of_the_outer_with_levels_exchanged(case: Any) -> None:
+    """vmap(x -> vmap(y -> f(x, y))(ys))(xs) = transpose of vmap(y -> vmap(x -> f(x, y))(xs))(ys)."""
+    program, [xs, ys] = case
+
+    def f(*xys: Tensor) -> Tensor:
+        return program(*xys[: len(xs)])[0].cast("float") * 2 - program(*xys[len(xs) :])[0].cast("float")
+
+    by_rows = vmap(lambda *x: vmap(lambda *y: f(*x, *y))(*ys))(*xs)
+    by_columns = vmap(lambda *y: vmap(lambda *x: f(*x, *y))(*xs))(*ys)
+    np.testing.assert_array_equal(read(by_rows), read(by_columns.transpose(0, 1)))
+
+
+@law(40)
+@given(with_batch(2), st.booleans(), st.booleans())
+def test_the_order_of_brands_does_not_matter(case: Any, a_first: bool, leave_a_first: bool) -> None:
+    """Brands may be opened and left in any order: the result is that of the nested vmaps."""
+    program, [xs, ys] = case
+    f = lambda xs, ys: program(*xs)[0].cast("float") + program(*ys)[0].cast("float") * 3  # noqa: E731
+    wanted = read(vmap(lambda *x: vmap(lambda *y: f(x, y))(*ys))(*xs))
+    order = [("a", xs), ("b", ys)] if a_first else [("b", ys), ("a", xs)]
+    with brand(order[0][0], order[0][1][0].shape[0]) as p, brand(order[1][0], order[1][1][0].shape[0]) as q:
+        a, b = (p, q) if a_first else (q, p)
+        z = f([a.vec(x) for x in xs], [b.vec(y) for y in ys])
+        assert brands(z) == (p, q)
+        got = b.unvec(a.unvec(z, axis=0), axis=1) if leave_a_first else a.unvec(b.unvec(z, axis=0), axis=0)
+    np.testing.assert_array_equal(read(got), wanted)
+
+
+@law(30)
+@given(nests(max_depth=2, max_steps=4))
+def test_gradients_are_those_of_the_loop(nest: Nest) -> None:
+    """vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), for the float inputs of f."""
+    program = nest.program
+    wrt = [i for i, v in enumerate(program.inputs) if v.kind == "f"]
+    if not wrt:
+        return
+
+    def gradients(*xs: Tensor) -> tuple[Tensor, ...]:
+        y = program(*xs)[0].cast("float").square().sum()
+        return tuple(y.gradient(*(xs[i] for i in wrt)))
+
+    data = nest.data()
+    outs = nest.over(gradients)(*map(Tensor, nest.arguments(data)))
+    examples = nest.one_by_one(gradients, data)
+    for j, got in enumerate(outs):
+        wanted = np.stack([read(e[j]) for e in examples])
+        np.testing.assert_allclose(read(got), wanted.reshape(got.shape), rtol=1e-3, atol=1e-3)

@@ -1,0 +1,422 @@
+"""The puzzles: what is right is taken, what is wrong is not and hears why, and page and notebooks are what they say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from tinygrad import Tensor
+
+from branded import cli, vmap
+from branded.learn import puzzles
+from branded.learn.puzzles import (
+    PUZZLES,
+    Predict,
+    Puzzle,
+    Status,
+    Verdict,
+    Write,
+    check,
+    find,
+    key,
+    outcome,
+    sheet,
+    truth,
+)
+from tests.pages import puzzles as made
+from tests.support.by_numpy import read
+from tests.support.warm import warm
+
+WRITES = [p for p in PUZZLES if isinstance(p, Write)]
+PREDICTS = [p for p in PUZZLES if isinstance(p, Predict)]
+ASK_MYPY = [p for p in PREDICTS if p.truth in (truth.rejected_by_mypy, truth.revealed_by_mypy)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What mypy keeps of tinygrad for all puzzles, also those of notebooks, where it has kept nothing yet."""
+    cache = truth._cache(str(tmp_path_factory.mktemp("mypy")))
+    if not (cache / "branded").exists():
+        warm(cache)
+
+
+@pytest.fixture
+def by_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What answers give is read from their graphs."""
+    monkeypatch.setattr(outcome, "_array", lambda x: compiled(read(x) if isinstance(x, Tensor) else x))
+
+
+compiled = outcome._array
+
+
+def title(p: object) -> str | None:
+    return p.title if isinstance(p, Puzzle) else None
+
+
+def judged(puzzle: Puzzle, code: str) -> Verdict:
+    return puzzle.judge(truth.run_source(code)[puzzle.name])
+
+
+# ---- each puzzle ----
+
+
+def test_there_are_enough() -> None:
+    assert len(PUZZLES) >= 30 and len(WRITES) >= 15 and len(PREDICTS) >= 15
+    assert [p.number for p in PUZZLES] == list(range(1, len(PUZZLES) + 1))
+    assert len({p.title for p in PUZZLES}) == len({p.name for p in PUZZLES}) == len(PUZZLES)
+
+
+@pytest.mark.by_numpy
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
+def test_the_solution_solves_it(puzzle: Puzzle) -> None:
+    assert judged(puzzle, puzzle.solved) == Verdict(Status.SOLVED)
+    assert puzzle.hints and all(hint and hint not in puzzle.solved for hint in puzzle.hints)
+    assert puzzle.because.endswith(".")
+
+
+@pytest.mark.usefixtures("by_graphs")
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
+def test_the_starter_does_not(puzzle: Puzzle) -> None:
+    assert judged(puzzle, puzzle.start).status is Status.UNTOUCHED
+    assert judged(puzzle, puzzle.start.replace("...", "0 + 0")).status is not Status.SOLVED
+
+
+@pytest.mark.usefixtures("by_graphs")
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
+def test_typical_mistakes_do_not_and_hear_why(puzzle: Puzzle) -> None:
+    assert puzzle.wrong
+    for wrong, why in puzzle.wrong.items():
+        verdict = judged(puzzle, wrong) if isinstance(puzzle, Write) else puzzle.judge(wrong)
+        assert verdict.status is Status.NOT_YET, wrong
+        assert any(why in line for line in verdict.lines), verdict
+
+
+@pytest.mark.parametrize("puzzle", WRITES, ids=title)
+def test_batches_of_different_sizes_are_tried(puzzle: Write) -> None:
+    shapes = [tuple(getattr(x, "shape", None) for x in args) for args in puzzle.inputs()]
+    assert len(set(shapes)) == len(shapes) >= 2
+
+
+@pytest.mark.usefixtures("by_graphs")
+@pytest.mark.parametrize("puzzle", WRITES, ids=title)
+def test_a_python_loop_is_no_solution(puzzle: Write) -> None:
+    """The oracle itself, as a function of tensors, has the right values, and is not what is asked for."""
+
+    def by_loop(*args: Any) -> Any:
+        arrays = [{k: v.numpy() for k, v in x.items()} if isinstance(x, dict) else x for x in args]
+        out = puzzle.loop(*(x.numpy() if isinstance(x, Tensor) else x for x in arrays))
+        return Tensor(out)
+
+    verdict = puzzle.judge(by_loop)
+    if puzzle.brands == 0:  # here a loop is allowed, over chunks; what is not, `also` tells
+        assert verdict.status is Status.NOT_YET
+    else:
+        assert verdict.lines[0].startswith("The values are right, but it opened")
+
+
+# ---- other answers ----
+
+
+def test_a_prediction_may_be_written_in_other_ways() -> None:
+    row = find(12)
+    assert isinstance(row, Predict) and row.truth(row) == "Vec[x:3 | y:2, f32[4]]"
+    for said in ("Vec[y:2|x:3, f32[4]]", "`Vec[x | y, f32[4]]`", "Vec[x:3 | y, F32[4]]"):
+        assert row.judge(said).status is Status.SOLVED, said
+    assert find(18).judge("Line D ").status is Status.SOLVED
+    assert (
+        find(1).judge((3,)) == find(1).judge(3) == find(1).judge([3]) == find(1).judge("(3,)") == Verdict(Status.SOLVED)
+    )
+    assert find(32).judge(Tensor([128, 150, 192])).status is Status.SOLVED
+
+
+def test_half_of_a_type_is_told_from_the_other() -> None:
+    right_row, right_type = find(12).judge("Vec[x:3 | y:2, f32[5]]"), find(12).judge("Vec[x:4 | y:2, f32[4]]")
+    assert right_row.lines == (
+        "it is not Vec[x:3 | y:2, f32[5]]",
+        "The brands are right; the type of one example is not.",
+    )
+    assert right_type.lines[1] == "The type of one example is right; the brands are not."
+    assert find(12).judge("something else").lines == ("it is not something else",)
+
+
+WITH = (
+    "3. The norm of each row: not yet\n"
+    "  with:     X = [[3.0, 4.0], [0.0, 2.0], [6.0, 8.0]], shape (3, 2)\n"
+    "  expected: [5.0, 2.0, 10.0], shape (3,)\n"
+    "  got:      "
+)
+
+
+def reads(xs: Tensor) -> Tensor:
+    return vmap(lambda x: x.item())(xs)
+
+
+def raises(xs: Tensor) -> Tensor:
+    raise KeyError(xs.shape[0])
+
+
+HERE = f"{Path(__file__).name}:{reads.__code__.co_firstlineno + 1}"
+ITEM = (
+    f"ReadError: item: a value that varies over `x` has no single value to read (line {HERE.partition(':')[2]})\n"
+    "            value: Vec[x:3, f32[2]]\n"
+    f"            x:     opened by vmap at {HERE}\n"
+    "            try:   return it from the mapped function and read the result\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (Tensor([1.0]), "3. The norm of each row: not yet\n  `norms` is to be a function, and it is f32[1]\n"),
+        (lambda xs: xs if xs is None else None, WITH + "None\n"),
+        (lambda xs: "text", WITH + "text\n"),
+        (lambda xs: [1, 2], WITH + "[1.0, 2.0]\n"),
+        (reads, WITH + ITEM),
+        (raises, WITH + f"KeyError: 3 (line {raises.__code__.co_firstlineno + 1})\n"),
+    ],
+    ids=["no function", "None", "text", "a list", "a read", "an error"],
+)
+def test_answers_of_no_use(answer: Any, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check(3, answer)
+    assert capsys.readouterr().out.startswith(text)
+
+
+def test_a_number_that_is_none() -> None:
+    for number in (0, 99, "3", True):
+        with pytest.raises(LookupError, match="there is no puzzle"):
+            check(number, None)  # type: ignore[arg-type]
+
+
+def test_without_mypy_the_others_can_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "branded.mypy.check", None)
+    truth._mypy.cache_clear()
+    assert 3 <= len(ASK_MYPY) <= 6
+    for p in PREDICTS:
+        verdict = p.judge("x")
+        if p in ASK_MYPY:
+            needed = "mypy answers this one, and is not here: pip install 'branded[mypy]'"
+            assert verdict == Verdict(Status.UNKNOWN, (needed,))
+        else:
+            assert verdict.status is Status.NOT_YET
+
+
+# ---- the command ----
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = cli.main(["puzzles", *words])
+    return status, *capsys.readouterr()
+
+
+def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = said(capsys)
+    assert status == 0 and list(folder.iterdir()) == []
+    assert out.splitlines()[:3] == ["One vmap", "   1  What the function sees", "   2  The type of one example"]
+    assert out.endswith("\npython -m branded puzzles start    writes puzzles.py, to fill in\n")
+
+    n = len(PUZZLES)
+    assert said(capsys, "start") == (
+        0,
+        f"puzzles.py has {n} puzzles; when you have filled in some:\npython -m branded puzzles check puzzles.py\n",
+        "",
+    )
+    status, out, _ = said(capsys, "check")
+    assert status == 1 and out.count("untouched\n") == n + 1 and out.endswith(f"0 of {n} solved, {n} untouched\n")
+
+    text = (folder / "puzzles.py").read_text()
+    text = text.replace("answer_1 = ...", 'answer_1 = "(3,)"').replace("answer_7 = ...", 'answer_7 = "2 2"')
+    (folder / "puzzles.py").write_text(text)
+    assert said(capsys, "check", "1") == (0, "   1  What the function sees            solved\n", "")
+    assert said(capsys, "check", "puzzles.py", "7") == (
+        1,
+        "   7  In two vmaps, of two brands?      not yet\n"
+        "        it is not 2 2\n"
+        "        Two brands are open there, but `c.exp()` does not change with `r`. Its operand has one brand.\n",
+        "",
+    )
+    status, out, _ = said(capsys, "check")
+    assert status == 1 and out.endswith(f"\n1 of {n} solved, 1 not yet, {n - 2} untouched\n")
+    status, out, _ = said(capsys)
+    assert status == 0 and out.splitlines()[1] == "   1  What the function sees            solved"
+    assert out.endswith("\ndetails: python -m branded puzzles check puzzles.py\n")
+
+    (folder / "mine.py").write_text(sheet.solved_sheet("mine.py"))
+    status, out, _ = said(capsys, "check", "mine.py")
+    assert status == 0 and out.endswith(f"\n{n} of {n} solved\n")
+
+
+def test_the_key_has_the_cases_of_a_puzzle() -> None:
+    puzzle = find(4)
+    assert isinstance(puzzle, Write)
+    cases, read = puzzle.cases(), key.cases_from_text(key.cases_to_text(puzzle))
+    assert [c.wanted for c in read] == [c.wanted for c in cases]
+    assert [outcome.Outcome(c.args) for c in read] == [outcome.Outcome(c.args) for c in cases]
+
+
+def test_hints_come_one_by_one(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = "Hint 1 of 2: A mapped function may have two arguments.\n"
+    second = "Hint 2 of 2: Arguments of one vmap share one brand, so their examples are paired.\n"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    assert [said(capsys, "hint", "4") for _ in range(2)] == [(0, first, ""), (0, second, "")]
+    assert said(capsys, "hint", "9")[1].startswith("Hint 1 of ")  # each puzzle has its own
+    end = "There are no more hints. One answer: python -m branded puzzles solution 4\n"
+    assert [said(capsys, "hint", "4")[1] for _ in range(2)] == [end, first]
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")  # and each folder
+    assert said(capsys, "hint", "4")[1] == first
+    kept = folder / "cache" / "branded" / "hints.json"
+    for text in ("nonsense", "[]", json.dumps({str(Path.cwd()): 3})):
+        kept.write_text(text)
+        assert said(capsys, "hint", "4")[1] in (first, first + second)
+    (folder / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))  # where nothing can be kept
+    assert said(capsys, "hint", "4") == (0, first + second, "")
+
+
+def test_solution(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "solution", "4") == (
+        0,
+        "def dots(X, Y):\n"
+        "    return vmap(lambda x, y: (x * y).sum())(X, Y)\n\n"
+        "Both arguments enter with one brand. That is the zip.\n",
+        "",
+    )
+    assert said(capsys, "solution", "13")[1].startswith("answer_13 = 'Vec[a:2 | c:4, f32[]]'\n\n`b` is open")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nope"], "there is no `nope`: it is one of start, check, hint, solution, or nothing for the list"),
+        (["hint"], f"hint needs the number of a puzzle, 1 to {len(PUZZLES)}"),
+        (["hint", "0"], f"there is no puzzle 0: they are 1 to {len(PUZZLES)}"),
+        (["solution", "99"], f"there is no puzzle 99: they are 1 to {len(PUZZLES)}"),
+        (["solution", "x"], f"x is not the number of a puzzle, 1 to {len(PUZZLES)}"),
+        (["hint", "3", "4"], "hint does not know what to do with 4"),
+        (["check", "a.py", "b.py"], "check does not know what to do with b.py"),
+        (["start", "7"], "start does not know what to do with 7"),
+        (["check"], "puzzles.py is not there: `start puzzles.py` writes a file to fill in"),
+        (["check", "mine.py"], "mine.py is not there: `start puzzles.py` writes a file to fill in"),
+        (["check", "."], ". is not a file: `start puzzles.py` writes a file to fill in"),
+        (["start", "there.py"], "there is a there.py already: `start FILE` writes another, `check there.py` reads it"),
+        (["start", "no/where.py"], "cannot write no/where.py: No such file or directory"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_misuse_is_one_line(words: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "there.py").write_text("# mine\n")
+    assert said(capsys, *words) == (2, "", f"branded puzzles: {message}\n")
+    assert (folder / "there.py").read_text() == "# mine\n"
+
+
+def test_a_file_that_does_not_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.py").write_text("answer_1 = (3,\n")
+    status, out, err = said(capsys, "check", "mine.py")
+    assert (status, out) == (1, "") and "mine.py" in err and err.endswith("SyntaxError: '(' was never closed\n")
+    (folder / "mine.py").write_text("answer_1 = 1 / 0\n")
+    status, out, err = said(capsys, "check", "mine.py")
+    assert (status, out) == (1, "")
+    assert err.startswith("Traceback") and 'mine.py", line 1' in err and err.endswith("division by zero\n")
+    assert "cli.py" not in err
+
+
+def test_one_mistake_does_not_stop_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is not there, a division, what is not Python; each is told under its own puzzle."""
+    text = "from __future__ import annotations\n" + sheet.blank("puzzles.py")
+    comment = "# 9. a comment in a function"
+    norms = f"def norms(X: Nothing):\n{comment}\n    return vmap(lambda x: (x * x).sum().sqrt())(X)"
+    text = text.replace("answer_1 = ...", 'answer_1 = "(3,)"').replace("answer_2 = ...", "answer_2 = outer")
+    text = text.replace("def norms(X):\n    ...", norms).replace("answer_10 = ...", "answer_10 = 1 / 0")
+    line = {n: text[: text.index(f"answer_{n} = ")].count("\n") + 1 for n in (2, 10, 12)}
+    for broken in ("", "answer_12 = (3"):
+        (folder / "puzzles.py").write_text(text.replace("answer_12 = ...", broken or "answer_12 = ..."))
+        status, out, err = said(capsys, "check")
+        assert (status, err) == (1, "") and "   1  What the function sees            solved\n" in out
+        assert f"        NameError: name 'outer' is not defined (line {line[2]})\n" in out
+        assert '        A word needs quotes: answer_2 = "outer"\n' in out
+        assert f"        ZeroDivisionError: division by zero (line {line[10]})\n" in out
+        if not broken:  # the comment stands in a function, where nothing ends
+            assert "   3  The norm of each row              solved\n" in out
+            assert out.endswith(f"\n2 of {len(PUZZLES)} solved, 2 not yet, {len(PUZZLES) - 4} untouched\n")
+        else:
+            assert f"        SyntaxError: '(' was never closed (puzzles.py, line {line[12]})\n" in out
+            assert "   4  Two lists of vectors              untouched\n" in out
+    assert said(capsys, "check", "1")[0] == 0 and said(capsys)[0] == 0
+
+
+def test_an_answer_that_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.py").write_text("answer_1 = (3,)\n")
+    assert said(capsys, "check", "mine.py", "3") == (
+        1,
+        "   3  The norm of each row              not yet\n        there is no `norms` in mine.py\n",
+        "",
+    )
+
+
+def test_another_file_of_that_name_is_not_run_for_a_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "puzzles.py").write_text("raise SystemExit('run')\n")
+    assert said(capsys)[0] == 0
+
+
+# ---- the page and the notebooks ----
+
+
+def test_the_page_is_current() -> None:
+    assert made.page() == made.PAGE.read_text(), "python -m tests.pages.puzzles"
+    for p in PREDICTS:  # where the site reads what is right
+        assert not {"\n", "`"} & {*p.truth(p)}, p.title
+
+
+@pytest.mark.parametrize(("path", "chapters"), made.NOTEBOOKS.items(), ids=lambda x: getattr(x, "stem", ""))
+def test_the_notebooks_are_current(path: Path, chapters: Any) -> None:
+    nbformat.validate(nbformat.read(path, as_version=4))
+    assert made.text(chapters) == path.read_text(), "python -m tests.pages.puzzles"
+
+
+def test_every_puzzle_is_in_one_notebook() -> None:
+    assert tuple(p for chapters in made.NOTEBOOKS.values() for c in chapters for p in c.puzzles) == PUZZLES
+
+
+BY_NUMPY = """
+from tests.support import realized
+numbers = realized.by_numpy()
+numbers.__enter__()
+"""
+
+
+@pytest.mark.parametrize(("path", "chapters"), made.NOTEBOOKS.items(), ids=lambda x: getattr(x, "stem", ""))
+def test_the_notebooks_run(path: Path, chapters: Any, tmp_path: Path) -> None:
+    """As they are, and then with the solutions, in one kernel; the first has its numbers as users have them."""
+    book = nbformat.read(path, as_version=4)
+    if path != next(iter(made.NOTEBOOKS)):
+        book.cells.insert(0, nbformat.v4.new_code_cell(BY_NUMPY))
+    for p in (p for c in chapters for p in c.puzzles):
+        for source in (p.solved, made.checking(p)):
+            book.cells.append(nbformat.v4.new_code_cell(source))
+    NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = ["".join(o.text for o in cell.outputs) for cell in book.cells if cell.source.startswith("check(")]
+    numbers = [p for c in chapters for p in c.puzzles]
+    assert printed == [f"{p.number}. {p.title}: {s}\n" for s in ("untouched", "solved") for p in numbers]
+
+
+def test_the_name_that_notebooks_import() -> None:
+    import branded.puzzles
+
+    assert all(getattr(branded.puzzles, name) is getattr(puzzles, name) for name in puzzles.__all__)
+
+
+def test_words_are_not_broken() -> None:
+    assert sheet.wrap_text("one well-known `a b`", width=12) == "one\nwell-known\n`a b`"

@@ -1,0 +1,61 @@
+"""The page of the type checkers is what they say now, and what it must say."""
+
+import runpy
+
+import pytest
+
+import branded  # noqa: F401  chooses the compiler
+from tests.pages import checkers
+from tests.pages.checkers import ALARMS, CHECKERS, FILES, PLAIN, PROGRAMS, PROMISED, UNFOUND, Place
+
+NAMES = [checker.name for checker in CHECKERS]
+PROMISED_FILES = {f"rejected/{kind}.py" for kind in PROMISED}
+
+
+@pytest.fixture(scope="module")
+def errors() -> dict[str, set[Place]]:
+    return checkers.run()
+
+
+def test_the_checkers(errors: dict[str, set[Place]]) -> None:
+    """One test, so that the checkers run once also where tests are spread over processes."""
+    failing = [(p, {name for name in NAMES if not p.passes(errors[name])}) for p in PROGRAMS]
+    alarms = {p.title: names for p, names in failing if p.is_right and names}
+    missed = {(p.file, p.title): names for p, names in failing if not p.is_right and names}
+    assert alarms == {title: names for title, (names, _) in ALARMS.items()}, "the known false alarms, and no others"
+    assert {at for at, names in missed.items() if "mypy + plugin" in names} == set(), "the plugin finds every mistake"
+    promised = {at[1]: names for at, names in missed.items() if at[0] in PROMISED_FILES}
+    assert promised == UNFOUND, "all find what is promised"
+    known = {place for p in PROGRAMS for place in p.places}
+    assert {name: found for name in NAMES if (found := errors[name] - known)} == {}, "errors beside the marked lines"
+    assert checkers.PAGE.read_text() == checkers.page(errors), "run python -m tests.pages.checkers"
+
+
+@pytest.mark.parametrize(
+    "checker", [c for c in CHECKERS if c.name in ("pyright", "pyrefly", "ty")], ids=lambda c: c.name
+)
+def test_whole_programs_are_clean(checker: checkers.Checker) -> None:
+    """Those of the examples, with rows, and those whose functions have `Tensor` in every signature."""
+    root = PLAIN.parents[2]
+    files = [str(p.relative_to(root)) for top in ("examples", "tests/types/naive") for p in root.glob(f"{top}/*.py")]
+    assert len(files) >= 26
+    assert list(checker.errors(root, files)) == []
+
+
+def test_there_are_enough_programs() -> None:
+    assert sum(p.is_right for p in PROGRAMS) >= 25
+    assert sum(not p.is_right for p in PROGRAMS) >= 30
+    assert {p.file for p in PROGRAMS} == set(FILES)
+    assert set(FILES) >= PROMISED_FILES
+    assert len({(p.file, p.title) for p in PROGRAMS}) == len(PROGRAMS)
+
+
+def test_wrong_programs_alone_are_marked() -> None:
+    assert [p for p in PROGRAMS if not p.places] == []
+    assert [file for file in FILES if file.startswith("accepted") and "# E\n" in (PLAIN / file).read_text()] == []
+
+
+@pytest.mark.by_numpy
+@pytest.mark.parametrize("file", [file for file in FILES if file.startswith("accepted")])
+def test_right_programs_run(file: str) -> None:
+    runpy.run_path(str(PLAIN / file))

@@ -1,0 +1,94 @@
+"""Shapes that mypy follows from the data: bench/mapbugs, `require_axes` and `branded check --suggest`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.mapbugs import __main__ as mapbugs
+from branded.mypy.shapes.suggest import suggest
+from tests.support.warm import MYPY, STRICT, warm
+
+EVERYTHING = [m for path in mapbugs.PROGRAMS for m in mapbugs.mutants(path)]
+
+
+@pytest.mark.by_numpy
+def test_the_programs_run_and_the_mistakes_change_something() -> None:
+    assert mapbugs.run(EVERYTHING) == []
+
+
+@pytest.mark.parametrize(("way", "least"), [("shapes", 122), ("Axes", 120)])
+def test_mistakes_are_found_without_a_false_alarm(way: str, least: int) -> None:
+    assert len(EVERYTHING) >= 140 and len(mapbugs.PROGRAMS) == 20
+    errors = mapbugs.check(EVERYTHING, way)
+    assert not [errors[m.name] for m in EVERYTHING if m.kind is None and errors[m.name]]
+    assert sum(bool(errors[m.name]) for m in EVERYTHING if m.kind) >= least
+
+
+@pytest.mark.parametrize("name", ["mypy.ini", "pyproject.toml"])
+def test_require_axes(name: str, tmp_path: Path) -> None:
+    is_toml = name.endswith("toml")
+    plugin = '[tool.mypy]\nplugins = ["branded.mypy"]\n' if is_toml else STRICT
+    setting = "[tool.branded]\nrequire_axes = true\n" if is_toml else "\n[branded]\nrequire_axes = true\n"
+    (tmp_path / name).write_text(plugin + setting)
+    (tmp_path / "app.py").write_text(
+        "from tinygrad import Tensor\n"
+        "from branded import Brand, as_axes, vmap\n"
+        "class Users(Brand): ...\n"
+        "class Features(Brand): ...\n"
+        "X = as_axes(Tensor.ones(3, 2), Users, Features)\n"
+        "a = vmap(lambda x: x.sum())(X)\n"
+        "b = vmap(lambda x: x.sum())(Tensor.ones(3, 2))\n"
+        "c = vmap(lambda x, w: (x * w).sum(), in_axes=(0, None))(X, Tensor.ones(2))\n"
+        "d = vmap(lambda t: t[0].sum())((X, Tensor.ones(3)))\n"
+    )
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    command = [*MYPY, "--output", "json", "--config-file", name, "app.py"]
+    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    wanted = "argument 1 has no axes, and `require_axes` is set"
+    errors = [m for m in map(json.loads, out.splitlines()) if m["severity"] == "error"]
+    assert [m["line"] for m in errors if wanted in m["message"]] == [7, 9]
+    assert all(m["line"] in (7, 9) for m in errors)
+
+
+SUGGESTED = """\
+class Users(Brand): ...
+class Features(Brand): ...
+class Items(Brand): ...
+app.py:9: U = as_axes(Tensor.rand(n_users, n_features), Users, Features)
+app.py:10: I = as_axes(Tensor.rand(n_items, n_features), Items, Features)
+app.py:5: def scores(U: Axes[Users, Features], I: Axes[Items, Features]) -> Axes[Users]
+
+with these names mypy finds:
+app.py:6: vmap: `Users` is zipped with `Items`
+  argument 1: shape (Users, Features), axis 0
+  argument 2: shape (Items, Features), axis 0
+  call:  line 11
+  try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair"""
+
+
+def test_names_are_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("app.py").write_text(
+        "from tinygrad import Tensor\n"
+        "from branded import vmap\n"
+        "\n"
+        "n_users, n_items, n_features = 4, 4, 3\n"
+        "def scores(U: Tensor, I: Tensor) -> Tensor:\n"
+        "    return vmap(lambda u, i: (u * i).sum())(U, I)\n"
+        "\n"
+        "def main() -> None:\n"
+        "    U = Tensor.rand(n_users, n_features)\n"
+        "    I = Tensor.rand(n_items, n_features)\n"
+        "    print(scores(U, I).tolist())\n"
+        "main()\n"
+    )
+    assert suggest(["app.py"]) == SUGGESTED
+    done = subprocess.run(
+        [sys.executable, "-m", "branded", "check", "--suggest", "app.py"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, SUGGESTED)

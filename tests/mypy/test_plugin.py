@@ -1,0 +1,200 @@
+"""The plugin in mypy: caches and the daemon change no answer, work grows with the program, and failures are errors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mypy import main
+
+from branded.mypy.analysis import dependence, function_source, plain_functions
+from tests.fuzz import classes, edits
+from tests.support.warm import MYPY, STRICT, apart, warm
+
+HEADER = "from tinygrad import Tensor\nfrom branded import vmap\nX = Tensor.ones(3, 4)\n"
+
+
+def project(folder: Path, text: str) -> Path:
+    """Write a project of one file, and return it."""
+    warm(folder / "cache", MYPY, STRICT)
+    (folder / "mypy.ini").write_text(STRICT)
+    (folder / "app.py").write_text(HEADER + text)
+    return folder / "app.py"
+
+
+# ---- caches ----
+
+
+@pytest.mark.parametrize("seed", [5])
+def test_after_any_edit_all_runs_say_the_same(seed: int) -> None:
+    assert [str(w) for w in edits.wrong(seed, 12)] == []
+
+
+def test_a_changed_body_reaches_the_functions_that_were_checked_with_it(tmp_path: Path) -> None:
+    """mypy takes `low.half` from its cache, without its line, and a changed body is no changed interface."""
+    low = "from tinygrad import Tensor\ndef half(x: Tensor) -> Tensor:\n    return x / 2\n"
+    app = project(tmp_path, "from low import half\ny = vmap(lambda a: half(a))(X)\n")
+    warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
+    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    (tmp_path / "low.py").write_text(low)
+    assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
+    app.write_text(app.read_text() + "# a comment\n")
+    assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
+    (tmp_path / "low.py").write_text(low.replace("2", "x.item()"))
+    assert "app.py:5: error" in "\n".join(edits.by_mypy(tmp_path, cache))
+    (tmp_path / "low.py").write_text(low)
+    assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
+
+
+def test_the_notes_under_errors_of_mypy_are_the_same_in_all_runs(tmp_path: Path) -> None:
+    plain = "from tinygrad import Tensor\nfrom branded import Vec\ndef low(x: Tensor) -> Tensor:\n    return x\n"
+    rows = "from branded import Vec\nfrom branded.typing import S\ndef low(x: Vec[S]) -> Vec[S]:\n    return x\n"
+    app = project(
+        tmp_path,
+        "from branded import Vec\nfrom branded.typing import S\nfrom lib import low\n"
+        "def f(a: Vec[S]) -> Vec[S]:\n    return low(a)\ndef g(a: Vec[S]) -> Tensor:\n    return a\n",
+    )
+    warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
+    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    (tmp_path / "lib.py").write_text(plain)
+    daemon = edits.Daemon(tmp_path)
+    lifted = "app.py:8: note:   try:   Vec[S] for the parameter, or lift(low)(...)"
+    declared = "app.py:10: note:   try:   Vec[S, Tensor]"
+    for text, hints in ((plain, [lifted, declared]), (rows, [declared]), (plain, [lifted, declared])):
+        (tmp_path / "lib.py").write_text(text)
+        for said in (edits.by_mypy(tmp_path, cache), daemon()):
+            assert sorted(hints) == [line for line in said if "try:" in line], said
+    app.write_text(app.read_text().replace("low(a)", "low(a)  # type: ignore[arg-type]"))
+    for said in (edits.by_mypy(tmp_path, cache), daemon()):
+        assert [declared] == [line for line in said if "try:" in line], said
+
+
+def test_an_error_for_each_item_of_a_display_is_one_error(tmp_path: Path) -> None:
+    total = "from branded import Vec\ndef total(xs: list[Tensor]) -> Tensor:\n    return xs[0]\n"
+    text = f"xs: list[Tensor] = [X, 1, 'a']\n{total}vmap(lambda a: total([a, a]))(X)\n"
+    said = classes.said_of(project(tmp_path, text), tmp_path / "cache")
+    errors = [line for line in said.splitlines() if ": error: " in line]
+    assert [e.split(" has ")[0] for e in errors] == [
+        "app.py:4: error: List item 1",
+        "app.py:4: error: List item 2",
+        "app.py:8: error: List item 0",
+    ]
+
+
+def test_the_daemon_shows_types_in_lambdas(tmp_path: Path) -> None:
+    project(tmp_path, "y = vmap(lambda a: (a * 2).sum())(X)\nf = vmap(lambda p: p['w'] * 2)\nf({'w': X})\n")
+    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    daemon = edits.Daemon(tmp_path)
+    daemon(export_types=True)
+    assert [daemon.type_at("app.py:4:21"), daemon.type_at("app.py:5:20")] == [
+        '"Vec[a, Tensor]"',
+        '"dict[str, Vec[p, Tensor]]"',
+    ]
+
+
+# ---- work ----
+
+
+@apart
+def work(file: Path, cache: Path) -> Counter[str]:
+    """The calls of the functions that look into bodies, while a file is checked."""
+    counts: Counter[str] = Counter()
+
+    def counted(f: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            counts[f.__name__] += 1
+            return f(*args, **kwargs)
+
+        return called
+
+    plain_functions.recheck_function = counted(plain_functions.recheck_function)  # type: ignore[assignment]
+    function_source._find_unused = counted(function_source._find_unused)
+    dependence._Follower.result = counted(dependence._Follower.result)  # type: ignore[method-assign]
+    os.chdir(file.parent)
+    said = io.StringIO()
+    with contextlib.suppress(SystemExit):
+        main.main(stdout=said, stderr=said, args=["--cache-dir", str(cache), file.name], clean_exit=True)
+    counts["errors"] = said.getvalue().count(": error: ")
+    return counts
+
+
+@pytest.mark.parametrize("first", ["x * 2", "x * x.item()"])
+def test_work_grows_with_the_number_of_functions_that_call_two_others(first: str, tmp_path: Path) -> None:
+    counts = []
+    for n in (40, 80):
+        calls = [f"f{i - 1}(x) + f{i - 2}(x * 2)" if i > 1 else first for i in range(n)]
+        functions = [f"def f{i}(x: Tensor) -> Tensor:\n    return {call}\n" for i, call in enumerate(calls)]
+        uses = [f"y{i} = vmap(f{n - 1 - i})(X)\n" for i in range(5)]
+        file = project(tmp_path, "".join([*functions, *uses]))
+        counts.append(work(file, tmp_path / "cache"))
+    few, many = counts
+    assert few["recheck_function"] >= 40 and few["result"] >= 40
+    assert few["errors"] == many["errors"] == (2 if "item" in first else 0)
+    for name in few:
+        assert many[name] <= 2.2 * few[name], name
+
+
+# ---- failures ----
+
+
+def test_random_classes() -> None:
+    assert list(classes.wrong(40, 1)) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.size = 3\n        return x * 2",  # the first assignment: mypy asks for the enclosing class
+        "self.w = x\n        return vmap(self)(x)",  # a store in a function that maps itself
+    ],
+)
+def test_methods_that_set_attributes(body: str, tmp_path: Path) -> None:
+    text = f"class Net:\n    def __call__(self, x: Tensor) -> Tensor:\n        {body}\ny = vmap(Net())(X)\n"
+    said = classes.said_of(project(tmp_path, text), tmp_path / "cache")
+    assert "self.w" in body or said == "Success: no issues found in 1 source file\n"
+    assert "plugin failed" not in said and "INTERNAL" not in said
+
+
+@apart
+def said_where_the_plugin_fails(file: Path, cache: Path, message: str) -> str:
+    recheck = plain_functions.recheck_function
+
+    def failing(f: Any, *args: Any) -> Any:
+        def fail(copy: Any) -> None:
+            raise AssertionError(message)
+
+        return recheck(f, *args[:3], fail)  # within mypy, which reports an exception as an error of its own and exits
+
+    plain_functions.recheck_function = failing
+    return classes.said(file, cache)
+
+
+def test_a_failure_of_the_plugin_is_an_error_at_the_line_of_the_user(tmp_path: Path) -> None:
+    file = project(
+        tmp_path,
+        "def half(x: Tensor) -> Tensor:\n    return x / 2\n"
+        "def twice(x: Tensor) -> Tensor:\n    return half(half(x))\n"
+        "y = vmap(twice)(X)\n"
+        "vmap(lambda a: a.numpy())(X)\n"
+        "n: str = 1\n",
+    )
+    said = said_where_the_plugin_fails(file, tmp_path / "cache", "no class")
+    assert said.splitlines()[0] == (
+        "app.py:8: error: branded: the plugin failed here, so this call is not checked: "
+        "AssertionError: no class  [brand]"
+    )
+    assert said.splitlines()[1].startswith("app.py:8: note:   in:    ")
+    assert said.splitlines()[2] == (
+        "app.py:8: note:   try:   report this line and the functions that it calls as a bug of branded"
+    )
+    assert [line.split(": ")[0] for line in said.splitlines() if ": error: " in line] == [
+        "app.py:8",
+        "app.py:9",
+        "app.py:10",
+    ]

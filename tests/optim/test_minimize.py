@@ -1,0 +1,225 @@
+"""branded.optim: minima, roots and fixed points, each example's own, and their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Context, Tensor, dtypes
+
+from branded import errors, grad, hessian, jacfwd, jacrev, jit, jvp, optim, tree, vmap
+from tests.support.by_numpy import read, reads
+
+pytestmark = pytest.mark.by_numpy
+
+A = np.array([[3.0, 1.0, 0.5], [1.0, 2.0, 0.25], [0.5, 0.25, 1.0]], dtype=np.float32)
+METHODS = ["bfgs", "l-bfgs"]
+
+
+def rosenbrock(x: Tensor) -> Tensor:
+    return (100 * (x[1:] - x[:-1].square()).square() + (1 - x[:-1]).square()).sum()
+
+
+def done(r: Any) -> Any:
+    """A result, all of it computed: what is read of it by itself is a loop by itself."""
+    Tensor.realize(*tree.leaves(r))
+    return r
+
+
+# ---- minimize ----
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_minima_of_several_starts(method: str) -> None:
+    """Each example stops where the loop over the examples does, after as many steps; one that is there takes none."""
+    starts = Tensor([[-1.2, 1.0], [2.0, 2.0], [1.0, 1.0]])
+    with Context(NOOPT=1):  # kernels of six numbers
+        every = done(vmap(lambda x: optim.minimize(rosenbrock, x, method=method))(starts))
+        alone = done(optim.minimize(rosenbrock, starts[1], method=method))
+    np.testing.assert_allclose(every.x.tolist(), np.ones((3, 2)), atol=2e-3)
+    assert every.success.tolist() == [True] * 3 and every.status.tolist() == [0] * 3
+    assert every.nit.tolist()[2] == 0 and every.nfev.tolist()[2] == 1 and every.nit.tolist()[0] > 10
+    assert alone.nit.item() == every.nit.tolist()[1] and alone.nfev.item() == every.nfev.tolist()[1]
+    np.testing.assert_allclose(alone.x.tolist(), every.x.tolist()[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_minimum_of_a_quadratic(method: str) -> None:
+    """0.5 xᵀAx - xᵀb is least where Ax = b; what BFGS knows of the Hessian is A⁻¹."""
+    b = Tensor([1.0, -2.0, 3.0])
+    f = lambda x, b: 0.5 * x.dot(Tensor(A) @ x) - x.dot(b)  # noqa: E731
+    r = done(optim.minimize(f, Tensor.zeros(3), (b,), method=method, tol=1e-4))
+    np.testing.assert_allclose(r.x.tolist(), np.linalg.solve(A, b.numpy()), atol=1e-3)
+    assert r.success.item() and np.abs(r.jac.numpy()).max() < 1e-4 and r.njev.item() == r.nfev.item()
+    if method == "bfgs":
+        np.testing.assert_allclose(r.hess_inv.numpy(), np.linalg.inv(A), atol=0.02)
+    else:
+        assert r.hess_inv is None
+
+
+def test_trees_in_double_precision() -> None:
+    """A tree comes back as a tree; f64 goes on to where f32 cannot."""
+    first = {"w": Tensor([3.0, -1.0], dtype=dtypes.float64), "b": Tensor(2.0, dtype=dtypes.float64)}
+    f = lambda p: (p["w"] - 1).square().square().sum() + (p["b"] * p["w"][0] - 2).square()  # noqa: E731
+    r = done(optim.minimize(f, first, options={"gtol": 1e-9, "norm": 2, "maxiter": 200}))
+    assert r.success.item() and list(r.x) == ["w", "b"] and r.x["w"].dtype == dtypes.float64
+    np.testing.assert_allclose(r.x["w"].tolist(), [1, 1], atol=2e-3)
+    np.testing.assert_allclose(r.x["b"].item() * r.x["w"].tolist()[0], 2, atol=1e-6)
+    assert np.linalg.norm(tree.ravel(r.jac)[0].numpy()) < 1e-9
+
+
+def test_a_function_without_a_minimum() -> None:
+    down = done(optim.minimize(lambda x: x.sum(), Tensor([1.0]), options={"maxiter": 3}))
+    assert not down.success.item() and down.status.item() == 1 and down.nit.item() == 3
+    f = lambda x: (x + (x > -5).where(0, 100)).sum()  # noqa: E731
+    cliff = done(optim.minimize(f, Tensor([-4.9]), options={"maxls": 8}))
+    assert cliff.status.item() in (1, 3) and cliff.x.item() > -5.01
+
+
+def test_minimize_in_jit_and_its_forward_derivative() -> None:
+    """The place of the minimum of (x - a)² moves as `a` does."""
+    at = jit(lambda a: optim.minimize(lambda x: ((x - a) * (x - a)).sum(), a * 0).x)
+    assert np.allclose([at(Tensor([3.0])).item(), at(Tensor([5.0])).item()], [3, 5], atol=1e-4)
+    _, moved = jvp(
+        lambda a: optim.minimize(lambda x: ((x - a) * (x - a)).sum(), a * 0).x, (Tensor([3.0]),), (Tensor([2.0]),)
+    )
+    assert abs(moved.item() - 2) < 1e-3
+
+
+# ---- root and fixed_point ----
+
+
+def cube_root(a: Tensor) -> Tensor:
+    return optim.root(lambda x: x * x * x - a, Tensor(1.0)).x  # type: ignore[no-any-return]
+
+
+def babylonian(a: Tensor) -> Tensor:
+    return optim.fixed_point(lambda x, a: (x + a / x) / 2, Tensor(1.0), (a,)).x  # type: ignore[no-any-return]
+
+
+def test_derivatives_of_all_orders_in_both_modes() -> None:
+    """Of what the equation closes over, and of its arguments; those of x³ = a by the powers of a."""
+    a = Tensor(8.0)
+    third = [2, 1 / 12, -2 / 9 * 8 ** (-5 / 3), 10 / 27 * 8 ** (-8 / 3)]
+    got = [cube_root(a), grad(cube_root)(a), grad(grad(cube_root))(a), grad(grad(grad(cube_root)))(a)]
+    np.testing.assert_allclose(reads(got), third, rtol=1e-4)
+    got = [jacfwd(cube_root)(a), jacfwd(grad(cube_root))(a), hessian(cube_root)(a), jacrev(jacfwd(cube_root))(a)]
+    np.testing.assert_allclose(reads(got), [third[1], *[third[2]] * 3], rtol=1e-4)
+    b = Tensor(9.0)
+    got = [babylonian(b), grad(babylonian)(b), jacfwd(grad(babylonian))(b)]
+    np.testing.assert_allclose(reads(got), [3, 1 / 6, -0.25 / 27], rtol=1e-4)
+    xs = Tensor([1.0, 8.0, 27.0])
+    got = [vmap(grad(cube_root))(xs), vmap(grad(babylonian))(xs)]
+    np.testing.assert_allclose(reads(got), [[1 / 3, 1 / 12, 1 / 27], 0.5 / np.sqrt([1, 8, 27])], rtol=1e-4)
+
+
+def test_a_system_over_a_tree() -> None:
+    """A x = b: the solution, and its derivative by `b`, A⁻¹."""
+
+    def solved(b: Tensor) -> Any:
+        def f(p: Any) -> Any:
+            x = p["u"].cat(p["v"].reshape(1))
+            return Tensor(A) @ x - b
+
+        r = optim.root(f, {"v": Tensor(0.0), "u": Tensor([0.0, 0.0])})
+        return r.x["u"].cat(r.x["v"].reshape(1))
+
+    b = Tensor([1.0, -2.0, 3.0])
+    np.testing.assert_allclose(read(solved(b)), np.linalg.solve(A, b.numpy()), rtol=1e-4)
+    np.testing.assert_allclose(read(jacrev(solved)(b)), np.linalg.inv(A), atol=1e-4)
+
+
+def test_the_start_has_no_derivative() -> None:
+    assert grad(lambda s: optim.root(lambda x: x * x - 4, s).x)(Tensor(1.0)).item() == 0
+
+
+def test_the_minimum_by_a_root_of_the_gradient() -> None:
+    """The derivative of where x⁴/4 - ax is least, a^(1/3), by reverse mode."""
+
+    def least(a: Tensor) -> Tensor:
+        f = lambda x: x * x * x * x / 4 - a * x  # noqa: E731
+        found = optim.minimize(lambda x: f(x), Tensor(1.0)).x
+        return optim.root(grad(f), found).x  # type: ignore[no-any-return]
+
+    assert abs(read(grad(least)(Tensor(8.0))) - 1 / 12) < 1e-4
+
+
+def test_what_is_not_found_says_so() -> None:
+    none = done(optim.root(lambda x: x * x + 1, Tensor(1.0)))
+    assert not none.success.item() and none.fun.item() >= 1
+    away = done(optim.fixed_point(lambda x: 2 * x + 1, Tensor(1.0), maxiter=5))
+    assert not away.success.item() and away.nit.item() == 5
+
+
+# ---- mistakes ----
+
+X = Tensor([1.0, 2.0])
+MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
+    "no function": (errors.CallError, lambda: optim.minimize(3, X), "minimize: the int 3 is not a function"),
+    "no method": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, method="newton"),
+        'there is no method \'newton\'\n  try: method="bfgs" or "l-bfgs"',
+    ),
+    "no option": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options={"eps": 1}),
+        "minimize: there is no option 'eps'\n  try: one of gtol, maxcor, maxiter, maxls, norm",
+    ),
+    "no steps": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options={"maxiter": 0}),
+        "minimize: maxiter=0 is not a number of steps",
+    ),
+    "no norm": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options={"norm": "fro"}),
+        "minimize: norm='fro' is not the order of a norm",
+    ),
+    "no tuple": (errors.OptionError, lambda: optim.minimize(rosenbrock, X, 3.0), "args is the float 3.0, not a tuple"),
+    "no dict": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options=[1]),
+        "options is a list, not a dict",
+    ),
+    "a limit of text": (
+        errors.OptionError,
+        lambda: optim.minimize(rosenbrock, X, options={"gtol": "x"}),
+        "minimize: gtol='x' is not a number",
+    ),
+    "too many parameters": (errors.CallError, lambda: optim.minimize(lambda x, y: x, X), "minimize: "),
+    "no tuple for root": (errors.OptionError, lambda: optim.root(rosenbrock, X, 3.0), "root: args is the float 3.0"),
+    "no numbers": (errors.OptionError, lambda: optim.minimize(rosenbrock, {}), "minimize: there are no numbers in x0"),
+    "a start of text": (
+        errors.StateTypeError,
+        lambda: optim.minimize(rosenbrock, ["x"]),
+        "the str 'x' is not a tensor",
+    ),
+    "no number": (errors.DerivativeError, lambda: optim.minimize(lambda x: x, X), "the function must return one float"),
+    "too few equations": (
+        errors.OptionError,
+        lambda: optim.root(lambda x: x.sum(), X),
+        "root: the function gives 1 numbers, and x has 2\n  result: f32[]\n  x:      f32[2]",
+    ),
+    "another fixed point": (
+        errors.OptionError,
+        lambda: optim.fixed_point(lambda x: x.cat(x), X),
+        "fixed_point: the function gives 4 numbers",
+    ),
+    "a tolerance of 0": (errors.OptionError, lambda: optim.root(lambda x: x, X, tol=0), "root: tol=0 is not a number"),
+    "steps of text": (
+        errors.OptionError,
+        lambda: optim.root(lambda x: x, X, maxiter="x"),
+        "root: maxiter='x' is not a number of steps",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str) -> None:
+    kind, run, text = MISTAKES[name]
+    with pytest.raises(kind) as e:
+        run()
+    assert text in str(e.value) and "  try:" in str(e.value)

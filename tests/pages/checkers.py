@@ -1,0 +1,240 @@
+"""What type checkers say of the programs in tests/types/plain; `python -m tests.pages.checkers` writes the page.
+
+A program is a section that begins with `# --- what it is about`.  Those in `accepted` are right; each in `rejected` has
+a mistake on a line that ends with `# E`.  A file is one kind of programs: its docstring says which.  Every checker runs
+once, over all files, and only its errors count: a warning stops nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
+
+from tests.support.warm import MYPY, STRICT, warm
+
+TESTS = Path(__file__).resolve().parents[1]
+PLAIN = TESTS / "types" / "plain"
+PAGE = TESTS.parent / "docs" / "checkers.md"
+FILES = [str(file.relative_to(PLAIN)) for file in sorted(PLAIN.glob("*/*.py"))]
+PROMISED = ("results", "arguments", "reads", "returns")  # the kinds that every checker has to find
+ERRORS = ("error", "major", "critical")  # the last two are ty's
+WORDS = {True: ("**false alarm**", "ok"), False: ("**missed**", "found")}
+
+Place: TypeAlias = tuple[str, int]  # a file and a line
+
+
+class Program(NamedTuple):
+    """A section of a file; `places` are all its lines if it is right, and those with the mistake if it is wrong."""
+
+    file: str
+    title: str
+    is_right: bool
+    places: frozenset[Place]
+
+    def passes(self, errors: set[Place]) -> bool:
+        """Is a right program accepted, or a wrong one found at its mistake?"""
+        return self.is_right == self.places.isdisjoint(errors)
+
+
+class Checker(NamedTuple):
+    """A type checker: how to call it, and how to read what it says."""
+
+    name: str
+    command: tuple[str, ...]
+    messages: Callable[[str], Iterable[dict[str, Any]]]
+    place: Callable[[dict[str, Any]], Place]
+
+    def errors(self, folder: Path, files: Iterable[str]) -> Iterator[tuple[Place, str]]:
+        """The file, the line and the text of each error; FileNotFoundError if the checker is not installed."""
+        with TemporaryDirectory() as cache:
+            if _PLUGIN in self.command:
+                warm(Path(cache), MYPY, STRICT)
+            env = {**os.environ, "MYPY_CACHE_DIR": cache, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+            call = [str(Path(sys.executable).parent / self.command[0]), *self.command[1:], *files]
+            done = subprocess.run(call, cwd=folder, env=env, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{self.name}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        for m in self.messages(done.stdout):
+            if m["severity"] in ERRORS:
+                file, line = self.place(m)
+                yield (os.path.relpath(folder / file, folder), line), m.get("message") or m["description"]
+
+    def run(self) -> set[Place]:
+        """The file and the line of each error in the programs of this module."""
+        return {place for place, _ in self.errors(PLAIN, FILES)}
+
+
+_STRICT = ("--strict", "--warn-unreachable", "--enable-error-code=truthy-bool")
+_MYPY = ("mypy", "--output=json", *_STRICT)
+_PLUGIN = f"--config-file={TESTS / 'types' / 'mypy.ini'}"
+_ALONE = f"--config-file={TESTS / 'types' / 'plain.ini'}"
+_PYRIGHT = (f"--pythonpath={sys.executable}", "--outputjson")
+_PYREFLY = (f"--python-interpreter-path={sys.executable}", "--output-format=json", "--preset=default")
+_TY = (f"--python={sys.prefix}", "--output-format=gitlab")
+
+
+def _flat(m: dict[str, Any]) -> Place:
+    return m.get("file") or m["path"], m["line"]
+
+
+def _lines(out: str) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in out.splitlines() if line)
+
+
+def _range(m: dict[str, Any]) -> Place:
+    return m["file"], m["range"]["start"]["line"] + 1
+
+
+CHECKERS = (
+    Checker("mypy + plugin", (*_MYPY, _PLUGIN), _lines, _flat),
+    Checker("mypy", (*_MYPY, _ALONE), _lines, _flat),
+    Checker("pyright", ("pyright", *_PYRIGHT), lambda out: json.loads(out)["generalDiagnostics"], _range),
+    Checker("basedpyright", ("basedpyright", *_PYRIGHT), lambda out: json.loads(out)["generalDiagnostics"], _range),
+    Checker("pyrefly", ("pyrefly", "check", *_PYREFLY), lambda out: json.loads(out)["errors"], _flat),
+    Checker(
+        "ty", ("ty", "check", *_TY), json.loads, lambda m: _flat(m["location"] | m["location"]["positions"]["begin"])
+    ),
+)
+
+_MYPY_ALONE = frozenset({"mypy"})
+_PLAIN = frozenset(c.name for c in CHECKERS[1:])
+ALARMS = {  # the right programs that are refused: by which checkers, and why
+    "a result of vmap is a Tensor, without unvec": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
+    "a result of brand.unvec is a Tensor, without unvec": (
+        _MYPY_ALONE,
+        "to mypy without the plugin it is a `Vec[Never]`",
+    ),
+    "a named brand is removed from the result": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
+    "a gradient of a function of rows is a Tensor, without unvec": (
+        _MYPY_ALONE,
+        "to mypy without the plugin it is a `Vec[Never]`",
+    ),
+    "a carry whose row grows in a step": (
+        _PLAIN - {"ty"},
+        "give the first carry the row of the last: `c: Vec[S] = init`",
+    ),
+    "a dict of tensors for one of rows": (_MYPY_ALONE, "write `dict[str, Vec[Never]]` for `dict[str, Tensor]`"),
+    "what a class of rows holds is a Tensor": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
+    "isinstance of a Vec": (
+        {"pyright", "basedpyright", "pyrefly"},
+        "to them `Vec` is an alias of the class `Tensor`; write `isinstance(a, Tensor)`, which is the same",
+    ),
+    "map, which Python has too": ({"pyrefly"}, "it takes Python's `map` to be possible; `import branded` leaves it so"),
+}
+UNFOUND = {  # wrong programs of the promised kinds that a checker does not find
+    "a list of tensors": {"ty"},
+    "a list of tensors is declared": {"ty"},
+    "a dict of tensors is declared": {"ty"},
+}
+
+
+def programs() -> Iterator[Program]:
+    for file in FILES:
+        lines = (PLAIN / file).read_text().splitlines()
+        starts = [n for n, line in enumerate(lines, 1) if line.startswith("# --- ")]
+        for start, end in zip(starts, [*starts[1:], len(lines) + 1], strict=True):
+            is_right, title = file.startswith("accepted"), lines[start - 1].removeprefix("# --- ")
+            places = ((file, n) for n in range(start, end) if is_right or lines[n - 1].endswith("  # E"))
+            yield Program(file, title, is_right, frozenset(places))
+
+
+PROGRAMS = list(programs())
+
+
+def run() -> dict[str, set[Place]]:
+    """The errors of every checker, by its name."""
+    return {checker.name: checker.run() for checker in CHECKERS}
+
+
+INTRODUCTION = """\
+# What type checkers find
+
+A `Vec[S]` is covariant in its row `S`, every method of `Tensor` is typed by rows, and a `Tensor` is a `Vec[Never]`. So
+every checker finds four kinds of mistakes with no plugin: a result whose row is not the declared one, a `Vec` passed to
+a function of tensors, a read of a `Vec`, and a brand that leaves by the return type. In a list or a dict that is
+written out, `[a]`, ty takes a `Vec[S]` for a `Tensor`.
+
+Without the plugin `vmap(f)` has the type of `f`, and what it gives for plain tensors is a `Vec[Never]`. To pyright,
+basedpyright, pyrefly and ty this is what `Tensor` means, so they print a tensor as `Vec[Never, Any]` or `Vec`. To mypy
+without the plugin `Tensor` is a class below it, and `unvec`, the identity, makes one:
+
+```python
+from branded import Vec, unvec, vmap
+from branded.typing import S
+from tinygrad import Tensor
+
+
+def double(a: Vec[S]) -> Vec[S]:
+    return a * 2
+
+
+doubled: Tensor = unvec(vmap(double)(Tensor([1, 2])))
+assert doubled.tolist() == [2, 4]
+```
+
+Without the plugin the parameters of a lambda have no types, as `vmap(f)` must keep the type of a named function. Write
+a named function with rows where an editor is to show them. Three correct programs are errors without the plugin: a
+function of plain tensors that is called with a `Vec` (use `lift`), `grad` of a lambda over a dict or a TypedDict (use a
+named function), and `Tensor.sin(x)` of a `Vec` (use `x.sin()`).
+
+The plugin for mypy makes the brand of each `vmap` fresh, and removes it from the result. So it refuses a body for
+tensors only, axes that do not fit, and a brand that leaves in a function; it gives the parameters of a lambda their
+types; and `unvec` is not needed. Truth values (`if`, `bool()`, `and`) the plugin finds all, the others some.
+
+*false alarm* is an error in a right program, *missed* is none in a wrong line. The right programs are written for plain
+checkers, but for those in *limits*. mypy runs with `--strict --warn-unreachable --enable-error-code=truthy-bool`
+(two files call functions of tinygrad that have no types, and begin with `# mypy: allow-untyped-calls`), pyrefly with
+`--preset=default`, the others as they come, and only errors count. `python -m tests.pages.checkers` makes this page
+from `tests/types/plain`.
+"""
+
+
+def page(errors: Mapping[str, set[Place]]) -> str:
+    return "\n".join([INTRODUCTION, *_totals(errors), *_kinds(errors)])
+
+
+def _totals(errors: Mapping[str, set[Place]]) -> Iterator[str]:
+    wrong = [p for p in PROGRAMS if not p.is_right]
+    parts = {
+        "right programs accepted": [p for p in PROGRAMS if p.is_right],
+        "wrong programs found": wrong,
+        "wrong programs of the four promised kinds found": [p for p in wrong if Path(p.file).stem in PROMISED],
+    }
+    yield from _head("")
+    yield _row("version", (version(c.name.split()[0]) for c in CHECKERS))
+    for title, some in parts.items():
+        yield _row(title, (f"{sum(p.passes(errors[c.name]) for p in some)} of {len(some)}" for c in CHECKERS))
+
+
+def _kinds(errors: Mapping[str, set[Place]]) -> Iterator[str]:
+    for file in FILES:
+        kind = (PLAIN / file).read_text().splitlines()[0].strip('"')
+        mine = [p for p in PROGRAMS if p.file == file]
+        yield from ("", f"## {'Right' if mine[0].is_right else 'Wrong'} programs: {Path(file).stem}", "", kind, "")
+        yield from _head("program")
+        for p in mine:
+            yield _row(p.title, (WORDS[p.is_right][p.passes(errors[c.name])] for c in CHECKERS))
+        if known := [p.title for p in mine if p.title in ALARMS]:
+            yield from ("", *(f"- *{title}*: {ALARMS[title][1]}." for title in known))
+    yield ""
+
+
+def _head(first: str) -> Iterator[str]:
+    yield _row(first, (c.name for c in CHECKERS))
+    yield f"|{'---|' * (len(CHECKERS) + 1)}"
+
+
+def _row(first: str, cells: Iterable[str]) -> str:
+    return f"| {' | '.join([first, *cells])} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(run()))
+    print(f"wrote {PAGE}")

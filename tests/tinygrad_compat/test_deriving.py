@@ -1,0 +1,162 @@
+"""What is looked up of an operation is what tinygrad works out: dtypes, shapes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from typing import Any
+
+import pytest
+from tinygrad import Context, Tensor, dtypes
+from tinygrad.uop import ops
+from tinygrad.uop.ops import GroupOp, Ops, UOp
+
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import fast_shape_dtype
+from tests.support.met import met
+
+pytestmark = pytest.mark.enabled("cpu")
+
+FLOAT, INT, WEAK = UOp.const(1.5, dtypes.float32), UOp.const(2, dtypes.int32), UOp.const(3)
+MATRIX = UOp.new_buffer("CPU", 6, dtypes.float32).reshape((2, 3))
+OPERANDS: list[tuple[UOp, ...]] = [
+    *[(), (FLOAT,), (INT, WEAK), (FLOAT, INT), (INT < WEAK, FLOAT, INT), (FLOAT, FLOAT, INT), (UOp.invalid(), INT)],
+    *[(MATRIX, MATRIX), (MATRIX, FLOAT), (MATRIX.shrink(((0, 1), (0, 3))), MATRIX), (UOp.sink(FLOAT), FLOAT)],
+]
+
+
+def _result(of: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return of(*args)
+    except Exception as error:
+        return type(error)
+
+
+def _some_kernels() -> None:
+    x = Tensor.rand(3, 5)
+    ((x @ x.T).softmax() * 1.43 + (x.exp() < 1.2).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
+
+
+def test_dtypes_are_those_of_tinygrad() -> None:
+    ours, theirs = ops.dtype_from_uop, getattr(ops.dtype_from_uop, "__wrapped__")  # noqa: B009
+    for op in Ops:
+        for src in OPERANDS:
+            for arg in (None, dtypes.half, 3):
+                assert _result(ours, op, src, arg) == _result(theirs, op, src, arg), (op, src, arg)
+
+
+def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = UOp.__dict__[private_api.SHAPE]
+    seen = met(monkeypatch, _some_kernels)
+    for u in seen:
+        if isinstance(_result(lambda u=u: [of.__get__(x) for x in u.src]), type):
+            continue  # those of texts, of which patterns are written
+        want = _result(of.fxn.__wrapped__, u)
+        u.__dict__.pop(of.nm, None)
+        assert _result(lambda u=u: of.__get__(u)) == want, u
+        assert _result(ops.dtype_from_uop, u.op, u.src, u.arg) == _result(
+            getattr(ops.dtype_from_uop, "__wrapped__"),  # noqa: B009
+            *(u.op, u.src, u.arg),
+        )
+    assert {u.op for u in seen} > {Ops.ADD, Ops.WHERE, Ops.CONST, Ops.CAST, Ops.LOAD, Ops.EXP2} and len(seen) > 300
+
+
+def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:
+    of = UOp.__dict__[private_api.SHAPE]
+    for op in sorted(GroupOp.ALU | fast_shape_dtype._SAME | fast_shape_dtype._OF_ONE | {Ops.STORE, Ops.END, Ops.INDEX}):
+        for src in OPERANDS[1:]:
+            if isinstance(_result(ops.dtype_from_uop, op, src, dtypes.half), type):
+                continue
+            u = UOp(op, dtypes.float32, src, dtypes.half)
+            for x in src:
+                of.__get__(x)
+            assert _result(of.fxn, u) == _result(of.fxn.__wrapped__, u), u
+
+
+def test_a_property_is_worked_out_of_those_of_operands_that_have_none_yet() -> None:
+    x = UOp.new_buffer("CPU", 60, dtypes.float32)
+    for i in range(3000):
+        x = x * 1.5 + i
+    for u in x.toposort():
+        u.__dict__.pop(UOp.__dict__[private_api.SHAPE].nm, None)
+    assert x.shape == (60,)
+
+
+N, NOTHING = UOp.variable("n", 1, 9), UOp(Ops.NOOP)
+SIZES: list[tuple[Any, ...]] = [(), (3,), (-2, -3), (2, 3), (2, 0), (1,) * 5, (2, N), (N + 1 - N,), (N * 2, 3), (INT,)]
+REFUSED: list[tuple[Any, ...]] = [(True, 3), (2.0, 3), (2, None), (FLOAT,)]
+
+
+@pytest.mark.parametrize("sizes", [*SIZES, *REFUSED])
+def test_sizes_are_those_of_tinygrad(sizes: tuple[Any, ...]) -> None:
+    """Also where those of a shape that is equal are there: True is 1, and no size."""
+    equal = [ops.shape_to_shape_arg(x) for x in ((1, 3), (2, 3))]
+    wanted = _result(getattr(ops.shape_to_shape_arg, "__wrapped__"), sizes)  # noqa: B009
+    assert _result(ops.shape_to_shape_arg, sizes) is wanted
+    assert isinstance(wanted, type) == any(sizes is x for x in REFUSED) and len(equal) == 2
+
+
+def test_what_are_sizes() -> None:
+    found = [
+        fast_shape_dtype._sizes(u) for u in (WEAK, ops.shape_to_shape_arg((2, 3)), ops.shape_to_shape_arg(()), FLOAT, N)
+    ]
+    assert found == [(3,), (2, 3), (), None, None]
+    assert fast_shape_dtype._sizes(UOp.const(True)) is None is fast_shape_dtype._sizes(ops.shape_to_shape_arg((2, N)))
+
+
+def test_sizes_are_simplified_as_tinygrad_does() -> None:
+    plain = getattr(UOp.simplify, "__wrapped__")  # noqa: B009
+    sinks = [UOp.sink(*map(ops.shape_to_shape_arg, pair)) for pair in product(SIZES, SIZES)]
+    for u in (*sinks, UOp.sink(N + 0), N + 0, WEAK, MATRIX):
+        assert u.simplify() is plain(u)
+    assert UOp.sink(N + 0).simplify() is UOp.sink(N)
+
+
+def test_a_movement_by_numbers_applies_no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ops, "graph_rewrite", None)
+    assert MATRIX.permute((1, 0)).pad(((1, 0), (0, 2))).shrink(((0, 2), (1, 4))).reshape((3, 2)).shape == (3, 2)
+
+
+def test_shapes_of_all_movements_are_those_of_tinygrad() -> None:
+    """Also where a size is not known, and where there is no such movement."""
+    of, sizes = UOp.__dict__[private_api.SHAPE], [*map(ops.shape_to_shape_arg, SIZES)]
+    operands = [MATRIX, MATRIX.reshape((3, 1, 2)), FLOAT, MATRIX.reshape((6,)), MATRIX.pad(((0, N), (0, 0))), NOTHING]
+    made = [UOp(op, dtypes.float32, (x, a)) for op in (Ops.RESHAPE, Ops.EXPAND) for x in operands for a in sizes]
+    made += [
+        UOp(op, dtypes.float32, (x, a, b))
+        for op in (Ops.SHRINK, Ops.PAD)
+        for x, a, b in product(operands, [*sizes, *map(ops.shape_to_shape_arg, ((0, 1), (1, 1), (1, 0)))], sizes)
+    ]
+    orders = [(), (0,), (1, 0), (0, 1), (0, 0), (0, 2), (2, 0, 1), (-1, 0)]
+    made += [UOp(Ops.PERMUTE, dtypes.float32, (x,), order) for x in operands for order in orders]
+    made += [UOp(Ops.REDUCE, dtypes.float32, (x,), (Ops.ADD, n)) for x in operands for n in (0, 1, 2, 3, 4, -1, None)]
+    looked_up = 0
+    for u in made:
+        for x in u.src:
+            of.__get__(x)
+        found, wanted = _result(of.fxn, u), _result(of.fxn.__wrapped__, u)
+        assert found == wanted and type(found) is type(wanted), u
+        looked_up += not isinstance(found, type)
+    assert 50 < looked_up < len(made) - 50
+
+
+RANGES = [(7,), (2, 9), (0, 7, 2), (3, -3, -1), (1.5,), (0, 4), (0.0, 4), (False, 4), (0,), (4, 2), (2**31, 2**31 + 2)]
+
+
+@pytest.mark.parametrize("of", (Tensor, UOp))
+@pytest.mark.parametrize("dtype", (None, dtypes.int64, dtypes.half, dtypes.uint8, "float64"))
+def test_a_range_is_that_of_tinygrad(of: Any, dtype: Any) -> None:
+    """It is the very graph, and of its own dtype: 0, 0.0 and False are equal, and begin three ranges."""
+    plain = getattr(UOp.arange, "__wrapped__")  # noqa: B009
+    for ends in RANGES:
+        wanted, found = (
+            _result(lambda f, *xs: f(*xs, dtype=dtype), f, *ends) for f in (partial(plain, UOp), of.arange)
+        )
+        assert getattr(found, "uop", found) is wanted and (wanted is OverflowError or type(found) is of)
+
+
+def test_a_range_asks_for_the_usual_dtypes() -> None:
+    assert Tensor.arange(3).dtype is dtypes.int32
+    with Context(DEFAULT_INT="int64"):
+        assert Tensor.arange(3).dtype is dtypes.int64

@@ -1,0 +1,136 @@
+"""Finished programs on disk: another process takes them, and makes anew what is not whole or not the same."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import tinygrad
+from tinygrad import Context
+from tinygrad.uop.ops import UOp
+
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import program_cache
+from tests.support.forked import server
+
+PROGRAM = """
+import branded
+from branded.tinygrad_compat import private_api as tg
+from tinygrad import Context, Tensor
+
+made, original = [], tg.codegen.do_to_program
+def counted(ast, renderer):
+    made.append(ast.arg.name)
+    return original(ast, renderer)
+tg.codegen.do_to_program = counted
+with Context(PARALLEL=0):
+    x = branded.vmap(lambda a: (a.exp() / 2).sum())(Tensor([[0.0, 0.0], [0.0, 0.0]]).realize())
+    print(x.tolist(), len([name for name in made if not name.endswith("_prog")]))
+"""
+
+
+def anew(cache: Path, **env: str) -> str:
+    """The numbers, and how many kernels were made for them."""
+    variables = {**os.environ, "CACHEDB": str(cache), **env}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=variables, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[..., str]]:
+    """`anew`, of processes that do not import branded anew."""
+    with server() as one:
+
+        def run(cache: Path, **env: str) -> str:
+            status, out, err = one.run(PROGRAM, CACHEDB=str(cache), **env)
+            assert status == 0, err
+            return out.strip()
+
+        yield run
+
+
+def tables(cache: Path) -> list[str]:
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    return [name for (name,) in names if name.startswith("branded_programs")]
+
+
+def test_another_process_makes_none_again(tmp_path: Path, run: Callable[..., str]) -> None:
+    cache = tmp_path / "cache.db"
+    assert run(cache) == "[1.0, 1.0] 1"
+    assert anew(cache) == run(cache) == "[1.0, 1.0] 0"
+    assert run(cache, NOOPT="1") == "[1.0, 1.0] 1", "an option of tinygrad makes another program"
+    assert anew(cache, BRANDED_PATCHES="-views") == "[1.0, 1.0] 1", "and so does what is mended in it"
+    assert run(cache, CACHELEVEL="0") == run(cache, CCACHE="0") == run(cache, IGNORE_BEAM_CACHE="1") == "[1.0, 1.0] 1"
+    assert anew(cache, EXPAND_SSA="1") == "[1.0, 1.0] 1", "tinygrad's renderer reads this variable"
+    assert anew(cache, BRANDED_PATCHES="0") == "[1.0, 1.0] 1"
+
+
+def test_what_is_not_whole_is_made_anew(tmp_path: Path, run: Callable[..., str]) -> None:
+    cache = tmp_path / "cache.db"
+    run(cache)
+    (table,) = tables(cache)
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        connection.execute(f"UPDATE '{table}' SET val = substr(val, 1, 100)")
+    assert run(cache) == "[1.0, 1.0] 1"
+    assert run(cache) == "[1.0, 1.0] 0"
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        connection.execute(f"UPDATE '{table}' SET val = ?", (b"\x80\x04K\x01.",))  # another value
+    assert run(cache) == "[1.0, 1.0] 1"
+
+
+def test_the_oldest_are_forgotten(tmp_path: Path) -> None:
+    cache = tmp_path / "cache.db"
+    script = """
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed import program_cache as programs
+programs.MOST = 3
+for i in range(10):
+    private_api.helpers.diskcache_put(programs.TABLE, str(i), i)
+programs._forget_the_oldest()
+"""
+    env = {**os.environ, "CACHEDB": str(cache)}
+    subprocess.run([sys.executable, "-c", "import branded\n" + script], env=env, check=True)
+    (table,) = tables(cache)
+    with closing(sqlite3.connect(cache)) as connection, connection:
+        assert connection.execute(f"SELECT key FROM '{table}' ORDER BY key").fetchall() == [("7",), ("8",), ("9",)]
+
+
+def test_where_somebody_wants_to_see_how_kernels_are_made_they_are_made() -> None:
+    for debug, kept in ((2, True), (3, False)):
+        with Context(DEBUG=debug, CACHELEVEL=2):
+            assert program_cache.is_kept() is kept
+
+
+def test_an_edited_tinygrad_makes_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "codegen").mkdir()
+    edited = tmp_path / "codegen" / "late.py"
+    edited.write_text('limit = getenv("LIMIT", 4)\n')
+    monkeypatch.setattr(tinygrad, "__file__", str(tmp_path / "__init__.py"))
+    with Context(CACHELEVEL=0):
+        before = program_cache._code().split()
+        edited.write_text('limit = getenv("LIMIT", 8)\n')
+        after = program_cache._code().split()
+    assert before[0] != after[0] and "LIMIT" in after
+
+
+def test_a_program_is_written_once_and_another_one_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tinygrad puts it in where it is made, and where it is used; tuning puts in the one that was fastest."""
+    written: list[UOp] = []
+    program_cache.made_by()  # it writes the hash of the sources
+    monkeypatch.setattr(private_api.helpers, "diskcache_put", lambda table, key, program: written.append(program))
+    monkeypatch.setattr(program_cache, "load_graph", lambda table, key: None)
+    first, other = UOp.const(1), UOp.const(2)
+    kept = program_cache.Programs()
+    with Context(CACHELEVEL=1):
+        kept["kernel"] = first
+        kept["kernel"] = first
+        assert kept["kernel"] is first and written == [first]
+        kept["kernel"] = other
+        assert kept["kernel"] is other and written == [first, other]
