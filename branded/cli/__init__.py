@@ -221,6 +221,26 @@ def doctor(args: argparse.Namespace) -> int:
     return OK if doctor.report(__version__) else FAILED
 
 
+def info(args: argparse.Namespace) -> int:
+    """Print versions, device, compiler and patches for a report."""
+    from branded.tools import info
+
+    print(info.text())
+    return OK
+
+
+def cache(args: argparse.Namespace) -> int:
+    """Show the disk cache, or delete it."""
+    from branded.tools import disk_cache
+
+    if args.clear is None:
+        print(disk_cache.text())
+        return OK
+    deleted = disk_cache.clear(everything=args.clear == "all")
+    print("\n".join(f"deleted {table}" for table in deleted) or "nothing to delete")
+    return OK
+
+
 def explorer(args: argparse.Namespace) -> int:
     """Write the explorer, a web page that needs no server, to a folder."""
     from branded.learn import explorer
@@ -325,7 +345,15 @@ _EXPLAIN = (
     ("--warn-bytes", _BYTES),
 )
 
+_CLEAR = {
+    "nargs": "?",
+    "const": "branded",
+    "choices": ("branded", "all"),
+    "help": "delete the entries of branded, or with `all` those of tinygrad as well, which hold compiled kernels",
+}
+
 COMMANDS = {
+    "cache": Command(cache, "show or delete the disk cache", (("--clear", _CLEAR),)),
     "check": Command(
         check,
         "find batching mistakes with mypy",
@@ -339,6 +367,7 @@ COMMANDS = {
         "write a web page that shows vmap",
         (("out", _SITE), ("--pyodide", _PYODIDE), ("--no-edit", _NO_EDIT), ("--site", _BACK)),
     ),
+    "info": Command(info, "print versions, device, compiler and patches for a report"),
     "profile": Command(
         profile,
         "show where the time of a function goes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import subprocess
 import sys
@@ -481,3 +482,67 @@ def test_check_without_mypy(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     monkeypatch.delattr(branded, "check", raising=False)
     assert cli.main(["check", str(Path(__file__))]) == 2
     check_one_line(capsys, "pip install 'branded[mypy]'")
+
+
+# ---- info and cache ----
+
+
+def test_info_is_one_block_to_paste(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BRANDED_LOG", "traces")
+    monkeypatch.setenv("SECRET_TOKEN", "xyz")
+    assert cli.main(["info"]) == 0
+    out = capsys.readouterr().out
+    facts = {line.partition(" ")[0]: line for line in out.splitlines()}
+    assert facts["branded"] == f"branded      {branded.__version__}"
+    assert "0.14" in facts["tinygrad"] and "numpy " in facts["packages"] and "clang" in facts["compiler"]
+    assert "CPU" in facts["device"] and "installed" in facts["fixes"]
+    assert "BRANDED_LOG=traces" in facts["variables"] and "xyz" not in out
+
+
+def test_info_without_a_compiler_still_prints(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "branded", "info"],
+        env={"PATH": "", "CC": str(tmp_path / "no-compiler"), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^compiler +.*no-compiler", done.stdout, re.M)
+
+
+PROGRAM = "from tinygrad import Tensor; import branded; branded.vmap(lambda x: (x * 3).sum())(Tensor([[1.0]])).tolist()"
+
+
+def test_cache_shows_and_deletes_its_entries(tmp_path: Path) -> None:
+    env = {**os.environ, "CACHEDB": str(tmp_path / "cache.db")}
+
+    def call(*words: str) -> str:
+        done = subprocess.run([sys.executable, *words], env=env, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert "not created yet" in call("-m", "branded", "cache")
+    call("-c", PROGRAM)
+    shown = call("-m", "branded", "cache")
+    assert "branded_programs" in shown and "compiled kernels" in shown
+    assert "deleted branded_programs" in call("-m", "branded", "cache", "--clear")
+    left = call("-m", "branded", "cache")
+    assert "branded_programs" not in left and "compiled kernels" in left
+    call("-m", "branded", "cache", "--clear", "all")
+    assert "compiled kernels" not in call("-m", "branded", "cache")
+    assert "nothing to delete" in call("-m", "branded", "cache", "--clear", "all")
+    call("-c", PROGRAM)
+
+
+def test_a_broken_cache_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "cache.db"
+    path.write_bytes(b"no database" * 100)
+    done = subprocess.run(
+        [sys.executable, "-m", "branded", "cache"],
+        env={**os.environ, "CACHEDB": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and done.stderr.startswith("branded cache: cannot read the cache")
+    assert done.stderr.count("\n") == 1
