@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 unexport PYTHON  # which for tinygrad is a device
 
-.PHONY: demo test types bytecode quick fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
+.PHONY: demo test types bytecode quick check changelog fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -83,6 +83,18 @@ lint: $(VENV)/dev.done
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docs.prose
 	$(BIN)/mypy
+
+# What `lint` and `test` check before any test runs, without changing a file
+check: $(VENV)/dev.done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/python -m tests.prose
+	$(BIN)/python .ci/subjects $(if $(shell git rev-parse -q --verify origin/main),origin/main..HEAD,HEAD~1..HEAD)
+	$(BIN)/mypy
+
+changelog: $(VENV)/dev.done
+	$(BIN)/towncrier build --draft --version next
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "branded needs Python 3.11 or later"'

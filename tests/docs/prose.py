@@ -82,10 +82,11 @@ def files(paths: Sequence[Path]) -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """Return README and the pages of docs/ that keep to the limits."""
+    """Return the pages of the project and those of docs/ that keep to the limits."""
     docs = ROOT / "docs"
     over = {docs / f"{name}.md" for name in OVER}
-    return [ROOT / "README.md", *sorted(page for page in docs.rglob("*.md") if page not in over)]
+    project = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
+    return [*project, *sorted(page for page in docs.rglob("*.md") if page not in over)]
 
 
 def main() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from branded import tinygrad_compat
 from branded.learn.demo import digits
 from branded.learn.puzzles import PUZZLES
 from tests.pages.figures import ROOT, speeds
@@ -77,6 +78,10 @@ def test_mistakes_that_are_silent_in_jax() -> None:
 def test_digits() -> None:
     n = f"{digits.load()[0].shape[0]:,}"
     assert figures("README.md", r"([\d,]+) handwritten digits") == {n}
+
+
+def test_fixes() -> None:
+    assert figures("CHANGELOG.md", r"Fixes for (\d+) faults") == {str(len(tinygrad_compat.PATCHES))}
 
 
 def test_chapters() -> None:

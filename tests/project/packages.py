@@ -28,7 +28,7 @@ from branded.tinygrad_compat import zig_clang
 from tests.plain.compare import clang
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ("build>=1.2", "hatchling>=1.27", "twine>=6")
+TOOLS = ("build>=1.2", "check-wheel-contents>=0.6", "hatchling>=1.27", "twine>=6")
 EPOCH = "1577836800"
 """The time that is written into the packages: 2020-01-01, whenever they are built."""
 WANTED = (
@@ -104,6 +104,10 @@ def installed(python: str, wheel: Path, folder: Path) -> Iterator[tuple[str, str
     yield f"Python {version.strip()}: installed without extras, the README's first program", "runs"
     alone, both = import_time(own, "tinygrad", folder), import_time(own, "branded", folder)
     yield f"Python {version.strip()}: import tinygrad, import branded", f"{alone:.0f} ms, {both:.0f} ms"
+    run(own, "-m", "branded", "cache", "--clear", "all", cwd=folder, **env)
+    if (shown := run(own, "-m", "branded", "cache", cwd=folder, **env)).count("\n") != 1:
+        raise RuntimeError(f"the cache is not empty: {shown}")
+    yield f"Python {version.strip()}: branded cache --clear all", "empty"
     run(own, "-m", "pip", "uninstall", "--quiet", "--yes", "branded")
     left = {p for p in files(here) - before if "branded" in p.lower() or p.startswith("tinygrad-stubs")}
     left |= {p for p in files(home) if "branded" in p}
@@ -148,6 +152,8 @@ def report(pythons: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     yield "the tests, and all that they need, in the sdist", "there"
     run(python, "-m", "twine", "check", "--strict", *first)
     yield "twine check --strict", "passed"
+    run(tools / "bin" / "check-wheel-contents", "--toplevel", "branded,tinygrad-stubs", wheel)
+    yield "check-wheel-contents", "passed"
     for each in pythons:
         yield from installed(each, wheel, folder)
     yield from oldest(wheel, folder)
