@@ -152,7 +152,8 @@ def report(pythons: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     yield "the tests, and all that they need, in the sdist", "there"
     run(python, "-m", "twine", "check", "--strict", *first)
     yield "twine check --strict", "passed"
-    run(tools / "bin" / "check-wheel-contents", "--toplevel", "branded,tinygrad-stubs", wheel)
+    # W002: the licenses of data are next to the data and in the metadata
+    run(tools / "bin" / "check-wheel-contents", "--toplevel", "branded,tinygrad-stubs", "--ignore", "W002", wheel)
     yield "check-wheel-contents", "passed"
     for each in pythons:
         yield from installed(each, wheel, folder)
