@@ -89,7 +89,7 @@ check: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/python -m tests.prose
+	$(BIN)/python -m tests.docs.prose
 	$(BIN)/python .ci/subjects $(if $(shell git rev-parse -q --verify origin/main),origin/main..HEAD,HEAD~1..HEAD)
 	$(BIN)/mypy
 

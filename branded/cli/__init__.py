@@ -225,7 +225,7 @@ def info(args: argparse.Namespace) -> int:
     """Print versions, device, compiler and patches for a report."""
     from branded.tools import info
 
-    print(info.text())
+    print(info.text(__version__))
     return OK
 
 

@@ -25,7 +25,7 @@ CONTENTS = {
 }
 
 
-class Table(NamedTuple):
+class CacheTable(NamedTuple):
     """A table of the cache: its name, the number of its entries, and the bytes that these take."""
 
     name: str
@@ -47,7 +47,7 @@ def _path() -> Path:
     return Path(private_api.CACHEDB)
 
 
-def tables() -> list[Table]:
+def tables() -> list[CacheTable]:
     """Return the tables of the cache, an empty list if there is no cache."""
     if not _path().is_file():
         return []
@@ -55,12 +55,12 @@ def tables() -> list[Table]:
         with contextlib.closing(sqlite3.connect(f"{_path().absolute().as_uri()}?mode=ro", uri=True)) as connection:
             names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
             count = "SELECT COUNT(*), TOTAL(LENGTH(val)) FROM '{}'"
-            return [Table(name, *map(int, connection.execute(count.format(name)).fetchone())) for (name,) in names]
+            return [CacheTable(name, *map(int, connection.execute(count.format(name)).fetchone())) for (name,) in names]
     except sqlite3.Error as error:
         raise UsageError(f"cannot read the cache {_path()}: {error}") from None
 
 
-def clear(*, everything: bool) -> list[Table]:
+def clear(*, everything: bool) -> list[CacheTable]:
     """Delete the tables of `branded`, or all tables, and return those that were deleted."""
     deleted = [table for table in tables() if everything or table.is_ours]
     if deleted:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from branded import __version__, tinygrad_compat
+from branded import tinygrad_compat
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.runtime import cores
 from branded.errors import BrandedError, one_line
@@ -57,11 +57,11 @@ def _patches(names: Iterable[str], installed: tuple[str, ...]) -> str:
     return f"{len(installed)} installed" + (f", off: {missing}" if missing else "")
 
 
-def lines() -> Iterator[tuple[str, str]]:
-    """Yield each fact as a label and a text."""
+def lines(version: str) -> Iterator[tuple[str, str]]:
+    """Yield each fact as a label and a text, for this version of the package."""
     # read before `Device.DEFAULT`, which sets DEV
     variables = [f"{name}={value}" for name, value in sorted(os.environ.items()) if VARIABLES.fullmatch(name)]
-    yield "branded", __version__
+    yield "branded", version
     tested = "tested" if tinygrad_compat.is_tested() else "untested"
     yield "tinygrad", f"{tinygrad_compat.version()} ({tested})"
     yield "Python", f"{platform.python_version()} ({platform.python_implementation()}), {platform.platform()}"
@@ -78,13 +78,18 @@ def lines() -> Iterator[tuple[str, str]]:
     yield "variables", " ".join(variables) or "none"
 
 
-def text() -> str:
+def text(version: str) -> str:
     """Return one block of text, a line per fact.
+
+    Args:
+        version: The version of this package.
 
     Example:
         >>> from branded.tools import info
-        >>> info.text().splitlines()[0]
+        >>> info.text("0.1.0").splitlines()[0]
         'branded      0.1.0'
     """
     home = str(Path.home())
-    return "\n".join(f"{label:<12} {fact.replace(home, '~') if home != '/' else fact}" for label, fact in lines())
+    return "\n".join(
+        f"{label:<12} {fact.replace(home, '~') if home != '/' else fact}" for label, fact in lines(version)
+    )

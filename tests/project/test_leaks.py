@@ -18,8 +18,8 @@ from tinygrad.uop.ops import UOp
 
 from branded import cond, fori_loop, grad, linalg, make_expr, memory, scan, vmap, while_loop
 from branded.backends.cpu.renderer import bufferize_policy
+from branded.compile import eager_cache, loop_scheduling
 from branded.compile import loop_executor as replay
-from branded.compile import loop_scheduling
 from branded.control_flow.primitive import Loop
 from tests.fuzz import leaks
 from tests.fuzz.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
@@ -94,7 +94,9 @@ def _tables() -> dict[str, int]:
     return found | {name: x.cache_info().currsize for name, x in endless}
 
 
-def test_no_table_of_the_package_grows_with_the_programs() -> None:
+def test_no_table_of_the_package_grows_with_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eager_cache, "PROGRAMS", 4)  # a limit that a few programs reach
+
     def a_round(i: int) -> None:
         number = int.from_bytes(os.urandom(4)) / 2**32  # that no cache has
         for call in (a_vmap, a_jit, leaks.a_scan, leaks.a_gradient_of_a_scan):

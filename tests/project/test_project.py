@@ -14,7 +14,7 @@ import yaml
 
 import branded
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 pytestmark = pytest.mark.skipif(not (ROOT / ".github").exists(), reason="the sdist has no .github")
 
