@@ -90,10 +90,15 @@ LEAVES: set[Ops] = set()  # operations without operands that could carry a brand
 
 
 def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> Callable[[Rule], Rule]:
-    """Register a rule for operations; `when` selects by which operands carry brands, and later rules take precedence.
+    """Register a batching rule for operations.  A later rule takes precedence over an earlier one.
 
-    The rule gets the per-example operation, its `Resolution`, and the operands as `Batched`.  It returns the operation
-    on them, with one leading axis for each brand of the resolution's row.
+    Args:
+        ops: Operations of tinygrad.
+        when: A predicate of a tuple of bools, which say for each operand whether it carries brands.
+
+    Returns:
+        A decorator.  The rule receives the per-example operation, its `Resolution`, and the operands as `Batched`.  It
+        returns the operation on them, with one leading axis for each brand of the resolution's row.
     """
 
     def register(f: Rule) -> Rule:
@@ -107,12 +112,26 @@ def rule(*ops: Ops, when: Callable[[Carries], bool] = lambda carries: True) -> C
 def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Resolution:
     """Return the row of the result of an operation on operands with these rows, and its rule.
 
-    >>> from branded import brand
-    >>> with brand("users", 3) as users, brand("items", 2) as items:
-    ...     print(resolve(Ops.ADD, [(users,), (users, items)]))
-    add
-      users:3: zip, all operands vary over it
-      items:2: broadcast, only operand 2 varies over it
+    Args:
+        op: An operation of tinygrad.
+        operands: The row of each operand.
+        within: The run of the rules that asks, if any.
+
+    Returns:
+        A `Resolution` with the row of the result, the sizes of its brands, and the rule.
+
+    Raises:
+        UnsupportedError: The operation has no rule.
+
+    Example:
+        >>> from branded import brand
+        >>> from branded.dispatch import resolve
+        >>> from tinygrad.uop.ops import Ops
+        >>> with brand("users", 3) as users, brand("items", 2) as items:
+        ...     print(resolve(Ops.ADD, [(users,), (users, items)]))
+        add
+          users:3: zip, all operands vary over it
+          items:2: broadcast, only operand 2 varies over it
     """
     rows = tuple(operands)
     carried = {*rows} - {()}

@@ -7,10 +7,12 @@ so that the site stands by itself.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import posixpath
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import griffe
@@ -29,6 +31,7 @@ PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files of the repository that the navigation names."""
 GALLERY = "gallery.md"
 REPORTS = "upstream/index.md"
+API = "reference/api.md"
 RUN = Path(__file__).parent / "javascripts" / "run"
 
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
@@ -62,6 +65,23 @@ def with_mistakes(nav: Any) -> Any:
         reports = sorted((ROOT / "docs" / "upstream").glob("[0-9]*.md"))
         return {title_of(REPORTS): [REPORTS, *(f"upstream/{path.name}" for path in reports)]}
     return nav
+
+
+def public_names() -> str:
+    """Return a list of every public name with a link, in the order of the pages of the API."""
+    modules = {"branded": branded, "debug": branded.debug, "dispatch": branded.dispatch, "dask": branded.dask}
+    modules |= {name: x for name in branded.__all__ if isinstance(x := getattr(branded, name), ModuleType)}
+    lines = []
+    for page in re.findall(r"\]\((api/[\w-]+\.md)\)", (ROOT / "docs" / API).read_text()):
+        links = []
+        for path in re.findall(r"^::: (\S+)$", (ROOT / "docs/reference" / page).read_text(), re.MULTILINE):
+            module, _, name = path.rpartition(".")
+            x = getattr(importlib.import_module(module), name)
+            where = next((short for short, at in modules.items() if vars(at).get(name) is x), "branded")
+            shown = name if where == "branded" else f"{where}.{name}"
+            links.append(f"[`{shown}`]({page}{'' if path == 'branded.errors' else f'#{path}'})")
+        lines.append(f"- {title_of(f'reference/{page}')}: {', '.join(links)}\n")
+    return "".join(lines)
 
 
 def title_of(page: str) -> str:
@@ -114,6 +134,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         }  # there are many of these, and a term that they share has a page of its own
     if where == "glossary.md":
         page.meta["search"] = {"boost": 3}
+    if where == API:
+        markdown += f"\n## All names\n\n{public_names()}"
     path = where.removeprefix(f"{OUTSIDE}/") if where.startswith(f"{OUTSIDE}/") else f"docs/{where}"
     if not (ROOT / path).is_dir():
         markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))
@@ -203,9 +225,39 @@ def page_of(path: str) -> str:
 
 
 class Docstrings(griffe.Extension):
-    """Our docstrings have one `Example:`, which the parser calls `Examples:`, and a last line that names a source."""
+    """Show docstrings and signatures of the API as a reader needs them."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Name the example as the parser does, and emphasize the source."""
         if obj.docstring is not None:
             text = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
             obj.docstring.value = re.sub(r"^Source: ", "**Source:** ", text, flags=re.MULTILINE)
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """Give an overloaded function the types of its plainest overload; its own parameters are `Any`."""
+        own = [*func.parameters]
+        overloads = [o for o in func.overloads or () if is_plain(o.parameters, own)]
+        if not overloads:
+            return
+        shown = min(overloads, key=lambda o: len(HELPERS.findall(f"{[*map(annotation, o.parameters)]} {o.returns}")))
+        for p, typed in zip(own, shown.parameters, strict=True):
+            if typed.required and p is own[0]:
+                p.default = None  # of a decorator that may be called with options alone
+            if p.required or "Any" in annotation(p):  # else its own type has more than one Literal
+                p.annotation = typed.annotation
+        func.returns = shown.returns
+
+
+def is_plain(overload: griffe.Parameters, own: list[griffe.Parameter]) -> bool:
+    """Return whether an overload has all parameters of its function, and those that are flags are off by default."""
+    flags = {p.name for p in own if p.default == "False"}
+    return [p.name for p in overload] == [p.name for p in own] and not any(overload[x].required for x in flags)
+
+
+HELPERS = re.compile(r"\b(Any|Only|Rest|Without|_\w+)\b")
+"""Types that say nothing to a reader: `Any`, and those that only a type checker evaluates."""
+
+
+def annotation(parameter: griffe.Parameter) -> str:
+    """Return the type of a parameter as text."""
+    return str(parameter.annotation or "")

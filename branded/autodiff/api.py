@@ -59,11 +59,17 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes `(f(x), grad(f)(x))` in one pass.
 
-    The arguments and errors are the same as for `grad`.
+    Args:
+        f: A function that returns one float (`f32[]`), or with `has_aux` a pair of the float and any other value.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Whether `f` returns a pair.
 
     Returns:
         A function of the same arguments. It returns the value (a pair, with `has_aux`) and the gradient, in the tree,
         shapes and dtypes of the argument.
+
+    Raises:
+        DerivativeError: The argument is not of floats, `argnums` is out of range, or `f` does not return one float.
 
     Example:
         >>> from branded import value_and_grad

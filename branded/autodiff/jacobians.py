@@ -125,10 +125,16 @@ def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> 
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in reverse mode: one row per element of `f(x)`, by one vmap.
 
-    The arguments are the same as for `jacfwd`, and the errors the same as for `vjp`.
+    Args:
+        f: A function that returns a tree of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
 
     Returns:
         The same as `jacfwd(f)`; prefer it if `f` has more inputs than outputs.
+
+    Raises:
+        DerivativeError: An argument is not of floats, or a cotangent does not fit its result.
 
     Example:
         >>> from branded import jacrev
@@ -170,11 +176,17 @@ def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) ->
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of `f`: `jacfwd(jacrev(f))`, forward over reverse.
 
-    The arguments are the same as for `jacfwd`, and the errors the same as for `jvp` and `vjp`.
+    Args:
+        f: A function that returns a tree of tensors.
+        argnums: The position of the argument to differentiate with respect to, or a tuple of positions.
+        has_aux: Whether `f` returns a pair whose second part is not differentiated.
 
     Returns:
-        A function of the same arguments: for a result of shape `m` and an argument of shape `n`, a tensor of shape `m +
-            n + n`.
+        A function of the same arguments. For a result of shape `m` and an argument of shape `n` it returns a tensor of
+        shape `m + n + n`.
+
+    Raises:
+        DerivativeError: An argument is not of floats, or a cotangent does not fit its result.
 
     Example:
         >>> from branded import hessian

@@ -110,10 +110,18 @@ def pmean(x: A, axis_name: Names) -> A: ...
 def pmean(x: Any, axis_name: Any) -> Any:
     """Average over all examples of a brand: `pmean(x, i)` is `psum(x, i) / axis_size(i)`.
 
-    The arguments and errors are the same as for `psum`.
+    Args:
+        x: A tensor, or a tree of tensors. A tensor that does not vary over the brand counts as the same value in every
+            example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string passed as `axis_name`, or an open
+            `Brand` itself.
 
     Returns:
         A tree of floats like `x` that does not vary over the brand; NaN if there are no examples.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
 
     Example:
         >>> from branded import pmean, vmap
@@ -148,10 +156,18 @@ def pmax(x: A, axis_name: Names) -> A: ...
 def pmax(x: Any, axis_name: Any) -> Any:
     """Take the maximum over all examples of a brand: `pmax(x, i)` is `maxᵢ x`.
 
-    The arguments and errors are the same as for `psum`.
+    Args:
+        x: A tensor, or a tree of tensors. A tensor that does not vary over the brand counts as the same value in every
+            example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string passed as `axis_name`, or an open
+            `Brand` itself.
 
     Returns:
         A tree like `x` that does not vary over the brand. Its derivative flows to the examples that attain the maximum.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
 
     Example:
         >>> from branded import pmax, vmap
@@ -176,10 +192,18 @@ def pmin(x: A, axis_name: Names) -> A: ...
 def pmin(x: Any, axis_name: Any) -> Any:
     """Take the minimum over all examples of a brand: `pmin(x, i)` is `minᵢ x`.
 
-    The arguments and errors are the same as for `psum`.
+    Args:
+        x: A tensor, or a tree of tensors. A tensor that does not vary over the brand counts as the same value in every
+            example.
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string passed as `axis_name`, or an open
+            `Brand` itself.
 
     Returns:
         A tree like `x` that does not vary over the brand. Its derivative flows to the examples that attain the minimum.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
+        OptionError: The brand runs in chunks.
 
     Example:
         >>> from branded import pmin, vmap
@@ -242,11 +266,18 @@ def axis_index(axis_name: type[B]) -> Vec[B]: ...
 def axis_index(axis_name: Names) -> Vec[Any]: ...
 @record_collective
 def axis_index(axis_name: Names) -> Any:
-    """Return the example's index in its brand, from 0: `i32[]`; `axis_name` is as for `psum`.
+    """Return the example's index in its brand, from 0: `i32[]`.
+
+    Args:
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string passed as `axis_name`, or an open
+            `Brand` itself.
 
     Returns:
         An int32 that varies over the brand. For several brands, the index in their product, with the last brand
         fastest.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
 
     Example:
         >>> from branded import axis_index, vmap
@@ -265,10 +296,17 @@ def axis_index(axis_name: Names) -> Any:
 
 
 def axis_size(axis_name: Names) -> int:
-    """Return the batch size of an open brand, or the product for several, as an int; `axis_name` is as for `psum`.
+    """Return the batch size of an open brand, or the product for several, as an int.
+
+    Args:
+        axis_name: The brand, or a tuple of several: a subclass of `Brand`, the string passed as `axis_name`, or an open
+            `Brand` itself.
 
     Returns:
         The size, or the product of the sizes.
+
+    Raises:
+        NameUnboundError: No brand of that name is open.
 
     Example:
         >>> from branded import axis_size, vmap

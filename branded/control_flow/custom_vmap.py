@@ -189,6 +189,9 @@ def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
     Returns:
         The function: a `custom_vmap` with its rule.
 
+    Raises:
+        AxesError: `f` is not a function.
+
     Example:
         >>> from branded import sequential_vmap, vmap
         >>> from tinygrad import Tensor

@@ -102,10 +102,19 @@ def segment_prod(
 ) -> Vec[S1 | S2]:
     """Multiply the entries of `data` by segment; an empty segment gives 1.
 
-    It takes the arguments of `segment_sum` and raises the same errors.
+    Args:
+        data: `Vec[S1, T[n, ...]]`.
+        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with an id out of range are ignored.
+        num_segments: The number of segments.  It is required, because it determines a shape.
+        indices_are_sorted: Accepted for compatibility with JAX; has no effect.
+        unique_indices: Accepted for compatibility with JAX; has no effect.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
+
+    Raises:
+        OperandError: `data` is not a tensor, or `segment_ids` is not a tensor of ints.
+        ArgumentError: The shapes do not match, or `num_segments` is missing or negative.
 
     Example:
         >>> from branded import segment_prod
@@ -128,10 +137,19 @@ def segment_max(
 ) -> Vec[S1 | S2]:
     """Find the largest entry of each segment; an empty segment gives -inf, or the least int.
 
-    It takes the arguments of `segment_sum` and raises the same errors.
+    Args:
+        data: `Vec[S1, T[n, ...]]`.
+        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with an id out of range are ignored.
+        num_segments: The number of segments.  It is required, because it determines a shape.
+        indices_are_sorted: Accepted for compatibility with JAX; has no effect.
+        unique_indices: Accepted for compatibility with JAX; has no effect.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
+
+    Raises:
+        OperandError: `data` is not a tensor, or `segment_ids` is not a tensor of ints.
+        ArgumentError: The shapes do not match, or `num_segments` is missing or negative.
 
     Example:
         >>> from branded import segment_max
@@ -154,10 +172,19 @@ def segment_min(
 ) -> Vec[S1 | S2]:
     """Find the least entry of each segment; an empty segment gives inf, or the largest int.
 
-    It takes the arguments of `segment_sum` and raises the same errors.
+    Args:
+        data: `Vec[S1, T[n, ...]]`.
+        segment_ids: `Vec[S2, i32[n]]`, in any order.  Entries with an id out of range are ignored.
+        num_segments: The number of segments.  It is required, because it determines a shape.
+        indices_are_sorted: Accepted for compatibility with JAX; has no effect.
+        unique_indices: Accepted for compatibility with JAX; has no effect.
 
     Returns:
         `Vec[S1 | S2, T[num_segments, ...]]`.
+
+    Raises:
+        OperandError: `data` is not a tensor, or `segment_ids` is not a tensor of ints.
+        ArgumentError: The shapes do not match, or `num_segments` is missing or negative.
 
     Example:
         >>> from branded import segment_min

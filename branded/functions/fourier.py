@@ -67,10 +67,19 @@ def ifft(
 ) -> tuple[Vec[S], Vec[S]]:
     """Compute the inverse of `fft`: `out[j] = Σₖ a[k] exp(2πi j k / n) / n`.
 
-    It takes the arguments of `fft` and raises the same errors.
+    Args:
+        a: `Vec[S, f32[..., m]]`, or a pair of such tensors: the real and the imaginary part.
+        n: The length of the transform: `a` is truncated or padded with 0; None for m.
+        axis: The axis to transform.
+        norm: `"backward"` or None divides the inverse by n, `"forward"` divides `fft` by n, `"ortho"` both by √n.
 
     Returns:
         The real and the imaginary part, `Vec[S, f32[..., n]]` each.
+
+    Raises:
+        OperandError: `a` is neither a tensor nor a pair of tensors.
+        ArgumentError: The parts have different shapes, the length is 0, or `norm` is unknown.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import fft, ifft

@@ -135,10 +135,17 @@ def index_update(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 
 def index_add(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
     """Return `x` with `y` added to the entries at an index; entries with one index are added up.
 
-    It takes the arguments of `index_update` and raises the same errors.
+    Args:
+        x: `Vec[S1, T[...]]`.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
+
+    Raises:
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
+        ArgumentError: `y` does not broadcast to `x[idx]`.
 
     Example:
         >>> from branded import index_add
@@ -155,10 +162,17 @@ def index_add(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 def index_mul(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
     """Return `x` with the entries at an index multiplied by `y`, by each of the entries with one index.
 
-    It takes the arguments of `index_update` and raises the same errors.
+    Args:
+        x: `Vec[S1, T[...]]`.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
+
+    Raises:
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
+        ArgumentError: `y` does not broadcast to `x[idx]`.
 
     Example:
         >>> from branded import index_mul
@@ -175,10 +189,17 @@ def index_mul(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 def index_min(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
     """Return `x` with the entries at an index replaced by `y` where it is smaller.
 
-    It takes the arguments of `index_update` and raises the same errors.
+    Args:
+        x: `Vec[S1, T[...]]`.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
+
+    Raises:
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
+        ArgumentError: `y` does not broadcast to `x[idx]`.
 
     Example:
         >>> from branded import index_min
@@ -195,10 +216,17 @@ def index_min(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 def index_max(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
     """Return `x` with the entries at an index replaced by `y` where it is larger.
 
-    It takes the arguments of `index_update` and raises the same errors.
+    Args:
+        x: `Vec[S1, T[...]]`.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
+
+    Raises:
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
+        ArgumentError: `y` does not broadcast to `x[idx]`.
 
     Example:
         >>> from branded import index_max

@@ -56,10 +56,20 @@ def percentile(
 ) -> Vec[S1 | S2]:
     """Compute the `q`-th percentile of the entries: `quantile(a, q / 100)`.
 
-    It takes the arguments of `quantile`, with `q` from 0 to 100, and raises the same errors.
+    Args:
+        a: `Vec[S1, f32[...]]`, with at least one entry.
+        q: A number from 0 to 100, or `Vec[S2, f32[k]]`; tensors are clipped to 0 and 100.
+        axis: The axis or axes to reduce; None for all.
+        method: Interpolation: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.
+
+    Raises:
+        OperandError: An argument is not a tensor.
+        ArgumentError: `a` is empty, `q` is out of range or has two axes, or `method` is unknown.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import percentile
@@ -78,10 +88,20 @@ def nanquantile(
 ) -> Vec[S1 | S2]:
     """Compute the `quantile` of the entries that are not NaN; NaN if all are NaN.
 
-    It takes the arguments of `quantile` and raises the same errors.
+    Args:
+        a: `Vec[S1, f32[...]]`, with at least one entry.
+        q: A number from 0 to 1, or `Vec[S2, f32[k]]`; tensors are clipped to 0 and 1.
+        axis: The axis or axes to reduce; None for all.
+        method: Interpolation: `"linear"`, `"lower"`, `"higher"`, `"midpoint"`, or `"nearest"`.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S1 | S2, f32[...]]`, after the axis of `q`, if it has one.
+
+    Raises:
+        OperandError: An argument is not a tensor.
+        ArgumentError: `a` is empty, `q` is out of range or has two axes, or `method` is unknown.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanquantile
@@ -128,10 +148,18 @@ def median(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 def nanmedian(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """Compute the `median` of the entries that are not NaN; NaN if all are NaN.
 
-    It takes the arguments of `median` and raises the same errors.
+    Args:
+        a: `Vec[S, f32[...]]`, with at least one entry.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor.
+        ArgumentError: `a` is empty.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanmedian

@@ -76,10 +76,18 @@ def nanmax(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """Find the least entry that is not NaN; NaN if all are NaN.
 
-    It takes the arguments of `nanmax` and raises the same errors.
+    Args:
+        a: `Vec[S, T[...]]`, with at least one entry.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, T[...]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor.
+        ArgumentError: A reduced axis has size 0.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanmin
@@ -96,10 +104,17 @@ def nanmin(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
 def nanmean(a: Vec[S], axis: Axes = None, *, keepdims: bool = False) -> Vec[S]:
     """Compute the mean of the entries that are not NaN; NaN if all are NaN.
 
-    It takes the arguments of `nansum` and raises the same errors.
+    Args:
+        a: `Vec[S, T[...]]`.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanmean
@@ -146,10 +161,18 @@ def nanvar(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = Fals
 def nanstd(a: Vec[S], axis: Axes = None, *, ddof: int = 0, keepdims: bool = False) -> Vec[S]:
     """Compute the standard deviation of the entries that are not NaN: the square root of `nanvar`.
 
-    It takes the arguments of `nanvar` and raises the same errors.
+    Args:
+        a: `Vec[S, f32[...]]`.
+        axis: The axis or axes to reduce; None for all.
+        ddof: The number to subtract from the count in the divisor.
+        keepdims: Keep the reduced axes with size 1.
 
     Returns:
         `Vec[S, f32[...]]`.
+
+    Raises:
+        OperandError: `a` is not a tensor, or `ddof` is not an int.
+        AxisRangeError: `axis` is out of range.
 
     Example:
         >>> from branded import nanstd

@@ -20,21 +20,37 @@ Row = TypeVar("Row", bound=Brand)
 
 
 class QRResult(NamedTuple, Generic[Row]):
-    """The factors of `a = Q @ R`."""
+    """The factors of `a = Q @ R`.
+
+    Attributes:
+        Q: `Vec[S, T[..., m, k]]` with orthonormal columns.
+        R: `Vec[S, T[..., k, n]]`, upper triangular.
+    """
 
     Q: Vec[Row]
     R: Vec[Row]
 
 
 class EighResult(NamedTuple, Generic[Row]):
-    """The eigenpairs: `a @ eigenvectors = eigenvectors * eigenvalues`."""
+    """The eigenpairs: `a @ eigenvectors = eigenvectors * eigenvalues`.
+
+    Attributes:
+        eigenvalues: `Vec[S, T[..., n]]`, in ascending order.
+        eigenvectors: `Vec[S, T[..., n, n]]`, one per column.
+    """
 
     eigenvalues: Vec[Row]
     eigenvectors: Vec[Row]
 
 
 class SVDResult(NamedTuple, Generic[Row]):
-    """The factors of `a = U * S @ Vh`."""
+    """The factors of `a = U * S @ Vh`.
+
+    Attributes:
+        U: `Vec[S, T[..., m, k]]` with orthonormal columns.
+        S: The singular values, `Vec[S, T[..., k]]`, in descending order.
+        Vh: `Vec[S, T[..., k, n]]` with orthonormal rows.
+    """
 
     U: Vec[Row]
     S: Vec[Row]
@@ -42,7 +58,14 @@ class SVDResult(NamedTuple, Generic[Row]):
 
 
 class LstsqResult(NamedTuple, Generic[Row]):
-    """The solution, the squared residual of each column, the rank, and the singular values."""
+    """The solution, the squared residual of each column, the rank, and the singular values.
+
+    Attributes:
+        x: The solution of least norm, `Vec[S, T[n, ...]]`.
+        residuals: The sum of squared residuals of each column of `b`.
+        rank: The rank of `a`, `Vec[S, i32[]]`.
+        s: The singular values of `a`, in descending order.
+    """
 
     x: Vec[Row]
     residuals: Vec[Row]
@@ -140,10 +163,17 @@ def eigvalsh(a: Vec[S], UPLO: str | None = "L", *, symmetrize_input: bool = True
 
     Unlike for the vectors of `eigh`, derivatives are finite if eigenvalues are equal.
 
-    It takes the arguments of `eigh` and raises the same errors.
+    Args:
+        a: `Vec[S, f32[n, n]]`, symmetric.
+        UPLO: "L" or "U", the half that is read if `symmetrize_input` is False.
+        symmetrize_input: Take the mean of `a` and its transpose.
 
     Returns:
         `Vec[S, f32[n]]`.
+
+    Raises:
+        MatrixError: `a` is not a square matrix, or `UPLO` is unknown.
+        MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
         >>> from branded import linalg

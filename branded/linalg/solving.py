@@ -279,7 +279,12 @@ def _of_shape(x: Tensor, value: float) -> Tensor:
 
 
 class SlogdetResult(NamedTuple, Generic[Row]):
-    """The sign of a determinant, and the logarithm of its absolute value."""
+    """The sign of a determinant, and the logarithm of its absolute value.
+
+    Attributes:
+        sign: `Vec[S, T[...]]`: -1, 0 or 1.
+        logabsdet: `Vec[S, T[...]]`; -inf if the determinant is 0.
+    """
 
     sign: Vec[Row]
     logabsdet: Vec[Row]

@@ -13,6 +13,7 @@ from branded import tree
 from branded.core.brand import Brand
 from branded.errors import OptionError, StateError, StateTypeError
 from branded.tree.api import map_leaves
+from branded.tree.nodes import PyTree
 
 T = TypeVar("T")
 S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)
@@ -93,6 +94,10 @@ class EmptyState(NamedTuple):
     """The state of a transformation without state."""
 
 
+Number = Any
+"""A number or a scalar tensor, which may be batched."""
+Mask = Any | Callable[[Any], Any]
+"""A pytree of bools, or a function of the parameters that returns one."""
 Schedule = Callable[[Any], Any]
 """A function from the number of completed steps to a number."""
 
@@ -109,6 +114,9 @@ def stateless(api_name: str, f: Callable[[Any, Any], Any]) -> GradientTransforma
 def identity() -> GradientTransformation:
     """Return the transformation that leaves updates unchanged.
 
+    Returns:
+        A `GradientTransformation`.
+
     Example:
         >>> from branded import optim
         >>> optim.identity().update(1.0, optim.identity().init(None))
@@ -124,6 +132,9 @@ def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
 
     Args:
         parts: The transformations, in the order of application.
+
+    Returns:
+        A `GradientTransformation` whose state is a tuple.
 
     Raises:
         OptionError: A part is not a transformation.
@@ -163,15 +174,19 @@ def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
     return GradientTransformation(init, update)
 
 
-def apply_updates(params: T, updates: Any) -> T:
+def apply_updates(params: T, updates: PyTree) -> T:
     """Return `params + updates` in the dtypes of the parameters.
 
     Args:
         params: A pytree of tensors.
         updates: A pytree of the same structure, as returned by an optimizer.
 
+    Returns:
+        The new parameters.
+
     Raises:
         TreeError: The structures of the pytrees differ.
+        StateTypeError: A leaf is not a tensor.
 
     Example:
         >>> from branded import optim
@@ -189,7 +204,7 @@ def apply_updates(params: T, updates: Any) -> T:
     return updated
 
 
-def global_norm(updates: Any) -> Tensor:
+def global_norm(updates: PyTree) -> Tensor:
     """Compute the Euclidean norm of all elements of a pytree.
 
     Args:
@@ -197,6 +212,9 @@ def global_norm(updates: Any) -> Tensor:
 
     Returns:
         An `f32[]`, or a scalar of the dtype of the tensors.
+
+    Raises:
+        StateTypeError: A leaf is not a tensor.
 
     Example:
         >>> from branded import optim

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DTypeLike
 
-from branded.optim.base import GradientTransformation, each, identity, none_done, number, of, own, zeros
+from branded.optim.base import GradientTransformation, Number, each, identity, none_done, number, of, own, zeros
 from branded.tinygrad_compat.private_api import least_upper_dtype
 
 
@@ -51,13 +52,19 @@ class ScaleByRssState(NamedTuple):
     sum_of_squares: Any
 
 
-def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> GradientTransformation:
+def trace(decay: Number, nesterov: bool = False, accumulator_dtype: DTypeLike | None = None) -> GradientTransformation:
     """Add momentum: return the sum of all updates so far, multiplied by `decay` at each step.
 
     Args:
         decay: A number or a scalar tensor.
         nesterov: Whether to use Nesterov momentum, which looks one step ahead.
         accumulator_dtype: The dtype of the sum; None uses the dtype of the parameters.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -81,15 +88,29 @@ def trace(decay: Any, nesterov: bool = False, accumulator_dtype: Any = None) -> 
 
 
 def scale_by_adam(
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-8,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Divide means of the updates by the roots of means of their squares, with the arguments of `adam`.
+    """Divide means of the updates by the roots of means of their squares.
+
+    Args:
+        b1: The decay of the mean of the gradients.
+        b2: The decay of the mean of their squares.
+        eps: A constant that is added to the root.
+        eps_root: A constant that is added under the root.
+        mu_dtype: The dtype of the mean of the gradients; None uses the dtype of the parameters.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -123,9 +144,21 @@ def scale_by_adam(
 
 
 def scale_by_rms(
-    decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
+    decay: Number = 0.9, eps: Number = 1e-8, initial_scale: Number = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Divide updates by the square root of the mean of their squares, with the arguments of `rmsprop`.
+    """Divide updates by the square root of the mean of their squares.
+
+    Args:
+        decay: The decay of the mean.
+        eps: A constant that is added to the mean or to the root.
+        initial_scale: The initial mean.
+        eps_in_sqrt: Whether `eps` is added under the root.  torch adds it to the root.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -149,9 +182,21 @@ def scale_by_rms(
 
 
 def scale_by_stddev(
-    decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
+    decay: Number = 0.9, eps: Number = 1e-8, initial_scale: Number = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
-    """Divide updates by their standard deviation, with the arguments of `rmsprop`.
+    """Divide updates by their standard deviation.
+
+    Args:
+        decay: The decay of the mean.
+        eps: A constant that is added to the mean or to the root.
+        initial_scale: The initial mean.
+        eps_in_sqrt: Whether `eps` is added under the root.  torch adds it to the root.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -177,8 +222,18 @@ def scale_by_stddev(
     return GradientTransformation(init, update)
 
 
-def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
-    """Divide updates by the square root of the sum of all squares so far, with the arguments of `adagrad`.
+def scale_by_rss(initial_accumulator_value: Number = 0.1, eps: Number = 1e-7) -> GradientTransformation:
+    """Divide updates by the square root of the sum of all squares so far.
+
+    Args:
+        initial_accumulator_value: The initial sum.
+        eps: A constant that is added under the root.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -204,8 +259,19 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
     return GradientTransformation(init, update)
 
 
-def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> GradientTransformation:
-    """Replace updates by the signs of their mean, with the arguments of `lion`.
+def scale_by_lion(b1: Number = 0.9, b2: Number = 0.99, mu_dtype: DTypeLike | None = None) -> GradientTransformation:
+    """Replace updates by the signs of their mean.
+
+    Args:
+        b1: The weight of the mean in the update; the gradient has the rest.
+        b2: The decay of the mean.
+        mu_dtype: The dtype of the mean; None uses the dtype of the parameters.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -227,7 +293,7 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99, mu_dtype: Any = None) -> Gradie
     return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(api_name, p, mu_dtype)), update)
 
 
-def momentum(decay: Any, nesterov: bool, dtype: Any = None) -> GradientTransformation:
+def momentum(decay: Number, nesterov: bool, dtype: DTypeLike | None = None) -> GradientTransformation:
     """Return momentum, or the identity if `decay` is None."""
     return identity() if decay is None else trace(decay, nesterov, dtype)
 

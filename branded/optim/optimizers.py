@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from tinygrad.dtype import DTypeLike
 
-from branded.optim.base import GradientTransformation, chain
+from branded.optim.base import GradientTransformation, Mask, Number, chain
 from branded.optim.moments import momentum as momentum_of
 from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
 from branded.optim.scaling import add_decayed_weights, scale_by_learning_rate, scale_by_trust_ratio
@@ -12,7 +12,10 @@ from branded.optim.schedules import Rate
 
 
 def sgd(
-    learning_rate: Rate, momentum: Any = None, nesterov: bool = False, accumulator_dtype: Any = None
+    learning_rate: Rate,
+    momentum: Number | None = None,
+    nesterov: bool = False,
+    accumulator_dtype: DTypeLike | None = None,
 ) -> GradientTransformation:
     """Return gradient descent: updates are `-learning_rate * grads`, optionally with momentum.
 
@@ -49,11 +52,11 @@ def sgd(
 
 def adam(
     learning_rate: Rate,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-8,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
@@ -91,21 +94,28 @@ def adam(
 
 def adamw(
     learning_rate: Rate,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-8,
-    eps_root: Any = 0.0,
-    mu_dtype: Any = None,
-    weight_decay: Any = 1e-4,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-8,
+    eps_root: Number = 0.0,
+    mu_dtype: DTypeLike | None = None,
+    weight_decay: Number = 1e-4,
+    mask: Mask = None,
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Return Adam with weight decay; the other arguments are the same as for `adam`.
+    """Return Adam with weight decay.
 
     Args:
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        b1: The decay of the mean of the gradients.
+        b2: The decay of the mean of their squares.
+        eps: A constant that is added to the root.
+        eps_root: A constant that is added under the root.
+        mu_dtype: The dtype of the mean of the gradients; None uses the dtype of the parameters.
         weight_decay: The fraction of the parameters to subtract at each step, times the learning rate.
         mask: A pytree of bools that selects the parameters to decay, or a function of the parameters that returns it.
+        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
 
     Returns:
         A `GradientTransformation` whose update requires the parameters.
@@ -133,12 +143,12 @@ def adamw(
 
 def rmsprop(
     learning_rate: Rate,
-    decay: Any = 0.9,
-    eps: Any = 1e-8,
-    initial_scale: Any = 0.0,
+    decay: Number = 0.9,
+    eps: Number = 1e-8,
+    initial_scale: Number = 0.0,
     eps_in_sqrt: bool = True,
     centered: bool = False,
-    momentum: Any = None,
+    momentum: Number | None = None,
     nesterov: bool = False,
 ) -> GradientTransformation:
     """Return RMSProp: updates are the gradients over the root of the mean of their squares.
@@ -172,7 +182,7 @@ def rmsprop(
     return chain(scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
 
 
-def adagrad(learning_rate: Rate, initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
+def adagrad(learning_rate: Rate, initial_accumulator_value: Number = 0.1, eps: Number = 1e-7) -> GradientTransformation:
     """Return Adagrad: updates are the gradients over the root of the sum of all their squares.
 
     Args:
@@ -200,11 +210,11 @@ def adagrad(learning_rate: Rate, initial_accumulator_value: Any = 0.1, eps: Any 
 
 def lion(
     learning_rate: Rate,
-    b1: Any = 0.9,
-    b2: Any = 0.99,
-    mu_dtype: Any = None,
-    weight_decay: Any = 1e-3,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.99,
+    mu_dtype: DTypeLike | None = None,
+    weight_decay: Number = 1e-3,
+    mask: Mask = None,
 ) -> GradientTransformation:
     """Return Lion: updates of constant size with the sign of a mean of the gradients.
 
@@ -239,18 +249,21 @@ def lion(
 
 def lamb(
     learning_rate: Rate,
-    b1: Any = 0.9,
-    b2: Any = 0.999,
-    eps: Any = 1e-6,
-    eps_root: Any = 0.0,
-    weight_decay: Any = 0.0,
-    mask: Any = None,
+    b1: Number = 0.9,
+    b2: Number = 0.999,
+    eps: Number = 1e-6,
+    eps_root: Number = 0.0,
+    weight_decay: Number = 0.0,
+    mask: Mask = None,
 ) -> GradientTransformation:
     """Return LAMB: Adam with each leaf of the updates rescaled to the norm of its parameters.
 
-    The other arguments are the same as for `adam`.
-
     Args:
+        learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
+        b1: The decay of the mean of the gradients.
+        b2: The decay of the mean of their squares.
+        eps: A constant that is added to the root.
+        eps_root: A constant that is added under the root.
         weight_decay: The fraction of the parameters to add to the update before it is rescaled.
         mask: A pytree of bools that selects the parameters to decay, or a function of the parameters that returns it.
 

@@ -10,6 +10,8 @@ from branded import tree
 from branded.errors import OptionError
 from branded.optim.base import (
     GradientTransformation,
+    Mask,
+    Number,
     Schedule,
     each,
     global_norm,
@@ -29,11 +31,17 @@ class ScaleByScheduleState(NamedTuple):
     count: Any
 
 
-def scale(step_size: Any) -> GradientTransformation:
+def scale(step_size: Number) -> GradientTransformation:
     """Multiply updates by a number.
 
     Args:
         step_size: A number or a scalar tensor.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -54,6 +62,9 @@ def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> Gr
     Args:
         learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
         flip_sign: Whether to negate the updates, so that they reduce the loss.
+
+    Returns:
+        A `GradientTransformation`.
 
     Raises:
         OptionError: `learning_rate` is neither a number nor a schedule.
@@ -79,6 +90,12 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     Args:
         step_size_fn: A function of the number of completed steps, an `i32[]`.
 
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: `step_size_fn` is not a function.
+
     Example:
         >>> from branded import optim
         >>> from tinygrad import Tensor
@@ -101,11 +118,17 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     return GradientTransformation(lambda params: ScaleByScheduleState(none_done()), update)
 
 
-def clip(max_delta: Any) -> GradientTransformation:
+def clip(max_delta: Number) -> GradientTransformation:
     """Clip each element of the updates to the range from `-max_delta` to `max_delta`.
 
     Args:
         max_delta: A number or a scalar tensor.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -120,13 +143,19 @@ def clip(max_delta: Any) -> GradientTransformation:
     return stateless("clip", lambda updates, _: each("clip", lambda g: g.clip(-of(h, g), of(h, g)), updates))
 
 
-def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
+def clip_by_global_norm(max_norm: Number) -> GradientTransformation:
     """Scale all updates by one factor so that their global norm is at most `max_norm`.
 
     Under `vmap`, the norm is computed for each example.
 
     Args:
         max_norm: A number or a scalar tensor.
+
+    Returns:
+        A `GradientTransformation`.
+
+    Raises:
+        OptionError: A hyperparameter is not a number.
 
     Example:
         >>> from branded import optim
@@ -146,14 +175,18 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
     return stateless(api_name, clipped)
 
 
-def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTransformation:
+def add_decayed_weights(weight_decay: Number = 0.0, mask: Mask = None) -> GradientTransformation:
     """Add `weight_decay` times the parameters to the updates.
 
     Args:
         weight_decay: A number or a scalar tensor.
         mask: A pytree of bools that selects the parameters, or a function of the parameters that returns it.
 
+    Returns:
+        A `GradientTransformation` whose update requires the parameters.
+
     Raises:
+        OptionError: A hyperparameter is not a number.
         StateError: The update is called without the parameters.
 
     Example:
@@ -178,7 +211,9 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> GradientTr
     return stateless(api_name, decayed)
 
 
-def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps: Any = 0.0) -> GradientTransformation:
+def scale_by_trust_ratio(
+    min_norm: Number = 0.0, trust_coefficient: Number = 1.0, eps: Number = 0.0
+) -> GradientTransformation:
     """Multiply each leaf of the updates by the norm of its parameters over the norm of the leaf.
 
     Args:
@@ -186,7 +221,11 @@ def scale_by_trust_ratio(min_norm: Any = 0.0, trust_coefficient: Any = 1.0, eps:
         trust_coefficient: A factor of the ratio.
         eps: A constant that is added to the norm of the updates.
 
+    Returns:
+        A `GradientTransformation` whose update requires the parameters.
+
     Raises:
+        OptionError: A hyperparameter is not a number.
         StateError: The update is called without the parameters.
 
     Example:

@@ -11,7 +11,7 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.core.validation.arguments import as_int
 from branded.errors import OptionError
-from branded.optim.base import Schedule, number
+from branded.optim.base import Number, Schedule, number
 
 
 def _steps(count: Any) -> Tensor:
@@ -34,8 +34,17 @@ def _begin(api_name: str, n: Any) -> int:
     return max(steps, 0)
 
 
-def constant_schedule(value: Any) -> Schedule:
+def constant_schedule(value: Number) -> Schedule:
     """Return a schedule with the same number at each step.
+
+    Args:
+        value: A number or a scalar tensor.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: `value` is not a number.
 
     Example:
         >>> from branded import optim
@@ -49,7 +58,7 @@ def constant_schedule(value: Any) -> Schedule:
 
 
 def polynomial_schedule(
-    init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
+    init_value: Number, end_value: Number, power: Number, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
     """Return a schedule from one number to another along a power of the remaining steps.
 
@@ -60,8 +69,11 @@ def polynomial_schedule(
         transition_steps: The number of steps of the transition.
         transition_begin: The first step of the transition.
 
+    Returns:
+        A schedule: a function from the step count to a number.
+
     Raises:
-        OptionError: A value is not a number.
+        OptionError: A value is not a number, or a number of steps is negative.
 
     Example:
         >>> from branded import optim
@@ -82,7 +94,9 @@ def polynomial_schedule(
     return schedule
 
 
-def linear_schedule(init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0) -> Schedule:
+def linear_schedule(
+    init_value: Number, end_value: Number, transition_steps: int, transition_begin: int = 0
+) -> Schedule:
     """Return a linear schedule from one number to another.
 
     Args:
@@ -90,6 +104,12 @@ def linear_schedule(init_value: Any, end_value: Any, transition_steps: int, tran
         end_value: The number from `transition_begin + transition_steps` on.
         transition_steps: The number of steps of the transition.
         transition_begin: The first step of the transition.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: A value is not a number, or a number of steps is negative.
 
     Example:
         >>> from branded import optim
@@ -102,12 +122,12 @@ def linear_schedule(init_value: Any, end_value: Any, transition_steps: int, tran
 
 
 def exponential_decay(
-    init_value: Any,
+    init_value: Number,
     transition_steps: int,
-    decay_rate: Any,
+    decay_rate: Number,
     transition_begin: int = 0,
     staircase: bool = False,
-    end_value: Any = None,
+    end_value: Number | None = None,
 ) -> Schedule:
     """Return the schedule `init_value * decay_rate ** (count / transition_steps)`.
 
@@ -118,6 +138,12 @@ def exponential_decay(
         transition_begin: The first step of the transition.
         staircase: Whether the value changes only after each `transition_steps` steps.
         end_value: The value at which the decay stops.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: A value is not a number, `transition_steps` is not positive, or `decay_rate` is not above 0.
 
     Example:
         >>> from branded import optim
@@ -147,7 +173,7 @@ def exponential_decay(
     return schedule
 
 
-def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: float = 1.0) -> Schedule:
+def cosine_decay_schedule(init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: float = 1.0) -> Schedule:
     """Return a schedule from one number to the fraction `alpha` of it along half a cosine wave.
 
     Args:
@@ -155,6 +181,12 @@ def cosine_decay_schedule(init_value: Any, decay_steps: int, alpha: Any = 0.0, e
         decay_steps: The number of steps of the decay.
         alpha: The final fraction of `init_value`.
         exponent: The power to which the cosine is raised.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: A value is not a number, or `decay_steps` is not positive.
 
     Example:
         >>> from branded import optim
@@ -180,6 +212,12 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
     Args:
         schedules: Functions of the step count.
         boundaries: The steps at which all schedules but the first begin.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: The number of boundaries is not one less than the number of schedules.
 
     Example:
         >>> from branded import optim
@@ -208,7 +246,12 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 
 
 def warmup_cosine_decay_schedule(
-    init_value: Any, peak_value: Any, warmup_steps: int, decay_steps: int, end_value: Any = 0.0, exponent: float = 1.0
+    init_value: Number,
+    peak_value: Number,
+    warmup_steps: int,
+    decay_steps: int,
+    end_value: Number = 0.0,
+    exponent: float = 1.0,
 ) -> Schedule:
     """Return a schedule with a linear warm-up to `peak_value` and then a cosine decay.
 
@@ -219,6 +262,12 @@ def warmup_cosine_decay_schedule(
         decay_steps: The total number of steps, including the warm-up.
         end_value: The final number.
         exponent: The power to which the cosine is raised.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: A value is not a number, or `decay_steps` is not more than `warmup_steps`.
 
     Example:
         >>> from branded import optim
@@ -240,14 +289,14 @@ def warmup_cosine_decay_schedule(
 
 
 def warmup_exponential_decay_schedule(
-    init_value: Any,
-    peak_value: Any,
+    init_value: Number,
+    peak_value: Number,
     warmup_steps: int,
     transition_steps: int,
-    decay_rate: Any,
+    decay_rate: Number,
     transition_begin: int = 0,
     staircase: bool = False,
-    end_value: Any = None,
+    end_value: Number | None = None,
 ) -> Schedule:
     """Return a schedule with a linear warm-up to `peak_value` and then `exponential_decay`.
 
@@ -260,6 +309,12 @@ def warmup_exponential_decay_schedule(
         transition_begin: The first step of the decay, counted from the end of the warm-up.
         staircase: Whether the value changes only after each `transition_steps` steps.
         end_value: The value at which the decay stops.
+
+    Returns:
+        A schedule: a function from the step count to a number.
+
+    Raises:
+        OptionError: A value is not a number, a number of steps is not positive, or `decay_rate` is not above 0.
 
     Example:
         >>> from branded import optim

@@ -102,10 +102,16 @@ def truncated_normal(
 def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Sample exponential values with mean 1: the density is exp(-x) for x ≥ 0.
 
-    Its arguments and errors are the same as for `normal`.
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
         `Vec[S, f32[*shape]]`, in the given `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
 
     Example:
         >>> from branded import random
@@ -124,10 +130,16 @@ def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtype
 def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Sample Gumbel values: `(logits + gumbel).argmax()` has the distribution `softmax(logits)`.
 
-    Its arguments and errors are the same as for `normal`.
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
         `Vec[S, f32[*shape]]`, in the given `dtype`, with the density exp(-x - exp(-x)).
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
 
     Example:
         >>> from branded import random

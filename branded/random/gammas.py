@@ -210,10 +210,18 @@ def loggamma(
 ) -> Vec[S | S1]:
     """Sample the logarithms of gamma values, which stay precise where gamma values underflow.
 
-    Its arguments and errors are the same as for `gamma`.
+    Args:
+        key: `Vec[S, u32[2]]`.
+        a: The parameter, above 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None uses the shape of `a`.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
 
     Returns:
         `Vec[S | S1, f32[*shape]]`, in the given `dtype`: `gamma(key, a).log()`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `a` is not a number, `shape` is not a shape, or `dtype` is not supported.
+        DrawError: `a` is a number that is not above 0, or does not broadcast to `shape`.
 
     Example:
         >>> from branded import random

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
 from branded.tree.formatting import describe
-from branded.tree.nodes import Flat, IsLeaf, aux_of, flat, node, outline, places
+from branded.tree.nodes import Flat, IsLeaf, PyTree, aux_of, flat, node, outline, places
 from branded.tree.paths import ways
 from branded.tree.structures import Structure, check_structure
 
 T = TypeVar("T")
 
 
-def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply `f` to each leaf: `map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` passes two leaves.
 
     Args:
@@ -42,7 +42,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     return map_leaves("tree.map", f, tree, rest, is_leaf)
 
 
-def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def map_with_path(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply `f` to the path and value of each leaf, like `map`.
 
     Args:
@@ -120,7 +120,7 @@ def _label(name: str) -> str:
     return name.removeprefix("the ").removesuffix(" one")
 
 
-def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
+def flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
     """Return the leaves of a tree, and its structure; `unflatten(structure, leaves)` rebuilds the tree.
 
     Args:
@@ -129,6 +129,9 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struct
 
     Returns:
         The results of `leaves` and `structure`.
+
+    Raises:
+        TreeError: A container contains itself, or `is_leaf` is not a function.
 
     Example:
         >>> from branded import tree
@@ -141,12 +144,15 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Struct
     return [x for x, n in parts if n is None], Structure(parts)
 
 
-def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> PyTree:
     """Return the tree with this structure and these leaves.
 
     Args:
         structure: A result of `structure` or `flatten`.
         leaves: The leaves, in the order of `leaves`; their number must match.
+
+    Returns:
+        The tree.
 
     Raises:
         TreeError: The number of leaves does not match, or `structure` is not a structure.
@@ -164,7 +170,9 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
 _NOTHING: Any = object()
 
 
-def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None) -> Any:
+def reduce(
+    f: Callable[[Any, Any], Any], tree: PyTree, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None
+) -> Any:
     """Reduce the leaves `a`, `b`, `c` and `d` of a tree to `f(f(f(a, b), c), d)`.
 
     Args:
@@ -172,6 +180,9 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING,
         tree: Any tree.
         initializer: The value before the first leaf, and the result for a tree without leaves.
         is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
+
+    Returns:
+        The last result of `f`.
 
     Raises:
         TreeError: The tree has no leaves, and `initializer` is missing.
@@ -194,12 +205,15 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING,
     return functools.reduce(f, values)
 
 
-def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
+def all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
     """Return whether all leaves of a tree are true.
 
     Args:
         tree: Any tree.
         is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
+
+    Returns:
+        True if no leaf is false, also for a tree without leaves.
 
     Raises:
         ReadError: A leaf differs between examples.
@@ -214,13 +228,16 @@ def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
     return builtins.all(x for x, n in flat(tree, is_leaf) if n is None)
 
 
-def transpose(outer: Structure, inner: Structure | None, tree: Any) -> Any:
+def transpose(outer: Structure, inner: Structure | None, tree: PyTree) -> PyTree:
     """Transpose an outer tree of inner trees into an inner tree of outer trees.
 
     Args:
         outer: The structure of the outer tree.
         inner: The structure of each inner tree; None uses the structure of the first inner tree.
         tree: The outer tree of inner trees.
+
+    Returns:
+        A tree of structure `inner` whose leaves are trees of structure `outer`.
 
     Raises:
         TreeError: The tree does not have this structure.

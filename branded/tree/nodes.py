@@ -225,6 +225,8 @@ def node(x: Any) -> Node | None:
 
 
 IsLeaf = Callable[[Any], bool]
+PyTree = Any
+"""Nested containers whose leaves are tensors or other values."""
 Flat = list[tuple[Any, Node | None]]
 
 
@@ -283,12 +285,15 @@ def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
     raise TreeError(f"tree: {describe(x)} is more than {_DEEPEST} containers deep", fix="tensors with more axes")
 
 
-def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
+def leaves(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[Any]:
     """Return the leaves of a tree, in order; the leaves of a dict are in the order of its sorted keys.
 
     Args:
         tree: Any tree.
         is_leaf: A predicate; a part of the tree for which it returns true is a leaf.
+
+    Returns:
+        A list of the leaves.
 
     Raises:
         TreeError: A container contains itself.

@@ -9,12 +9,16 @@ from typing import Any
 
 from branded.errors import CallError
 from branded.tree.formatting import describe
-from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered
+from branded.tree.nodes import Flat, IsLeaf, Node, PyTree, flat, is_registered
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DictKey:
-    """The value of a dict at `key`."""
+    """The value of a dict at `key`.
+
+    Attributes:
+        key: The key in the dict.
+    """
 
     key: Any
 
@@ -24,7 +28,11 @@ class DictKey:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SequenceKey:
-    """The entry `idx` of a tuple, a list or a deque."""
+    """The entry `idx` of a tuple, a list or a deque.
+
+    Attributes:
+        idx: The index, from 0.
+    """
 
     idx: int
 
@@ -34,7 +42,11 @@ class SequenceKey:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GetAttrKey:
-    """The field `name` of a NamedTuple or a dataclass."""
+    """The field `name` of a NamedTuple or a dataclass.
+
+    Attributes:
+        name: The name of the field.
+    """
 
     name: str
 
@@ -44,7 +56,11 @@ class GetAttrKey:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FlattenedIndexKey:
-    """The child `key` of an object of a registered class."""
+    """The child `key` of an object of a registered class.
+
+    Attributes:
+        key: The position among the children, from 0.
+    """
 
     key: int
 
@@ -59,13 +75,19 @@ Path = tuple[Key, ...]
 def keystr(path: Path) -> str:
     """Return a path as a Python expression.
 
+    Args:
+        path: A tuple of keys, as `leaves_with_path` returns it.
+
+    Returns:
+        The text that follows the name of the tree: `['a'][0].x`.
+
+    Raises:
+        CallError: `path` is not a path.
+
     Example:
         >>> from branded import tree
         >>> [tree.keystr(path) for path, _ in tree.leaves_with_path({"w": [1, 2]})]
         ["['w'][0]", "['w'][1]"]
-
-    Raises:
-        CallError: `path` is not a path.
 
     Source: `jax.tree_util.keystr`.
     """
@@ -74,7 +96,7 @@ def keystr(path: Path) -> str:
     return "".join(map(str, path))
 
 
-def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
+def leaves_with_path(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
     """Return the leaves of a tree in order, each with its path.
 
     Args:
@@ -83,6 +105,9 @@ def leaves_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> list[tuple[Pat
 
     Returns:
         Pairs of a path (a tuple of keys) and a leaf.
+
+    Raises:
+        TreeError: A container contains itself, or `is_leaf` is not a function.
 
     Example:
         >>> from branded import tree

@@ -7,7 +7,7 @@ from typing import Any
 
 from branded.errors import TreeError
 from branded.tree.formatting import describe
-from branded.tree.nodes import Flat, IsLeaf, Node, flat, is_registered, key_of
+from branded.tree.nodes import Flat, IsLeaf, Node, PyTree, flat, is_registered, key_of
 from branded.tree.static_fields import static_texts
 
 
@@ -35,7 +35,7 @@ class Structure:
         self._text = _structure_text(parts)
         self.num_leaves = sum(m is None for m in self._makers)
 
-    def unflatten(self, leaves: Iterable[Any]) -> Any:
+    def unflatten(self, leaves: Iterable[Any]) -> PyTree:
         """Return the tree with these leaves."""
         values = list(leaves)
         if len(values) != self.num_leaves:
@@ -59,7 +59,7 @@ class Structure:
         return f"Structure({self._text})"
 
 
-def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
+def structure(tree: PyTree, is_leaf: IsLeaf | None = None) -> Structure:
     """Return the structure of a tree without its leaves.
 
     Args:
@@ -68,6 +68,9 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> Structure:
 
     Returns:
         A `Structure`, which `unflatten` turns into a tree.
+
+    Raises:
+        TreeError: A container contains itself, or `is_leaf` is not a function.
 
     Example:
         >>> from branded import tree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -22,13 +23,14 @@ REFERENCE = ROOT / "docs" / "reference"
 
 
 def documented() -> list[Any]:
-    """What the page of the API takes docstrings from, in its order; of the module of errors, all classes."""
-    paths = re.findall(r"^::: (\S+)$", (REFERENCE / "api.md").read_text(), re.MULTILINE)
+    """Return the objects whose docstrings the pages of the API show; of the module of errors, the module."""
+    pages = "".join(path.read_text() for path in sorted(REFERENCE.glob("api/*.md")))
+    paths = re.findall(r"^::: (\S+)$", pages, re.MULTILINE)
     modules = [(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in paths]
     return [getattr(module, name) for module, name in modules]
 
 
-def test_every_public_name_is_on_the_page_of_the_api() -> None:
+def test_every_public_name_is_on_a_page_of_the_api() -> None:
     on_page = documented()
     assert errors in on_page, "the page shows the classes of errors of that module"
     public = {f"branded.{name}": getattr(branded, name) for name in branded.__all__}
@@ -38,6 +40,31 @@ def test_every_public_name_is_on_the_page_of_the_api() -> None:
     wanted = {name: x for name, x in every.items() if x.__module__ != errors.__name__}
     assert [name for name, x in wanted.items() if not any(x is y for y in on_page)] == []
     assert len({id(x) for x in on_page}) == len(on_page), "a name stands there twice"
+
+
+def test_the_index_of_the_api_names_every_page() -> None:
+    index = (REFERENCE / "api.md").read_text()
+    assert sorted(re.findall(r"\]\(api/([\w-]+)\.md\)", index)) == sorted(p.stem for p in REFERENCE.glob("api/*.md"))
+
+
+def section(docstring: str, title: str) -> str:
+    found = re.search(rf"^{title}:\n((?:(?: .*)?\n)+)", docstring + "\n", re.MULTILINE)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("f", [*filter(inspect.isfunction, documented())], ids=lambda f: f"{f.__module__}.{f.__name__}")
+def test_a_docstring_has_all_arguments_and_the_result(f: Any) -> None:
+    docstring, signature = inspect.getdoc(f) or "", inspect.signature(f)
+    described = re.findall(r"^    \*{0,2}(\w+):", section(docstring, "Args"), re.MULTILINE)
+    assert described == [*signature.parameters]
+    assert section(docstring, "Returns") or signature.return_annotation in (None, "None")
+
+
+@pytest.mark.parametrize("cls", [*filter(inspect.isclass, documented())], ids=lambda cls: cls.__name__)
+def test_the_docstring_of_a_result_has_all_fields(cls: Any) -> None:
+    fields = getattr(cls, "_fields", ()) or tuple(getattr(cls, "__dataclass_fields__", ()))
+    described = re.findall(r"^    (\w+):", section(inspect.getdoc(cls) or "", "Attributes"), re.MULTILINE)
+    assert described[: len(fields)] == [*fields]
 
 
 def test_every_primitive_is_on_the_page_of_operations() -> None:

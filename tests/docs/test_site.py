@@ -8,6 +8,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -140,6 +141,32 @@ def test_navigation_names_every_page(pages: dict[Path, Page], site: Path) -> Non
     assert sorted(path.name for path in wanted - named - {site / "index.html"}) == []
 
 
+HEAVIEST = 300_000
+"""Bytes of HTML, which a phone loads in a second."""
+
+
+def test_no_page_is_heavy(pages: dict[Path, Page], site: Path) -> None:
+    sizes = {path.relative_to(site).as_posix(): path.stat().st_size for path in pages}
+    sizes.pop("explorer/index.html", None)  # a program with its data
+    assert {name: size for name, size in sizes.items() if size > HEAVIEST} == {}
+
+
+SIGNATURE = re.compile(r'<div class="[^"]*doc-signature[^"]*">(.*?)</div>', re.DOTALL)
+
+
+def test_signatures_of_the_api_have_types(site: Path) -> None:
+    """They are those of an overload, as the function itself takes and returns `Any`."""
+    shown = [
+        " ".join(unescape(re.sub(r"<[^>]+>", "", signature)).split())
+        for path in sorted((site / "reference/api").glob("*.html"))
+        for signature in SIGNATURE.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert len(shown) > 200
+    assert "psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]" in shown
+    typed = [re.sub(r"\*+\w+: Any|initializer: Any", "", text) for text in shown]
+    assert [text for text in typed if re.search(r"\w: Any\b(?! \|)", text)] == []
+
+
 def test_sessions_and_folds_are_what_they_should_be(pages: dict[Path, Page], site: Path) -> None:
     """No mark of Markdown is left in the text, as in a fold or a table that was not understood."""
     for path in pages:
@@ -192,7 +219,7 @@ def test_pages_are_quiet_and_fit_the_screen(page: BrowserPage, site: Path) -> No
         "gallery/zip-for-outer",
         "puzzles",
         "course/3-axes-trees-nesting",
-        "reference/api",
+        "reference/api/core",
         "reference/operations",
     ):
         page.set_viewport_size({"width": 1280, "height": 800})
@@ -244,7 +271,7 @@ def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None
 
 
 SEARCHED = {
-    "ppermute": ("collectives", "reference/api"),
+    "ppermute": ("collectives", "reference/api/collectives"),
     "autotune": ("tuning",),
     "silent": ("gallery", "index", "reference/from-jax"),
     "batch size": ("glossary", "memory", "course/3-axes-trees-nesting"),
@@ -254,7 +281,7 @@ SEARCHED = {
     "pytree": ("trees", "glossary"),
     "memory limit": ("memory",),
     "per-example gradient": ("derivatives",),
-    "in_axes": ("reference/api", "cheatsheet", "course/3-axes-trees-nesting"),
+    "in_axes": ("reference/api/core", "cheatsheet", "course/3-axes-trees-nesting"),
 }
 """Words that people search for, and the pages of which one is among the first three results."""
 

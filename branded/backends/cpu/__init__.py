@@ -35,6 +35,9 @@ def plain() -> Iterator[None]:
     Equivalent to `Context(BRANDED_CPU=0)`; the environment variable applies everywhere.  A `jit` function has a
     separate program for each setting.
 
+    Returns:
+        A context manager.
+
     Example:
         >>> from branded import cpu
         >>> from tinygrad import Tensor
