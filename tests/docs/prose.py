@@ -21,8 +21,6 @@ LIMITS = (1.5, 2.0, 20)
 """For `branded/`: the words "what" and the listed phrases per 1,000 words, and the openers."""
 PAGE_LIMITS = (2.0, 1.5, 0)
 """The same for README and the pages of docs/."""
-OVER = ("axes", "checkers", "speed", "trust", "types")
-"""Pages that are still over their limits."""
 OPENERS = frozenset(["What", "Of", "So", "Those", "Where", "Which", "While", "Whose", "That", "As"])
 PHRASES = re.compile(
     r"""\b(?:without\ a\ word | in\ silence | beside | in\ place\ of | worked\ out | mend(?:s|ed|ing)? | drawn
@@ -82,11 +80,8 @@ def files(paths: Sequence[Path]) -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """Return the pages of the project and those of docs/ that keep to the limits."""
-    docs = ROOT / "docs"
-    over = {docs / f"{name}.md" for name in OVER}
-    project = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
-    return [*project, *sorted(page for page in docs.rglob("*.md") if page not in over)]
+    """Return README and the pages of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def main() -> int:

@@ -118,7 +118,7 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
     ),
     "a carry whose row grows in a step": (
         _PLAIN - {"ty"},
-        "give the first carry the row of the last: `c: Vec[S] = init`",
+        "annotate the initial carry with all brands: `c: Vec[S] = init`",
     ),
     "a dict of tensors for one of rows": (_MYPY_ALONE, "write `dict[str, Vec[Never]]` for `dict[str, Tensor]`"),
     "what a class of rows holds is a Tensor": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
@@ -126,7 +126,7 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
         {"pyright", "basedpyright", "pyrefly"},
         "to them `Vec` is an alias of the class `Tensor`; write `isinstance(a, Tensor)`, which is the same",
     ),
-    "map, which Python has too": ({"pyrefly"}, "it takes Python's `map` to be possible; `import branded` leaves it so"),
+    "map, which Python has too": ({"pyrefly"}, "it considers Python's `map` too"),
 }
 UNFOUND = {  # wrong programs of the promised kinds that a checker does not find
     "a list of tensors": {"ty"},
@@ -154,16 +154,17 @@ def run() -> dict[str, set[Place]]:
 
 
 INTRODUCTION = """\
-# What type checkers find
+# Type checkers without the plugin
 
-A `Vec[S]` is covariant in its row `S`, every method of `Tensor` is typed by rows, and a `Tensor` is a `Vec[Never]`. So
-every checker finds four kinds of mistakes with no plugin: a result whose row is not the declared one, a `Vec` passed to
-a function of tensors, a read of a `Vec`, and a brand that leaves by the return type. In a list or a dict that is
-written out, `[a]`, ty takes a `Vec[S]` for a `Tensor`.
+Every type checker finds four kinds of batching mistakes without a plugin: a result with other brands than declared, a
+`Vec` that is passed to a function of tensors, a read of a `Vec`, and a brand that leaves its scope by the return
+type. This works because `Vec[S]` is covariant in its brands, because every method of `Tensor` has a type with brands,
+and because a `Tensor` is a `Vec[Never]`. One exception: in a list or a dict display such as `[a]`, ty accepts a
+`Vec[S]` as a `Tensor`.
 
-Without the plugin `vmap(f)` has the type of `f`, and what it gives for plain tensors is a `Vec[Never]`. To pyright,
-basedpyright, pyrefly and ty this is what `Tensor` means, so they print a tensor as `Vec[Never, Any]` or `Vec`. To mypy
-without the plugin `Tensor` is a class below it, and `unvec`, the identity, makes one:
+Without the plugin `vmap(f)` has the type of `f`, and returns a `Vec[Never]` for plain tensors. For pyright,
+basedpyright, pyrefly and ty this is the same as `Tensor`, and they print it as `Vec[Never, Any]` or `Vec`. For mypy
+without the plugin `Tensor` is a subclass of it. The function `unvec` converts, and does nothing at run time:
 
 ```python
 from branded import Vec, unvec, vmap
@@ -179,20 +180,24 @@ doubled: Tensor = unvec(vmap(double)(Tensor([1, 2])))
 assert doubled.tolist() == [2, 4]
 ```
 
-Without the plugin the parameters of a lambda have no types, as `vmap(f)` must keep the type of a named function. Write
-a named function with rows where an editor is to show them. Three correct programs are errors without the plugin: a
-function of plain tensors that is called with a `Vec` (use `lift`), `grad` of a lambda over a dict or a TypedDict (use a
-named function), and `Tensor.sin(x)` of a `Vec` (use `x.sin()`).
+Without the plugin the parameters of a lambda have no types, because `vmap(f)` must keep the type of a named function.
+Where an editor should show types, write a named function with type variables. Three correct programs are errors
+without the plugin:
 
-The plugin for mypy makes the brand of each `vmap` fresh, and removes it from the result. So it refuses a body for
-tensors only, axes that do not fit, and a brand that leaves in a function; it gives the parameters of a lambda their
-types; and `unvec` is not needed. Truth values (`if`, `bool()`, `and`) the plugin finds all, the others some.
+- a call of a function of plain tensors with a `Vec`: use `lift`
+- `grad` of a lambda over a dict or a TypedDict: use a named function
+- `Tensor.sin(x)` of a `Vec`: use `x.sin()`
 
-*false alarm* is an error in a right program, *missed* is none in a wrong line. The right programs are written for plain
-checkers, but for those in *limits*. mypy runs with `--strict --warn-unreachable --enable-error-code=truthy-bool`
-(two files call functions of tinygrad that have no types, and begin with `# mypy: allow-untyped-calls`), pyrefly with
-`--preset=default`, the others as they come, and only errors count. `python -m tests.pages.checkers` makes this page
-from `tests/types/plain`.
+The mypy plugin gives each `vmap` a fresh brand and removes it from the result. So it rejects a body that accepts only
+tensors, axes that do not fit, and a brand that is kept by a function. It infers the parameters of lambdas, and
+`unvec` is not needed. It finds all uses as a truth value (`if`, `bool()`, `and`); other checkers find some.
+
+In the tables, *false alarm* is an error in a correct program, and *missed* is a mistake without an error. The correct
+programs are written for checkers without a plugin, except those in *limits*. Only errors count, not warnings. mypy
+runs with `--strict --warn-unreachable --enable-error-code=truthy-bool`, pyrefly with `--preset=default`, the others
+with their defaults. Two files that call untyped functions of tinygrad begin with `# mypy: allow-untyped-calls`.
+
+`python -m tests.pages.checkers` writes this page from `tests/types/plain`.
 """
 
 
@@ -203,9 +208,9 @@ def page(errors: Mapping[str, set[Place]]) -> str:
 def _totals(errors: Mapping[str, set[Place]]) -> Iterator[str]:
     wrong = [p for p in PROGRAMS if not p.is_right]
     parts = {
-        "right programs accepted": [p for p in PROGRAMS if p.is_right],
-        "wrong programs found": wrong,
-        "wrong programs of the four promised kinds found": [p for p in wrong if Path(p.file).stem in PROMISED],
+        "correct programs accepted": [p for p in PROGRAMS if p.is_right],
+        "incorrect programs found": wrong,
+        "incorrect programs of the four promised kinds found": [p for p in wrong if Path(p.file).stem in PROMISED],
     }
     yield from _head("")
     yield _row("version", (version(c.name.split()[0]) for c in CHECKERS))
@@ -217,7 +222,8 @@ def _kinds(errors: Mapping[str, set[Place]]) -> Iterator[str]:
     for file in FILES:
         kind = (PLAIN / file).read_text().splitlines()[0].strip('"')
         mine = [p for p in PROGRAMS if p.file == file]
-        yield from ("", f"## {'Right' if mine[0].is_right else 'Wrong'} programs: {Path(file).stem}", "", kind, "")
+        verdict = "Correct" if mine[0].is_right else "Incorrect"
+        yield from ("", f"## {verdict} programs: {Path(file).stem}", "", kind, "")
         yield from _head("program")
         for p in mine:
             yield _row(p.title, (WORDS[p.is_right][p.passes(errors[c.name])] for c in CHECKERS))

@@ -1,4 +1,4 @@
-"""Calling vmap: `vmap(f)` has the type of `f`, so the result is a `Vec[Never]`, and `unvec` makes a Tensor of it."""
+"""Calls of vmap: `vmap(f)` has the type of `f`, so the result is a `Vec[Never]`, and `unvec` makes a `Tensor` of it."""
 
 from functools import partial
 from typing import TypeVar, assert_type

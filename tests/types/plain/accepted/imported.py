@@ -1,4 +1,4 @@
-"""The row variables of `branded.typing`, whose default is the empty row."""
+"""The type variables of `branded.typing`, whose default is the empty set of brands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

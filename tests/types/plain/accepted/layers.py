@@ -1,4 +1,4 @@
-"""Layers of tinygrad.nn: on a Tensor they give a Tensor, on a Vec a Vec of its row."""
+"""Layers of tinygrad.nn: a `Tensor` gives a `Tensor`, and a `Vec` a `Vec` with the same brands."""
 
 from typing import TypeVar, assert_type
 

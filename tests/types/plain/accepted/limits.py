@@ -1,4 +1,4 @@
-"""Right programs that some checker refuses."""
+"""Correct programs that some checker rejects."""
 
 from typing import Generic, TypeVar
 

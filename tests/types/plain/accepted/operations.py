@@ -1,4 +1,4 @@
-"""Operators and methods: the row of the result is the union of the rows of the operands."""
+"""Operators and methods: the result has the brands of all operands."""
 
 from typing import TypeVar, assert_type
 

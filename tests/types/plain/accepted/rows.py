@@ -1,4 +1,4 @@
-"""Rows: a value stands where one of a larger row is wanted, for subtyping is broadcasting."""
+"""Subtyping is broadcasting: a value is accepted where more brands are expected."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, Never, TypeVar, assert_type

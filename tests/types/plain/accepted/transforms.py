@@ -1,4 +1,4 @@
-"""Derivatives, loops, branches and collectives: what they give has the rows of what they are given."""
+"""Derivatives, loops, branches and collectives: the result has the brands of the arguments."""
 
 from typing import Any, TypeVar, assert_type
 

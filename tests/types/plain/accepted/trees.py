@@ -1,4 +1,4 @@
-"""Trees that are generic in the row, as arguments and as results."""
+"""Pytrees that are generic in their brands, as arguments and results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

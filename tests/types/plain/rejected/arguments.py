@@ -1,4 +1,4 @@
-"""A Vec passed to a function of tensors."""
+"""A `Vec` passed to a function of tensors."""
 
 from typing import TypeVar
 

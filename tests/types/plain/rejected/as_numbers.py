@@ -1,4 +1,4 @@
-"""A Vec where Python wants one number or one truth value."""
+"""A `Vec` where Python needs one number or one truth value."""
 
 from typing import TypeVar
 

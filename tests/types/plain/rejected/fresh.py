@@ -1,4 +1,4 @@
-"""What needs a fresh brand: the plugin alone can know it."""
+"""Mistakes that show only with a fresh brand, which the plugin alone creates."""
 
 from typing import TypeVar
 

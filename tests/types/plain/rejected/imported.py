@@ -1,4 +1,4 @@
-"""A Vec where the default of `branded.typing`, the empty row, is wanted."""
+"""A batched value where a bare `Vec`, which has no brands, is declared."""
 
 from dataclasses import dataclass
 from typing import Generic

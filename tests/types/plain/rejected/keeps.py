@@ -1,4 +1,4 @@
-"""A Vec put where a Tensor is kept, and writes."""
+"""A `Vec` stored where a `Tensor` is declared, and writes."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""A read of a Vec."""
+"""A read of a `Vec`."""
 
 from typing import TypeVar
 

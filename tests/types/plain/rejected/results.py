@@ -1,4 +1,4 @@
-"""A result whose row is not the declared one."""
+"""A result with other brands than declared."""
 
 from typing import Never, TypeVar
 

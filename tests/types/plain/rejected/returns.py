@@ -1,4 +1,4 @@
-"""A brand that leaves by the return type."""
+"""A brand that leaves its scope by the return type."""
 
 from typing import TypeVar
 
