@@ -64,7 +64,7 @@ def functional_call(
     state: Mapping[str, Any],
     /,
     *args: Any,
-    mutable: bool | str | Sequence[str] = False,
+    mutable: Any = False,
     **kwargs: Any,
 ) -> Any:
     """Call `module(x)` with the tensors of `state` instead of the module's own.
