@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "what",
         nargs="*",
         help="replay, trace, calls, products, cpu, linalg, arrays; all if none is named; "
-        "and jax, tune, gpu, columns, plain, cliffs, eager",
+        "and jax, tune, gpu, columns, plain, cliffs, eager, pages",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
@@ -63,6 +63,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         from bench import eager  # with jax
 
         return eager.main(given[1:])
+    if given[:1] == ["pages"]:
+        from bench import pages
+
+        sys.exit(pages.main(given[1:]))
     if given[:1] == ["gpu"]:
         return gpu.main(given[1:])
     options = parser.parse_args(given)

@@ -122,19 +122,20 @@ def machine() -> list[str]:
     target = ":".join(str(part) for part in (Device.DEFAULT, getattr(renderer.target, "arch", "")) if part)
     packages = f"branded {branded.__version__}, tinygrad {version('tinygrad')}, numpy {np.__version__}"
     return [
-        f"- machine: {_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        f"- machine: {processor()}, {platform.system()} {platform.machine()}",
         f"- python: {platform.python_implementation()} {platform.python_version()}; {packages}",
         f"- device: {target}, {type(renderer).__name__}",
     ]
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of the processor, and how many cores it has."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
     named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or "unknown processor")
+    return f"{next(named, platform.processor() or 'unknown processor')}, {os.cpu_count()} cores"
 
 
 class Report:

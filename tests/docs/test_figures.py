@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
+from pathlib import Path
 
+from bench import pages
 from branded import tinygrad_compat
 from branded.learn.demo import digits
 from branded.learn.puzzles import PUZZLES
@@ -25,6 +28,47 @@ def test_speeds() -> None:
     """Those of the first pages are those that bench wrote."""
     for name in ("README.md", "docs/index.md"):
         assert speeds() in page(name), "python -m tests.pages.figures writes them anew"
+
+
+def stamp(name: str) -> re.Match[str]:
+    found = pages.STAMP.search(page(f"bench/{name}"))
+    assert found, f"bench/{name} has no stamp: python -m bench pages --stamp {name}"
+    return found
+
+
+def test_the_first_pages_say_when_the_speeds_were_measured() -> None:
+    day, _, machine, _ = stamp("JAX.md").groups()
+    date = f"{datetime.fromisoformat(day):%-d %B %Y}"
+    for name in ("README.md", "docs/index.md"):
+        assert figures(name, r"(AMD EPYC, .*?), CPU time, (\d+ \w+ \d{4})") == {(machine, date)}
+
+
+def test_every_page_of_figures_has_a_stamp() -> None:
+    """A stale page is not an error, since each change of the kernels makes some: `python -m bench pages` lists them."""
+    there = {path.relative_to(ROOT / "bench").as_posix() for path in (ROOT / "bench").rglob("*.md")}
+    assert there == set(pages.PAGES)
+    linked = set(re.findall(r"\]\(\.\./bench/([\w/]+\.md)\)", page("docs/benchmarks.md")))
+    assert linked == there
+    for name, about in pages.PAGES.items():
+        day, _, machine, _ = stamp(name).groups()
+        assert datetime.fromisoformat(day) and machine
+        assert [source for source in about.sources if not (ROOT / source).exists()] == []
+
+
+def test_a_digest_is_of_code_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("x = 1\n")
+    before = pages.digest(["a.py"], tmp_path)
+    file.write_text('"""Text."""\n\n# A comment\nx = 1  # and one more\n')
+    assert pages.digest(["a.py"], tmp_path) == before
+    file.write_text('x = """Text."""\n')
+    assert pages.digest(["a.py"], tmp_path) != before
+
+
+def test_a_stamp_replaces_another() -> None:
+    line = pages.stamp_of("JAX.md", "a machine, 2 cores", "0123abcd", "2026-11-27")
+    once = pages.stamped("# Title\n\ntext\n", line)
+    assert once == f"# Title\n\n{line}\n\ntext\n" and pages.stamped(once, line) == once
 
 
 def test_exercises() -> None:
