@@ -286,7 +286,7 @@ def test_the_hook_of_pre_commit_is_a_command_of_ours() -> None:
 # ---- the page ----
 
 PAIR = re.compile(r"^```py\n(.*?)^```\n(?:(?!^```).)*^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = ("types.md", "reference/from-haskell.md", "reference/from-jax.md")
+PAGES = ("quickstart.md", "types.md", "reference/from-haskell.md", "reference/from-jax.md")
 PAIRS = [pair for page in PAGES for pair in PAIR.findall((ROOT / "docs" / page).read_text())]
 
 
