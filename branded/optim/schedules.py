@@ -73,7 +73,7 @@ def polynomial_schedule(
         A schedule: a function from the step count to a number.
 
     Raises:
-        OptionError: A value is not a number, or a number of steps is negative.
+        OptionError: A value is not a number, or `transition_steps` is not positive.
 
     Example:
         >>> from branded import optim
@@ -109,7 +109,7 @@ def linear_schedule(
         A schedule: a function from the step count to a number.
 
     Raises:
-        OptionError: A value is not a number, or a number of steps is negative.
+        OptionError: A value is not a number, or `transition_steps` is not positive.
 
     Example:
         >>> from branded import optim
