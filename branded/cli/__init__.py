@@ -44,12 +44,17 @@ from branded.tools.user_files import (
 def demo(args: argparse.Namespace) -> int:
     """Show vmap at work on real data; with --cluster, on several processes."""
     if args.cluster:
-        return _cluster(args.memory)
+        if args.out is not None:
+            raise UsageError("--out has no effect with --cluster, which draws no pictures")
+        return _cluster("256MB" if args.memory is None else args.memory)
+    if args.memory is not None:
+        raise UsageError("--memory has no effect without --cluster")
     enable("cpu")  # the loops by hand run the same kernels, so that a long training gives the same numbers
     from branded.learn import demo
 
     # report an unusable folder now, not after a minute of work
-    out = _folder(args.out) if demo.can_draw() else Path(args.out)
+    name = "demo-pictures" if args.out is None else args.out
+    out = _folder(name) if demo.can_draw() else Path(name)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode shows `?` for a shade
     demo.run(out)
@@ -100,17 +105,16 @@ def run(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> int:
     """Find batching mistakes (status 0: none, 1: errors, 2: could not check)."""
     try:
-        from branded.mypy.check import WITHOUT_EFFECT, check
+        from branded.mypy.check import check, without_effect
     except ModuleNotFoundError as missing:
         raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
     for word in args.paths:
-        if (name := word.partition("=")[0]) in WITHOUT_EFFECT:
-            raise UsageError(f"{name} has no effect here: {WITHOUT_EFFECT[name]}")
+        if (reason := without_effect(word)) is not None:
+            raise UsageError(f"{word.partition('=')[0]} has no effect here: {reason}")
         if not any(word.startswith("-") for word in args.paths) and not (word and Path(word).exists()):
             raise UsageError(f"there is no file or folder {word or repr('')}")
+    _reject_combinations(args)
     pretty = args.pretty if args.pretty is not None else args.output == "text" and sys.stdout.isatty()
-    if pretty and args.output != "text":
-        raise UsageError(f"--pretty has no effect with --output {args.output}")
     output = io.StringIO()
     try:
         with contextlib.redirect_stderr(output):
@@ -129,6 +133,18 @@ def check(args: argparse.Namespace) -> int:
         raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
     print(text)
     return status
+
+
+def _reject_combinations(args: argparse.Namespace) -> None:
+    """Raise an error for options of `check` of which one would be ignored."""
+    if args.pretty and args.output != "text":
+        raise UsageError(f"--pretty has no effect with --output {args.output}")
+    if args.suggest and (args.output != "text" or args.pretty is not None):
+        name = f"--output {args.output}" if args.output != "text" else "--pretty" if args.pretty else "--no-pretty"
+        raise UsageError(f"{name} has no effect with --suggest, which prints lines to paste")
+    notebook = next((word for word in args.paths if args.suggest and word.endswith(".ipynb")), None)
+    if notebook is not None:
+        raise UsageError(f"--suggest reads Python files: {notebook} is a notebook")
 
 
 def puzzles(args: argparse.Namespace) -> int:
@@ -245,6 +261,8 @@ def explorer(args: argparse.Namespace) -> int:
     """Write the explorer, a web page that needs no server, to a folder."""
     from branded.learn import explorer
 
+    if args.pyodide is not None and args.no_edit:
+        raise UsageError("--pyodide has no effect with --no-edit, which runs no programs in the browser")
     out = _folder(args.out)
     pyodide = None if args.pyodide is None else Path(args.pyodide)
     print(explorer.write(out, pyodide, edit=not args.no_edit, site=args.site))
@@ -278,9 +296,9 @@ class Command(NamedTuple):
     arguments: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
-_OUT = {"metavar": "DIR", "default": "demo-pictures", "help": "the folder for the pictures (default: %(default)s)"}
+_OUT = {"metavar": "DIR", "help": "the folder for the pictures (default: demo-pictures)"}
 _CLUSTER = {"action": "store_true", "help": "all pairs of more digits than fit the memory, on a process for each core"}
-_MEMORY = {"metavar": "SIZE", "default": "256MB", "help": "with --cluster, what pairs may take (default: %(default)s)"}
+_MEMORY = {"metavar": "SIZE", "help": "with --cluster, what pairs may take (default: 256MB)"}
 _DEMO = (("--out", _OUT), ("--cluster", _CLUSTER), ("--memory", _MEMORY))
 _TARGET = {"metavar": "FILE.py[:function]", "help": "a file, or a function of it that needs no arguments"}
 _ARGS = {"nargs": argparse.REMAINDER, "metavar": "...", "help": "what the file finds in sys.argv"}

@@ -35,6 +35,14 @@ WITHOUT_EFFECT = {
 }
 """The options of mypy that would be ignored, and what to do instead."""
 
+
+def without_effect(word: str) -> str | None:
+    """Return why an option of mypy would be ignored; None for other words. mypy accepts abbreviations."""
+    name = word.partition("=")[0] if word.startswith("--") else word[:2]
+    full = [o for o in WITHOUT_EFFECT if o == name or (len(name) > 3 and o.startswith(name))]
+    return WITHOUT_EFFECT[full[0]] if full else None
+
+
 PLUGIN = "branded.mypy"
 _LONG = re.compile(r"\b(?:branded\.vec\.(?=(?:Vec|Axes)\b)|branded\.brand\.(?=Brand\b)|tinygrad\.tensor\.(?=Tensor\b))")
 

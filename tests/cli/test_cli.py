@@ -315,6 +315,29 @@ def test_demo_says_at_once_that_it_cannot_write(write: Write, capsys: pytest.Cap
     check_one_line(capsys, "cannot make the folder", str(path))
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["demo", "--memory", "1GB"], "branded demo: --memory has no effect without --cluster"),
+        (
+            ["demo", "--cluster", "--out", "a"],
+            "branded demo: --out has no effect with --cluster, which draws no pictures",
+        ),
+        (
+            ["explorer", "--no-edit", "--pyodide", "a", "b"],
+            "branded explorer: --pyodide has no effect with --no-edit, which runs no programs in the browser",
+        ),
+    ],
+)
+def test_options_that_would_be_ignored(
+    words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err == told + "\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 # ---- check ----
 
 WRONG = """\

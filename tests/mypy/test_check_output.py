@@ -179,10 +179,20 @@ def _successful(log: Any) -> bool:
         (("--", "--pretty", "app.py"), "--pretty has no effect here"),
         (("--", "--output=json", "app.py"), "--output has no effect here"),
         (("--", "--junit-xml=a.xml", "app.py"), "--junit-xml has no effect here"),
+        (("--", "--pret", "app.py"), "--pret has no effect here"),
+        (("--", "-Ojson", "app.py"), "-Ojson has no effect here"),
+        (
+            ("--suggest", "--output", "json", "app.py"),
+            "branded check: --output json has no effect with --suggest, which prints lines to paste",
+        ),
+        (("--suggest", "--pretty", "app.py"), "--pretty has no effect with --suggest"),
+        (("--suggest", "--no-pretty", "app.py"), "--no-pretty has no effect with --suggest"),
+        (("--suggest", "note.ipynb"), "--suggest reads Python files: note.ipynb is a notebook"),
         (("--", "--nonsense", "app.py"), "--nonsense"),
     ],
 )
 def test_no_option_is_ignored(words: tuple[str, ...], told: str, app: Path) -> None:
+    (app / "note.ipynb").write_text("{}")
     done = check(app, *words)
     assert (done.stdout, done.returncode) == ("", 2)
     assert told in done.stderr and done.stderr.count("\n") == 1
