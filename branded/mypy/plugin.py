@@ -93,6 +93,8 @@ class BrandedPlugin(Plugin):
 
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
+        forget()
+        self.is_daemon = options.fine_grained_incremental
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unused_batch.unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
@@ -174,6 +176,8 @@ class BrandedPlugin(Plugin):
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
+        if self.is_daemon:
+            forget()
         if not file.is_stub and not f"{file.fullname}.".startswith(PYTHONS):
             add_digest(file)
             static_fields.add_static_fields(file)
@@ -342,7 +346,8 @@ class BrandedPlugin(Plugin):
         return {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}.get(fullname)
 
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
-        forget()
+        if self.is_daemon:
+            forget()
         hook = self._analyze_hook(fullname)
         return partial(self._analyze, hook) if hook is not None else None
 

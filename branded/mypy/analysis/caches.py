@@ -1,6 +1,7 @@
-"""Results about functions and files, which are kept until mypy analyzes a file.
+"""Results about functions and files.
 
-mypy's daemon analyzes a function again before it checks it again: it may then refer to other types.
+mypy's daemon analyzes a function again before it checks it again: it may then refer to other types. The results are
+then forgotten. Another run of mypy analyzes each file once, and checks it afterwards.
 """
 
 from __future__ import annotations

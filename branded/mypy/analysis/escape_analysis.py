@@ -370,6 +370,7 @@ def root_of(place: Expression) -> Expression:
                 return place
 
 
+@lru_cache(maxsize=256)
 def _declared_names(f: FuncDef | LambdaExpr) -> set[str]:
     """Return the names that a function declares global or nonlocal."""
     return {n for p in walk(f.body) if isinstance(p, GlobalDecl | NonlocalDecl) for n in p.names}

@@ -6,14 +6,13 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Decorator, FuncDef, MypyFile, Node, RefExpr, SymbolTable
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.source_digest import depend_on_source
+from branded.mypy.analysis.source_digest import Kept, depend_on_source, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import is_in_file, module_of
 from branded.mypy.rows.algebra import hides_brands, is_unbatched
 from branded.mypy.rows.leaves import NUMBERS
@@ -39,7 +38,7 @@ Names = frozenset[str | None]
 """Parameters of a function."""
 
 
-_unused: dict[tuple[FuncDef, Names, int], Names] = new_cache()
+_unused: dict[tuple[FuncDef, Names, int], Kept[Names]] = new_cache()
 
 
 def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, depth: int = 0) -> Names:
@@ -57,8 +56,8 @@ def unused_parameters(f: FuncDef, api: TypeChecker, shared: Names, depth: int = 
     """
     key = f, shared, depth
     if key not in _unused:
-        _unused[key] = _find_unused(f, api, shared, depth)
-    return _unused[key]
+        _unused[key] = keep(lambda: _find_unused(f, api, shared, depth))
+    return use(_unused[key], api)
 
 
 def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:
@@ -144,13 +143,15 @@ def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
     if module is None:
         return None
     depend_on_source(module, api)
-    path = Path(module.path)
     # mypy does not store the lines of functions in its cache
-    place = f.line if is_in_file(f, api) else f.fullname.removeprefix(f"{module.fullname}.")
-    try:
-        return _functions_in_file(path, path.stat().st_mtime_ns).get((place, f.name))
-    except (OSError, SyntaxError, ValueError):
-        return None
+    place = f.line if module.fullname == api.tree.fullname else f.fullname.removeprefix(f"{module.fullname}.")
+    if module not in _functions:
+        tree = parse(module.path, file_version(module.path))
+        _functions[module] = _functions_in(tree) if tree is not None else {}
+    return _functions[module].get((place, f.name))
+
+
+_functions: dict[MypyFile, dict[tuple[int | str, str], ast.FunctionDef]] = new_cache()
 
 
 def decorators_of(node: Decorator, api: TypeChecker) -> list[str] | None:
@@ -197,12 +198,11 @@ def _words_of(source: ast.FunctionDef) -> frozenset[str]:
     return frozenset(word for n in ast.walk(source) for word in _node_words(n))
 
 
-@lru_cache(maxsize=512)
-def _functions_in_file(path: Path, time: int) -> dict[tuple[int | str, str], ast.FunctionDef]:
-    """Return the functions of one version of a file by line, and by full name in the file where that is unique."""
-    tree, found = ast.parse(path.read_bytes()), dict[tuple[int | str, str], ast.FunctionDef]()
-    counts = Counter(name for name, _ in _named_functions(tree, ""))
-    for name, f in _named_functions(tree, ""):
+def _functions_in(tree: ast.Module) -> dict[tuple[int | str, str], ast.FunctionDef]:
+    """Return the functions of a file by line, and by full name in the file where that is unique."""
+    named, found = list(_named_functions(tree, "")), dict[tuple[int | str, str], ast.FunctionDef]()
+    counts = Counter(name for name, _ in named)
+    for name, f in named:
         found[f.lineno, f.name] = f
         if counts[name] == 1:
             found[name, f.name] = f

@@ -18,6 +18,7 @@ from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
+from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
 
 REDUCTIONS = [f"branded.collectives.reductions.{n}" for n in ("psum", "pmean", "pmax", "pmin", "all_gather")]
@@ -28,7 +29,7 @@ POSITIONS = {
 }
 """The collectives, and the position of their parameter `axis_name`."""
 
-MOST_CALLS = 8
+MOST_CALLS = 100
 """The maximum depth of calls to follow."""
 
 
@@ -40,7 +41,7 @@ class Need(NamedTuple):
     where: str
 
 
-_known: dict[FuncDef, list[Need]] = new_cache()
+_known: dict[FuncDef, Kept[list[Need]]] = new_cache()
 
 
 def needed_names(node: Node | None, api: TypeChecker, depth: int = 0) -> list[Need]:
@@ -49,17 +50,20 @@ def needed_names(node: Node | None, api: TypeChecker, depth: int = 0) -> list[Ne
     if not isinstance(f, FuncDef) or depth > MOST_CALLS:
         return []
     if f not in _known:
-        _known[f] = []  # a recursive call needs no more
-        module, source = module_of(f, api) if "." in f.fullname else api.tree, source_of(f, api)
-        if module is not None and source is not None:
-            _known[f] = list(_needs_of(source, f, module, api, depth))
-    return _known[f]
+        _known[f] = [], set()  # a recursive call needs no more
+        _known[f] = keep(lambda: _find_needs(f, api, depth))
+    return use(_known[f], api)
+
+
+def _find_needs(f: FuncDef, api: TypeChecker, depth: int) -> list[Need]:
+    module, source = module_of(f, api) if "." in f.fullname else api.tree, source_of(f, api)
+    return list(_needs_of(source, f, module, api, depth)) if module is not None and source is not None else []
 
 
 def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeChecker, depth: int) -> Iterator[Need]:
-    local_names = {n.id for n in ast.walk(source) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    local_names |= {n.arg for n in ast.walk(source) if isinstance(n, ast.arg)}
-    for call in _certain_calls(source.body):
+    calls = list(_certain_calls(source.body))
+    local_names = {name for n in ast.walk(source) for name in _local_names(n)} if calls else set()
+    for call in calls:
         root = call.func
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -77,6 +81,13 @@ def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeCh
                     yield Need(wanted, name.rpartition(".")[2], place)
         elif symbol is not None:
             yield from needed_names(symbol.node, api, depth + 1)
+
+
+def _local_names(n: ast.AST) -> Iterator[str]:
+    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+        yield n.id
+    elif isinstance(n, ast.arg):
+        yield n.arg
 
 
 def _axis_names(call: ast.Call, position: int) -> Iterator[ast.expr]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
@@ -25,6 +24,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.analysis.source_digest import file_version, parse
 from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
 from branded.mypy.rows.brand_env import checker, enclosing_functions, fail, fail_at_once, opened_at, show
@@ -291,28 +291,18 @@ def reject_comparison(ctx: MethodContext) -> Type:
     """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
     api, context = checker(ctx), ctx.context
     if known_brands(ctx.default_return_type) and (context.line, context.column) in _tested_comparisons(
-        api.path, _file_version(api.path)
+        api.path, file_version(api.path)
     ):
         reject_batched(api, context, ctx.default_return_type, READ, TRUTH, WHERE)
     return ctx.default_return_type
-
-
-def _file_version(path: str) -> int:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:  # the text is not from a file
-        return 0
 
 
 @lru_cache(maxsize=8)
 def _tested_comparisons(path: str, version: int) -> set[tuple[int, int]]:
     """Return the positions of the comparisons whose truth value a file needs."""
     tests: list[ast.expr] = []
-    try:
-        tree = ast.parse(Path(path).read_bytes() if version else b"")
-    except SyntaxError:  # the file uses syntax that is newer than the Python running mypy
-        return set()
-    for node in ast.walk(tree):
+    tree = parse(path, version)
+    for node in ast.walk(tree) if tree is not None else ():
         match node:
             case ast.If(test=t) | ast.While(test=t) | ast.Assert(test=t) | ast.IfExp(test=t):
                 tests += _tested_operands(t)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from mypy.checker import TypeChecker
 from mypy.nodes import GDEF, MypyFile, SymbolTableNode, Var
@@ -22,6 +24,9 @@ DIGEST = "branded@source"
 """The name of the digest. mypy's daemon keeps names with an `@` when it analyzes a file again."""
 _SCALARS = {"bool", "bytes", "complex", "float", "int", "str"}
 
+_recorded: list[set[MypyFile]] = []
+"""The modules that the results being computed depend on, for the innermost result last."""
+
 _registered: dict[tuple[str, str, str], None] = new_cache()
 """The files, the functions in them, and the modules that they depend on."""
 
@@ -32,14 +37,17 @@ def add_digest(module: MypyFile) -> None:
         text = Path(module.path).read_bytes()
     except OSError:  # the text is not from a file
         return
+    tree = parse(module.path, file_version(module.path)) if "site-packages" not in module.path else None
     # a type without a class: when a file has just been parsed, no class is known
-    digest = Var(DIGEST, UnboundType(_digest(text, is_parsed="site-packages" not in module.path)))
+    digest = Var(DIGEST, UnboundType(_digest(text, tree)))
     digest._fullname = f"{module.fullname}.{DIGEST}"
     module.names[DIGEST] = SymbolTableNode(GDEF, digest, module_public=False, module_hidden=True)
 
 
 def depend_on_source(module: MypyFile, api: TypeChecker) -> None:
     """Check the current function again when a body of this module changes, or what the body refers to."""
+    if _recorded:
+        _recorded[-1].add(module)
     target = api.tscope.current_target()
     if (api.tree.fullname, target, module.fullname) in _registered:
         return
@@ -57,6 +65,30 @@ def depend_on_source(module: MypyFile, api: TypeChecker) -> None:
         api.tree.alias_deps[target].update(f"{name}.{DIGEST}" for name in found)
 
 
+T = TypeVar("T")
+Kept = tuple[T, set[MypyFile]]
+"""A result, and the modules that it depends on."""
+
+
+def keep(compute: Callable[[], T]) -> Kept[T]:
+    """Compute a result that other files may use too."""
+    _recorded.append(set())
+    try:
+        value = compute()
+    finally:
+        modules = _recorded.pop()
+        if _recorded:
+            _recorded[-1].update(modules)
+    return value, modules
+
+
+def use(kept: Kept[T], api: TypeChecker) -> T:
+    """Return a result, and depend on its modules as if it were computed here."""
+    for module in kept[1]:
+        depend_on_source(module, api)
+    return kept[0]
+
+
 def _imports(module: MypyFile, api: TypeChecker) -> Iterator[MypyFile]:
     """Find the modules with a digest whose names a module uses."""
     names = [i.id for i in module.imports if hasattr(i, "id")] if module is api.tree else []
@@ -72,21 +104,41 @@ def _imports(module: MypyFile, api: TypeChecker) -> Iterator[MypyFile]:
             yield found
 
 
-def _digest(text: bytes, is_parsed: bool) -> str:
-    """Return a digest of a file's imports and functions, with the lines that a message can refer to."""
+def file_version(path: str) -> int:
+    """Return the time at which a file was changed; 0 for a text that is not from a file."""
     try:
-        tree = ast.parse(text) if is_parsed else None
-    except (SyntaxError, ValueError):  # mypy reports it, or it is newer than the Python running mypy
-        tree = None
+        return Path(path).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def parse(path: str, version: int) -> ast.Module | None:
+    """Return the syntax tree of one version of a file; None if it cannot be parsed."""
+    try:
+        return ast.parse(Path(path).read_bytes()) if version else None
+    except (OSError, SyntaxError, ValueError):  # mypy reports it, or it is newer than the Python running mypy
+        return None
+
+
+def _digest(text: bytes, tree: ast.Module | None) -> str:
+    """Return a digest of a file's imports and functions, with the lines that a message can refer to."""
     if tree is None:
         return hashlib.sha256(text).hexdigest()
-    parts = list[str]()
-    for n in ast.walk(tree):
-        if isinstance(n, ast.Import | ast.ImportFrom):
-            parts.append(ast.dump(n))
-        elif isinstance(n, ast.FunctionDef) and _can_take_tensors(n.args):
-            parts += [ast.dump(n), *(str(line) for part in ast.walk(n) if (line := getattr(part, "lineno", None)))]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    lines, digest = text.splitlines(), hashlib.sha256()
+    for n in _imports_and_functions(tree):
+        first = min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))])
+        digest.update(b"\n".join([b"%d" % first, *lines[first - 1 : n.end_lineno], b""]))
+    return digest.hexdigest()
+
+
+def _imports_and_functions(node: ast.AST) -> Iterator[ast.stmt]:
+    """Find the imports of a file, and its functions that can take tensors, without those in them."""
+    for n in ast.iter_child_nodes(node):
+        if isinstance(n, ast.Import | ast.ImportFrom) or (isinstance(n, ast.FunctionDef) and _can_take_tensors(n.args)):
+            yield n
+        elif not isinstance(n, ast.expr):
+            yield from _imports_and_functions(n)
 
 
 def _can_take_tensors(args: ast.arguments) -> bool:

@@ -41,6 +41,7 @@ from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_m
 from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
+from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.analysis.untyped_modules import definition_of, is_untyped_module, module_of
 from branded.mypy.codes import READ
 from branded.mypy.rows.algebra import (
@@ -58,7 +59,7 @@ from branded.mypy.rows.algebra import (
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
 from branded.mypy.rows.callables import Arg, synthetic_call
 
-MOST_CALLS = 8
+MOST_CALLS = 100
 """The maximum depth of calls to follow."""
 
 _PREDICATES = {"isinstance", "issubclass", "hasattr", "callable", "len", "id", "type", "repr", "str", "print"}
@@ -166,13 +167,12 @@ def certain_reads(f: Node | None, api: TypeChecker, is_traced: bool = False) -> 
     )
     key = f, is_traced
     if key not in _certain:
-        _certain[key] = []
         types = [add_brands(t, [UNKNOWN]) if is_unbatched(t) else NoneType() for t in sig.arg_types]
-        _certain[key] = reads_in(f, sig, types, f.info or None, api, is_traced)
-    return _certain[key]
+        _certain[key] = keep(lambda: reads_in(f, sig, types, f.info or None, api, is_traced))
+    return use(_certain[key], api)
 
 
-_certain: dict[tuple[FuncDef, bool], list[Read]] = new_cache()
+_certain: dict[tuple[FuncDef, bool], Kept[list[Read]]] = new_cache()
 
 
 def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
@@ -258,6 +258,10 @@ Env = dict[str, BatchKind]
 """The kinds of local variables; names that are missing are the same for all examples."""
 
 
+Call = tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]], bool]
+"""A function, the class of its object, the kinds of its arguments, and whether it is traced."""
+
+
 @dataclass
 class _ReadFinder:
     """Follows batched values through the source of functions."""
@@ -266,27 +270,45 @@ class _ReadFinder:
     is_traced: bool
     found: list[Read] = field(default_factory=list)
     running: list[FuncDef] = field(default_factory=list)
-    known: dict[tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]]], BatchKind] = field(
-        default_factory=dict
-    )
+    begun: set[Call] = field(default_factory=set)
+    """The calls that were followed."""
+    lowest: int = MOST_CALLS
+    """The position in `running` of the outermost function that a call in the current one has not followed again."""
 
     def call(self, f: FuncDef, kinds: Mapping[str, BatchKind], owner: TypeInfo | None = None) -> BatchKind:
         """Follow a call, and return the kind of its result."""
         owner = owner if owner is not None and f.info in owner.mro else f.info or None
-        used, key = max(kinds.values(), default=BatchKind.PLAIN), (f, owner, frozenset(kinds.items()))
+        used, key = max(kinds.values(), default=BatchKind.PLAIN), (f, owner, frozenset(kinds.items()), self.is_traced)
         returned = f.type.ret_type if isinstance(f.type, CallableType) else None
         result = BatchKind.HOLDS if returned is None else _result_kind(returned, used)
-        if self.found or used is BatchKind.PLAIN or f in self.running or len(self.running) == MOST_CALLS:
+        if self.found or used is BatchKind.PLAIN:
             return result
-        if key not in self.known:
+        if f in self.running or len(self.running) == MOST_CALLS:
+            self.lowest = min(self.lowest, self.running.index(f) if f in self.running else 0)
+            return result
+        if key not in _followed and key not in self.begun:
             module, source = module_of(f, self.api), source_of(f, self.api)
             if module is None or source is None:
                 return result
-            self.known[key] = result
+            self.begun.add(key)
+            around, self.lowest = self.lowest, MOST_CALLS
             self.running.append(f)
-            _Body(self, f, owner, module, dict(kinds)).statements(source.body)
+            kept = keep(lambda: self._follow(_Body(self, f, owner, module, dict(kinds)), source))
             self.running.pop()
-        return self.known[key]
+            if self.lowest >= len(self.running):  # else the reads depend on the functions that are running
+                _followed[key] = kept
+            self.lowest = min(around, self.lowest)
+        elif key in _followed:
+            self.found += use(_followed[key], self.api)
+        return result
+
+    def _follow(self, body: _Body, source: ast.FunctionDef) -> list[Read]:
+        body.statements(source.body)
+        return [*self.found]
+
+
+_followed: dict[Call, Kept[list[Read]]] = new_cache()
+"""The reads in calls."""
 
 
 @dataclass
