@@ -215,7 +215,10 @@ class BrandedPlugin(Plugin):
             told = times_told[0]
             with checker(ctx).msg.filter_errors(filter_errors=False) as errors:
                 sig = hook(ctx)
-            if not errors.has_new_errors() and told == times_told[0]:  # else the body was followed and has the error
+            is_library = f"{checker(ctx).tree.fullname}.".startswith(PYTHONS)
+            if (
+                not is_library and not errors.has_new_errors() and told == times_told[0]
+            ):  # else the body was followed and has the error
                 report_closed_names(ctx, node, self.scope)
             return sig
 

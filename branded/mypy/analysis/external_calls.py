@@ -6,10 +6,21 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import ARG_NAMED, ARG_NAMED_OPT, Expression, Import, ImportAll, ImportFrom, LambdaExpr, TypeInfo
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
+    Expression,
+    Import,
+    ImportAll,
+    ImportFrom,
+    LambdaExpr,
+    MypyFile,
+    TypeInfo,
+)
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import TRUTH, item_type, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import add_brands, as_vec, row_of
@@ -174,9 +185,18 @@ def _is_float(t: Type) -> bool:
     return isinstance(t, Instance) and t.type.fullname == "builtins.float"
 
 
+_knows_us: dict[MypyFile, bool] = new_cache()
+
+
 def knows_us(api: TypeChecker) -> bool:
     """Return whether this file imports branded or tinygrad; the plugin changes nothing in other files."""
-    for i in api.tree.imports:
+    if api.tree not in _knows_us:
+        _knows_us[api.tree] = _imports_us(api.tree)
+    return _knows_us[api.tree]
+
+
+def _imports_us(tree: MypyFile) -> bool:
+    for i in tree.imports:
         match i:
             case Import():
                 names = [name for name, _ in i.ids]

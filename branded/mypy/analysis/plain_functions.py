@@ -59,13 +59,25 @@ from branded.mypy.analysis.source_reads import certain_reads, reads_in, report_r
 from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
-from branded.mypy.rows.algebra import Brand, add_brands, change, hides_brands, is_unbatched, row_variables, rows_in
+from branded.mypy.rows.algebra import (
+    UNKNOWN,
+    Brand,
+    Change,
+    add_brands,
+    change,
+    hides_brands,
+    is_unbatched,
+    row_variables,
+    rows_in,
+)
 from branded.mypy.rows.brand_env import (
     ONE_PLACE,
     ErrorPlace,
     OpenBrands,
     add_errors,
+    brand_name,
     checker,
+    opened_at,
     place_of,
     times_told,
     trying,
@@ -91,6 +103,8 @@ class Instances:
 
     scope: OpenBrands
     known: dict[FuncDef, Known] = field(default_factory=new_cache)
+    clean: dict[FuncDef, dict[tuple[object, ...], Type]] = field(default_factory=new_cache)
+    """The results of checks without errors, which are the same for other brands without names."""
     later: list[Check] = field(default_factory=list)
     """The checks that would be too deep."""
     busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
@@ -256,6 +270,10 @@ class Instances:
             return result
         handed = [t.definition for t in types if isinstance(t, CallableType)]
         known, key = self.known.setdefault(f, {}), (shared, *types, *handed)
+        brands = _fresh_brands(types)
+        numbered = (shared, *(change(t, _renaming(brands, _NUMBERED)) for t in types), *handed)
+        if key not in known and len(brands) <= len(_NUMBERED) and numbered in self.clean.get(f, {}):
+            return change(self.clean[f][numbered], _renaming(_NUMBERED, brands))
         if key not in known:
             if len(known) >= MOST:
                 return result
@@ -268,6 +286,8 @@ class Instances:
             finally:
                 self.busy.pop()
         body_result, errors = known[key]
+        if not errors and len(brands) <= len(_NUMBERED):
+            self.clean.setdefault(f, {})[numbered] = change(body_result, _renaming(brands, _NUMBERED))
         add_errors(api, errors)
         while self.later and not self.busy:
             self._result(*self.later.pop(), api)
@@ -306,6 +326,23 @@ class Instances:
             errors = recheck_function(f, f.type, api).errors
             self.own[f] = {place_of(e) for e in errors if e.severity == "error" and e.code in ONE_PLACE}
         return self.own[f]
+
+
+_NUMBERED: list[Brand] = [
+    TypeVarType(f"{i}", f"{i}", TypeVarId(-1, namespace=f"branded@{i}"), [], UNKNOWN, UNKNOWN) for i in range(8)
+]
+
+
+def _fresh_brands(types: Sequence[Type]) -> list[Brand]:
+    """Return the brands without names that vmap has opened, in the order in which they occur."""
+    brands = dict.fromkeys(b for t in types for b in rows_in(t))
+    return [b for b in brands if opened_at(b) is not None and brand_name(b) is None]
+
+
+def _renaming(brands: Sequence[Brand], others: Sequence[Brand]) -> Change:
+    """Return the change of a row that replaces brands by others."""
+    new = dict(zip(brands, others, strict=False))
+    return lambda row: [new.get(b, b) for b in row]
 
 
 def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:

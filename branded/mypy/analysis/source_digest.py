@@ -112,7 +112,7 @@ def file_version(path: str) -> int:
         return 0
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def parse(path: str, version: int) -> ast.Module | None:
     """Return the syntax tree of one version of a file; None if it cannot be parsed."""
     try:
