@@ -15,6 +15,7 @@ from mypy.nodes import (
     ImportFrom,
     LambdaExpr,
     MypyFile,
+    RefExpr,
     TypeInfo,
 )
 from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
@@ -86,6 +87,11 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
     key = next((e for n, e in named if n == "key"), None)
     compared = _argument_types([e for _, e in named if e is not key], api)
     compared += [ctx.type] if isinstance(ctx, MethodSigContext) else []
+    is_len = isinstance(key, RefExpr) and key.fullname == "builtins.len"
+    if is_len and any(known_brands(item_type(t)) for t in compared):  # vec.pyi hides `__len__` from mypy
+        anything = AnyType(TypeOfAny.special_form)
+        types = [anything if n == "key" else t for n, t in zip(sig.arg_names, sig.arg_types, strict=True)]
+        return sig.copy_modified(arg_types=types)
     if key is not None:
         compared = [_key_type(key, compared, ctx)]
     for t in compared:
@@ -94,7 +100,7 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
             reject_batched(
                 api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", suggest_method(name, t)
             )
-            anything: Type = AnyType(TypeOfAny.from_error)
+            anything = AnyType(TypeOfAny.from_error)
             result = t if name in BUILTINS and row_of(t) is not None else anything if key is not None else sig.ret_type
             kinds = [ARG_NAMED_OPT if k == ARG_NAMED else k for k in sig.arg_kinds]  # an overload may need a key
             return sig.copy_modified(arg_types=[anything] * len(kinds), arg_kinds=kinds, ret_type=result)

@@ -70,25 +70,31 @@ def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Nam
     if n_bound and f.arg_names[0] in words and f.arg_names[0] not in shared:
         return frozenset()
     source = source_of(f, api)
-    depends = _depends(source, f, api, shared, depth + 1) if source is not None else words
+    if source is None or all(isinstance(s, ast.Pass | ast.Raise) or _is_constant(s) for s in source.body):
+        return frozenset()  # a method of a Protocol, whose implementations may use all
+    depends = _depends(source, f, api, shared, depth + 1)
     return frozenset(f.arg_names[n_bound:]) - depends
 
 
 def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:
     """Return the names that the result may depend on."""
-    bound_names, idle = {name for n in ast.walk(source) if n is not source for name in _bound_names(n)}, set[ast.AST]()
+    local_names, idle = {name for n in ast.walk(source) if n is not source for name in bound_names(n)}, set[ast.AST]()
     for n in ast.walk(source):
         if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
             idle.add(n.value)
-        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, bound_names, api)) is not None:
+        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, local_names, api)) is not None:
             n_bound = bound_count(g)
             here = frozenset(g.arg_names[:n_bound]) if n_bound and f.arg_names[0] in shared else frozenset[str | None]()
             of_g = unused_parameters(g, api, here, depth)
-            for name, value in _named_arguments(n, g.arg_names[n_bound:]):
+            for name, value in named_arguments(n, g.arg_names[n_bound:]):
                 is_own = g is f and isinstance(value, ast.Name) and value.id == name  # as in the enclosing call
                 if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
                     idle.update(ast.walk(value))
     return frozenset(n.id for n in ast.walk(source) if isinstance(n, ast.Name) and n not in idle)
+
+
+def _is_constant(s: ast.stmt) -> bool:
+    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)
 
 
 def bound_count(f: FuncDef) -> int:
@@ -96,14 +102,14 @@ def bound_count(f: FuncDef) -> int:
     return int(bool(f.info) and not f.is_static)
 
 
-def _named_arguments(call: ast.Call, names: Sequence[str | None]) -> Iterator[tuple[str | None, ast.expr]]:
+def named_arguments(call: ast.Call, names: Sequence[str | None]) -> Iterator[tuple[str | None, ast.expr]]:
     """Match the arguments of a call to parameter names, as far as these are known."""
     if not any(isinstance(a, ast.Starred) for a in call.args):
         yield from zip(names, call.args, strict=False)
     yield from ((k.arg, k.value) for k in call.keywords if k.arg is not None)
 
 
-def _bound_names(n: ast.AST) -> Iterator[str]:
+def bound_names(n: ast.AST) -> Iterator[str]:
     """Find the names that a node binds."""
     match n:
         case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -114,13 +120,13 @@ def _bound_names(n: ast.AST) -> Iterator[str]:
             yield asname or name
 
 
-def _called_function(func: ast.expr, f: FuncDef, bound_names: Collection[str], api: TypeChecker) -> FuncDef | None:
+def _called_function(func: ast.expr, f: FuncDef, local_names: Collection[str], api: TypeChecker) -> FuncDef | None:
     """Return the function of this file, or the method of the same object, that a call refers to."""
     names: SymbolTable | None = None
     if not is_in_file(f, api):
         return None
     match func:
-        case ast.Name(id=name) if name not in bound_names:
+        case ast.Name(id=name) if name not in local_names:
             names = api.tree.names
         case ast.Attribute(value=ast.Name(id=owner), attr=name) if f.info and owner == f.arg_names[0]:
             names = f.info.names

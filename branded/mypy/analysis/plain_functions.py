@@ -29,6 +29,7 @@ from mypy.nodes import (
     LambdaExpr,
     MemberExpr,
     MypyFile,
+    NameExpr,
     Node,
     RefExpr,
     ReturnStmt,
@@ -36,6 +37,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.plugin import FunctionContext, FunctionSigContext, MethodSigContext
+from mypy.subtypes import find_member
 from mypy.types import (
     AnyType,
     CallableType,
@@ -53,10 +55,16 @@ from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function, shared_defaults
 from branded.mypy.analysis.external_calls import knows_us
-from branded.mypy.analysis.function_source import Names, decorators_of, unused_parameters, without_decorator
+from branded.mypy.analysis.function_source import (
+    Names,
+    bound_count,
+    decorators_of,
+    unused_parameters,
+    without_decorator,
+)
 from branded.mypy.analysis.recheck import recheck_function
-from branded.mypy.analysis.source_reads import certain_reads, reads_in, report_read
-from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
+from branded.mypy.analysis.source_reads import certain_reads, effects_of, reads_in, report_read, report_stored
+from branded.mypy.analysis.untyped_modules import assigned_to, definition_of, is_in_file, is_untyped_function
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
@@ -123,6 +131,7 @@ class Instances:
             return None
         if isinstance(node, Var) and isinstance(held := definition_of(sig, node, api), FuncDef | Decorator):
             node = held
+        node = _held_function(ctx, sig, api) or node
         wide = [es if _is_wide(t) else [] for t, es in zip(sig.arg_types, ctx.args, strict=False)]
         self._report_object_reads(ctx, sig, wide, node, api)
         if (
@@ -155,8 +164,14 @@ class Instances:
             looks = told == times_told[0] and not self.busy  # for the calls that mypy does not ask a plugin about
         else:
             looks = f is not None
-        if looks and f is not None and united and (reads := reads_in(f, sig, types, _owner(ctx), api)):
-            report_read(reads, united, ctx.context, api)
+        f = _initializer(node) if isinstance(node, TypeInfo) else f
+        if (looks or isinstance(node, TypeInfo)) and f is not None and united:
+            effects = effects_of(f, sig, types, _owner(ctx), api)
+            kept = [reads for n, reads in effects.stores.items() if not n or n in shared]
+            if effects.reads:
+                report_read(effects.reads, united, ctx.context, api)
+            elif kept and not is_in_file(f, api):
+                report_stored(kept[0], united, ctx.context, api)
         return sig.copy_modified(arg_types=types, ret_type=result)
 
     def _report_object_reads(
@@ -381,7 +396,10 @@ def _readers(
     initializers = [a.initializer for a in node.arguments] if has_defaults and isinstance(node, FuncDef) else []
     found: dict[int, CallableType] = {}
     for i, (t, es) in enumerate(zip(sig.arg_types, args, strict=False)):
-        if not isinstance(p := get_proper_type(t), CallableType) or not any(map(is_unbatched, p.arg_types)):
+        p = get_proper_type(t)
+        if isinstance(p, Instance) and p.type.is_protocol and (called := find_member("__call__", p, p)) is not None:
+            p = get_proper_type(called)
+        if not isinstance(p, CallableType) or not any(map(is_unbatched, p.arg_types)):
             continue
         default = initializers[i] if i < len(initializers) else None
         for e in es or ([default] if default is not None else []):
@@ -399,6 +417,33 @@ def _is_wide(t: Type) -> bool:
     p = get_proper_type(t)
     p = get_proper_type(p.upper_bound) if isinstance(p, TypeVarType) else p
     return isinstance(p, AnyType) or (isinstance(p, Instance) and p.type.fullname == "builtins.object")
+
+
+def _held_function(
+    ctx: FunctionSigContext | MethodSigContext, sig: CallableType, api: TypeChecker
+) -> FuncDef | Decorator | None:
+    """Return the function behind a variable or a Protocol: `h: Callable[[Tensor], Tensor] = norm`, then `h(x)`."""
+    callee = getattr(ctx.context, "callee", None)
+    node: Node | None = None
+    match callee:
+        case NameExpr(node=Var() as v):
+            value = assigned_to(v, api)
+            node = value.node if isinstance(value, RefExpr) else None
+        case MemberExpr(expr=NameExpr(node=Var() as v), name=name):
+            made = assigned_to(v, api)
+            info = made.callee.node if isinstance(made, CallExpr) and isinstance(made.callee, RefExpr) else None
+            symbol = info.get(name) if isinstance(info, TypeInfo) else None
+            node = symbol.node if symbol is not None else None
+    f = without_decorator(node, api)
+    is_same = isinstance(f, FuncDef) and isinstance(f.type, CallableType)
+    if not is_same or not isinstance(node, FuncDef | Decorator) or not isinstance(f, FuncDef):
+        return None
+    return node if len(f.arg_names) - bound_count(f) == len(sig.arg_types) else None
+
+
+def _initializer(info: TypeInfo) -> FuncDef | None:
+    symbol = info.get("__init__")
+    return symbol.node if symbol is not None and isinstance(symbol.node, FuncDef) else None
 
 
 def _owner(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from string import Formatter
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, MemberExpr, StrExpr
+from mypy.nodes import (
+    ComparisonExpr,
+    Context,
+    DictExpr,
+    Expression,
+    FuncDef,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    StrExpr,
+    TupleExpr,
+)
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import (
     AnyType,
@@ -151,11 +163,21 @@ LOOKUPS = {f"builtins.{c}.__contains__" for c in ("set", "frozenset", "dict")}
 def reject_search(ctx: FunctionContext | MethodContext) -> Type:
     """Reject batched values in `x in [1, 2]` and `[x].index(y)`, which need the truth value of a comparison."""
     of = list(ctx.args[0]) if ctx.args else []
+    if isinstance(ctx, MethodContext) and _is_first(ctx.context, of):
+        return ctx.default_return_type
     types = [t for types in ctx.arg_types for t in types]
     if isinstance(ctx, MethodContext):
         types.append(_tested_type(ctx.type))
     _reject_tested(ctx, of, types)
     return ctx.default_return_type
+
+
+def _is_first(context: Context, of: Sequence[Expression]) -> bool:
+    """Return whether a search finds the object itself before it compares values: `x in [x, y]`."""
+    display = context.operands[1] if isinstance(context, ComparisonExpr) and len(context.operands) == 2 else None
+    first = display.items[0] if isinstance(display, ListExpr | TupleExpr) and display.items else None
+    given = of[0] if of else None
+    return isinstance(first, NameExpr) and isinstance(given, NameExpr) and first.node is given.node is not None
 
 
 def reject_lookup(ctx: MethodContext) -> Type:
@@ -203,6 +225,33 @@ def reject_format(ctx: FunctionContext | MethodContext) -> Type:
         if _is_batched(t):
             says, fix = TEXTS["format"]
             reject_batched(checker(ctx), ctx.context, t, READ, f"format: {says}", fix)
+    return ctx.default_return_type
+
+
+def reject_format_map(ctx: MethodContext) -> Type:
+    """Reject batched values for the fields with a format in `"{loss:.2f}".format_map({"loss": x})`."""
+    callee = getattr(ctx.context, "callee", None)
+    template = callee.expr if isinstance(callee, MemberExpr) else None
+    given = ctx.args[0][0] if ctx.args and ctx.args[0] else None
+    if not isinstance(template, StrExpr) or not isinstance(given, DictExpr):
+        return ctx.default_return_type
+    try:
+        formatted = {name for _, name, spec, _ in Formatter().parse(template.value) if spec}
+    except ValueError:
+        return ctx.default_return_type
+    for key, e in given.items:
+        t = checker(ctx).get_expression_type(e) if isinstance(key, StrExpr) and key.value in formatted else None
+        if t is not None and _is_batched(t):
+            says, fix = TEXTS["format"]
+            reject_batched(checker(ctx), ctx.context, t, READ, f"format: {says}", fix)
+            break
+    return ctx.default_return_type
+
+
+def reject_sentinel(ctx: FunctionContext) -> Type:
+    """Reject batched values in `iter(f, last)`, which compares what `f` returns with `last`."""
+    if len(ctx.args) == 2 and ctx.args[1]:
+        _reject_tested(ctx, [e for es in ctx.args for e in es], [t for types in ctx.arg_types for t in types])
     return ctx.default_return_type
 
 

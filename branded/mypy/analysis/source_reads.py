@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
@@ -38,12 +38,19 @@ from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionT
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
-from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
+from branded.mypy.analysis.function_source import (
+    bound_count,
+    bound_names,
+    full_name,
+    named_arguments,
+    source_of,
+    without_decorator,
+)
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
-from branded.mypy.analysis.source_digest import Kept, keep, use
+from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import definition_of, is_untyped_module, module_of
-from branded.mypy.codes import READ
+from branded.mypy.codes import ESCAPE, READ
 from branded.mypy.rows.algebra import (
     CONTAINERS,
     TENSOR,
@@ -64,6 +71,15 @@ MOST_CALLS = 100
 
 _PREDICATES = {"isinstance", "issubclass", "hasattr", "callable", "len", "id", "type", "repr", "str", "print"}
 """Built-in functions that read nothing and whose result is no tensor."""
+_SPECIAL = {"float", "int", "bool", "len", "str", "complex"}
+"""Built-in functions that call a method of their argument."""
+PUTTERS = {"add", "append", "appendleft", "extend", "insert", "setdefault", "update"}
+"""Methods that put a value into a container."""
+_ARITHMETIC = {
+    *("lt", "le", "eq", "ne", "ge", "gt", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "neg"),
+    *("pos", "and_", "or_", "xor", "inv", "invert"),
+}
+"""Functions of the module operator whose result is a tensor if an operand is one."""
 _COMPARING = {"max", "min", "sorted"}
 _TESTING = {"bool", "all", "any"}
 _SAME = {"list", "tuple", "reversed", "iter"}
@@ -146,13 +162,50 @@ def reads_in(
     Returns:
         The read, after the calls that lead to it; empty if nothing certainly reads a value.
     """
+    return effects_of(f, sig, types, owner, api, is_traced).reads
+
+
+def effects_of(
+    f: FuncDef,
+    sig: CallableType,
+    types: Sequence[Type],
+    owner: TypeInfo | None,
+    api: TypeChecker,
+    is_traced: bool = False,
+) -> Effects:
+    """Return what a call of a function does with its batched values, with the parameters of `reads_in`."""
     kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
     finder = _ReadFinder(api, is_traced)
     try:
-        finder.call(f, kinds, owner)
+        return finder.call(f, kinds, owner)[1]
+    except RecursionError:
+        return Effects([], {})
+
+
+def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> list[Read]:
+    """Return where a lambda reads a batched value in objects that it makes; mypy checks the other reads."""
+    tree = parse(api.path, file_version(api.path))
+    source = next((n for n in ast.walk(tree or ast.Module([], [])) if _is_at(n, f)), None)
+    if not isinstance(source, ast.Lambda) or tree is None:
+        return []
+    around = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and _contains(n, source)]
+    outer_names = {name for n in around for part in ast.walk(n) for name in bound_names(part)}
+    names = [a.arg for a in (*source.args.posonlyargs, *source.args.args)]
+    env = {**dict.fromkeys(outer_names, BatchKind.PLAIN), **dict(zip(names, map(kind_of, types), strict=False))}
+    finder = _ReadFinder(api, is_traced=False)
+    try:
+        _Body(finder, FuncDef("<lambda>"), None, api.tree, env).value(source.body)
     except RecursionError:
         return []
     return finder.found
+
+
+def _is_at(n: ast.AST, f: LambdaExpr) -> bool:
+    return isinstance(n, ast.Lambda) and (n.lineno, n.col_offset) == (f.line, f.column)
+
+
+def _contains(n: ast.stmt, e: ast.expr) -> bool:
+    return n.lineno <= e.lineno <= (n.end_lineno or n.lineno)
 
 
 def certain_reads(f: Node | None, api: TypeChecker, is_traced: bool = False) -> list[Read]:
@@ -180,6 +233,14 @@ def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context
     code, says, fix = _read_text(reads[-1].what)
     context, facts = _place_and_facts(reads, context, api)
     reject_brands(api, context, brands, code, f"{reads[-1].what}: {says}", facts, fix)
+
+
+def report_stored(places: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+    """Report a batched value that a function of another file stores, with the calls that lead to it."""
+    *calls, place = places
+    facts = [*(f"calls: {c}" for c in calls), f"keeps: {place}"]
+    message = "escape: a value that varies over {} is kept where it outlives the call"
+    reject_brands(api, context, brands, ESCAPE, message, facts, "return it from the mapped function")
 
 
 def report_traced_read(f: Expression, what: str, uses: str, context: Context, api: TypeChecker) -> None:
@@ -249,17 +310,74 @@ def _result_kind(t: Type, used: BatchKind) -> BatchKind:
     return min(used, BatchKind.HOLDS) if holds_tensors(t) else BatchKind.PLAIN
 
 
+def _certain_result(declared: BatchKind, effects: Effects) -> BatchKind:
+    """Return the kind of a call's result, from its declared type and its body."""
+    return declared if declared is BatchKind.PLAIN or effects.returned is BatchKind.HOLDS else effects.returned
+
+
 def _entry(kind: BatchKind) -> BatchKind:
     """Return the kind of an entry of a value."""
     return BatchKind.BATCHED if kind is BatchKind.ENTRIES else kind
 
 
 Env = dict[str, BatchKind]
-"""The kinds of local variables; names that are missing are the same for all examples."""
+"""The kinds of local variables, and of the attributes of objects: `point` and `point.x`.
+
+Names that are missing are the same for all examples.
+"""
 
 
-Call = tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]], bool]
-"""A function, the class of its object, the kinds of its arguments, and whether it is traced."""
+class Made(NamedTuple):
+    """An object that a followed function has made, as values below it: "" is the object, "x" its attribute."""
+
+    classes: dict[str, TypeInfo]
+    kinds: dict[str, BatchKind]
+
+    def part(self, name: str) -> Made | None:
+        """Return the object in an attribute; None if it is not known to be one."""
+        if name not in self.classes:
+            return None
+        return Made(_below(self.classes, name), _below(self.kinds, name))
+
+    def key(self) -> frozenset[tuple[str, TypeInfo | BatchKind]]:
+        return frozenset([*self.classes.items(), *self.kinds.items()])
+
+    @property
+    def holds(self) -> BatchKind:
+        return min(max(self.kinds.values(), default=BatchKind.PLAIN), BatchKind.HOLDS)
+
+
+V = TypeVar("V")
+
+
+def _below(values: Mapping[str, V], name: str) -> dict[str, V]:
+    """Return the values below a name, without it."""
+    return {
+        n.removeprefix(name).removeprefix("."): v for n, v in values.items() if n == name or n.startswith(f"{name}.")
+    }
+
+
+def _above(values: Mapping[str, V], name: str) -> dict[str, V]:
+    return {f"{name}.{n}" if n else name: v for n, v in values.items()}
+
+
+class Effects(NamedTuple):
+    """What a followed call does."""
+
+    reads: list[Read]
+    """The first read, after the calls that lead to it."""
+    stores: dict[str, list[Read]]
+    """Where it stores a batched value, by the parameter that holds the value afterwards; "" for a global."""
+    made: Made | None = None
+    """The object that it returns."""
+    changed: Collection[str] | None = None
+    """The parameters whose attributes it replaces; None if they are unknown."""
+    returned: BatchKind = BatchKind.HOLDS
+
+
+Call = tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]], frozenset[tuple[str, object]], bool]
+"""A function, the class of its object, the kinds of its arguments, its arguments that are objects, and whether it is
+traced."""
 
 
 @dataclass
@@ -275,40 +393,60 @@ class _ReadFinder:
     lowest: int = MOST_CALLS
     """The position in `running` of the outermost function that a call in the current one has not followed again."""
 
-    def call(self, f: FuncDef, kinds: Mapping[str, BatchKind], owner: TypeInfo | None = None) -> BatchKind:
-        """Follow a call, and return the kind of its result."""
+    def call(
+        self,
+        f: FuncDef,
+        kinds: Mapping[str, BatchKind],
+        owner: TypeInfo | None = None,
+        objects: Mapping[str, Made] | None = None,
+    ) -> tuple[BatchKind, Effects]:
+        """Follow a call, and return the kind of its result and what it does."""
+        objects = objects or {}
         owner = owner if owner is not None and f.info in owner.mro else f.info or None
-        used, key = max(kinds.values(), default=BatchKind.PLAIN), (f, owner, frozenset(kinds.items()), self.is_traced)
+        used = max([*kinds.values(), *(o.holds for o in objects.values())], default=BatchKind.PLAIN)
+        key = f, owner, frozenset(kinds.items()), frozenset((n, o.key()) for n, o in objects.items()), self.is_traced
         returned = f.type.ret_type if isinstance(f.type, CallableType) else None
         result = BatchKind.HOLDS if returned is None else _result_kind(returned, used)
+        nothing = Effects([], {})
         if self.found or used is BatchKind.PLAIN:
-            return result
+            return result, nothing
         if f in self.running or len(self.running) == MOST_CALLS:
             self.lowest = min(self.lowest, self.running.index(f) if f in self.running else 0)
-            return result
+            return result, nothing
         if key not in _followed and key not in self.begun:
             module, source = module_of(f, self.api), source_of(f, self.api)
             if module is None or source is None:
-                return result
+                return result, nothing
             self.begun.add(key)
             around, self.lowest = self.lowest, MOST_CALLS
             self.running.append(f)
-            kept = keep(lambda: self._follow(_Body(self, f, owner, module, dict(kinds)), source))
+            body = _Body(self, f, owner, module, dict(kinds))
+            for name, made in objects.items():
+                body.bind(name, made)
+            kept = keep(lambda: self._follow(body, source))
             self.running.pop()
-            if self.lowest >= len(self.running):  # else the reads depend on the functions that are running
+            if self.lowest >= len(self.running):  # else the effects depend on the functions that are running
                 _followed[key] = kept
             self.lowest = min(around, self.lowest)
-        elif key in _followed:
-            self.found += use(_followed[key], self.api)
-        return result
+            return _certain_result(result, kept[0]), kept[0]
+        if key in _followed:
+            effects = use(_followed[key], self.api)
+            self.found += effects.reads
+            return _certain_result(result, effects), effects
+        return result, nothing
 
-    def _follow(self, body: _Body, source: ast.FunctionDef) -> list[Read]:
+    def _follow(self, body: _Body, source: ast.FunctionDef) -> Effects:
         body.statements(source.body)
-        return [*self.found]
+        if body.function.name == "__init__":
+            made = body.object_at(own_name(body.function))
+        else:
+            made = body.made[0] if len(body.made) == 1 else None
+        returned = _either(body.returned or [BatchKind.PLAIN])
+        return Effects([*self.found], body.stores, made, body.changed, returned)
 
 
-_followed: dict[Call, Kept[list[Read]]] = new_cache()
-"""The reads in calls."""
+_followed: dict[Call, Kept[Effects]] = new_cache()
+"""What calls do."""
 
 
 @dataclass
@@ -324,6 +462,99 @@ class _Body:
     nested: dict[str, ast.FunctionDef] = field(default_factory=dict)
     """The functions defined in the body."""
     returned: list[BatchKind] = field(default_factory=list)
+    made: list[Made | None] = field(default_factory=list)
+    """The objects that are returned."""
+    classes: dict[str, TypeInfo] = field(default_factory=dict)
+    """The classes of the objects in local variables."""
+    results: dict[ast.AST, Made | None] = field(default_factory=dict)
+    """The objects that calls return."""
+    stores: dict[str, list[Read]] = field(default_factory=dict)
+    rebound: set[str] = field(default_factory=set)
+    """The names that the body assigns."""
+    changed: set[str] = field(default_factory=set)
+    """The names whose attributes or entries the body replaces."""
+
+    # objects
+
+    def bind(self, name: str, made: Made) -> None:
+        """Let a name refer to an object."""
+        self.unbind(name)
+        self.classes |= _above(made.classes, name)
+        self.env |= {**_above(made.kinds, name), name: made.holds}
+
+    def unbind(self, name: str) -> None:
+        for n in [n for n in (*self.classes, *self.env) if n == name or n.startswith(f"{name}.")]:
+            self.classes.pop(n, None)
+            self.env.pop(n, None)
+
+    def object_at(self, name: str) -> Made | None:
+        if name not in self.classes:
+            return None
+        kinds = _below(self.env, name)
+        kinds.pop("", None)
+        return Made(_below(self.classes, name), kinds)
+
+    def object_of(self, e: ast.expr) -> Made | None:
+        """Return the object that an expression, which has been followed, refers to; None if it is unknown."""
+        match e:
+            case ast.Name(id=name):
+                return self.object_at(name)
+            case ast.Attribute(value=base, attr=attr):
+                owner = self.object_of(base)
+                return owner.part(attr) if owner is not None else None
+            case ast.Call():
+                return self.results.get(e)
+        return None
+
+    def construct(
+        self, e: ast.Call, info: TypeInfo, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
+    ) -> BatchKind:
+        """Follow the call of a class."""
+        init, made = info.get("__init__"), Made({"": info}, {})
+        node = init.node if init is not None else None
+        if isinstance(node, FuncDef) and node.info.fullname != "builtins.object" and not _is_generated(node):
+            kinds, objects = self.arguments(e, node, args, named)
+            if kinds is None:
+                return BatchKind.HOLDS
+            effects = self.finder.call(node, kinds, info, {**objects, own_name(node): made})[1]
+            self.after(e, node, effects)
+            made = effects.made or made
+        elif "dataclass" in info.metadata or info.is_named_tuple:
+            fields = _field_names(info)
+            if None in named or len(args) > len(fields) or any(isinstance(a, ast.Starred) for a in e.args):
+                return BatchKind.HOLDS
+            values = [*zip(fields, e.args, args, strict=False)]
+            values += [(k.arg, k.value, named[k.arg]) for k in e.keywords if k.arg is not None]
+            for name, value, kind in values:
+                part = self.object_of(value)
+                made.kinds.update({name: kind} if part is None else _above(part.kinds, name))
+                made.classes.update({} if part is None else _above(part.classes, name))
+        self.results[e] = made
+        return max([made.holds, *(min(k, BatchKind.HOLDS) for k in (*args, *named.values()))])
+
+    def member_of(self, made: Made, name: str, e: ast.expr) -> BatchKind:
+        """Follow an attribute or a property of an object, and return its kind."""
+        if name in made.kinds:
+            return made.kinds[name]
+        symbol = made.classes[""].get(name)
+        node = symbol.node if symbol is not None else None
+        if isinstance(node, Decorator) and node.func.is_property:
+            return self.run(e, node.func, {}, {own_name(node.func): made}, made.classes[""])
+        return made.holds
+
+    def method_of(self, made: Made, name: str) -> FuncDef | None:
+        symbol = made.classes[""].get(name)
+        node = without_decorator(symbol.node, self.finder.api) if symbol is not None else None
+        return node if isinstance(node, FuncDef) and self.is_followed(node) and not node.is_class else None
+
+    def is_followed(self, f: FuncDef) -> bool:
+        return self.finder.is_traced or is_untyped_module(module_of(f, self.finder.api))
+
+    def special(self, e: ast.expr, operand: ast.expr, name: str) -> None:
+        """Follow a method that an operation calls: `__float__` for `float(x)`."""
+        made = self.object_of(operand)
+        if made is not None and (f := self.method_of(made, name)) is not None:
+            self.run(e, f, {}, {own_name(f): made}, made.classes[""])
 
     # statements
 
@@ -340,6 +571,7 @@ class _Body:
         match s:
             case ast.Return(value=value):
                 self.returned.append(self.optional(value))
+                self.made.append(self.object_of(value) if value is not None else None)
                 return True
             case ast.Raise(exc=value):
                 self.optional(value)
@@ -354,8 +586,14 @@ class _Body:
                             self.assign(item, k)
                     else:
                         self.assign(t, kind)
+                        self.store(t, kind)
+                        if isinstance(t, ast.Name) and (made := self.object_of(value)) is not None:
+                            self.bind(t.id, made)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                self.assign(target, self.value(value))
+                self.assign(target, kind := self.value(value))
+                self.store(target, kind)
+                if isinstance(target, ast.Name) and (made := self.object_of(value)) is not None:
+                    self.bind(target.id, made)
             case ast.AugAssign(target=target, value=value):
                 self.assign(target, max(self.value(value), self.value(target)))
             case ast.Expr(value=value):
@@ -429,7 +667,9 @@ class _Body:
     def assign(self, target: ast.expr, kind: BatchKind) -> None:
         match target:
             case ast.Name(id=name):
+                self.unbind(name)
                 self.env[name] = kind
+                self.rebound.add(name)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 for item in items:
                     self.assign(item, min(kind, BatchKind.ENTRIES) if isinstance(item, ast.Starred) else _entry(kind))
@@ -441,6 +681,73 @@ class _Body:
                     root = root.value
                 if isinstance(root, ast.Name) and kind is not BatchKind.PLAIN:
                     self.env[root.id] = max(self.env.get(root.id, BatchKind.PLAIN), BatchKind.HOLDS)
+                if isinstance(root, ast.Name) and root.id not in self.rebound:
+                    self.changed.add(root.id)
+                place = _path(target)
+                if isinstance(target, ast.Attribute) and place is not None and _path(value) in self.classes:
+                    self.unbind(place)
+                    self.env[place] = kind
+
+    def store(self, target: ast.expr, kind: BatchKind, into: bool = False) -> None:
+        """Keep where a certainly batched value is stored in a global or in an argument."""
+        if kind < BatchKind.ENTRIES or not isinstance(target, ast.Attribute | ast.Subscript | ast.Name):
+            return
+        root: ast.expr = target
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if not isinstance(root, ast.Name) or (isinstance(target, ast.Name) and not into):
+            return
+        container = target if into else target.value if isinstance(target, ast.Subscript) else None
+        if container is not None and not _is_container(self.type_of(container)):
+            return
+        f, name = self.function, root.id
+        is_own = f.name in ("__init__", "__post_init__") and f.info and name == f.arg_names[0]
+        if name in self.rebound or is_own:
+            return
+        node = self.module.names[name].node if name in self.module.names else None
+        if name in f.arg_names or (name not in self.env and isinstance(node, Var)):
+            place = self.module.path, target.lineno, target.col_offset
+            read = Read("", *place, f.name, ast.unparse(target))
+            self.stores.setdefault(name if name in f.arg_names else "", [read])
+
+    def type_of(self, e: ast.expr) -> Type | None:
+        """Return the type of a parameter, of a global, or of an attribute of the method's object."""
+        f = self.function
+        node: Node | None = None
+        match e:
+            case ast.Name(id=name) if name in f.arg_names and isinstance(f.type, CallableType):
+                return f.type.arg_types[f.arg_names.index(name)]
+            case ast.Name(id=name):
+                node = self.module.names[name].node if name in self.module.names else None
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if f.info and owner == f.arg_names[0]:
+                symbol = f.info.get(name)
+                node = symbol.node if symbol is not None else None
+        return node.type if isinstance(node, Var) else None
+
+    def after(self, e: ast.Call, f: FuncDef, effects: Effects, owner: ast.expr | None = None) -> None:
+        """Keep the stores of a function that was called."""
+        call = Read("", self.module.path, e.lineno, e.col_offset, self.function.name, ast.unparse(e))
+        given = dict(named_arguments(e, f.arg_names[bound_count(f) :]))
+        if bound_count(f) and owner is not None:
+            given[f.arg_names[0]] = owner
+        for name, value in given.items():
+            if effects.changed is None or name in effects.changed:
+                self.forget(value)
+                if (path := _path(value)) is not None and (root_name := path.partition(".")[0]) not in self.rebound:
+                    self.changed.add(root_name)
+        for name, reads in effects.stores.items():
+            if not name:
+                self.stores.setdefault("", [call, *reads])
+            elif (value_given := given.get(name)) is not None:
+                root: ast.expr = value_given
+                while isinstance(root, ast.Attribute | ast.Subscript):
+                    root = root.value
+                if isinstance(root, ast.Name) and root.id not in self.rebound:
+                    node = self.module.names[root.id].node if root.id in self.module.names else None
+                    if root.id in self.function.arg_names:
+                        self.stores.setdefault(root.id, [call, *reads])
+                    elif root.id not in self.env and isinstance(node, Var):
+                        self.stores.setdefault("", [call, *reads])
 
     # expressions
 
@@ -465,6 +772,7 @@ class _Body:
             return self.test(e.operand)
         if (kind := self.value(e)) is BatchKind.BATCHED:
             self.read("bool", e)
+        self.special(e, e, "__bool__")
         return kind
 
     def value(self, e: ast.expr) -> BatchKind:
@@ -474,6 +782,8 @@ class _Body:
                 return self.env.get(name, BatchKind.PLAIN)
             case ast.Attribute(value=base, attr=attr):
                 kind = self.value(base)
+                if (made := self.object_of(base)) is not None:
+                    return self.member_of(made, attr, e)
                 return self.of_method(attr, kind, kind) if kind else kind
             case ast.Subscript(value=base, slice=index):
                 whole, chosen = self.value(base), min(self.value(index), BatchKind.HOLDS)
@@ -544,9 +854,11 @@ class _Body:
     def comparison(self, e: ast.Compare) -> BatchKind:
         kinds = [self.value(v) for v in (e.left, *e.comparators)]
         kind = BatchKind.PLAIN
-        for op, left, right, node in zip(e.ops, kinds, kinds[1:], e.comparators, strict=False):
+        nodes = [e.left, *e.comparators]
+        for op, left, right, first, node in zip(e.ops, kinds, kinds[1:], nodes, e.comparators, strict=False):
             if isinstance(op, ast.In | ast.NotIn):
-                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple | ast.Set):
+                is_first = isinstance(node, ast.List | ast.Tuple) and node.elts and _is_same(node.elts[0], first)
+                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple | ast.Set) and not is_first:
                     self.read("bool", e)
             elif not isinstance(op, ast.Is | ast.IsNot):
                 kind = max(left, right)
@@ -572,20 +884,44 @@ class _Body:
         args = [self.value(a) for a in e.args]
         named = {k.arg: self.value(k.value) for k in e.keywords}
         used = max([base, *args, *named.values()])
+        self.results.pop(e, None)
+        if isinstance(e.func, ast.Attribute) and (made := self.object_of(e.func.value)) is not None:
+            if (f := self.method_of(made, e.func.attr)) is not None:
+                kinds, objects = self.arguments(e, f, args, named)
+                if kinds is None:
+                    return max(used, made.holds)
+                own = {own_name(f): made} if bound_count(f) else {}
+                return self.run(e, f, kinds, {**objects, **own}, made.classes[""], e.func.value)
+            return max(min(used, BatchKind.HOLDS), made.holds)
+        if (made := self.object_of(e.func)) is not None and (f := self.method_of(made, "__call__")) is not None:
+            kinds, objects = self.arguments(e, f, args, named)
+            if kinds is not None:
+                return self.run(e, f, kinds, {**objects, own_name(f): made}, made.classes[""], e.func)
+        if isinstance(e.func, ast.Attribute) and e.func.attr in PUTTERS and base is not BatchKind.BATCHED:
+            self.store(e.func.value, max([*args, *named.values()], default=BatchKind.PLAIN), into=True)
         if isinstance(e.func, ast.Attribute) and base:
             if base is BatchKind.BATCHED and e.func.attr in METHODS:
                 self.read(e.func.attr, e)
             return self.of_method(e.func.attr, base, used)
+        node = self.resolve(e.func)
+        if isinstance(node, TypeInfo) and used and is_untyped_module(self.finder.api.modules.get(node.module_name)):
+            return self.construct(e, node, args, named)
+        if isinstance(e.func, ast.Name) and e.func.id in _SPECIAL and e.args and e.func.id not in self.env:
+            self.special(e, e.args[0], f"__{e.func.id}__")
         if not used:
             return BatchKind.PLAIN
         if isinstance(e.func, ast.Name) and e.func.id in self.nested:
             return self.of_nested(self.nested[e.func.id], args, named)
-        node, name = self.resolve(e.func), self.full_name(e.func)
-        if isinstance(node, FuncDef) and (self.finder.is_traced or is_untyped_module(module_of(node, self.finder.api))):
+        name = self.full_name(e.func)
+        if isinstance(node, FuncDef) and self.is_followed(node):
             return self.followed(e, node, args, named)
         if isinstance(e.func, ast.Name) and node is None and e.func.id not in self.env:
             return self.built_in(e, e.func.id, args, used)
+        for value in (*e.args, *(k.value for k in e.keywords)):
+            self.forget(value)
         module, _, short = name.rpartition(".")
+        if module in ("operator", "_operator") and short in _ARITHMETIC and max(args, default=0) is BatchKind.BATCHED:
+            return BatchKind.BATCHED
         if name.partition(".")[0] in _NO_FLOATS and BatchKind.BATCHED in args and short not in _OF_SHAPE:
             self.read(name, e)
         return self.of_method(short, used, used) if module == TENSOR else BatchKind.HOLDS
@@ -613,18 +949,50 @@ class _Body:
         self, e: ast.Call, f: FuncDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
     ) -> BatchKind:
         """Follow a call of a function whose source may be read."""
-        n_bound = bound_count(f)
-        parameters = f.arg_names[n_bound:]
-        if any(isinstance(a, ast.Starred) for a in e.args) or None in named or len(args) > len(parameters):
+        kinds, objects = self.arguments(e, f, args, named)
+        if kinds is None:
             return BatchKind.HOLDS
+        owner = e.func.value if isinstance(e.func, ast.Attribute) else None
+        return self.run(e, f, kinds, objects, self.owner, owner)
+
+    def arguments(
+        self, e: ast.Call, f: FuncDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
+    ) -> tuple[dict[str, BatchKind] | None, dict[str, Made]]:
+        """Return the kinds of arguments by parameter, and the arguments that are objects; None if they are unknown."""
+        parameters = f.arg_names[bound_count(f) :]
+        if any(isinstance(a, ast.Starred) for a in e.args) or None in named or len(args) > len(parameters):
+            return None, {}
         kinds = {n: k for n, k in zip(parameters, args, strict=False) if n is not None}
         kinds |= {n: k for n, k in named.items() if n is not None}
-        result = self.finder.call(f, kinds, self.owner)
-        if self.finder.found:
+        given = [*zip(parameters, e.args, strict=False), *((k.arg, k.value) for k in e.keywords)]
+        return kinds, {n: made for n, v in given if n is not None and (made := self.object_of(v)) is not None}
+
+    def run(
+        self,
+        e: ast.expr,
+        f: FuncDef,
+        kinds: Mapping[str, BatchKind],
+        objects: Mapping[str, Made],
+        of: TypeInfo | None,
+        owner: ast.expr | None = None,
+    ) -> BatchKind:
+        """Follow a call of a function, and return the kind of its result."""
+        had = bool(self.finder.found)
+        result, effects = self.finder.call(f, kinds, of, objects)
+        if self.finder.found and not had:
             self.finder.found.insert(
                 0, Read("", self.module.path, e.lineno, e.col_offset, self.function.name, ast.unparse(e))
             )
+        if isinstance(e, ast.Call):
+            self.results[e] = effects.made if f.name != "__init__" else None
+            self.after(e, f, effects, owner)
         return result
+
+    def forget(self, e: ast.expr) -> None:
+        """Forget the attributes of an object that a call may have changed."""
+        if (path := _path(e)) is not None and path in self.classes:
+            self.unbind(path)
+            self.env[path] = BatchKind.HOLDS
 
     def built_in(self, e: ast.Call, name: str, args: Sequence[BatchKind], used: BatchKind) -> BatchKind:
         """Follow a call of a built-in function."""
@@ -675,6 +1043,44 @@ class _Body:
             root = root.value
         is_global = isinstance(root, ast.Name) and root.id not in self.env
         return full_name(func, self.module, self.finder.api) if is_global else ""
+
+
+def _is_same(a: ast.expr, b: ast.expr) -> bool:
+    return isinstance(a, ast.Name) and isinstance(b, ast.Name) and a.id == b.id
+
+
+def own_name(f: FuncDef) -> str:
+    """Return the name of a method's object."""
+    return (f.arg_names or [""])[0] or ""
+
+
+def _path(e: ast.expr) -> str | None:
+    """Return the name of a variable or of its attribute: `point.x`; None for other expressions."""
+    match e:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=base, attr=attr):
+            path = _path(base)
+            return path and f"{path}.{attr}"
+    return None
+
+
+def _is_container(t: Type | None) -> bool:
+    p = get_proper_type(t) if t is not None else None
+    return isinstance(p, Instance) and p.type.fullname in (*CONTAINERS, "builtins.set")
+
+
+def _is_generated(f: FuncDef) -> bool:
+    """Return whether a method was added by mypy: `__init__` of a dataclass."""
+    symbol = f.info.names.get(f.name)
+    return symbol is not None and symbol.plugin_generated
+
+
+def _field_names(info: TypeInfo) -> list[str]:
+    """Return the parameters of a dataclass or a NamedTuple."""
+    init = info.get("__new__" if info.is_named_tuple else "__init__")
+    node = init.node if init is not None else None
+    return [n for n in node.arg_names[1:] if n is not None] if isinstance(node, FuncDef) else []
 
 
 def _join(*envs: Env) -> Env:

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from mypy.checker import TypeChecker
-from mypy.nodes import Decorator, FuncDef, MypyFile, Node, SymbolNode, TypeInfo, Var
+from mypy.nodes import (
+    AssignmentExpr,
+    AssignmentStmt,
+    ClassDef,
+    Decorator,
+    Expression,
+    ForStmt,
+    FuncDef,
+    MypyFile,
+    NameExpr,
+    Node,
+    OperatorAssignmentStmt,
+    Statement,
+    SymbolNode,
+    TypeInfo,
+    Var,
+    WithStmt,
+)
 from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.walk import walk
 from branded.mypy.rows.algebra import VEC
 
 _untyped: dict[MypyFile, bool] = new_cache()
@@ -53,6 +73,42 @@ def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Symbo
         return node
     is_decorated = isinstance(f, Decorator) or (isinstance(f, FuncDef) and f.is_decorated)
     return None if f is not None and is_decorated and not is_in_file(f, api) else f
+
+
+_assigned: dict[MypyFile, dict[Var, Expression | None]] = new_cache()
+
+
+def assigned_to(node: Node | None, api: TypeChecker) -> Expression | None:
+    """Return the expression that a variable of this file is always: the only one that is assigned to it."""
+    if not isinstance(node, Var):
+        return None
+    if api.tree not in _assigned:
+        found: dict[Var, Expression | None] = {}
+        for part in walk(_all_statements(api.tree.defs)):
+            for target, value in _assignments(part):
+                if isinstance(target, NameExpr) and isinstance(target.node, Var):
+                    found[target.node] = None if target.node in found else value
+        _assigned[api.tree] = found
+    return _assigned[api.tree].get(node)
+
+
+def _assignments(part: Node) -> Iterator[tuple[Node | None, Expression | None]]:
+    match part:
+        case AssignmentStmt():
+            yield from ((target, part.rvalue) for target in part.lvalues)
+        case AssignmentExpr():
+            yield part.target, None
+        case OperatorAssignmentStmt():
+            yield part.lvalue, None
+        case ForStmt():
+            yield from ((name, None) for name in walk(part.index))
+        case WithStmt():
+            yield from ((name, None) for name in walk([t for t in part.target if t is not None]))
+
+
+def _all_statements(statements: Sequence[Statement]) -> list[Node]:
+    """Return statements, with those of classes in place of the classes."""
+    return [s for d in statements for s in (_all_statements(d.defs.body) if isinstance(d, ClassDef) else [d])]
 
 
 def module_of(node: SymbolNode, api: TypeChecker) -> MypyFile | None:
