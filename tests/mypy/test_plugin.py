@@ -98,6 +98,28 @@ def test_the_daemon_shows_types_in_lambdas(tmp_path: Path) -> None:
     ]
 
 
+OBJECTS = """class Stats:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+    @property
+    def total(self) -> Tensor:
+        return self.x.sum()
+    @property
+    def mean(self) -> float:
+        return float(self.x.mean().item())
+def f(x: Tensor) -> Tensor:
+    return x / Stats(x).{}
+y = vmap(f)(X)
+"""
+
+
+def test_reads_of_objects_made_in_the_mapped_function(tmp_path: Path) -> None:
+    right = classes.said_of(project(tmp_path, OBJECTS.format("total")), tmp_path / "cache")
+    wrong = classes.said_of(project(tmp_path, OBJECTS.format("mean")), tmp_path / "cache")
+    assert right == "Success: no issues found in 1 source file\n"
+    assert 'item: a value that varies over "x" has no single value to read' in wrong
+
+
 # ---- work ----
 
 
