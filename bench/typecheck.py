@@ -7,8 +7,9 @@ run has an empty cache, a warm one the cache of the run before; `edited` is a wa
 figure is the median of the seconds of CPU of several runs, the two kinds of run in turn; the plugin is compiled to
 bytecode, as an installed package is.  Twelve nested lambdas, which no checker can follow
 without the plugin, are timed as the difference to one lambda.  `--foreign` checks installed packages that know nothing
-of us, each from an empty cache: what mypy says of them has to be the same.  `--more` writes the table of mistakes that
-`bench.mapbugs` finds, and times a project of 200 files and functions that call each other.
+of us, each from an empty cache: what mypy says of them has to be the same.  `--more` writes the tables of
+mistakes that `bench.mapbugs` and `bench.plainbugs` find, and times a project of 200 files and functions that call each
+other.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.mapbugs import __main__ as mapbugs
+from bench.plainbugs import __main__ as plainbugs
 
 HEAD = '''"""A generated program."""
 
@@ -268,8 +270,10 @@ def with_sections(page: str, sections: dict[str, list[str]]) -> str:
 def more() -> dict[str, list[str]]:
     """The sections about mistakes, a project, and growth."""
     heading, _, *found = mapbugs.lines()
+    plain_heading, _, *found_by_others = plainbugs.lines()
     return {
         heading: found,
+        plain_heading: found_by_others,
         PROJECT: ["Seconds of CPU; each file uses functions of the two before it.", "", *project()],
         GROWTH: ["Each function calls the two before it, and ten of them are mapped. Seconds of CPU.", "", *growth()],
     }

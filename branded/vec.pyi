@@ -645,6 +645,17 @@ if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a
         def __len__(self) -> builtins.int: ...
         def __delitem__(self, indices: Any) -> NoReturn: ...
 
+_L = TypeVar("_L")
+
+class Tree: ...
+
+AllMapped: TypeAlias = builtins.int
+
+class Scalar: ...
+
+class Lambda(Generic[_L]):  # to mypy no function is one: its plugin types lambdas
+    def __call__(self, *args: Any, **kwargs: Any) -> _L: ...
+
 assert not MYPY  # and reads no further: to others a `Tensor` is a `Vec[Never]`, and a `Vec[Never]` a `Tensor`
 
 from branded import _plain
@@ -654,3 +665,7 @@ _U = TypeVar("_U", default=Any)
 
 Vec: TypeAlias = _plain.Vec[_R, _U]
 Whole: TypeAlias = _plain.Vec[Never, _U]
+Tree: TypeAlias = _plain.Tree
+AllMapped: TypeAlias = _plain.AllMapped
+Scalar: TypeAlias = _plain.Scalar
+Lambda: TypeAlias = _plain.Lambda[_L]

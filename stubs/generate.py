@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -293,6 +294,7 @@ def in_vec(f: ast.FunctionDef) -> Iterator[str]:
         yield signature(f, "self", [f"Vec[{s}, _T]" for s in own], f"Vec[{row}, _T]") + hint(f)
 
 
+IN_PLACE = re.compile(r"__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|lshift|rshift|matmul)__")
 JOINED = {"stack", "cat"}
 """What is called by the class too, `Tensor.stack(a, b)`, where pyright takes the first for a `Tensor`."""
 
@@ -303,12 +305,41 @@ def in_plain(f: ast.FunctionDef) -> Iterator[str]:
         yield f"{f.name}: _Joined"
         return
     lines, own = list(in_vec(f)), rows(f)
-    if len(own) > 1 and not decorators(f) and f.name not in {*READS, *SAME_ROW}:  # pyright: `Never | Never` is Unknown
-        lines = ["@overload", signature(f, "self: Tensor", ["Tensor"] * len(own), "Tensor"), "@overload", *lines]
+    if not decorators(f) and f.name not in {*READS, *SAME_ROW, *TOGETHER}:
+        lines = [unbound(line) for line in lines]
+        if len(own) > 1:  # pyright: `Never | Never` is Unknown
+            lines = ["@overload", signature(f, "self: Tensor", ["Tensor"] * len(own), "Tensor"), "@overload", *lines]
     for line in lines:
         for old, new in ((", _T]", "]"), (", Tensor]", "]"), ("_T", "Tensor"), ("Vec[Never]", "Tensor")):
             line = line.replace(old, new)
         yield line
+
+
+def unbound(line: str) -> str:
+    """The method of a class that any Vec may be given to: `Tensor.sin(x)`, where `Tensor` is a `Vec[Never]`."""
+    if "S_co" in line:
+        return line.replace("(self", "(self: Vec[_Q]", 1).replace("S_co", "_Q")
+    return re.sub(r"\bSelf\b", "_Any", line.replace("(self", "(self: _Any", 1)) if "Self" in line else line
+
+
+def in_example(f: ast.FunctionDef) -> Iterator[str]:
+    """A method as a parameter of a lambda has it, where that says more than `Vec` does."""
+    own, result = rows(f), returned(f)
+    if f.name in READS:
+        yield f"{f.name}: ReadInVmap"
+    elif (
+        decorators(f)
+        or f.name in {*SAME_ROW, *TOGETHER}
+        or IN_PLACE.match(f.name)
+        or not (own or takes_tensors(result))
+    ):
+        return
+    elif not own or is_reflected(f) or f.name in JOINED:
+        for line in in_vec(f):
+            yield re.sub(r"\bSelf\b", "Example", line).replace("_T", "Tensor")
+    else:
+        yield from ("@overload" + hint(f), signature(f, "self", ["Tensor"] * len(own), "Example"))
+        yield from ("@overload", signature(f, "self", [f"Vec[{s}]" for s in own], f"Vec[{' | '.join(own)}]"))
 
 
 def hint(f: ast.FunctionDef) -> str:
@@ -414,6 +445,7 @@ def vec() -> str:
             "        def __len__(self) -> builtins.int: ...",
             *body,
             AXES,
+            LAMBDA,
             OTHERS.replace("MYPY = False  # mypy takes it for true\n", ""),
             OF_OTHERS,
             "",
@@ -443,6 +475,47 @@ class _Joined:
     @overload
     def __get__(self, x: Vec[_S1], cls: Any) -> _JoinTo[_S1]: ...
 """
+LAMBDA = """
+_L = TypeVar("_L")
+
+class Tree: ...
+AllMapped: TypeAlias = builtins.int
+class Scalar: ...
+class Lambda(Generic[_L]):  # to mypy no function is one: its plugin types lambdas
+    def __call__(self, *args: Any, **kwargs: Any) -> _L: ...
+"""
+EXAMPLE = """
+_Any = TypeVar("_Any", bound=Vec[Brand, Any])
+
+class ReadInVmap:
+    \"\"\"A read of a value in vmap, which is an error: it cannot be called.\"\"\"
+
+class Example(Vec):
+    \"\"\"What an operation on the parameters of a mapped lambda gives: a Tensor that is not read.\"\"\"
+{}
+
+class ExampleArgument(Example, Any):
+    \"\"\"A parameter of a mapped lambda: a Tensor that is not read, or a tree with items and attributes.\"\"\"
+    data: Any
+    @overload
+    def __getitem__(self, i: builtins.int | str) -> Any: ...
+    @overload
+    def __getitem__(self, i: Any) -> Example: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+class Tree:
+    \"\"\"What a lambda gives of whose parameter an item or an attribute is taken: anything.\"\"\"
+
+_A = ExampleArgument
+_R = TypeVar("_R")
+Scalar: TypeAlias = Example | builtins.float
+Lambda: TypeAlias = (
+    Callable[[_A], _R] | Callable[[_A, _A], _R] | Callable[[_A, _A, _A], _R] | Callable[[_A, _A, _A, _A], _R]
+)
+\"\"\"A lambda; a function of tensors that gives a Tensor or a Vec is none.\"\"\"
+AllMapped: TypeAlias = builtins.int | tuple[builtins.int, ...] | list[builtins.int]
+\"\"\"The `in_axes` of parameters that are all mapped, so that each is a Tensor or a tree.\"\"\"
+"""
 OF_OTHERS = """
 from branded import _plain
 
@@ -451,6 +524,10 @@ _U = TypeVar("_U", default=Any)
 
 Vec: TypeAlias = _plain.Vec[_R, _U]
 Whole: TypeAlias = _plain.Vec[Never, _U]
+Tree: TypeAlias = _plain.Tree
+AllMapped: TypeAlias = _plain.AllMapped
+Scalar: TypeAlias = _plain.Scalar
+Lambda: TypeAlias = _plain.Lambda[_L]
 """
 
 
@@ -480,7 +557,8 @@ def plain() -> str:
             "    def __iter__(self) -> Iterator[Self]: ...",
             "    def __hash__(self) -> builtins.int: ...",
             *(f"    {line.replace(', _T]', ']')}" for line in OPERATORS),
-            "    def __bool__(self) -> None: ...",
+            "    def __bool__(self) -> None: ...  # pyright and ty find a truth value by this",
+            "    __bool__ = None  # and pyrefly by this",
             "    def __len__(self) -> builtins.int: ...",
             "    def __delitem__(self, indices: Any) -> NoReturn: ...",
             "    @property",
@@ -490,6 +568,7 @@ def plain() -> str:
             *(indented(in_plain(f)) for f in methods().values()),
             "",
             "Tensor = Vec",
+            EXAMPLE.format("\n".join(text for f in methods().values() if (text := indented(in_example(f))))),
             "",
         ]
     )

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,13 @@ from bench.brandbugs.__main__ import aligned, markdown
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 KINDS = {"none": "forgotten None", "zip": "zip for outer", "axis": "axis or shape", "out": "out_axes"}
 WAYS = ("rows", "shapes", "Axes", "Axes, equal lengths")
-_MISTAKE = re.compile(rf"^(?P<indent> *)(?P<code>.*?)  # (?P<kind>{'|'.join(KINDS)}): (?P<bug>.*)$")
+
+
+def mistakes(kinds: Iterable[str]) -> re.Pattern[str]:
+    """A line with a mistake of one of these kinds."""
+    return re.compile(rf"^(?P<indent> *)(?P<code>.*?)  # (?P<kind>{'|'.join(kinds)}): (?P<bug>.*)$")
+
+
 _IDENTITY = "\n\ndef as_axes(x: Tensor, *names: object) -> Tensor:\n    return x\n\n"
 _OPAQUE = "\n\ndef as_axes(x: Tensor, *names: object) -> Tensor:\n    return Tensor(eval(repr(x.tolist())))\n\n"
 _CONFIG = "[mypy]\nplugins = branded.mypy\nenable_error_code = truthy-bool\n"
@@ -50,10 +56,10 @@ class Mutant(NamedTuple):
         return f"{self.program}_{self.line}"
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
+def mutants(path: Path, pattern: re.Pattern[str] = mistakes(KINDS)) -> Iterator[Mutant]:  # noqa: B008
     """The program without a mistake, then with each of them."""
     lines = path.read_text().splitlines()
-    found = [_MISTAKE.match(line) for line in lines]
+    found = [pattern.match(line) for line in lines]
     right = [m["indent"] + m["code"] if m else line for m, line in zip(found, lines, strict=True)]
     yield Mutant(path.stem, None, 0, "\n".join(right) + "\n")
     for i, m in enumerate(found):
@@ -99,14 +105,17 @@ def check(everything: Sequence[Mutant], way: str) -> dict[str, set[str]]:
 
 
 RUN = """
-import json, sys
+import json, sys, types
+sys.modules["program"] = types.ModuleType("program")
 def values(v):
     if isinstance(v, tuple):
         return [values(i) for i in v]
     return [list(v.shape), v.tolist()]
 for text in json.load(sys.stdin):
     try:
-        names = {"__name__": "program"}
+        names = vars(sys.modules["program"])
+        names.clear()
+        names["__name__"] = "program"
         exec(compile(text, "program", "exec", dont_inherit=True), names)
         print(json.dumps(values(names["result"])))
     except Exception as error:
@@ -114,8 +123,11 @@ for text in json.load(sys.stdin):
 """
 
 
-def run(everything: Sequence[Mutant]) -> list[str]:
-    """What is wrong with the programs themselves: one that raises, or a mistake that changes nothing."""
+def run(everything: Sequence[Mutant], in_types: Container[str] = ()) -> list[str]:
+    """What is wrong with the programs themselves: one that raises, or a mistake that changes nothing.
+
+    Mistakes of the kinds `in_types` may change types alone.
+    """
     done = subprocess.run(
         [sys.executable, "-c", RUN], input=json.dumps([m.text for m in everything]), capture_output=True, text=True,
         check=False,
@@ -127,7 +139,7 @@ def run(everything: Sequence[Mutant]) -> list[str]:
     for m, result in zip(everything, results, strict=True):
         if m.kind is None and isinstance(result, str):
             wrong.append(f"{m.name}: {result}")
-        elif m.kind is not None and result == right[m.program]:
+        elif m.kind is not None and m.kind not in in_types and result == right[m.program]:
             wrong.append(f"{m.name}: the mistake changes nothing")
     return wrong
 

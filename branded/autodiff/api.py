@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, TypeVarTuple, Unpack, overload
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import strong_dtype
@@ -25,6 +25,9 @@ from branded.errors import DerivativeError
 from branded.graph.uops import tensor, tensors
 from branded.vec import Vec
 
+if TYPE_CHECKING:
+    from branded.vec import Lambda, Tree
+
 A = TypeVar("A")
 R = TypeVar("R")
 X = TypeVar("X")
@@ -34,6 +37,10 @@ Ts = TypeVarTuple("Ts")
 S = TypeVar("S", bound=Brand)
 
 
+@overload
+def value_and_grad(
+    f: Lambda[Tree], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Callable[..., tuple[Tensor, Any]]: ...
 @overload
 def value_and_grad(  # type: ignore[overload-overlap]
     f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False
@@ -107,6 +114,8 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_
     return differentiated
 
 
+@overload
+def grad(f: Lambda[Tree], argnums: Argnums = 0, has_aux: Literal[False] = False) -> Callable[..., Any]: ...
 @overload
 def grad(
     f: Callable[Concatenate[Vec[S], P], R], argnums: Literal[0] = 0, has_aux: Literal[False] = False

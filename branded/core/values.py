@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Never, Protocol, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Never, Protocol, TypeAlias, cast, overload
 
 from tinygrad import Tensor
 from typing_extensions import TypeVar
@@ -30,7 +30,7 @@ S2 = TypeVar("S2", bound=Brand)
 S3 = TypeVar("S3", bound=Brand)
 S4 = TypeVar("S4", bound=Brand, default=Never)
 """The row of the keyword arguments; it is empty for constants alone."""
-_Constant: TypeAlias = float | str | None
+_Constant: TypeAlias = float | str | tuple[float | str | None, ...] | list[int] | list[float] | None
 
 
 def brands(x: object) -> Row:
@@ -130,12 +130,18 @@ class _Lifted3(Protocol[T1, T2, T3, T]):  # type: ignore[misc]
     def __call__(self, x: Vec[S1, T1], /, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
 
 
+class _Lifted(Protocol[T]):
+    def __call__(self, *args: Vec[S1] | _Constant, **others: Vec[S4] | _Constant) -> Vec[S1 | S4, T]: ...
+
+
 @overload
 def lift(f: Callable[[T1], T]) -> _Lifted1[T1, T]: ...
 @overload
 def lift(f: Callable[[T1, T2], T]) -> _Lifted2[T1, T2, T]: ...
 @overload
 def lift(f: Callable[[T1, T2, T3], T]) -> _Lifted3[T1, T2, T3, T]: ...
+@overload
+def lift(f: Callable[Concatenate[T1, ...], T]) -> _Lifted[T]: ...
 @overload
 def lift(f: Callable[..., T]) -> Callable[..., Vec[Brand, T]]: ...
 def lift(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -50,6 +50,7 @@ from branded.tinygrad_compat.tensor_methods import method_restored
 
 if TYPE_CHECKING:
     from branded.core.brand import Without
+    from branded.vec import AllMapped, Lambda, Scalar, Tree
 
     class _Others(TypedDict, total=False):
         """The options of `vmap` that do not affect types."""
@@ -62,11 +63,15 @@ if TYPE_CHECKING:
         save: str | os.PathLike[str] | None
         devices: str | Sequence[str] | None
 
+    class _Named(_Others, total=False):
+        axis_name: str | type[Brand] | None
+
 
 P = ParamSpec("P")
 S = TypeVar("S", bound=Brand)
 R = TypeVar("R", bound=Brand)
 F = TypeVar("F", bound=Callable[..., Any])
+Partial = TypeVar("Partial", bound=functools.partial[Any])
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
 N = TypeVar("N")
@@ -95,6 +100,20 @@ class _Mapped(Generic[N]):
 def vmap(
     f: Callable[P, I], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_name: Without[I, O], **others: Unpack[_Others]
 ) -> Callable[P, O]: ...
+@overload
+def vmap(f: Partial, in_axes: Axes = 0, out_axes: Axes = 0, **others: Unpack[_Named]) -> Partial: ...
+@overload
+def vmap(
+    f: Lambda[Tree], in_axes: AllMapped = 0, out_axes: Axes = 0, **others: Unpack[_Named]
+) -> Callable[..., Any]: ...
+@overload
+def vmap(
+    f: Lambda[Scalar], in_axes: AllMapped = 0, out_axes: Axes = 0, **others: Unpack[_Named]
+) -> Callable[..., Tensor]: ...
+@overload
+def vmap(
+    f: Lambda[tuple[Scalar, Scalar]], in_axes: AllMapped = 0, out_axes: Axes = 0, **others: Unpack[_Named]
+) -> Callable[..., tuple[Tensor, Tensor]]: ...
 @overload
 def vmap(
     f: F,

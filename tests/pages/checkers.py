@@ -180,17 +180,19 @@ doubled: Tensor = unvec(vmap(double)(Tensor([1, 2])))
 assert doubled.tolist() == [2, 4]
 ```
 
-Without the plugin the parameters of a lambda have no types, because `vmap(f)` must keep the type of a named function.
-Where an editor should show types, write a named function with type variables. Three correct programs are errors
-without the plugin:
+In pyright and pyrefly, a parameter of a mapped lambda has the type `ExampleArgument`, and a result computed from it is
+an `Example`: a tensor that must not be read. A parameter may also be a tree, so its items and attributes are `Any`.
+These types need a lambda whose parameters are all mapped, and that returns an `Example`, a number or a pair. In other
+lambdas, and in all lambdas in ty, parameters have no types. Write a named function with type variables there. Three
+correct programs are errors without the plugin:
 
 - a call of a function of plain tensors with a `Vec`: use `lift`
-- `grad` of a lambda over a dict or a TypedDict: use a named function
-- `Tensor.sin(x)` of a `Vec`: use `x.sin()`
+- `grad` of a lambda that passes a dict or a TypedDict to another function: use a named function
+- in pyright, `Tensor.sin(x)` of a `Vec`: use `x.sin()`
 
 The mypy plugin gives each `vmap` a fresh brand and removes it from the result. So it rejects a body that accepts only
 tensors, axes that do not fit, and a brand that is kept by a function. It infers the parameters of lambdas, and
-`unvec` is not needed. It finds all uses as a truth value (`if`, `bool()`, `and`); other checkers find some.
+`unvec` is not needed. It finds all uses as a truth value (`if`, `bool()`, `and`); other checkers find most.
 
 In the tables, *false alarm* is an error in a correct program, and *missed* is a mistake without an error. The correct
 programs are written for checkers without a plugin, except those in *limits*. Only errors count, not warnings. mypy

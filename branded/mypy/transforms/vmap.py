@@ -32,7 +32,6 @@ from mypy.types import (
     Type,
     TypedDictType,
     TypeOfAny,
-    TypeVarType,
     get_proper_type,
 )
 
@@ -135,11 +134,11 @@ class Transforms:
         return accept_any_options(call_sig)
 
     def _plainest(self, sig: CallableType) -> CallableType:
-        """Return the overload that preserves the type of `f`, not the one that removes a brand for other checkers."""
+        """Return the overload that preserves the type of `f`, not one of those for other checkers."""
         symbol = self._lookup(VMAP) if sig.unpack_kwargs else None
         t = get_proper_type(symbol.node.type) if symbol and isinstance(symbol.node, OverloadedFuncDef) else None
         items = t.items if isinstance(t, Overloaded) else []
-        return next((i for i in items if isinstance(get_proper_type(i.arg_types[0]), TypeVarType)), sig)
+        return next((i for i in items if not i.unpack_kwargs), sig)
 
     def result(self, ctx: FunctionContext) -> Type:
         """Return the type of `vmap(f)`, `@vmap`, or the decorator `vmap(in_axes=…)`."""

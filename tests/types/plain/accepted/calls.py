@@ -96,3 +96,17 @@ def by_lift(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
 
 
 assert_type(unvec(vmap(by_lift)(x, y)), Tensor)
+
+
+# --- lift of a function with options by keyword alone, and with a tuple
+def reduced(a: Tensor, b: Tensor, *, n: int, axis: tuple[int, ...] = (0,)) -> Tensor:
+    return (a + b).sum(axis) * n
+
+
+def lifted(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    return lift(reduced)(a, b, n=8, axis=(0,))
+
+
+# --- a lambda that takes a tree, or gives a pair
+vmap(lambda p: p["w"] + p["w"].sum())({"w": x})
+halves, doubles = vmap(lambda a: (a / 2, a * 2))(x)
