@@ -21,6 +21,7 @@ from branded.autodiff.forward import (
 from branded.autodiff.leaves import transforming
 from branded.autodiff.results import strip_tags
 from branded.autodiff.reverse import is_pulling, pull_back
+from branded.autodiff.window_gradients import window_cotangent
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower
 from branded.core.sharding.resharding import everywhere, reshard, starts_of_each, whole_if_moved
@@ -112,6 +113,12 @@ def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
 def _cast_gradient(ret: UOp) -> tuple[None] | None:
     """Return no cotangent for casts of ints and bools, even if tinygrad would differentiate the rounding."""
     return (None,) if is_pulling() and not dtypes.is_float(ret.src[0].dtype) else None
+
+
+def _expand_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
+    """Return the cotangent of an array that windows repeat."""
+    found = window_cotangent(ctx, len(ret.marg))
+    return None if found is None else (found, None)
 
 
 def _unshard_gradient(ctx: UOp, ret: UOp) -> tuple[UOp, None] | None:
@@ -257,6 +264,7 @@ def install() -> None:
                 (UPat(Ops.REDUCE, name="ret"), _product_gradient),
                 (brand_index.named("ret"), _index_gradient),
                 (UPat(Ops.RESHAPE, name="ret"), _reshape_gradient),
+                (UPat(Ops.EXPAND, name="ret"), _expand_gradient),
                 (UPat(Ops.UNSHARD, name="ret"), _unshard_gradient),
                 (UPat(Ops.SHRINK, name="ret"), _part_gradient),
                 (UPat(Ops.MSELECT, name="ret"), _select_gradient),

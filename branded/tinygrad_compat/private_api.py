@@ -151,6 +151,7 @@ _TAKEN = {
     "get_call_outs_ins": "engine.realize | core | the positions of the arguments that it writes and reads",
     "get_runtime": "engine.realize | core | the function that runs a compiled kernel on a device",
     "Estimates": "renderer | core | the estimated number of operations and bytes of a call",
+    "apply_movement_op": "schedule.indexing | core | the indices in the operand of a movement operation",
     "remove_bufferize": "schedule.rangeify | backend | recomputes a value instead of storing it, or returns None",
     "split_reduceop": "schedule.rangeify | backend | splits a sum of many terms in two, or returns None",
     # the C compiler

@@ -180,6 +180,72 @@ def test_windows_are_laid_out_where_the_product_pays() -> None:
     assert not done(x.conv2d(w))[0]
 
 
+def _convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int, dilation: int) -> tuple[np.ndarray, ...]:
+    """A convolution, and the gradients of half of the sum of its squares, place by place."""
+    inside = slice(padding, -padding or None)
+    p = np.pad(x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2)).astype(np.float64)
+    n, m = ((s - dilation * (w.shape[-1] - 1) - 1) // stride + 1 for s in p.shape[2:])
+    places = [
+        (i, j, np.s_[:, :, i * dilation :: stride, j * dilation :: stride])
+        for i in range(w.shape[2])
+        for j in range(w.shape[3])
+    ]
+    out = sum(np.einsum("bcyx,oc->boyx", p[at][:, :, :n, :m], w[:, :, i, j]) for i, j, at in places)
+    dx, dw = np.zeros_like(p), np.zeros(w.shape)
+    for i, j, at in places:
+        dx[at][:, :, :n, :m] += np.einsum("boyx,oc->bcyx", out, w[:, :, i, j])
+        dw[:, :, i, j] = np.einsum("boyx,bcyx->oc", out, p[at][:, :, :n, :m])
+    return out, dx[:, :, inside, inside], dw
+
+
+WINDOWS = [
+    (1, 0, 1, 3),
+    (1, 1, 1, 3),
+    (1, 2, 2, 3),
+    (2, 0, 1, 3),
+    (2, 1, 1, 5),
+    (2, 0, 1, 2),
+    (3, 1, 2, 3),
+    (3, 0, 1, 2),
+]
+
+
+@pytest.mark.parametrize(("stride", "padding", "dilation", "k"), WINDOWS)
+def test_gradients_of_convolutions(stride: int, padding: int, dilation: int, k: int) -> None:
+    x, w = array(3, 2, 13, 16), array(5, 2, k, k)
+    out, dx, dw = _convolved(x, w, stride, padding, dilation)
+
+    def loss(x: Tensor, w: Tensor) -> Tensor:
+        return x.conv2d(w, stride=stride, padding=padding, dilation=dilation).square().sum() / 2
+
+    xs, ws = here(x, w)
+    close(xs.conv2d(ws, stride=stride, padding=padding, dilation=dilation).numpy(), out)
+    for got, expected in zip(grad(loss, argnums=(0, 1))(xs, ws), (dx, dw), strict=True):
+        close(got.numpy(), expected)
+    each = vmap(grad(lambda x, w: loss(x.unsqueeze(0), w)), in_axes=(0, None))(xs, ws)
+    close(each.numpy(), dx)
+
+
+def test_the_gradient_of_windows_is_one_product() -> None:
+    """The cotangents of all windows are stored, and each index adds those that it has a place in."""
+    x, w, g = array(2, 8, 16, 16), array(8, 8, 3, 3), array(2, 8, 14, 14)
+    made, kernels, got = done(grad(lambda x, w, g: (x.conv2d(w) * g).sum())(*here(x, w, g)))
+    assert (len(made), len(kernels)) == (1, 1)
+    want = np.zeros(x.shape)
+    for i in range(3):
+        for j in range(3):
+            want[:, :, i : i + 14, j : j + 14] += np.einsum("boyx,oc->bcyx", g, w[:, :, i, j])
+    close(got, want)
+
+
+def test_an_array_is_padded_before_its_windows_are_read() -> None:
+    """No kernel tests all windows: one pads, one lays the windows out, and a product follows."""
+    x, w = array(4, 16, 32, 32), array(32, 16, 3, 3)
+    made, kernels, got = done(here(x)[0].conv2d(here(w)[0], padding=1))
+    assert (len(made), len(kernels)) == (1, 2)
+    close(got, _convolved(x, w, 1, 1, 1)[0])
+
+
 def test_gradients_of_each_example_are_products() -> None:
     """Of a layer that is linear, on sequences: forward, and one for the weights of all examples."""
     w, xs = array(32, 24), array(8, 20, 32)

@@ -364,6 +364,14 @@ def _() -> None:
     assert (lowered.op, lowered.src[0].dtype) == (Ops.CAST, dtypes.int)
 
 
+@check("apply_movement_op")
+def _() -> None:
+    i, j = UOp.range(3, 0), UOp.range(4, 1)
+    assert tg.apply_movement_op(Ops.PERMUTE, (4, 3), (1, 0), (i, j)) == (j, i)
+    (padded,) = tg.apply_movement_op(Ops.PAD, (2,), ((1, 4),), (j,))
+    assert padded.get_valid().op is not Ops.CONST and padded.get_idx().op is not Ops.WHERE
+
+
 @check("remove_bufferize")
 def _() -> None:
     assert list(inspect.signature(tg.remove_bufferize).parameters) == ["src", "buf", "idx"]

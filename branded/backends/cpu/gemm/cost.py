@@ -29,6 +29,8 @@ IN_KERNEL_OF_WINDOWS = 0.2
 """The same multiplications where an array is read in overlapping windows, as in a convolution."""
 IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
 """The same multiplications in a kernel of plain loops."""
+ROW_OF_WINDOWS = 10.0
+"""The sum of each row of overlapping windows in a kernel of plain loops, in addition to the multiplications."""
 IN_COLUMN, DOWN = 0.4, 40
 """A multiplication in a kernel down a column of more than `DOWN` rows, which is a serial chain of additions."""
 ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
@@ -126,10 +128,10 @@ class Factors(NamedTuple):
         return functools.reduce(lambda x, y: x * y, self.factors)
 
 
-def _factors(u: UOp) -> Iterator[UOp]:
+def factors_of(u: UOp) -> Iterator[UOp]:
     if u.op is Ops.MUL:
         for s in u.src:
-            yield from _factors(s)
+            yield from factors_of(s)
     else:
         yield u
 
@@ -217,7 +219,7 @@ def plan(
     The sum may go directly to `out`.  `after` is the cost of the operations that follow.  New arrays use the slots from
     `slot` on, and at most `limit` bytes.  `always` returns the best way even if a kernel is faster.
     """
-    sums, factors = frozenset(red.src[1:]), list(_factors(red.src[0]))
+    sums, factors = frozenset(red.src[1:]), list(factors_of(red.src[0]))
     every = sums | frozenset(red.ranges)
     alpha = by * math.prod(float(u.val) for u in factors if u.op is Ops.CONST)
     factors = [u for u in factors if u.op is not Ops.CONST]
@@ -241,11 +243,12 @@ def plan(
 def _in_kernel(red: UOp, instead: ProductPlan) -> float:
     """Return the cost of a multiplication if the sum is left to a kernel."""
     inner, is_vector = max(red.src[1:], key=lambda r: r.arg), instead.product.is_vector
+    in_windows = any(map(_is_in_windows, red.src[0].toposort()))
     if kernels.reduces_in_order(red, inner):
-        return IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS
+        return (IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS) + ROW_OF_WINDOWS / size(inner) * in_windows
     if not instead.before and size(inner) > DOWN and any(x.of[inner] > 1 for x in (instead.a, instead.b)):
         return IN_COLUMN
-    if any(map(_is_in_windows, red.src[0].toposort())):
+    if in_windows:
         return IN_KERNEL_OF_WINDOWS
     return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
 

@@ -43,6 +43,7 @@ from branded.backends.cpu.gemm.cost import (
     size,
     transfer_cost,
 )
+from branded.backends.cpu.gemm.padding import Padded, padded
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import some_rows
@@ -148,7 +149,11 @@ class _Maker:
 
     def made(self, has_blas: bool) -> Recipe | None:
         op, added = self._added()
-        for i, red in enumerate([u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]):
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]
+        for i, u in enumerate([f for red in reds if _may_be(red) for f in cost.factors_of(red.src[0])]):
+            if (found := padded(u)) is not None and len(self.new) < self.room:
+                self._pad(u, found, NEW + 3 * len(reds) + i)
+        for i, red in enumerate(reds):
             if len(self.new) >= self.room or self._selected(red, NEW + 3 * i):
                 continue
             if _may_be(red) and has_blas:
@@ -213,6 +218,14 @@ class _Maker:
         self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
         if out is self.whole:
             self.whole = None
+
+    def _pad(self, u: UOp, found: Padded, slot: int) -> None:
+        """Store the padded array of which a factor reads windows."""
+        x = cost.in_rows(slot, list(found.place))
+        if elements(x.of) * u.dtype.itemsize > self.limit:
+            return
+        self._add_buffer(x, u.dtype)
+        self.new[u] = self._store(x, found.value, u.dtype).substitute(found.place)
 
     def _selected(self, red: UOp, slot: int) -> bool:
         """Compute a reduction that selects entries by an index from these entries alone; return whether it is one."""
