@@ -25,7 +25,8 @@ Times = dict[str, list[float]]
 
 
 def results(out: Any) -> list[Any]:
-    return list(out) if isinstance(out, tuple | list) else [out]
+    """The leaves of nested tuples and lists."""
+    return [leaf for part in out for leaf in results(part)] if isinstance(out, tuple | list) else [out]
 
 
 # ---- graphs ----

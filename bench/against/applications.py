@@ -24,7 +24,7 @@ from examples import (
 )
 
 
-def _of(name: str, here: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
+def of(name: str, here: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
     """The same program in each library; keys come as int32, of which both make uint32."""
 
     def of(m: Any) -> Callable[..., Any]:
@@ -32,9 +32,9 @@ def _of(name: str, here: Callable[..., Any]) -> Callable[[Any], Callable[..., An
             return here
         if m.name != "jax":
             raise AttributeError(f"{m.name} has no {name}")
-        from bench.against import in_jax
+        from bench.against import in_jax, kinds_in_jax
 
-        f: Callable[..., Any] = getattr(in_jax, name)
+        f: Callable[..., Any] = getattr(in_jax, name, None) or getattr(kinds_in_jax, name)
         return f
 
     return of
@@ -93,26 +93,24 @@ def _arm(targets: Any, start: Any) -> Any:
 
 KEYS = 2**31 - 1
 APPLICATIONS = (
-    Program("HMC, 64 chains of 50", (ints(KEYS, 64, 2),), _of("hmc", _hmc)),
-    Program("k-means, 16 starts, 300 points", (floats(300, 2), ints(KEYS, 16, 2)), _of("kmeans", _kmeans)),
-    Program("25 planets, 20 steps", (floats(25, 2), floats(25, 2), floats(25)), _of("nbody", _nbody)),
-    Program("ray marching, 80 x 60", (floats(60), floats(80)), _of("raymarch", _raymarch)),
-    Program("MAML, 25 tasks", (*(floats(40),) * 3, floats(1), ints(KEYS, 25, 2)), _of("maml", _maml)),
-    Program(
-        "64 policies, 8 starts, 200 steps", (floats(64, 4), floats(8, 4, scale=0.05)), _of("evolution", _evolution)
-    ),
-    Program("edit distances, 16² words", (ints(26, 16, 12), ints(13, 16)), _of("edit_distance", _edit_distance)),
+    Program("HMC, 64 chains of 50", (ints(KEYS, 64, 2),), of("hmc", _hmc)),
+    Program("k-means, 16 starts, 300 points", (floats(300, 2), ints(KEYS, 16, 2)), of("kmeans", _kmeans)),
+    Program("25 planets, 20 steps", (floats(25, 2), floats(25, 2), floats(25)), of("nbody", _nbody)),
+    Program("ray marching, 80 x 60", (floats(60), floats(80)), of("raymarch", _raymarch)),
+    Program("MAML, 25 tasks", (*(floats(40),) * 3, floats(1), ints(KEYS, 25, 2)), of("maml", _maml)),
+    Program("64 policies, 8 starts, 200 steps", (floats(64, 4), floats(8, 4, scale=0.05)), of("evolution", _evolution)),
+    Program("edit distances, 16² words", (ints(26, 16, 12), ints(13, 16)), of("edit_distance", _edit_distance)),
     Program(
         "neural ODE, 16 paths of 20",
         (floats(32, 2), floats(2, 32, scale=0.1), floats(16, 2), floats(16, 20, 2)),
-        _of("ode", _ode),
+        of("ode", _ode),
     ),
     Program(
         "clipped gradients, 250 digits",
         (floats(10, 64, scale=0.1), floats(10), floats(250, 64), ints(10, 250)),
-        _of("private_sgd", _private),
+        of("private_sgd", _private),
     ),
-    Program("Kalman, 32 tracks of 100", (floats(32, 100, 1), floats(1)), _of("kalman", _kalman)),
-    Program("Gaussian process, 20 points", (floats(20), floats(20), floats(3)), _of("gaussian_process", _process)),
-    Program("robot arm, 200 targets", (floats(200, 2, scale=0.2), floats(3)), _of("robot_arm", _arm)),
+    Program("Kalman, 32 tracks of 100", (floats(32, 100, 1), floats(1)), of("kalman", _kalman)),
+    Program("Gaussian process, 20 points", (floats(20), floats(20), floats(3)), of("gaussian_process", _process)),
+    Program("robot arm, 200 targets", (floats(200, 2, scale=0.2), floats(3)), of("robot_arm", _arm)),
 )

@@ -14,6 +14,7 @@ from typing import Any
 from bench.against import eager
 from bench.against.applications import APPLICATIONS
 from bench.against.first import first
+from bench.against.kinds import KINDS
 from bench.against.libraries import LIBRARIES, installed
 from bench.against.programs import PROGRAMS, Program
 from bench.against.steady import measured, peak, share
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.compare:
         compare(report, *(json.loads(path.read_text()) for path in options.compare))
     else:
-        chosen = [p for p in (*PROGRAMS, *APPLICATIONS) if options.only in p.name]
+        chosen = [p for p in (*PROGRAMS, *APPLICATIONS, *KINDS) if options.only in p.name]
         if not chosen:
             parser.error(f"no program has {options.only!r} in its name")
         found = collect(chosen, options.seconds, options.clock, options.part)

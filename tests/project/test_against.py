@@ -18,6 +18,7 @@ import pytest
 from bench import gpu
 from bench.against import command, eager
 from bench.against.applications import APPLICATIONS
+from bench.against.kinds import KINDS
 from bench.against.libraries import Here
 from bench.against.programs import PROGRAMS, Program
 from bench.measure import Report, results
@@ -97,6 +98,12 @@ def test_applications_are_those_of_the_examples() -> None:
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert arguments.keys() == names - {"attention", "data_parallel", "recommender", "springs"}
     assert sorted(arguments.values()) == sorted(len(p.inputs) for p in APPLICATIONS)
+
+
+def test_programs_of_many_fields_have_the_same_arguments_in_jax() -> None:
+    functions = ast.parse((ROOT / "bench/against/kinds_in_jax.py").read_text()).body
+    arguments = [len(f.args.args) for f in functions if isinstance(f, ast.FunctionDef)]
+    assert sorted(arguments) == sorted(len(p.inputs) for p in KINDS)
 
 
 def test_an_application_is_what_it_says() -> None:
