@@ -182,14 +182,10 @@ COMMANDS = (
     Command(("why", "sise"), 2, "branded why: there is no code 'sise'; did you mean size?; `branded why` lists them"),
     Command(("why", "9" * 5000), 2, f"branded why: there is no code '{'9' * 40}'; `branded why` lists them"),
     Command(("doctor", "read"), 2, "branded: unrecognized arguments: read"),
-<<<<<<< HEAD
-    Command(("why", NASTY), 2, "branded: a NUL stands in an argument, and in no name"),
-=======
     Command(("info", "read"), 2, "branded: unrecognized arguments: read"),
     Command(("cache", "read"), 2, "branded: unrecognized arguments: read"),
     Command(("cache", "--clear", "read"), 2, "branded cache: argument --clear: invalid choice: 'read'"),
     Command(("why", NASTY), 2, "branded: a NUL stands in an argument, and in no name"),
->>>>>>> 0b887b6c (Add misuses of the commands info and cache)
     Command(("explorer",), 2, "branded explorer: the following arguments are required: OUT"),
     Command(
         ("explorer", "notes.txt", "--no-edit"), 2, "branded explorer: cannot make the folder notes.txt: File exists"

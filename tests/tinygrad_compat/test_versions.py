@@ -25,6 +25,7 @@ PATCHES = {**tinygrad_compat.PATCHES, **tinygrad_compat.FASTER}
 # ---- who needs a name ----
 
 FOLDERS = {
+    "tools/disk_cache.py": "cache",
     "backends/cpu/runtime/native.py": "native",
     "backends": "backend",
     "callbacks": "callbacks",

@@ -37,7 +37,7 @@ class NamedConst(Const):
     axis: Type = ANY_AXIS
 
 
-class _Named(Interpreter):
+class _NamedAxes(Interpreter):
     """Follows a file with the names of lengths as axes."""
 
     def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
@@ -108,7 +108,7 @@ def _axis_text(axis: Type, unnamed: str) -> str:
 
 def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
     """Return the lines to print for a file."""
-    named, plain = _Named(tree, scope), Interpreter(tree, scope)
+    named, plain = _NamedAxes(tree, scope), Interpreter(tree, scope)
     named.run()
     plain.run()
     name, text = Path(tree.path).name, Path(tree.path).read_text(encoding="utf-8").splitlines()
