@@ -83,3 +83,16 @@ def named_total(a: Tensor) -> Tensor:
 
 
 vmap(named_total)(X)
+
+
+# --- a read of an object that a lambda makes
+class Stats:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    @property
+    def total(self) -> float:
+        return float(self.x.sum().item())  # E: item: a value that varies over "a" has no single value to read
+
+
+vmap(lambda a: a * Stats(a).total)(X)
