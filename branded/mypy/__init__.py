@@ -12,6 +12,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 
 - `algebra`         rows, and the trees of values that carry them
 - `brand_env`       fresh brands, and the brands that are open
+- `batch_kinds`     whether a value is, holds or may hold a batched tensor
 - `leaves`          leaves that can be mapped over, and leaves that can be stacked
 - `callables`       signatures of callables, and synthetic calls
 - `operands`        the rows that the operands of a call contribute
@@ -50,7 +51,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 - `escape_analysis`   batched values that a mapped function stores, and brands that are lost
 - `dependence`, `function_source`  the arguments that a result depends on
 - `unused_batch`      batches that were closed over
-- `source_reads`      reads in the source of functions
+- `source.reads`      reads in the source of functions; `source.body` follows it
 - `needed_names`      names of brands that a function's collectives need
 - `reads`             operations that need a single value: numpy(), bool(), `if a > 0`
 - `external_calls`, `narrowing`, `indexing`  math and numpy; isinstance and `case`; slices and `+=`

@@ -41,8 +41,8 @@ from mypy.types import (
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads, unused_batch
 from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
+from branded.mypy.analysis.source.reads import report_jit_reads
 from branded.mypy.analysis.source_digest import add_digest
-from branded.mypy.analysis.source_reads import report_jit_reads
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from mypy.checker import TypeChecker
 from mypy.errors import ErrorInfo
@@ -466,3 +466,11 @@ def _expression_text(e: Expression) -> str:
         case StrExpr() | IntExpr():
             return repr(e.value)
     return "..."
+
+
+def may_make_objects(f: Expression) -> TypeGuard[LambdaExpr]:
+    """Return whether a mapped function is a lambda that calls a class or a function, which may return an object."""
+    return isinstance(f, LambdaExpr) and any(
+        isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.node is not None
+        for e in walk([f.expr()])
+    )

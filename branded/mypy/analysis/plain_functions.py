@@ -7,7 +7,7 @@ the types of the arguments instead of `Tensor`. This finds reads in the body.
     def norm(x: Tensor) -> Tensor:          vmap(norm)(X): checked with x: Vec[x, Tensor], it returns a Vec[x, Tensor]
         return x.square().sum().sqrt()
 
-Only bodies in the same file can be checked again. For a function of another file, `source_reads` looks for reads in its
+Only bodies in the same file can be checked again. For a function of another file, `source.reads` looks for reads in its
 source.
 """
 
@@ -63,7 +63,7 @@ from branded.mypy.analysis.function_source import (
     without_decorator,
 )
 from branded.mypy.analysis.recheck import recheck_function
-from branded.mypy.analysis.source_reads import certain_reads, effects_of, reads_in, report_read, report_stored
+from branded.mypy.analysis.source.reads import certain_reads, effects_of, reads_in, report_read, report_stored
 from branded.mypy.analysis.untyped_modules import assigned_to, definition_of, is_in_file, is_untyped_function
 from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code

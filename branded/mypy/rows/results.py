@@ -8,7 +8,7 @@ from mypy.nodes import LambdaExpr, StrExpr
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
 
-from branded.mypy.analysis.source_reads import report_lift_reads
+from branded.mypy.analysis.source.reads import report_lift_reads
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.rows.algebra import (
     BRAND,

@@ -41,7 +41,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.memoize import cache_in_body, type_of_call
-from branded.mypy.analysis.source_reads import report_traced_read
+from branded.mypy.analysis.source.reads import report_traced_read
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (

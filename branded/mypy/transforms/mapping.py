@@ -11,7 +11,6 @@ from mypy.nodes import (
     ARG_STAR,
     Context,
     Expression,
-    LambdaExpr,
     TempNode,
 )
 from mypy.types import (
@@ -26,7 +25,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis import escape_analysis, unused_batch
-from branded.mypy.analysis.source_reads import reads_in_lambda, report_read
+from branded.mypy.analysis.source.reads import reads_in_lambda, report_read
 from branded.mypy.axes.mapped_axis import Mapped, has_bare_tensor
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import CALL, ERROR
@@ -95,7 +94,7 @@ class Vmap:
             escape_analysis.check_escapes(f, api, objects)
         escape_analysis.report_kept(outer, brand, context, api)
         is_told = errors.has_new_errors() or told < times_told[0]
-        if not is_told and isinstance(f, LambdaExpr) and (reads := reads_in_lambda(f, lifted, api)):
+        if not is_told and escape_analysis.may_make_objects(f) and (reads := reads_in_lambda(f, lifted, api)):
             report_read(reads, [brand], context, api)
         if hides_brands(inside):
             if not is_told and not any(hides_brands(a.type) for a in args):

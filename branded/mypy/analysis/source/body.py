@@ -1,12 +1,7 @@
-"""Reads of batched values in functions of other files, found in their source.
+"""Following batched values through the source of a function, and through the functions that it calls.
 
-mypy does not always keep the bodies of other files, so they cannot be checked again. This analysis follows the batched
-arguments through the source. It reports a read only where the value is certain to be a batched tensor, so a function
-that uses its arguments in ways that the analysis does not know is accepted.
-
-    def scale(x: Tensor, k: float) -> Tensor:       x is batched: nothing reads it
-        if x.ndim != 1 or k == 0: ...               `ndim` and `k` are the same for all examples
-        return x / x.sum().item()                   a read, at this line
+`ReadFinder` follows calls and remembers what they do, their `Effects`. `FunctionBody` follows the statements of one
+call.
 """
 
 from __future__ import annotations
@@ -14,61 +9,54 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
 from mypy.nodes import (
-    Context,
     Decorator,
-    Expression,
     FuncBase,
     FuncDef,
-    LambdaExpr,
     MypyFile,
     Node,
-    RefExpr,
     TypeInfo,
     Var,
 )
-from mypy.plugin import FunctionContext, MethodContext
-from mypy.types import CallableType, Instance, NoneType, TupleType, Type, UnionType, get_proper_type
+from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
 from branded.mypy.analysis.function_source import (
     bound_count,
-    bound_names,
     full_name,
     named_arguments,
     source_of,
     without_decorator,
 )
-from branded.mypy.analysis.memoize import type_of_call
-from branded.mypy.analysis.reads import METHODS, NUMBERS, READ_TEXT, TEXTS, reject_brands
-from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
-from branded.mypy.analysis.untyped_modules import definition_of, is_untyped_module, module_of
-from branded.mypy.codes import ESCAPE, READ
+from branded.mypy.analysis.reads import METHODS, NUMBERS
+from branded.mypy.analysis.source_digest import Kept, keep, use
+from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
 from branded.mypy.rows.algebra import (
     CONTAINERS,
     TENSOR,
-    UNKNOWN,
     VEC,
-    Brand,
-    add_brands,
-    each_row,
-    holds_tensors,
-    is_unbatched,
-    row_of,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
-from branded.mypy.rows.callables import Arg, synthetic_call
+from branded.mypy.rows.batch_kinds import (
+    BatchKind,
+    Env,
+    Made,
+    above,
+    below,
+    display_kind,
+    either_kind,
+    entry_kind,
+    field_names,
+    is_generated,
+    join_kinds,
+    result_kind,
+)
 
 MOST_CALLS = 100
 """The maximum depth of calls to follow."""
-
 _PREDICATES = {"isinstance", "issubclass", "hasattr", "callable", "len", "id", "type", "repr", "str", "print"}
 """Built-in functions that read nothing and whose result is no tensor."""
 _SPECIAL = {"float", "int", "bool", "len", "str", "complex"}
@@ -90,19 +78,6 @@ _OF_SHAPE = {"shape", "ndim", "size"}
 """Functions of numpy that read only the shape."""
 
 
-class BatchKind(IntEnum):
-    """What a value is, by what is known of it."""
-
-    PLAIN = 0
-    """The same for all examples."""
-    HOLDS = 1
-    """It may be or hold a batched tensor."""
-    ENTRIES = 2
-    """It is a list or tuple of batched tensors."""
-    BATCHED = 3
-    """It is a batched tensor."""
-
-
 class Read(NamedTuple):
     """A read in the source of a function."""
 
@@ -118,247 +93,9 @@ class Read(NamedTuple):
         return f"{Path(self.path).name}:{self.line}, in `{self.function}`: {self.text}"
 
 
-def kind_of(t: Type) -> BatchKind:
-    """Return the kind of a value of this type, from its brands."""
-    t = get_proper_type(t)
-    if isinstance(t, UnionType):  # `if b:` tests the tensor of `Tensor | None`
-        kinds = {kind_of(i) for i in t.items if not isinstance(get_proper_type(i), NoneType)}
-        return kinds.pop() if len(kinds) == 1 else min(max(kinds, default=BatchKind.PLAIN), BatchKind.HOLDS)
-    if (row := row_of(t)) is not None:
-        return BatchKind.BATCHED if row else BatchKind.PLAIN
-    entries = _entry_types(t)
-    if entries and all(kind_of(i) is BatchKind.BATCHED for i in entries):
-        return BatchKind.ENTRIES
-    return BatchKind.HOLDS if any(each_row(t)) else BatchKind.PLAIN
-
-
-def _entry_types(t: Type) -> list[Type]:
-    """Return the types of the entries of a list or tuple; empty for other types."""
-    t = get_proper_type(t)
-    if isinstance(t, TupleType):
-        return t.items
-    is_sequence = isinstance(t, Instance) and t.type.fullname in CONTAINERS and len(t.args) == 1
-    return list(t.args) if is_sequence and isinstance(t, Instance) else []
-
-
-def reads_in(
-    f: FuncDef,
-    sig: CallableType,
-    types: Sequence[Type],
-    owner: TypeInfo | None,
-    api: TypeChecker,
-    is_traced: bool = False,
-) -> list[Read]:
-    """Return where a call of a function reads a batched value, from the called function to the read.
-
-    Args:
-        f: The called function.
-        sig: Its signature as it is called: without `self`.
-        types: The types of the parameters of `sig`, with the brands of the arguments.
-        owner: The class of the method's object, if it is known.
-        api: The type checker.
-        is_traced: Whether the function is traced, so that functions with annotations for one example read nothing too.
-
-    Returns:
-        The read, after the calls that lead to it; empty if nothing certainly reads a value.
-    """
-    return effects_of(f, sig, types, owner, api, is_traced).reads
-
-
-def effects_of(
-    f: FuncDef,
-    sig: CallableType,
-    types: Sequence[Type],
-    owner: TypeInfo | None,
-    api: TypeChecker,
-    is_traced: bool = False,
-) -> Effects:
-    """Return what a call of a function does with its batched values, with the parameters of `reads_in`."""
-    kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
-    finder = _ReadFinder(api, is_traced)
-    try:
-        return finder.call(f, kinds, owner)[1]
-    except RecursionError:
-        return Effects([], {})
-
-
-def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> list[Read]:
-    """Return where a lambda reads a batched value in objects that it makes; mypy checks the other reads."""
-    tree = parse(api.path, file_version(api.path))
-    source = next((n for n in ast.walk(tree or ast.Module([], [])) if _is_at(n, f)), None)
-    if not isinstance(source, ast.Lambda) or tree is None:
-        return []
-    around = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and _contains(n, source)]
-    outer_names = {name for n in around for part in ast.walk(n) for name in bound_names(part)}
-    names = [a.arg for a in (*source.args.posonlyargs, *source.args.args)]
-    env = {**dict.fromkeys(outer_names, BatchKind.PLAIN), **dict(zip(names, map(kind_of, types), strict=False))}
-    finder = _ReadFinder(api, is_traced=False)
-    try:
-        _Body(finder, FuncDef("<lambda>"), None, api.tree, env).value(source.body)
-    except RecursionError:
-        return []
-    return finder.found
-
-
-def _is_at(n: ast.AST, f: LambdaExpr) -> bool:
-    return isinstance(n, ast.Lambda) and (n.lineno, n.col_offset) == (f.line, f.column)
-
-
-def _contains(n: ast.stmt, e: ast.expr) -> bool:
-    return n.lineno <= e.lineno <= (n.end_lineno or n.lineno)
-
-
-def certain_reads(f: Node | None, api: TypeChecker, is_traced: bool = False) -> list[Read]:
-    """Return where a function reads a value if its plain tensors are batched; empty for other nodes."""
-    f = without_decorator(f, api)
-    if not isinstance(f, FuncDef) or not isinstance(f.type, CallableType):
-        return []
-    sig = f.type.copy_modified(
-        arg_types=f.type.arg_types[(n := bound_count(f)) :],
-        arg_kinds=f.type.arg_kinds[n:],
-        arg_names=f.type.arg_names[n:],
-    )
-    key = f, is_traced
-    if key not in _certain:
-        types = [add_brands(t, [UNKNOWN]) if is_unbatched(t) else NoneType() for t in sig.arg_types]
-        _certain[key] = keep(lambda: reads_in(f, sig, types, f.info or None, api, is_traced))
-    return use(_certain[key], api)
-
-
-_certain: dict[tuple[FuncDef, bool], Kept[list[Read]]] = new_cache()
-
-
-def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
-    """Report a read in the source of a function, with the calls that lead to it."""
-    code, says, fix = _read_text(reads[-1].what)
-    context, facts = _place_and_facts(reads, context, api)
-    reject_brands(api, context, brands, code, f"{reads[-1].what}: {says}", facts, fix)
-
-
-def report_stored(places: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
-    """Report a batched value that a function of another file stores, with the calls that lead to it."""
-    *calls, place = places
-    facts = [*(f"calls: {c}" for c in calls), f"keeps: {place}"]
-    message = "escape: a value that varies over {} is kept where it outlives the call"
-    reject_brands(api, context, brands, ESCAPE, message, facts, "return it from the mapped function")
-
-
-def report_traced_read(f: Expression, what: str, uses: str, context: Context, api: TypeChecker) -> None:
-    """Report a read in a function that the transform `what` traces once for all of its `uses`."""
-    reads = certain_reads(_function_at(f, api), api, is_traced=True)
-    if not reads:
-        return
-    says = f"in the body of {what} there is no value to read: it is traced once, for all {uses}"
-    context, facts = _place_and_facts(reads, context, api)
-    fail_at_once(api, context, READ, f"{reads[-1].what}: {says}", *facts, _INSTEAD_OF_IF)
-
-
-_INSTEAD_OF_IF = "try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside"
-
-
-def report_jit_reads(ctx: FunctionContext | MethodContext, scope: OpenBrands) -> Type:
-    """Report the reads in `f` for `jit(f)`."""
-    api = checker(ctx)
-    if not ctx.args or not ctx.args[0]:
-        return ctx.default_return_type
-    if isinstance(e := ctx.args[0][0], LambdaExpr) and not any(ctx.args[1:]):
-        brand = scope.fresh("jit", ctx.context, api)
-        vec = scope.instance(VEC, brand, scope.instance(TENSOR))
-        call = synthetic_call(e, [vec] * len(e.arg_names), [Arg(vec)] * len(e.arg_names), ctx.context)
-        with trying(api) as errors, scope.opened(brand):
-            type_of_call(call, api)
-        api.msg.add_errors([e for e in errors.filtered_errors() if e.code in (READ, TRUTHY_BOOL)])
-    else:
-        report_traced_read(ctx.args[0][0], "jit", "calls", ctx.context, api)
-    return ctx.default_return_type
-
-
-def report_lift_reads(f: Expression, rows: Sequence[Brand], context: Context, api: TypeChecker) -> None:
-    """Report the reads in `f` for `lift(f)`."""
-    if rows and (reads := certain_reads(_function_at(f, api), api, is_traced=True)):
-        report_read(reads, rows, context, api)
-
-
-def _function_at(e: Expression, api: TypeChecker) -> Node | None:
-    """Return the function that an expression refers to; None if it is unknown."""
-    t = get_proper_type(api.get_expression_type(e))
-    return definition_of(t, e.node if isinstance(e, RefExpr) else None, api) if isinstance(t, CallableType) else None
-
-
-def _read_text(name: str) -> tuple[ErrorCode, str, str]:
-    """Return the code and the text of an error about a read, and the fix."""
-    if name in {*METHODS, *TEXTS}:
-        return READ, *TEXTS.get(name, READ_TEXT)
-    full_name = f"builtins.{name}" if f"builtins.{name}" in BUILTINS else name
-    return *error_text(full_name), suggest_method(full_name, None)
-
-
-def _place_and_facts(reads: Sequence[Read], context: Context, api: TypeChecker) -> tuple[Context, list[str]]:
-    """Return the read itself as the context if it is in this file, and the facts about it."""
-    *calls, read = reads
-    facts = [f"calls: {c}" for c in calls]
-    return (Context(read.line, read.column), facts) if read.path == api.path else (context, [*facts, f"reads: {read}"])
-
-
-def _result_kind(t: Type, used: BatchKind) -> BatchKind:
-    """Return the kind of a result that is declared with this type, computed from arguments of the kind `used`."""
-    if row_of(t) is not None:
-        return BatchKind.BATCHED if used > BatchKind.HOLDS else used
-    entries = _entry_types(t)
-    if used is BatchKind.BATCHED and entries and all(row_of(i) is not None for i in entries):
-        return BatchKind.ENTRIES
-    return min(used, BatchKind.HOLDS) if holds_tensors(t) else BatchKind.PLAIN
-
-
 def _certain_result(declared: BatchKind, effects: Effects) -> BatchKind:
     """Return the kind of a call's result, from its declared type and its body."""
     return declared if declared is BatchKind.PLAIN or effects.returned is BatchKind.HOLDS else effects.returned
-
-
-def _entry(kind: BatchKind) -> BatchKind:
-    """Return the kind of an entry of a value."""
-    return BatchKind.BATCHED if kind is BatchKind.ENTRIES else kind
-
-
-Env = dict[str, BatchKind]
-"""The kinds of local variables, and of the attributes of objects: `point` and `point.x`.
-
-Names that are missing are the same for all examples.
-"""
-
-
-class Made(NamedTuple):
-    """An object that a followed function has made, as values below it: "" is the object, "x" its attribute."""
-
-    classes: dict[str, TypeInfo]
-    kinds: dict[str, BatchKind]
-
-    def part(self, name: str) -> Made | None:
-        """Return the object in an attribute; None if it is not known to be one."""
-        if name not in self.classes:
-            return None
-        return Made(_below(self.classes, name), _below(self.kinds, name))
-
-    def key(self) -> frozenset[tuple[str, TypeInfo | BatchKind]]:
-        return frozenset([*self.classes.items(), *self.kinds.items()])
-
-    @property
-    def holds(self) -> BatchKind:
-        return min(max(self.kinds.values(), default=BatchKind.PLAIN), BatchKind.HOLDS)
-
-
-V = TypeVar("V")
-
-
-def _below(values: Mapping[str, V], name: str) -> dict[str, V]:
-    """Return the values below a name, without it."""
-    return {
-        n.removeprefix(name).removeprefix("."): v for n, v in values.items() if n == name or n.startswith(f"{name}.")
-    }
-
-
-def _above(values: Mapping[str, V], name: str) -> dict[str, V]:
-    return {f"{name}.{n}" if n else name: v for n, v in values.items()}
 
 
 class Effects(NamedTuple):
@@ -381,7 +118,7 @@ traced."""
 
 
 @dataclass
-class _ReadFinder:
+class ReadFinder:
     """Follows batched values through the source of functions."""
 
     api: TypeChecker
@@ -406,7 +143,7 @@ class _ReadFinder:
         used = max([*kinds.values(), *(o.holds for o in objects.values())], default=BatchKind.PLAIN)
         key = f, owner, frozenset(kinds.items()), frozenset((n, o.key()) for n, o in objects.items()), self.is_traced
         returned = f.type.ret_type if isinstance(f.type, CallableType) else None
-        result = BatchKind.HOLDS if returned is None else _result_kind(returned, used)
+        result = BatchKind.HOLDS if returned is None else result_kind(returned, used)
         nothing = Effects([], {})
         if self.found or used is BatchKind.PLAIN:
             return result, nothing
@@ -420,7 +157,7 @@ class _ReadFinder:
             self.begun.add(key)
             around, self.lowest = self.lowest, MOST_CALLS
             self.running.append(f)
-            body = _Body(self, f, owner, module, dict(kinds))
+            body = FunctionBody(self, f, owner, module, dict(kinds))
             for name, made in objects.items():
                 body.bind(name, made)
             kept = keep(lambda: self._follow(body, source))
@@ -435,13 +172,13 @@ class _ReadFinder:
             return _certain_result(result, effects), effects
         return result, nothing
 
-    def _follow(self, body: _Body, source: ast.FunctionDef) -> Effects:
+    def _follow(self, body: FunctionBody, source: ast.FunctionDef) -> Effects:
         body.statements(source.body)
         if body.function.name == "__init__":
             made = body.object_at(own_name(body.function))
         else:
             made = body.made[0] if len(body.made) == 1 else None
-        returned = _either(body.returned or [BatchKind.PLAIN])
+        returned = either_kind(body.returned or [BatchKind.PLAIN])
         return Effects([*self.found], body.stores, made, body.changed, returned)
 
 
@@ -450,10 +187,10 @@ _followed: dict[Call, Kept[Effects]] = new_cache()
 
 
 @dataclass
-class _Body:
+class FunctionBody:
     """Follows the statements of one function."""
 
-    finder: _ReadFinder
+    finder: ReadFinder
     function: FuncDef
     owner: TypeInfo | None
     """The class of the method's object."""
@@ -479,8 +216,8 @@ class _Body:
     def bind(self, name: str, made: Made) -> None:
         """Let a name refer to an object."""
         self.unbind(name)
-        self.classes |= _above(made.classes, name)
-        self.env |= {**_above(made.kinds, name), name: made.holds}
+        self.classes |= above(made.classes, name)
+        self.env |= {**above(made.kinds, name), name: made.holds}
 
     def unbind(self, name: str) -> None:
         for n in [n for n in (*self.classes, *self.env) if n == name or n.startswith(f"{name}.")]:
@@ -490,9 +227,9 @@ class _Body:
     def object_at(self, name: str) -> Made | None:
         if name not in self.classes:
             return None
-        kinds = _below(self.env, name)
+        kinds = below(self.env, name)
         kinds.pop("", None)
-        return Made(_below(self.classes, name), kinds)
+        return Made(below(self.classes, name), kinds)
 
     def object_of(self, e: ast.expr) -> Made | None:
         """Return the object that an expression, which has been followed, refers to; None if it is unknown."""
@@ -512,7 +249,7 @@ class _Body:
         """Follow the call of a class."""
         init, made = info.get("__init__"), Made({"": info}, {})
         node = init.node if init is not None else None
-        if isinstance(node, FuncDef) and node.info.fullname != "builtins.object" and not _is_generated(node):
+        if isinstance(node, FuncDef) and node.info.fullname != "builtins.object" and not is_generated(node):
             kinds, objects = self.arguments(e, node, args, named)
             if kinds is None:
                 return BatchKind.HOLDS
@@ -520,15 +257,15 @@ class _Body:
             self.after(e, node, effects)
             made = effects.made or made
         elif "dataclass" in info.metadata or info.is_named_tuple:
-            fields = _field_names(info)
+            fields = field_names(info)
             if None in named or len(args) > len(fields) or any(isinstance(a, ast.Starred) for a in e.args):
                 return BatchKind.HOLDS
             values = [*zip(fields, e.args, args, strict=False)]
             values += [(k.arg, k.value, named[k.arg]) for k in e.keywords if k.arg is not None]
             for name, value, kind in values:
                 part = self.object_of(value)
-                made.kinds.update({name: kind} if part is None else _above(part.kinds, name))
-                made.classes.update({} if part is None else _above(part.classes, name))
+                made.kinds.update({name: kind} if part is None else above(part.kinds, name))
+                made.classes.update({} if part is None else above(part.classes, name))
         self.results[e] = made
         return max([made.holds, *(min(k, BatchKind.HOLDS) for k in (*args, *named.values()))])
 
@@ -585,15 +322,9 @@ class _Body:
                         for item, k in zip(t.elts, [self.value(v) for v in value.elts], strict=True):
                             self.assign(item, k)
                     else:
-                        self.assign(t, kind)
-                        self.store(t, kind)
-                        if isinstance(t, ast.Name) and (made := self.object_of(value)) is not None:
-                            self.bind(t.id, made)
+                        self.set_target(t, value, kind)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                self.assign(target, kind := self.value(value))
-                self.store(target, kind)
-                if isinstance(target, ast.Name) and (made := self.object_of(value)) is not None:
-                    self.bind(target.id, made)
+                self.set_target(target, value, self.value(value))
             case ast.AugAssign(target=target, value=value):
                 self.assign(target, max(self.value(value), self.value(target)))
             case ast.Expr(value=value):
@@ -610,9 +341,9 @@ class _Body:
                 kind = self.value(iterable)
                 for _ in range(2):
                     before = dict(self.env)
-                    self.assign(target, _entry(kind))
+                    self.assign(target, entry_kind(kind))
                     self.statements(body)
-                    self.env = _join(before, self.env)
+                    self.env = join_kinds(before, self.env)
                 self.statements(orelse)
             case ast.With(items=items, body=body):
                 for opened in items:
@@ -625,10 +356,10 @@ class _Body:
                 self.statements([*body, *orelse])
                 after = [self.env]
                 for h in handlers:
-                    self.env = _join(before, after[0])
+                    self.env = join_kinds(before, after[0])
                     self.statements(h.body)
                     after.append(self.env)
-                self.env = _join(*after)
+                self.env = join_kinds(*after)
                 return self.statements(final)
             case ast.Match(subject=subject, cases=cases):
                 self.match(subject, cases)
@@ -652,7 +383,7 @@ class _Body:
                 self.test(c.guard)
             if not self.statements(c.body):
                 after.append(self.env)
-        self.env = _join(*after)
+        self.env = join_kinds(*after)
 
     def branches(self, test: ast.expr, body: Callable[[], bool], orelse: Callable[[], bool]) -> None:
         """Follow a test and its branches; continue with the values of the branches that do not leave."""
@@ -662,7 +393,14 @@ class _Body:
             self.env = {**before, **dict.fromkeys(_plain_where(test, is_true), BatchKind.PLAIN)}
             if not branch():
                 after.append(self.env)
-        self.env = _join(*after) if after else before
+        self.env = join_kinds(*after) if after else before
+
+    def set_target(self, target: ast.expr, value: ast.expr, kind: BatchKind) -> None:
+        """Follow `target = value`, where the value has this kind."""
+        self.assign(target, kind)
+        self.store(target, kind)
+        if isinstance(target, ast.Name) and (made := self.object_of(value)) is not None:
+            self.bind(target.id, made)
 
     def assign(self, target: ast.expr, kind: BatchKind) -> None:
         match target:
@@ -672,17 +410,17 @@ class _Body:
                 self.rebound.add(name)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 for item in items:
-                    self.assign(item, min(kind, BatchKind.ENTRIES) if isinstance(item, ast.Starred) else _entry(kind))
+                    self.assign(
+                        item, min(kind, BatchKind.ENTRIES) if isinstance(item, ast.Starred) else entry_kind(kind)
+                    )
             case ast.Starred(value=value):
                 self.assign(value, kind)
             case ast.Attribute(value=value) | ast.Subscript(value=value):
-                root: ast.AST = value
-                while isinstance(root, ast.Attribute | ast.Subscript):
-                    root = root.value
-                if isinstance(root, ast.Name) and kind is not BatchKind.PLAIN:
-                    self.env[root.id] = max(self.env.get(root.id, BatchKind.PLAIN), BatchKind.HOLDS)
-                if isinstance(root, ast.Name) and root.id not in self.rebound:
-                    self.changed.add(root.id)
+                root = _root_name(value)
+                if root is not None and kind is not BatchKind.PLAIN:
+                    self.env[root] = max(self.env.get(root, BatchKind.PLAIN), BatchKind.HOLDS)
+                if root is not None and root not in self.rebound:
+                    self.changed.add(root)
                 place = _path(target)
                 if isinstance(target, ast.Attribute) and place is not None and _path(value) in self.classes:
                     self.unbind(place)
@@ -692,23 +430,27 @@ class _Body:
         """Keep where a certainly batched value is stored in a global or in an argument."""
         if kind < BatchKind.ENTRIES or not isinstance(target, ast.Attribute | ast.Subscript | ast.Name):
             return
-        root: ast.expr = target
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
-        if not isinstance(root, ast.Name) or (isinstance(target, ast.Name) and not into):
+        name = _root_name(target)
+        if name is None or (isinstance(target, ast.Name) and not into):
             return
         container = target if into else target.value if isinstance(target, ast.Subscript) else None
         if container is not None and not _is_container(self.type_of(container)):
             return
-        f, name = self.function, root.id
+        f = self.function
         is_own = f.name in ("__init__", "__post_init__") and f.info and name == f.arg_names[0]
-        if name in self.rebound or is_own:
-            return
-        node = self.module.names[name].node if name in self.module.names else None
-        if name in f.arg_names or (name not in self.env and isinstance(node, Var)):
+        if not is_own and (outer := self.outer_name(target)) is not None:
             place = self.module.path, target.lineno, target.col_offset
-            read = Read("", *place, f.name, ast.unparse(target))
-            self.stores.setdefault(name if name in f.arg_names else "", [read])
+            self.stores.setdefault(outer, [Read("", *place, f.name, ast.unparse(target))])
+
+    def outer_name(self, e: ast.expr) -> str | None:
+        """Return the key in `stores` of a value that outlives the call: a parameter, or "" for a global."""
+        name = _root_name(e)
+        if name is None or name in self.rebound:
+            return None
+        if name in self.function.arg_names:
+            return name
+        node = self.module.names[name].node if name in self.module.names else None
+        return "" if name not in self.env and isinstance(node, Var) else None
 
     def type_of(self, e: ast.expr) -> Type | None:
         """Return the type of a parameter, of a global, or of an attribute of the method's object."""
@@ -738,16 +480,8 @@ class _Body:
         for name, reads in effects.stores.items():
             if not name:
                 self.stores.setdefault("", [call, *reads])
-            elif (value_given := given.get(name)) is not None:
-                root: ast.expr = value_given
-                while isinstance(root, ast.Attribute | ast.Subscript):
-                    root = root.value
-                if isinstance(root, ast.Name) and root.id not in self.rebound:
-                    node = self.module.names[root.id].node if root.id in self.module.names else None
-                    if root.id in self.function.arg_names:
-                        self.stores.setdefault(root.id, [call, *reads])
-                    elif root.id not in self.env and isinstance(node, Var):
-                        self.stores.setdefault("", [call, *reads])
+            elif name in given and (outer := self.outer_name(given[name])) is not None:
+                self.stores.setdefault(outer, [call, *reads])
 
     # expressions
 
@@ -787,7 +521,7 @@ class _Body:
                 return self.of_method(attr, kind, kind) if kind else kind
             case ast.Subscript(value=base, slice=index):
                 whole, chosen = self.value(base), min(self.value(index), BatchKind.HOLDS)
-                return max(whole if isinstance(index, ast.Slice) else _entry(whole), chosen)
+                return max(whole if isinstance(index, ast.Slice) else entry_kind(whole), chosen)
             case ast.BoolOp(values=[*tested, last]):
                 return max([*map(self.test, tested), self.value(last)])
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -808,17 +542,17 @@ class _Body:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 chosen_kinds: list[BatchKind] = []
                 self.branches(test, lambda: self.keep(chosen_kinds, body), lambda: self.keep(chosen_kinds, orelse))
-                return _either(chosen_kinds)
+                return either_kind(chosen_kinds)
             case ast.Call():
                 return self.called(e)
             case ast.Tuple(elts=items) | ast.List(elts=items) | ast.Set(elts=items):
-                return _display([self.value(item) for item in items])
+                return display_kind([self.value(item) for item in items])
             case ast.Dict(keys=keys, values=values):
                 return min(self.most([*keys, *values]), BatchKind.HOLDS)
             case ast.Slice(lower=lower, upper=upper, step=step):
                 return self.most([lower, upper, step])
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-                return _display([self.entries(e, [e.elt])])
+                return display_kind([self.entries(e, [e.elt])])
             case ast.DictComp(key=key, value=value):
                 return min(self.entries(e, [key, value]), BatchKind.HOLDS)
             case ast.Starred(value=value) | ast.NamedExpr(value=value):
@@ -844,7 +578,7 @@ class _Body:
         """Return the kind of a comprehension's entries."""
         before = dict(self.env)
         for c in e.generators:
-            self.assign(c.target, _entry(self.value(c.iter)))
+            self.assign(c.target, entry_kind(self.value(c.iter)))
             for test in c.ifs:
                 self.test(test)
         kind = self.most(of)
@@ -886,17 +620,16 @@ class _Body:
         used = max([base, *args, *named.values()])
         self.results.pop(e, None)
         if isinstance(e.func, ast.Attribute) and (made := self.object_of(e.func.value)) is not None:
-            if (f := self.method_of(made, e.func.attr)) is not None:
-                kinds, objects = self.arguments(e, f, args, named)
-                if kinds is None:
-                    return max(used, made.holds)
-                own = {own_name(f): made} if bound_count(f) else {}
-                return self.run(e, f, kinds, {**objects, **own}, made.classes[""], e.func.value)
-            return max(min(used, BatchKind.HOLDS), made.holds)
-        if (made := self.object_of(e.func)) is not None and (f := self.method_of(made, "__call__")) is not None:
-            kinds, objects = self.arguments(e, f, args, named)
-            if kinds is not None:
-                return self.run(e, f, kinds, {**objects, own_name(f): made}, made.classes[""], e.func)
+            if (f := self.method_of(made, e.func.attr)) is None:
+                return max(min(used, BatchKind.HOLDS), made.holds)
+            kind = self.of_object(e, e.func.value, made, f, args, named)
+            return max(used, made.holds) if kind is None else kind
+        if (
+            (made := self.object_of(e.func)) is not None
+            and (f := self.method_of(made, "__call__")) is not None
+            and (kind := self.of_object(e, e.func, made, f, args, named)) is not None
+        ):
+            return kind
         if isinstance(e.func, ast.Attribute) and e.func.attr in PUTTERS and base is not BatchKind.BATCHED:
             self.store(e.func.value, max([*args, *named.values()], default=BatchKind.PLAIN), into=True)
         if isinstance(e.func, ast.Attribute) and base:
@@ -926,6 +659,22 @@ class _Body:
             self.read(name, e)
         return self.of_method(short, used, used) if module == TENSOR else BatchKind.HOLDS
 
+    def of_object(
+        self,
+        e: ast.Call,
+        owner: ast.expr,
+        made: Made,
+        f: FuncDef,
+        args: Sequence[BatchKind],
+        named: Mapping[str | None, BatchKind],
+    ) -> BatchKind | None:
+        """Follow the call of a method of an object; None if the arguments are unknown."""
+        kinds, objects = self.arguments(e, f, args, named)
+        if kinds is None:
+            return None
+        own = {own_name(f): made} if bound_count(f) else {}
+        return self.run(e, f, kinds, {**objects, **own}, made.classes[""], owner)
+
     def of_nested(
         self, f: ast.FunctionDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
     ) -> BatchKind:
@@ -936,14 +685,14 @@ class _Body:
         env = {**self.env, **dict.fromkeys(names, BatchKind.PLAIN), **dict(zip(names, args, strict=False))}
         env |= {n: k for n, k in named.items() if n is not None}
         others = {n: g for n, g in self.nested.items() if g is not f}  # recursion is not followed
-        body = _Body(self.finder, self.function, self.owner, self.module, env, others)
+        body = FunctionBody(self.finder, self.function, self.owner, self.module, env, others)
         body.statements(f.body)
-        return _either(body.returned or [BatchKind.PLAIN])
+        return either_kind(body.returned or [BatchKind.PLAIN])
 
     def of_method(self, name: str, base: BatchKind, used: BatchKind) -> BatchKind:
         """Return the kind of a method's result."""
         t = self.attribute_type(name)
-        return min(used, BatchKind.HOLDS) if t is None or base is BatchKind.HOLDS else _result_kind(t, used)
+        return min(used, BatchKind.HOLDS) if t is None or base is BatchKind.HOLDS else result_kind(t, used)
 
     def followed(
         self, e: ast.Call, f: FuncDef, args: Sequence[BatchKind], named: Mapping[str | None, BatchKind]
@@ -1002,7 +751,7 @@ class _Body:
             self.read(name, e)
         elif name in _TESTING and args:
             tested = e.args[0]
-            kind = args[0] if name == "bool" else _entry(args[0])
+            kind = args[0] if name == "bool" else entry_kind(args[0])
             if kind is BatchKind.BATCHED:
                 self.read("bool", tested)
             return BatchKind.PLAIN
@@ -1010,7 +759,7 @@ class _Body:
             return BatchKind.PLAIN
         if name in _SAME:
             return min(used, BatchKind.ENTRIES)
-        return _entry(used) if name in ("abs", "pow", "sum") else BatchKind.HOLDS
+        return entry_kind(used) if name in ("abs", "pow", "sum") else BatchKind.HOLDS
 
     def resolve(self, func: ast.expr) -> Node | None:
         """Return the function or class that a call refers to; None if it is unknown."""
@@ -1045,6 +794,13 @@ class _Body:
         return full_name(func, self.module, self.finder.api) if is_global else ""
 
 
+def _root_name(e: ast.expr) -> str | None:
+    """Return the variable whose attribute or entry an expression is: `x` for `x.y[0]`; None for other expressions."""
+    while isinstance(e, ast.Attribute | ast.Subscript):
+        e = e.value
+    return e.id if isinstance(e, ast.Name) else None
+
+
 def _is_same(a: ast.expr, b: ast.expr) -> bool:
     return isinstance(a, ast.Name) and isinstance(b, ast.Name) and a.id == b.id
 
@@ -1068,39 +824,6 @@ def _path(e: ast.expr) -> str | None:
 def _is_container(t: Type | None) -> bool:
     p = get_proper_type(t) if t is not None else None
     return isinstance(p, Instance) and p.type.fullname in (*CONTAINERS, "builtins.set")
-
-
-def _is_generated(f: FuncDef) -> bool:
-    """Return whether a method was added by mypy: `__init__` of a dataclass."""
-    symbol = f.info.names.get(f.name)
-    return symbol is not None and symbol.plugin_generated
-
-
-def _field_names(info: TypeInfo) -> list[str]:
-    """Return the parameters of a dataclass or a NamedTuple."""
-    init = info.get("__new__" if info.is_named_tuple else "__init__")
-    node = init.node if init is not None else None
-    return [n for n in node.arg_names[1:] if n is not None] if isinstance(node, FuncDef) else []
-
-
-def _join(*envs: Env) -> Env:
-    """Return the kinds after branches: a value is certain to be batched only if it is in all of them."""
-    joined = Env()
-    for name in {n for env in envs for n in env}:
-        joined[name] = _either([env.get(name, BatchKind.PLAIN) for env in envs])
-    return joined
-
-
-def _either(kinds: Collection[BatchKind]) -> BatchKind:
-    """Return the kind of a value that has one of these kinds."""
-    return max(kinds) if len({*kinds}) == 1 else min(max(kinds), BatchKind.HOLDS)
-
-
-def _display(kinds: Collection[BatchKind]) -> BatchKind:
-    """Return the kind of a list or tuple with entries of these kinds."""
-    if kinds and all(k is BatchKind.BATCHED for k in kinds):
-        return BatchKind.ENTRIES
-    return min(max(kinds, default=BatchKind.PLAIN), BatchKind.HOLDS)
 
 
 def _plain_where(test: ast.expr, is_true: bool) -> Iterator[str]:

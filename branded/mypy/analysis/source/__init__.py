@@ -1,0 +1,1 @@
+"""Reads and stores of batched values in the source of functions."""

@@ -1,0 +1,219 @@
+"""Reads of batched values in functions of other files, found in their source.
+
+mypy does not always keep the bodies of other files, so they cannot be checked again. This analysis follows the batched
+arguments through the source. It reports a read only where the value is certain to be a batched tensor, so a function
+that uses its arguments in ways that the analysis does not know is accepted.
+
+    def scale(x: Tensor, k: float) -> Tensor:       x is batched: nothing reads it
+        if x.ndim != 1 or k == 0: ...               `ndim` and `k` are the same for all examples
+        return x / x.sum().item()                   a read, at this line
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import lru_cache
+
+from mypy.checker import TypeChecker
+from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
+from mypy.nodes import (
+    Context,
+    Expression,
+    FuncDef,
+    LambdaExpr,
+    Node,
+    RefExpr,
+    TypeInfo,
+)
+from mypy.plugin import FunctionContext, MethodContext
+from mypy.types import CallableType, NoneType, Type, get_proper_type
+
+from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
+from branded.mypy.analysis.function_source import (
+    bound_count,
+    bound_names,
+    without_decorator,
+)
+from branded.mypy.analysis.memoize import type_of_call
+from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
+from branded.mypy.analysis.source.body import Effects, FunctionBody, Read, ReadFinder
+from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
+from branded.mypy.analysis.untyped_modules import definition_of
+from branded.mypy.codes import ESCAPE, READ
+from branded.mypy.rows.algebra import (
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    Brand,
+    add_brands,
+    is_unbatched,
+)
+from branded.mypy.rows.batch_kinds import BatchKind, kind_of
+from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
+from branded.mypy.rows.callables import Arg, synthetic_call
+
+
+def reads_in(
+    f: FuncDef,
+    sig: CallableType,
+    types: Sequence[Type],
+    owner: TypeInfo | None,
+    api: TypeChecker,
+    is_traced: bool = False,
+) -> list[Read]:
+    """Return where a call of a function reads a batched value, from the called function to the read.
+
+    Args:
+        f: The called function.
+        sig: Its signature as it is called: without `self`.
+        types: The types of the parameters of `sig`, with the brands of the arguments.
+        owner: The class of the method's object, if it is known.
+        api: The type checker.
+        is_traced: Whether the function is traced, so that functions with annotations for one example read nothing too.
+
+    Returns:
+        The read, after the calls that lead to it; empty if nothing certainly reads a value.
+    """
+    return effects_of(f, sig, types, owner, api, is_traced).reads
+
+
+def effects_of(
+    f: FuncDef,
+    sig: CallableType,
+    types: Sequence[Type],
+    owner: TypeInfo | None,
+    api: TypeChecker,
+    is_traced: bool = False,
+) -> Effects:
+    """Return what a call of a function does with its batched values, with the parameters of `reads_in`."""
+    kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
+    finder = ReadFinder(api, is_traced)
+    try:
+        return finder.call(f, kinds, owner)[1]
+    except RecursionError:
+        return Effects([], {})
+
+
+def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> list[Read]:
+    """Return where a lambda reads a batched value in objects that it makes; mypy checks the other reads."""
+    source, outer_names = _lambdas(api.path, file_version(api.path)).get((f.line, f.column), (None, frozenset()))
+    if source is None:
+        return []
+    names = [a.arg for a in (*source.args.posonlyargs, *source.args.args)]
+    env = {**dict.fromkeys(outer_names, BatchKind.PLAIN), **dict(zip(names, map(kind_of, types), strict=False))}
+    finder = ReadFinder(api, is_traced=False)
+    try:
+        FunctionBody(finder, FuncDef("<lambda>"), None, api.tree, env).value(source.body)
+    except RecursionError:
+        return []
+    return finder.found
+
+
+@lru_cache(maxsize=8)
+def _lambdas(path: str, version: int) -> dict[tuple[int, int], tuple[ast.Lambda, frozenset[str]]]:
+    """Return the lambdas of a file by position, with the names that the functions around them bind."""
+    found: dict[tuple[int, int], tuple[ast.Lambda, frozenset[str]]] = {}
+    tree = parse(path, version)
+    rest: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())] if tree is not None else []
+    while rest:
+        node, names = rest.pop()
+        if isinstance(node, ast.FunctionDef):
+            names = names.union(name for part in ast.walk(node) for name in bound_names(part))
+        elif isinstance(node, ast.Lambda):
+            found[node.lineno, node.col_offset] = node, names
+        rest += [(child, names) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def certain_reads(f: Node | None, api: TypeChecker, is_traced: bool = False) -> list[Read]:
+    """Return where a function reads a value if its plain tensors are batched; empty for other nodes."""
+    f = without_decorator(f, api)
+    if not isinstance(f, FuncDef) or not isinstance(f.type, CallableType):
+        return []
+    sig = f.type.copy_modified(
+        arg_types=f.type.arg_types[(n := bound_count(f)) :],
+        arg_kinds=f.type.arg_kinds[n:],
+        arg_names=f.type.arg_names[n:],
+    )
+    key = f, is_traced
+    if key not in _certain:
+        types = [add_brands(t, [UNKNOWN]) if is_unbatched(t) else NoneType() for t in sig.arg_types]
+        _certain[key] = keep(lambda: reads_in(f, sig, types, f.info or None, api, is_traced))
+    return use(_certain[key], api)
+
+
+_certain: dict[tuple[FuncDef, bool], Kept[list[Read]]] = new_cache()
+
+
+def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+    """Report a read in the source of a function, with the calls that lead to it."""
+    code, says, fix = _read_text(reads[-1].what)
+    context, facts = _place_and_facts(reads, context, api)
+    reject_brands(api, context, brands, code, f"{reads[-1].what}: {says}", facts, fix)
+
+
+def report_stored(places: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+    """Report a batched value that a function of another file stores, with the calls that lead to it."""
+    *calls, place = places
+    facts = [*(f"calls: {c}" for c in calls), f"keeps: {place}"]
+    message = "escape: a value that varies over {} is kept where it outlives the call"
+    reject_brands(api, context, brands, ESCAPE, message, facts, "return it from the mapped function")
+
+
+def report_traced_read(f: Expression, what: str, uses: str, context: Context, api: TypeChecker) -> None:
+    """Report a read in a function that the transform `what` traces once for all of its `uses`."""
+    reads = certain_reads(_function_at(f, api), api, is_traced=True)
+    if not reads:
+        return
+    says = f"in the body of {what} there is no value to read: it is traced once, for all {uses}"
+    context, facts = _place_and_facts(reads, context, api)
+    fail_at_once(api, context, READ, f"{reads[-1].what}: {says}", *facts, _INSTEAD_OF_IF)
+
+
+_INSTEAD_OF_IF = "try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside"
+
+
+def report_jit_reads(ctx: FunctionContext | MethodContext, scope: OpenBrands) -> Type:
+    """Report the reads in `f` for `jit(f)`."""
+    api = checker(ctx)
+    if not ctx.args or not ctx.args[0]:
+        return ctx.default_return_type
+    if isinstance(e := ctx.args[0][0], LambdaExpr) and not any(ctx.args[1:]):
+        brand = scope.fresh("jit", ctx.context, api)
+        vec = scope.instance(VEC, brand, scope.instance(TENSOR))
+        call = synthetic_call(e, [vec] * len(e.arg_names), [Arg(vec)] * len(e.arg_names), ctx.context)
+        with trying(api) as errors, scope.opened(brand):
+            type_of_call(call, api)
+        api.msg.add_errors([e for e in errors.filtered_errors() if e.code in (READ, TRUTHY_BOOL)])
+    else:
+        report_traced_read(ctx.args[0][0], "jit", "calls", ctx.context, api)
+    return ctx.default_return_type
+
+
+def report_lift_reads(f: Expression, rows: Sequence[Brand], context: Context, api: TypeChecker) -> None:
+    """Report the reads in `f` for `lift(f)`."""
+    if rows and (reads := certain_reads(_function_at(f, api), api, is_traced=True)):
+        report_read(reads, rows, context, api)
+
+
+def _function_at(e: Expression, api: TypeChecker) -> Node | None:
+    """Return the function that an expression refers to; None if it is unknown."""
+    t = get_proper_type(api.get_expression_type(e))
+    return definition_of(t, e.node if isinstance(e, RefExpr) else None, api) if isinstance(t, CallableType) else None
+
+
+def _read_text(name: str) -> tuple[ErrorCode, str, str]:
+    """Return the code and the text of an error about a read, and the fix."""
+    if name in {*METHODS, *TEXTS}:
+        return READ, *TEXTS.get(name, READ_TEXT)
+    full_name = f"builtins.{name}" if f"builtins.{name}" in BUILTINS else name
+    return *error_text(full_name), suggest_method(full_name, None)
+
+
+def _place_and_facts(reads: Sequence[Read], context: Context, api: TypeChecker) -> tuple[Context, list[str]]:
+    """Return the read itself as the context if it is in this file, and the facts about it."""
+    *calls, read = reads
+    facts = [f"calls: {c}" for c in calls]
+    return (Context(read.line, read.column), facts) if read.path == api.path else (context, [*facts, f"reads: {read}"])
