@@ -74,7 +74,7 @@ def window_cotangent(ct: UOp, n: int) -> UOp | None:
         return None
     if (axes := _axes(base, indices, valid, ranges, n)) is None:
         return None
-    return _added(base, axes, ct.shape[n:])
+    return _add_copies(base, axes, ct.shape[n:])
 
 
 def _is_known(shape: Sequence[Any]) -> bool:
@@ -136,8 +136,8 @@ def _windows(
     if math.prod(sizes) > LARGEST:
         return None
     values = dict(zip(order, np.indices(sizes).reshape(len(order), -1), strict=True))
-    there = functools.reduce(operator.and_, (_value(v, values) for v in conditions), np.ones(math.prod(sizes), bool))
-    places = [np.broadcast_to(_value(indices[j], values), there.shape)[there] for j in own]
+    there = functools.reduce(operator.and_, (_evaluate(v, values) for v in conditions), np.ones(math.prod(sizes), bool))
+    places = [np.broadcast_to(_evaluate(indices[j], values), there.shape)[there] for j in own]
     y = values[r][there]
     for o, k in ((0, 1), (1, 0)):
         at = np.full((base.shape[own[o]], base.shape[own[k]]), -1)
@@ -153,17 +153,17 @@ def _windows(
     return None
 
 
-def _value(u: UOp, values: Mapping[UOp, Any]) -> Any:
+def _evaluate(u: UOp, values: Mapping[UOp, Any]) -> Any:
     if u in values:
         return values[u]
     if u.op is Ops.CONST:
         return u.val
     if u.op is Ops.CAST:
-        return _value(u.src[0], values)
-    return _FUNCTIONS[u.op](*(_value(s, values) for s in u.src))
+        return _evaluate(u.src[0], values)
+    return _FUNCTIONS[u.op](*(_evaluate(s, values) for s in u.src))
 
 
-def _added(base: UOp, axes: Sequence[int | _Windows | None], shape: Sequence[Any]) -> UOp:
+def _add_copies(base: UOp, axes: Sequence[int | _Windows | None], shape: Sequence[Any]) -> UOp:
     """Add the copies of each place of the windows."""
     windows = [x for x in axes if isinstance(x, _Windows)]
     own = [x.o if isinstance(x, _Windows) else x for x in axes]

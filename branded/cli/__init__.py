@@ -241,7 +241,7 @@ def info(args: argparse.Namespace) -> int:
     """Print versions, device, compiler and patches for a report."""
     from branded.tools import info
 
-    print(info.text(__version__))
+    print(info.report(__version__))
     return OK
 
 
@@ -250,7 +250,7 @@ def cache(args: argparse.Namespace) -> int:
     from branded.tools import disk_cache
 
     if args.clear is None:
-        print(disk_cache.text())
+        print(disk_cache.listing())
         return OK
     deleted = disk_cache.clear(everything=args.clear == "all")
     print("\n".join(f"deleted {table}" for table in deleted) or "nothing to delete")

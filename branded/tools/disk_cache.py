@@ -80,6 +80,6 @@ def summary() -> str:
     return f"{path}, {path.stat().st_size / 1e6:.1f} MB" if path.is_file() else f"{path}, not created yet"
 
 
-def text() -> str:
+def listing() -> str:
     """Return the path and the size of the cache, and a line for each table."""
     return "\n".join([summary(), *map(str, tables())])

@@ -57,7 +57,7 @@ def _patches(names: Iterable[str], installed: tuple[str, ...]) -> str:
     return f"{len(installed)} installed" + (f", off: {missing}" if missing else "")
 
 
-def lines(version: str) -> Iterator[tuple[str, str]]:
+def facts(version: str) -> Iterator[tuple[str, str]]:
     """Yield each fact as a label and a text, for this version of the package."""
     # read before `Device.DEFAULT`, which sets DEV
     variables = [f"{name}={value}" for name, value in sorted(os.environ.items()) if VARIABLES.fullmatch(name)]
@@ -78,7 +78,7 @@ def lines(version: str) -> Iterator[tuple[str, str]]:
     yield "variables", " ".join(variables) or "none"
 
 
-def text(version: str) -> str:
+def report(version: str) -> str:
     """Return one block of text, a line per fact.
 
     Args:
@@ -86,10 +86,10 @@ def text(version: str) -> str:
 
     Example:
         >>> from branded.tools import info
-        >>> info.text("0.1.0").splitlines()[0]
+        >>> info.report("0.1.0").splitlines()[0]
         'branded      0.1.0'
     """
     home = str(Path.home())
     return "\n".join(
-        f"{label:<12} {fact.replace(home, '~') if home != '/' else fact}" for label, fact in lines(version)
+        f"{label:<12} {fact.replace(home, '~') if home != '/' else fact}" for label, fact in facts(version)
     )
