@@ -1,72 +1,57 @@
-"""What all tests of a run share."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
+from tinygrad import Tensor
 
 from branded import errors
 from branded.explain import static
-from branded.mypy import check
-from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
+from branded.tinygrad_compat import activation
 from tests.support import realized, warm
 
 
 @pytest.fixture(autouse=True)
-def messages_without_places(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """A message that names no line of the user's ends with the one that runs, which `places` tests ask for."""
+def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Do what the markers of a test say; pyproject.toml explains them."""
     if "places" not in request.keywords:
         monkeypatch.setattr(errors, "place", lambda: None)
+    if enabled := request.node.get_closest_marker("enabled"):
+        activation.enable(*enabled.args)
+        monkeypatch.setenv("BRANDED_ENABLE", ",".join(enabled.args))  # for the programs that the test starts
+    with evaluation(request.keywords):
+        yield
+    activation.disable()
 
 
-@pytest.fixture(autouse=True)
-def nothing_runs() -> None:
-    """A method of Tensor and a computation that run are noted; an interrupt of another test may leave that."""
-    private_api.tensor._METADATA.set(None)
-    rollback_failed_realize._run.set(None)
+def evaluation(keywords: Container[str]) -> AbstractContextManager[None]:
+    if "compiled" in keywords:
+        return realized.by_kernels()
+    return realized.by_numpy() if "by_numpy" in keywords else nullcontext()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def seeded() -> None:
+    """Random numbers of an earlier file that were never computed are not computed here."""
+    Tensor.manual_seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm_caches(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The folder of the caches of mypy: one for all processes of a run."""
+def caches_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Share the folder of `warm.py` between the processes of a run."""
     base = tmp_path_factory.getbasetemp()
-    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mypy"
-    root.mkdir(exist_ok=True)
-    os.environ[warm.ROOT] = str(root)
+    os.environ[warm.ROOT] = str(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_types_of_tests() -> Iterator[None]:
-    """mypy would read pytest too, and all else that stands above a test, for types that no test asks for."""
-    types_in, here = static.types_in, Path(__file__).parent
-    tests = set(here.rglob("test_*.py"))
+    """Do not ask mypy about functions in files of tests: it would check pytest and all that they import."""
+    types_in, files = static.types_in, {*Path(__file__).parent.rglob("test_*.py")}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(static, "types_in", lambda path: static.Types({}) if path in tests else types_in(path))
+        patch.setattr(static, "types_in", lambda path: static.Types({}) if path in files else types_in(path))
         yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def mypy_in_forks() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((check, "_build"), (static, "types_of")):
-            patch.setattr(module, name, warm.apart(getattr(module, name)))
-        yield
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test whose numbers come from the graph; if it fails it is run by kernels, as the others are."""
-    mark = pyfuncitem.get_closest_marker("by_numpy")
-    if mark is None or False in mark.args or realized.is_compiled(pyfuncitem.nodeid):
-        return None
-    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
-    try:
-        with realized.by_numpy():
-            pyfuncitem.obj(**given)
-    except (Exception, pytest.fail.Exception):
-        return None
-    return True

@@ -97,7 +97,7 @@ def test_forward_mode_of_a_chunked_vmap() -> None:
     close(hessian(lambda xs: chunked(outside(by_jvp))(xs).square().sum())(XS), 72 * np.eye(5))
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 @RULES
 def test_a_rule_that_closes_over_the_mapped_value_of_a_chunk(rule: Callable[..., F]) -> None:
     close(grad(lambda t: chunked(lambda x: rule(lambda _: x)(t))(XS).sum())(2.0), 15.0)
@@ -105,7 +105,7 @@ def test_a_rule_that_closes_over_the_mapped_value_of_a_chunk(rule: Callable[...,
         close(jvp(lambda t: chunked(lambda x: rule(lambda _: x)(t))(XS), (2.0,), (1.0,))[1], XS.numpy())
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 def test_a_number_that_is_differentiated_in_chunks() -> None:
     """It is in no memory, from which the call of a chunk could read it."""
     close(jvp(lambda t: chunked(lambda x: t * x)(XS), (2.0,), (1.0,)), (2 * XS.numpy(), XS.numpy()))
@@ -275,7 +275,7 @@ def test_a_program_closes_over_a_number_that_is_differentiated(level: Any) -> No
     close((*jvp(f, (2.0,), (1.0,)), grad(f)(2.0), grad(grad(f))(2.0)), (12.0, 12.0, 12.0, 6.0))
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 @pytest.mark.parametrize("of", [by_jvp, by_vjp, lambda of: checkpoint(lambda x: x * of(x))])
 def test_a_function_may_read_a_value_of_what_it_is_given(of: Any) -> None:
     """tinygrad renames the graphs of all tensors when a value is read."""
@@ -327,14 +327,14 @@ def _written(x: Any) -> Any:
     return y[0] * y[1] / 1.5 / x
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", RUNS)
 def test_the_second_run_of_a_checkpoint_has_memory_of_its_own(name: str) -> None:
     run, wanted = RUNS[name]
     close(run(), wanted)
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 def test_a_factorization_in_a_checkpoint() -> None:
     with Context(DEV="CPU"):
         a = Tensor([[4.0, 1.0], [1.0, 3.0]]).realize()

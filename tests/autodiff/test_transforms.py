@@ -247,6 +247,7 @@ def test_a_switch_of_three_takes_each_branch() -> None:
 # ---- loops ----
 
 
+@pytest.mark.compiled
 def test_a_body_is_traced_once_and_compiled_once() -> None:
     def steps(n: int) -> tuple[int, int]:
         f, calls = counted(lambda c, x: ((c * 0.7 + x).sin(), c))
@@ -275,6 +276,7 @@ def test_loops_that_are_equal_are_one() -> None:
     assert len(Loop.made) <= before + 1
 
 
+@pytest.mark.compiled
 def test_a_loop_that_reverse_mode_runs_again_serves_for_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, original = list[Loop](), replay._compile_loop
     monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
@@ -406,6 +408,7 @@ def test_loops_under_tinyjit_and_in_functions() -> None:
     np.testing.assert_allclose(grad(function(g))(a).numpy(), grad(g)(a).numpy(), rtol=1e-5)
 
 
+@pytest.mark.compiled
 def test_a_result_that_is_realized_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, original = list[Loop](), replay._compile_loop
     monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])

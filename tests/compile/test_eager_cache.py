@@ -15,7 +15,7 @@ from branded import grad, scan, vmap
 from branded.compile import eager_cache
 from branded.compile.executable import _Compiled
 
-pytestmark = pytest.mark.by_numpy(False)
+pytestmark = pytest.mark.compiled
 
 
 @pytest.fixture(autouse=True)

@@ -172,6 +172,7 @@ def test_a_checkpointed_scan_keeps_few_carries() -> None:
     assert (most(), most(checkpoint=True), most(checkpoint=80)) == (400 * 3, 20 * 3, 80 * 3)
 
 
+@pytest.mark.compiled
 def test_unrolled_under_transforms() -> None:
     """Its derivative, and that of each example, are those of the loop."""
     xs = Tensor(floats(3, 5))

@@ -44,7 +44,7 @@ from branded.graph.scope import open_brands
 from tests.support.by_numpy import reads
 
 pytestmark = pytest.mark.by_numpy
-compiled = pytest.mark.by_numpy(False)
+compiled = pytest.mark.compiled
 
 
 def tensor(*shape: int) -> Tensor:

@@ -701,7 +701,7 @@ def test_writes_that_are_refused(name: str) -> None:
 # ---- what a write computes ----
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 @pytest.mark.parametrize("axis", [0, -1])
 def test_writes_that_no_other_value_reads_are_one_kernel(axis: int) -> None:
     """Each was one; a value that is read between two writes is in memory, so that it is computed once."""
@@ -726,7 +726,7 @@ def test_writes_that_no_other_value_reads_are_one_kernel(axis: int) -> None:
         np.testing.assert_array_equal(mapped.numpy() if axis == 0 else mapped.numpy().T, expected)
 
 
-@pytest.mark.by_numpy(False)
+@pytest.mark.compiled
 @pytest.mark.parametrize("axis", [0, -1])
 def test_a_sum_that_is_written_into_a_part_is_computed_once(axis: int) -> None:
     """It was computed for each entry of the whole tensor, in which it is padded."""

@@ -27,7 +27,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "raymarch": {"width": 32, "height": 24},
 }
 PRINTED = {
-    "attention": r"2 heads, 5 queries; largest difference from tinygrad's own: \d\.\de-0[5-9]",
+    "attention": r"2 heads, 5 queries; largest difference from tinygrad's own: (0\.0e\+00|\d\.\de-0[5-9])",
     "data_parallel": r"1 device:  2 losses of 0\.\d{3} .*(\n[24] devices: the same weights, but for \de-0[6-9], .*){2}",
     "edit_distance": r"  kitten 0 3 1 4 3\n sitting 3 0 3 4 2\n  mitten 1 3 0 4 4\n     sit 4 4 4 0 6\n",
     "evolution": r"the pole stands for [23]\d steps at first, (5\d|60) of 60 at the end",

@@ -21,7 +21,7 @@ from playwright.sync_api import Page as BrowserPage
 
 import branded
 from tests.learn.explorer.reading import COLOURS, Reader, access
-from tests.support.browser import started
+from tests.support.browser import chromium as chromium
 from tests.support.site import REPOSITORY, SITE, built
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,9 +191,6 @@ def test_a_page_that_is_shared_tells_what_it_is(site: Path) -> None:
 
 
 # ---- in a browser, from files ----
-
-
-chromium = pytest.fixture(started, scope="module", name="chromium")
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from tinygrad import Tensor, dtypes
 from tinygrad.helpers import disable_gc
-from tinygrad.uop.ops import UOp
 
 import branded
-from branded.control_flow.primitive import Loop
-from branded.graph.primitive import primitive_of
 from tests.golden import registry
+from tests.support import by_numpy
 from tests.support.by_numpy import reads
 from tests.support.examples import in_memory
 
@@ -117,13 +115,11 @@ def max_pool(x: Tensor, size: int) -> Tensor:
     return x.max_pool2d((size, size))
 
 
-def results(x: Any, compiled: bool = True) -> dict[str, np.ndarray]:
-    """The numbers by path: where there is a loop by what runs it, if that is asked about, else from the graph."""
+def results(x: Any) -> dict[str, np.ndarray]:
+    """The numbers by path: from the graph, or by what runs it in a test that is compiled."""
     leaves = list(registry.flat(x))
     tensors = [leaf for _, leaf in leaves if isinstance(leaf, Tensor)]
-    graph = UOp.sink(*(t.uop for t in tensors)).toposort(enter_calls=False)
-    if compiled and any(isinstance(primitive_of(u), Loop) for u in graph):
+    if by_numpy.is_compiled:
         Tensor.realize(*tensors)
-        return {path: leaf.numpy() if isinstance(leaf, Tensor) else np.asarray(leaf) for path, leaf in leaves}
     numbers = iter(reads(tensors))
     return {path: next(numbers) if isinstance(leaf, Tensor) else np.asarray(leaf) for path, leaf in leaves}

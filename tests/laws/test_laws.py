@@ -1,8 +1,9 @@
-"""The laws, on generated programs, by numpy from their graphs; one in sixteen runs on tinygrad's PYTHON device."""
+"""The laws, on generated programs, by numpy from their graphs, and a few on tinygrad's PYTHON device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 from tinygrad import Context, Tensor
 
 from branded import brand, brands, vmap
+from tests.support import laws
 from tests.support.by_numpy import read
 from tests.support.programs import Nest, agree, nests, programs
 
 PARTS = 8
 EXAMPLES = 200  # of each part: 1,600 programs in all
+KERNELS = 100
 
 quiet = settings(
     max_examples=EXAMPLES,
@@ -32,12 +35,15 @@ def interpreted() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+law = functools.partial(laws.law, quiet)
+
+
+@pytest.mark.parametrize("part", [*range(PARTS), pytest.param(PARTS, marks=pytest.mark.compiled, id="kernels")])
 def test_vmap_equals_the_loop(part: int) -> None:
     """vmap(f)(xs) = stack([f(x) for x in xs]), under any nest of vmaps, at any axes."""
 
     @seed(part)
-    @quiet
+    @settings(quiet, max_examples=EXAMPLES if part < PARTS else KERNELS)
     @given(nests())
     def law(nest: Nest) -> None:
         agree(nest)
@@ -45,19 +51,13 @@ def test_vmap_equals_the_loop(part: int) -> None:
     law()
 
 
-def law(max_examples: int) -> Callable[..., Any]:
-    return lambda f: seed(0)(settings(quiet, max_examples=max_examples)(f))
-
-
-@law(60)
-@given(nests(max_depth=2, max_steps=4), st.integers(1, 3))
+@law(60, nests(max_depth=2, max_steps=4), st.integers(1, 3))
 def test_chunks(nest: Nest, chunk: int) -> None:
     """Chunks of any size give what the whole gives."""
     agree(nest, chunk_size=chunk)
 
 
-@law(60)
-@given(nests(max_depth=2, max_steps=4), st.randoms(use_true_random=False))
+@law(60, nests(max_depth=2, max_steps=4), st.randoms(use_true_random=False))
 def test_permuting_the_batch_permutes_the_result(nest: Nest, random: Any) -> None:
     """vmap(f)(xs[p]) = vmap(f)(xs)[p]."""
     level = nest.levels[0]
@@ -86,8 +86,7 @@ def with_batch(draw: Any, n: int) -> tuple[Any, list[Any]]:
     return program, [[batch(v, size) for v in program.inputs] for size in sizes]
 
 
-@law(40)
-@given(with_batch(1))
+@law(40, with_batch(1))
 def test_zip_of_a_value_with_itself(case: Any) -> None:
     """vmap((x, y) -> f(x, y))(xs, xs) = vmap(x -> f(x, x))(xs)."""
     program, [xs] = case
@@ -95,8 +94,7 @@ def test_zip_of_a_value_with_itself(case: Any) -> None:
     assert read(both).all()
 
 
-@law(40)
-@given(with_batch(2))
+@law(40, with_batch(2))
 def test_outer_is_the_transpose_of_the_outer_with_levels_exchanged(case: Any) -> None:
     """vmap(x -> vmap(y -> f(x, y))(ys))(xs) = transpose of vmap(y -> vmap(x -> f(x, y))(xs))(ys)."""
     program, [xs, ys] = case
@@ -109,8 +107,7 @@ def test_outer_is_the_transpose_of_the_outer_with_levels_exchanged(case: Any) ->
     np.testing.assert_array_equal(read(by_rows), read(by_columns.transpose(0, 1)))
 
 
-@law(40)
-@given(with_batch(2), st.booleans(), st.booleans())
+@law(40, with_batch(2), st.booleans(), st.booleans())
 def test_the_order_of_brands_does_not_matter(case: Any, a_first: bool, leave_a_first: bool) -> None:
     """Brands may be opened and left in any order: the result is that of the nested vmaps."""
     program, [xs, ys] = case
@@ -125,8 +122,7 @@ def test_the_order_of_brands_does_not_matter(case: Any, a_first: bool, leave_a_f
     np.testing.assert_array_equal(read(got), wanted)
 
 
-@law(30)
-@given(nests(max_depth=2, max_steps=4))
+@law(30, nests(max_depth=2, max_steps=4))
 def test_gradients_are_those_of_the_loop(nest: Nest) -> None:
     """vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), for the float inputs of f."""
     program = nest.program

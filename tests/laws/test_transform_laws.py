@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from tinygrad import Context, Tensor, dtypes
 
@@ -32,10 +33,9 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
+from tests.support import laws
 from tests.support.by_numpy import read, reads
 from tests.support.programs import Nest, Program, nests, programs
-
-pytestmark = pytest.mark.by_numpy
 
 quiet = settings(
     deadline=None,
@@ -51,8 +51,7 @@ def interpreted() -> Iterator[None]:
         yield
 
 
-def law(max_examples: int) -> Callable[..., Any]:
-    return lambda f: seed(0)(settings(quiet, max_examples=max_examples)(f))
+law = functools.partial(laws.law, quiet)
 
 
 def values(program: Program, random: np.random.Generator, lead: tuple[int, ...] = (), f: Any = np.float32) -> list[Any]:
@@ -100,8 +99,7 @@ random_seeds = st.integers(0, 2**16)
 # ---- derivatives ----
 
 
-@law(20)
-@given(nests(max_depth=2, max_steps=4))
+@law(20, nests(max_depth=2, max_steps=4))
 def test_vmap_of_grad_is_the_loop_of_grad(nest: Nest) -> None:
     """vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), also with respect to what the examples share."""
     if not (at := floats(nest.program)):
@@ -115,8 +113,7 @@ def test_vmap_of_grad_is_the_loop_of_grad(nest: Nest) -> None:
         close(got, wanted.reshape(got.shape), 1e-3)
 
 
-@law(25)
-@given(programs(5), random_seeds)
+@law(25, programs(5), random_seeds)
 def test_jvp_and_vjp_are_transposes(program: Program, n: int) -> None:
     """<ct, J v> = <Jᵀ ct, v>."""
     if not (at := floats(program)):
@@ -134,8 +131,7 @@ def test_jvp_and_vjp_are_transposes(program: Program, n: int) -> None:
     assert np.isclose(forward, backward, rtol=1e-3, atol=1e-3)
 
 
-@law(15)
-@given(programs(5), random_seeds)
+@law(15, programs(5), random_seeds)
 def test_jacobians_agree(program: Program, n: int) -> None:
     """jacfwd(f) = jacrev(f), and the Hessian is the same in any order of the modes."""
     if not (at := floats(program)):
@@ -148,8 +144,7 @@ def test_jacobians_agree(program: Program, n: int) -> None:
         close(hessian(g)(xs[at[0]]), jacrev(jacfwd(g))(xs[at[0]]), 2e-3)
 
 
-@law(25)
-@given(programs(5), random_seeds)
+@law(25, programs(5), random_seeds)
 def test_derivatives_are_limits_of_differences(program: Program, n: int) -> None:
     """(f(x + h v) - f(x - h v)) / 2h, in float64."""
     if not (at := floats(program)):
@@ -193,9 +188,7 @@ def loops(draw: Any) -> Any:
     return program, draw(st.integers(1, 3)), draw(st.booleans()), draw(random_seeds)
 
 
-@pytest.mark.by_numpy(False)
-@law(8)
-@given(loops())
+@law(8, loops(), kernels=8)
 def test_scan_is_the_loop(case: Any) -> None:
     """scan(f, c, xs) is the Python loop: in value, in both modes of derivatives."""
     program, length, down, n = case
@@ -213,8 +206,7 @@ def test_scan_is_the_loop(case: Any) -> None:
     close(jvp(total(looped), (c,), (v,))[1], jvp(total(unrolled), (c,), (v,))[1], 1e-3)
 
 
-@law(6)
-@given(loops(), st.lists(st.booleans(), min_size=3, max_size=3))
+@law(6, loops(), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_vmap_of_scan_is_the_loop_of_scans(case: Any, mapped: list[bool]) -> None:
     """vmap(scan(f))(xs) = stack([scan(f)(x) for x in xs]), whatever is mapped; grad of it too."""
     program, length, down, n = case
@@ -236,8 +228,7 @@ def test_vmap_of_scan_is_the_loop_of_scans(case: Any, mapped: list[bool]) -> Non
     close(shared, vmap(grad(f, at), axes)(*whole), 1e-3)
 
 
-@law(8)
-@given(loops())
+@law(8, loops())
 def test_scan_of_vmap_is_vmap_of_scan(case: Any) -> None:
     """scan(vmap(f)) and vmap(scan(f)) are the same loop with the two axes exchanged."""
     program, length, down, n = case
@@ -250,9 +241,7 @@ def test_scan_of_vmap_is_vmap_of_scan(case: Any) -> None:
     close(inside, outside)
 
 
-@pytest.mark.by_numpy(False)
-@law(30)
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(-2, 2), st.booleans())
+@law(30, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(-2, 2), st.booleans(), kernels=30)
 def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested: bool) -> None:
     """An example that is done keeps its state: also of no trip, and in a loop in a loop."""
 
@@ -279,8 +268,7 @@ def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested:
         assert nest is None or np.allclose(read(out), nest, rtol=1e-5)
 
 
-@law(15)
-@given(programs(5), random_seeds, st.sampled_from([None, 1, 2]))
+@law(15, programs(5), random_seeds, st.sampled_from([None, 1, 2]))
 def test_map_is_vmap(program: Program, n: int, batch: int | None) -> None:
     """map(f, xs) = vmap(f)(xs), in the memory of one example."""
     xs = values(program, np.random.default_rng(n), (3,))
@@ -290,8 +278,7 @@ def test_map_is_vmap(program: Program, n: int, batch: int | None) -> None:
 # ---- branches ----
 
 
-@law(12)
-@given(programs(4), programs(4), random_seeds, st.booleans())
+@law(12, programs(4), programs(4), random_seeds, st.booleans())
 def test_branches_are_those_of_the_loop(a: Program, b: Program, n: int, closed: bool) -> None:
     """vmap(cond(p, f, g)) takes the values and the derivatives of each example's own branch."""
     random = np.random.default_rng(n)
@@ -333,9 +320,7 @@ TROUBLE: list[Callable[[Tensor], Tensor]] = [
 ]
 
 
-@pytest.mark.by_numpy(False)
-@law(30)
-@given(st.sampled_from(TROUBLE), st.integers(1, 2), st.booleans(), st.booleans())
+@law(30, st.sampled_from(TROUBLE), st.integers(1, 2), st.booleans(), st.booleans(), kernels=30)
 def test_nothing_comes_from_the_branch_not_taken(f: Any, order: int, closed: bool, by_switch: bool) -> None:
     """No NaN and no infinity, in any order of derivatives, in either mode."""
 
@@ -361,8 +346,7 @@ def test_nothing_comes_from_the_branch_not_taken(f: Any, order: int, closed: boo
 # ---- collectives ----
 
 
-@law(20)
-@given(programs(4), random_seeds, st.booleans())
+@law(20, programs(4), random_seeds, st.booleans())
 def test_collectives_are_reductions_of_the_batch(program: Program, n: int, nested: bool) -> None:
     """What the examples tell each other is what is said of the whole batch outside."""
     xs = values(program, np.random.default_rng(n), (3,))
@@ -381,8 +365,7 @@ def test_collectives_are_reductions_of_the_batch(program: Program, n: int, neste
     close(around, Tensor.stack(whole[2], whole[0], whole[1]))
 
 
-@law(20)
-@given(programs(4), random_seeds, st.booleans())
+@law(20, programs(4), random_seeds, st.booleans())
 def test_derivatives_over_a_batch_are_transposes(program: Program, n: int, shared: bool) -> None:
     """With values exchanged, the derivative of an example is that of the losses of all: the transpose of the jvp."""
     if not (at := floats(program)):

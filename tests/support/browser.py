@@ -30,8 +30,9 @@ def missing(what: str) -> Any:
     return pytest.fail(what) if MUST_RUN else pytest.skip(what)
 
 
-def started() -> Iterator[Browser]:
-    """What a fixture yields: a browser, until it is no longer needed."""
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser, for the tests of a file."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         missing("there is no Chromium here")

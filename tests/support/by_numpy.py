@@ -5,6 +5,7 @@ It is an oracle of its own: nothing of tinygrad's scheduler, code generation or 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,12 @@ from branded.graph.primitive import primitive_of
 from tests.support.examples import in_memory
 
 Array = np.ndarray[Any, Any]
+
+
+COMPILE_ALL = os.environ.get("BRANDED_COMPILE") == "1"
+"""Do kernels compute all values, also those that tests leave to numpy?"""
+is_compiled = COMPILE_ALL
+"""Do `read` and `reads` ask kernels?  They do in a test that is marked `compiled`."""
 
 
 class Unknown(Exception):
@@ -52,19 +59,19 @@ def values(tensors: Sequence[Tensor], given: Mapping[UOp, Array] | None = None) 
 
 
 def read(x: Tensor) -> Array:
-    """The value of a tensor: by numpy, and by kernels where numpy cannot tell."""
-    try:
-        return values([x])[0]
-    except Unknown:
-        return x.numpy()
+    """The value of a tensor: by numpy, and by kernels where numpy cannot tell or the test is `compiled`."""
+    return reads([x])[0]
 
 
 def reads(xs: Sequence[Tensor]) -> list[Array]:
     """The values of several tensors: what they have in common is worked out once."""
-    try:
-        return values(xs)
-    except Unknown:
-        return [read(x) for x in xs]
+    if not is_compiled:
+        try:
+            return values(xs)
+        except Unknown:
+            if len(xs) > 1:
+                return [read(x) for x in xs]
+    return [x.numpy() for x in xs]
 
 
 def looped(f: Callable[..., Tensor], *batches: Array) -> list[Array]:
@@ -282,7 +289,7 @@ def _divided(of: Callable[[Array, Array], Array]) -> Callable[..., Array]:
     def rule(u: UOp, x: Array, y: Array) -> Array:
         if np.any(np.asarray(y) == 0):
             raise Unknown("a division by zero")
-        return of(x, y)
+        return of(_as(x, u.dtype), _as(y, u.dtype))  # numpy divides int64 by uint64 in float64
 
     return rule
 

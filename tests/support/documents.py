@@ -1,23 +1,28 @@
-"""Pages and docstrings as documents of examples, whose numbers come from the graph in seven of eight of them.
-
-The examples of a document share their names, so all of them are realized by numpy, or all by kernels (`realized.py`).
-What numpy does not make as the document shows it is asked of kernels: it starts anew, with nothing that numpy made.
-"""
+"""Pages and docstrings as documents of examples, evaluated by numpy (`realized.py`) or by kernels."""
 
 from __future__ import annotations
 
+import re
+from contextlib import nullcontext
+from doctest import ELLIPSIS
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from sybil import Document
 from sybil.document import PythonDocStringDocument
+from sybil.evaluators.doctest import DocTestRunner, OutputChecker
 from sybil.example import Example
+from sybil.parsers.doctest import DocTestParser
+from sybil.parsers.markdown import PythonCodeBlockParser
 from sybil.typing import Evaluator, Parser
 
 from tests.support import realized
 
+_Parser = TypeVar("_Parser", DocTestParser, PythonCodeBlockParser)
+
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = (
+COMPILED = (
     "branded/backends/",
     "branded/callbacks/",
     "branded/collectives/",
@@ -25,53 +30,70 @@ RUNS = (
     "branded/hooks/",
     "branded/chunking/",
     "branded/nn/",
+    "branded/control_flow/cond.py",  # the sign of a zero
     "branded/tinygrad_compat/",
     "branded/tools/profile/",
     "docs/cluster.md",
     "docs/devices.md",
     "docs/jit.md",
     "docs/memory.md",
+    "docs/modules.md",
     "docs/speed.md",
     "docs/threads.md",
     "docs/tinygrad.md",
     "docs/tuning.md",
     "README.md",
 )
-"""Documents about how things run, and not about what they give."""
+"""Documents whose examples are compiled: they are about how programs run."""
 
 
-def is_compiled(name: str) -> bool:
-    """Does a user's machine do what this document shows, as it stands?"""
-    return name.startswith(RUNS) or realized.is_compiled(name)
+WHY = re.compile(r"^  why: +python -m branded why [a-z-]+\n", re.MULTILINE)
+
+
+class Checker(OutputChecker):
+    """Compare errors without their note, which is the same in each and which documents leave out."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return super().check_output(want, WHY.sub("", got), optionflags)
+
+
+class Runner(DocTestRunner):
+    def __init__(self) -> None:
+        super().__init__(ELLIPSIS)
+        self._checker = Checker()
+
+
+def parser(of: type[_Parser]) -> _Parser:
+    """A parser of documents, whose sessions are compared by `Checker`."""
+    made = of()
+    sessions = made.string_parser if isinstance(made, DocTestParser) else made.doctest_parser
+    sessions.evaluator.runner = Runner()
+    return made
 
 
 class Page(Document):
-    """A document that is evaluated by numpy, until an example fails: then again from its start, by kernels."""
-
-    def __init__(self, text: str, path: str) -> None:
-        super().__init__(text, path)
-        self._done: list[tuple[Example, Evaluator]] = []
+    """A page. Its examples share their names, so all of them are evaluated in the same way."""
 
     @cached_property
     def by_numpy(self) -> bool:
-        return not is_compiled(Path(self.path).relative_to(ROOT).as_posix())
+        return not Path(self.path).relative_to(ROOT).as_posix().startswith(COMPILED)
+
+    done = 0
+    """The examples before this position have been evaluated."""
 
     def evaluate(self, example: Example, evaluator: Evaluator) -> None:
+        """Evaluate an example, after those before it that were left to another process or not selected."""
         __tracebackhide__ = True
-        self._done.append((example, evaluator))
-        if self.by_numpy:
-            try:
-                with realized.by_numpy():
-                    return super().evaluate(example, evaluator)
-            except Exception:
-                self.by_numpy = False
-            self._start_anew()
-            for earlier in self._done[:-1]:
-                super().evaluate(*earlier)
-        return super().evaluate(example, evaluator)
+        earlier = [e for e in self if self.done <= e.start < example.start]
+        self.done = example.region.end
+        for e in earlier:
+            self._evaluate(e, e.region.evaluator)
+        self._evaluate(example, evaluator)
 
-    def _start_anew(self) -> None:
-        self.namespace.clear()
+    def _evaluate(self, example: Example, evaluator: Evaluator) -> None:
+        __tracebackhide__ = True
+        with realized.by_numpy() if self.by_numpy else nullcontext():
+            super().evaluate(example, evaluator)
 
 
 class Module(Page, PythonDocStringDocument):
@@ -79,10 +101,6 @@ class Module(Page, PythonDocStringDocument):
 
     @classmethod
     def parse(cls, path: str, *parsers: Parser, encoding: str = "utf-8") -> Document:
-        """Most modules have no example, and are not read any further."""
+        """Read only the modules that have examples."""
         text = Path(path).read_text(encoding)
         return super().parse(path, *parsers, encoding=encoding) if ">>> " in text else cls(text, path)
-
-    def _start_anew(self) -> None:
-        super()._start_anew()
-        self.push_evaluator(self.import_document)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.helpers import disable_gc
 
 from branded import vmap
-from tests.support.by_numpy import read
+from tests.support import by_numpy
 from tests.support.examples import in_memory
 
 
@@ -641,8 +640,7 @@ def program_rank(p: Program, i: int) -> int:
 
 def agree(nest: Nest, **options: Any) -> None:
     """vmap equals loop and stack: in value, shape and dtype."""
-    data = nest.data()
-    compiled = zlib.crc32(repr(nest).encode()) % 16 == 0  # of the seed alone: hypothesis gives zero to one in three
+    data, compiled = nest.data(), by_numpy.is_compiled
     given = lambda x: Tensor(x) if compiled or not x.ndim else in_memory(x)  # noqa: E731  one number is a constant
     outs = nest.mapped(**options)(*map(given, nest.arguments(data)))
     one_example = [x[(0,) * (x.ndim - len(v.shape))] for x, v in zip(data, nest.program.inputs, strict=True)]
@@ -650,5 +648,4 @@ def agree(nest: Nest, **options: Any) -> None:
     for got, wanted, dtype in zip(outs, nest.loop(data), types, strict=True):
         assert got.shape == wanted.shape
         assert got.dtype == dtype
-        value = got.numpy() if compiled else read(got)
-        np.testing.assert_allclose(value, wanted, rtol=2e-4, atol=2e-4)
+        np.testing.assert_allclose(by_numpy.read(got), wanted, rtol=2e-4, atol=2e-4)

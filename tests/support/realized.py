@@ -1,15 +1,12 @@
-"""Tests whose numbers come from the graph: numpy realizes what they compute, and no kernel is compiled for it.
+"""Evaluate graphs by numpy instead of compiling kernels for them, in tests marked `by_numpy`.
 
-A file says `pytestmark = pytest.mark.by_numpy` where it is about what a graph says, and not about how it runs.  One
-test in `EACH` of it is compiled all the same, and so is each with the mark `by_numpy(False)`.  One that fails is run
-once more, by kernels, and what it says then is what is reported.  What runs by itself, as a function of `jit`, has its
-kernels here too.
+Kernels still run where numpy cannot tell the value (`Unknown`): writes into existing memory, functions of the host,
+several devices, and functions of `jit`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,24 +18,31 @@ from branded.compile import eager_cache
 from branded.control_flow.primitive import Loop
 from branded.graph.primitive import primitive_of
 from branded.tinygrad_compat import private_api
-from tests.support.by_numpy import Array, Unknown, values
+from tests.support import by_numpy as evaluation
+from tests.support.by_numpy import COMPILE_ALL, Array, Unknown, values
 from tests.support.examples import in_memory
 
-EACH = 8
-"""One test in so many is compiled."""
 LARGE = 1 << 20
 """With so many numbers kernels are faster."""
 DEVICES = {"CPU", "PYTHON"}
 
 
-def is_compiled(name: str) -> bool:
-    """Is this test one of those that are compiled?  It is in every run, or in none."""
-    return zlib.crc32(name.encode()) % EACH == 0
+@contextmanager
+def by_kernels() -> Iterator[None]:
+    """Let kernels compute also the values that `read` would take from numpy."""
+    before, evaluation.is_compiled = evaluation.is_compiled, True
+    try:
+        yield
+    finally:
+        evaluation.is_compiled = before
 
 
 @contextmanager
 def by_numpy() -> Iterator[None]:
-    """What is realized here is worked out by numpy, where numpy can tell."""
+    """Evaluate by numpy each tensor that is realized in the block, where numpy can tell its value."""
+    if COMPILE_ALL:
+        yield
+        return
     original = Tensor.linear_with_vars
 
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
