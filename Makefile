@@ -8,9 +8,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 JOBS   ?= auto
+PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --max-worker-restart 1
 unexport PYTHON  # which for tinygrad is a device
 
-.PHONY: demo test types bytecode quick check changelog fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
+.PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -19,7 +20,11 @@ test: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(MAKE) --no-print-directory -j2 types bytecode
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --max-worker-restart 1
+	$(PYTEST)
+
+# As test, with kernels also for the values that tests take from numpy
+test-all: $(VENV)/dev.done
+	BRANDED_COMPILE=1 $(PYTEST) --timeout 1200
 
 types:
 	$(BIN)/mypy
@@ -36,7 +41,7 @@ QUICK := project/test_imports errors/test_errors autodiff/test_custom_rules tree
 quick: $(VENV)/dev.done
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope -x $(QUICK:%=tests/%.py)
+	$(PYTEST) -x $(QUICK:%=tests/%.py)
 
 fuzz: $(VENV)/dev.done
 	$(BIN)/python -m tests.fuzz $(ARGS)

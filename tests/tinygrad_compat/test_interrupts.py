@@ -29,6 +29,14 @@ pytestmark = pytest.mark.enabled("cpu")
 
 
 @pytest.fixture(autouse=True)
+def nothing_runs() -> Iterator[None]:
+    """Forget the computation that an interrupt has ended, for the tests after it."""
+    yield
+    private_api.tensor._METADATA.set(None)
+    rollback_failed_realize._run.set(None)
+
+
+@pytest.fixture(autouse=True)
 def _half_made_objects_go_here() -> Iterator[None]:
     """An object whose making was interrupted complains when it is collected: here, and not in another test."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
