@@ -45,7 +45,8 @@ def seeded() -> None:
 def caches_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Share the folder of `warm.py` between the processes of a run."""
     base = tmp_path_factory.getbasetemp()
-    os.environ[warm.ROOT] = str(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+    (root := (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mypy").mkdir(exist_ok=True)
+    os.environ[warm.ROOT] = str(root)
 
 
 @pytest.fixture(scope="session", autouse=True)
