@@ -15,7 +15,8 @@ from tinygrad.dtype import strong_dtype
 from branded import vmap
 from branded.errors import WriteError
 from branded.tree import leaves
-from tests.support.by_numpy import COMPILE_ALL, Unknown
+from tests.support import by_numpy as evaluation
+from tests.support.by_numpy import Unknown
 from tests.support.by_numpy import values as by_numpy
 
 from .table import Case, Mode
@@ -147,7 +148,7 @@ def by_kernels(tensors: list[Tensor]) -> list[np.ndarray]:
 
 
 def check(case: Case) -> list[str]:
-    """Try every plan of a case: by numpy, and by kernels where numpy cannot tell or all tests are compiled.
+    """Try every plan of a case: by numpy, and by kernels where numpy cannot tell or the test is `compiled`.
 
     Returns:
         What is wrong, a line for each plan that fails; nothing where the law holds.
@@ -162,7 +163,7 @@ def check(case: Case) -> list[str]:
                 loop.needed |= dict.fromkeys(t.examples())
         for t in trials:
             t.trace()
-        if not COMPILE_ALL:
+        if not evaluation.is_compiled:
             try:
                 return differences(loop, trials, by_numpy)
             except Unknown:
