@@ -133,7 +133,7 @@ def test_programs_of_jax(name: str) -> None:
         expr = make_expr(lambda: PROGRAMS[name].run(with_branded))()
         for level in ALL:
             at = expr.at(level)  # type: ignore[arg-type]
-            got = with_branded.results(at.from_text(str(at))(), compiled=False)
+            got = with_branded.results(at.from_text(str(at))())
             for path, (_, shape, values) in JAX[name].items():
                 wanted = np.array([float(x) for x in values]).reshape(shape)
                 np.testing.assert_allclose(got[path], wanted, rtol=2e-4, atol=1e-5)
