@@ -73,7 +73,7 @@ Run: TypeAlias = Callable[..., Ended]
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
     """What becomes of a program, in a process that has not to import branded."""
-    with server() as one:
+    with server(BRANDED_ENABLE="cpu") as one:  # the marker of a test sets it later
         yield lambda program, **env: one.run(program, **{"CACHELEVEL": "0", "PARALLEL": "2", **env})
 
 
