@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Container, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,21 +24,17 @@ def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     if enabled := request.node.get_closest_marker("enabled"):
         activation.enable(*enabled.args)
         monkeypatch.setenv("BRANDED_ENABLE", ",".join(enabled.args))  # for the programs that the test starts
-    with evaluation(request.keywords):
+    with realized.mode(request.keywords):
         yield
     activation.disable()
 
 
-def evaluation(keywords: Container[str]) -> AbstractContextManager[None]:
-    if "compiled" in keywords:
-        return realized.by_kernels()
-    return realized.by_numpy() if "by_numpy" in keywords else nullcontext()
-
-
 @pytest.fixture(scope="module", autouse=True)
-def seeded() -> None:
-    """Random numbers of an earlier file that were never computed are not computed here."""
+def apart() -> None:
+    """Random numbers of an earlier file are not computed here, and the collector passes over its objects."""
     Tensor.manual_seed(0)
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

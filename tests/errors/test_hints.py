@@ -38,6 +38,12 @@ NAMES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after each test the lines that it gives to `app.py`."""
+    monkeypatch.setitem(linecache.cache, "app.py", (0, None, [], "app.py"))
+
+
 def run(expression: str) -> Any:
     """Its value, as that of a line of a file, which messages can quote."""
     linecache.cache["app.py"] = (len(expression), None, [expression + "\n"], "app.py")

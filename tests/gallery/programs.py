@@ -52,6 +52,7 @@ def run(source: str) -> Outcome:
             except Exception as error:
                 said, lines = f"{_name(error)}: {error}", lines[: statement.end_lineno]
                 break
+    del linecache.cache["app.py"]
     warning = "".join(f"{w.category.__name__}: {w.message}" for w in told[:1])
     return Outcome("".join(lines), printed.getvalue().strip(), _same_each_time(said), _same_each_time(warning))
 

@@ -7,8 +7,8 @@ several devices, and functions of `jit`. With `BRANDED_COMPILE=1`, which `make t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -25,6 +25,13 @@ from tests.support.examples import in_memory
 LARGE = 1 << 20
 """With so many numbers kernels are faster."""
 DEVICES = {"CPU", "PYTHON"}
+
+
+def mode(markers: Container[str]) -> AbstractContextManager[None]:
+    """Return the context in which a test with these markers runs."""
+    if "compiled" in markers:
+        return by_kernels()
+    return by_numpy() if "by_numpy" in markers else nullcontext()
 
 
 @contextmanager
