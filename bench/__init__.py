@@ -1,1 +1,1 @@
-"""vmap against what a person would write by hand: `python -m bench --help`."""
+"""Compare vmap with programs that are batched by hand: `python -m bench --help`."""

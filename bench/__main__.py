@@ -29,10 +29,10 @@ BENCHES = {
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description="vmap against batching by hand: the time to replay a compiled program, and the time to trace one; "
-        "the time to call a compiled function; products of matrices by BLAS and by kernels; the gain of the CPU "
-        "backend; linear algebra, and functions of arrays, beside numpy and JAX.",
-        epilog="It runs on tinygrad's default device: where that is a GPU, so are the figures.  DEV=... sets another.",
+        description="Compare vmap with batching by hand: the time to replay a compiled program, and to trace it; the "
+        "time to call a compiled function; matrix products by BLAS and by kernels; the gain of the CPU backend; linear "
+        "algebra and functions of arrays, compared with numpy and JAX.",
+        epilog="The benchmarks run on tinygrad's default device; DEV=... sets another.",
     )
     parser.add_argument(
         "what",
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
     parser.add_argument("--peers", action="store_true", help="add columns for jax and torch, where they are installed")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each workload is measured (default 3)")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the output to a file")
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["jax"]:
         return command.main(given[1:])

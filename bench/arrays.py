@@ -1,4 +1,4 @@
-"""What is found, counted and transformed: compiled functions of arrays beside those of numpy and of JAX."""
+"""Compare compiled searches, counts and transforms of arrays with numpy and JAX."""
 
 from __future__ import annotations
 
@@ -95,4 +95,4 @@ def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], 
             if there:
                 found += [min(times["jax"]) * 1e6, ratio_of_best(times, "ours", "jax")]
             row(name, n, *found)
-    report.write("", f"Best times of calls of `jit` in turns; {SEGMENTS} segments.")
+    report.write("", f"Best times of alternating calls of `jit`; {SEGMENTS} segments.")

@@ -1,4 +1,4 @@
-"""Calls: what it costs to call a compiled function, beside its kernels, by the number of tensors that go in and out."""
+"""The cost of a call of a compiled function apart from its kernels, by the number of arguments and results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from branded import jit
 
 LEAVES = (1, 6, 18, 54)
 OFTEN = 50
-"""So many calls are one measurement."""
+"""The number of calls in one measurement."""
 
 
 def _each(xs: Sequence[Any]) -> list[Any]:

@@ -380,7 +380,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=200, help="the number of workloads (default 200)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", metavar="TEXT", default="", help="the workloads with this in their name")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the table to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the tables to a file")
     options = parser.parse_args(argv)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before jax starts its threads

@@ -1,4 +1,4 @@
-"""`python -m bench.cluster`: what a task of dask costs beside its work, in seconds and bytes, and a second worker."""
+"""`python -m bench.cluster`: the overhead of a dask task in seconds and bytes, and the gain of a second worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEGEND = (
 
 
 def tasks(n: int = TASKS) -> Any:
-    """So many tasks, each of which has four examples."""
+    """The number of tasks; each has four examples."""
     return vmap(lambda x: (x * 2).sum())(da.ones((n * 4, 4), chunks=(4, 4), dtype="float32"))
 
 
@@ -92,7 +92,7 @@ def efficiency(client: distributed.Client, report: Report) -> None:
 
 
 def moved(client: distributed.Client, report: Report) -> None:
-    """Bytes from worker to worker, beside the least possible."""
+    """Return the bytes sent between workers, and the least possible number."""
     report.write("", "| what is moved | bytes | least |", "|---|---|---|")
     w = Tensor(np.zeros((1000, 1000), "float32")).realize()
     y = client.persist(da.random.default_rng(0).standard_normal((200, 1000), chunks=(1, 1000), dtype="float32"))

@@ -1,8 +1,8 @@
-"""`python -m bench columns`: a vmap over the last axis against the same program written for it by hand.
+"""`python -m bench columns`: compare a vmap over the last axis with the same program batched by hand.
 
-The programs are those of the table of conformance, with many examples.  By hand, an operation on arrays whose last axis
-is that of the examples is the operation on one example, with an axis more at the end: `batched` writes that down from
-the graph of one example, and it never moves an axis.  Programs with operations that this does not cover are left out.
+The programs come from the conformance table, with many examples. With the examples on the last axis, the batched form
+of an operation is the operation on one example with one more axis at the end. `batched` derives this form from the
+graph of one example without moving an axis. Programs with other operations are left out.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tests.conformance.cases import CASES
 from tests.conformance.table import Case
 
 NUMBERS, LEAST, MOST = 1 << 18, 64, 4096
-"""So many numbers has the largest argument of a program, and so many examples there are at least and at most."""
+"""The size of the largest argument of a program, and the least and largest number of examples."""
 GOAL = 1.1
 
 
 class NotCoveredError(Exception):
-    """There is no form by hand of this operation."""
+    """Raised for an operation that has no form by hand."""
 
 
 def batched(outs: Sequence[UOp], inputs: dict[UOp, UOp], n: int) -> list[UOp]:
@@ -132,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", metavar="TEXT", default="", help="the programs with this in their name")
     parser.add_argument("--seconds", type=float, default=0.3, help="how long each program is measured (default 0.3)")
     parser.add_argument("--all", action="store_true", help=f"show those too that take less than {GOAL} of the time")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the output to a file")
     options = parser.parse_args(argv)
     report = Report()
     report.write("# Columns", "", *machine())

@@ -1,6 +1,6 @@
-"""The CPU backend: the processor time of programs with its kernels and with tinygrad's own.
+"""Compare the processor time of programs with the kernels of the CPU backend and with tinygrad's own.
 
-That time does not depend on what else the machine does; of threads it is the sum.
+Processor time does not depend on other work of the machine. It is the sum over all threads.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PROGRAMS = (
 
 
 def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], seconds: float) -> None:
-    """Of the workloads, their names alone are asked for; these programs are its own."""
+    """The programs. Only the names of `workloads` are used."""
     row = report.table("The CPU backend", "program", "tinygrad ms", "here ms", "gain")
     if Device.DEFAULT != "CPU":
         return report.write("", "It is for the CPU alone.")

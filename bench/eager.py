@@ -19,7 +19,7 @@ from bench.measure import machine
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench eager", description=__doc__)
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the table to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the tables to a file")
     options = parser.parse_args(argv)
     import jax
 

@@ -1,8 +1,8 @@
-"""`python -m bench.endurance --minutes 60`: an ensemble that is killed and begun again, beside one that is not.
+"""`python -m bench.endurance --minutes 60`: train an ensemble that is killed and resumed, and one that is not.
 
-The ensemble is the demo's: networks that learn to read digits, each from weights drawn by a key of its own, in chunks
-that are compiled once and saved.  It is worked out twice, side by side, in about so many minutes: without a break, and
-by three processes of which two are killed at random.  Every weight and loss has to be the same, bit for bit.
+The ensemble is that of the demo: networks that learn to read digits, each with its own random key, in chunks that are
+compiled once and saved. Two runs work at the same time, for about the given number of minutes: one without a break, and
+one in three processes, two of which are killed at random. All weights and losses must be equal bit for bit.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def start(key: Vec[S]) -> Network[S]:
 
 
 def trained(key: Vec[S], images: Tensor, labels: Tensor) -> Any:
-    """A network that has seen all batches so many times, and its losses."""
+    """Return a network trained for this number of epochs, and its losses."""
 
     def epoch(network: Any, _: None) -> Any:
         network, losses = scan(lambda n, batch: train_step(n, *batch), network, (images, labels))
@@ -56,7 +56,7 @@ def trained(key: Vec[S], images: Tensor, labels: Tensor) -> Any:
 
 
 def ensemble(networks: int, save: str | None) -> list[np.ndarray]:
-    """All weights and losses of so many networks."""
+    """Return the weights and losses of this number of networks."""
     data = digits.load()
     n = len(data.labels) // BATCH * BATCH
     images = Tensor(data.rows[:n].reshape(-1, BATCH, 64)).realize()
@@ -80,7 +80,7 @@ class _Child:
         return time.monotonic() - self.start
 
     def killed(self, at: Path, chunks: int) -> int:
-        """Kill it when so many chunks are saved, at any point of the next one; how many are then."""
+        """Kill the process after this number of saved chunks, in the middle of the next; return the final number."""
         while _done(at) < chunks and self.process.poll() is None:
             time.sleep(0.05)
         time.sleep(random.random() * 0.2)
@@ -148,7 +148,7 @@ def bench(report: Report, minutes: float) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.endurance", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60, help="how long each of the two runs is (default 60)")
+    parser.add_argument("--minutes", type=float, default=60, help="the length of each of the two runs (default 60)")
     parser.add_argument("--child", nargs=3, metavar=("NETWORKS", "SAVE", "OUT"), help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.child:

@@ -1,7 +1,7 @@
 """Run the programs of docs/reference/comparison.md in each library: `python -m bench.features`.
 
-Each row is one small program, written for each library that is installed, and a check of what it ought to do.
-`yes` means that it did, `raises` that it raised an error, `silent` that it gave a wrong answer without one.
+Each row is one small program, written for each installed library, with a check of its result. `yes` means a correct
+result, `raises` an error, and `silent` a wrong result without an error.
 """
 
 from __future__ import annotations

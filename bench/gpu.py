@@ -63,21 +63,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", help=f"the value of DEV (default: the first that works of {', '.join(CANDIDATES)})")
     parser.add_argument("--seconds", type=float, default=330.0, help="how long all steps may take (default 330)")
     parser.add_argument("--only", choices=STEPS, action="append", help="this step; may be given several times")
-    parser.add_argument("--commit", help="the commit, where this is no checkout")
+    parser.add_argument("--commit", help="the commit, if this folder is not a checkout")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "GPU.md", help="the page (default: %(default)s)")
     parser.add_argument("--part", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     if options.part:
         PARTS[options.part[0]](time.monotonic() + options.seconds, *options.part[1:])
         sys.stdout.flush()
-        os._exit(0)  # what is left need not be cleared up
+        os._exit(0)  # nothing remains to be cleaned up
     with tempfile.TemporaryDirectory() as folder:
         _all(options, Path(folder))
     return
 
 
 def _all(options: argparse.Namespace, folder: Path) -> None:
-    """Run the steps, and write the page anew after each: what was found is there when this is stopped too."""
+    """Run the steps and rewrite the page after each, so that a run that is stopped leaves its results."""
     end = time.monotonic() + options.seconds
     env = _environment(folder)
     page = ["# On a GPU", "", f"`python -m bench gpu`, {datetime.now(UTC):%Y-%m-%d}, commit {_commit(options.commit)}."]
@@ -111,7 +111,7 @@ def _commit(given: str | None) -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """That of the steps: this checkout, a cache that is empty at first, and float32 that is float32 in JAX too."""
+    """Return the environment of the steps: this checkout, an empty cache, and full float32 precision also in JAX."""
     env = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
@@ -264,7 +264,7 @@ def laws(end: float, shard: str) -> None:
 
 
 def table(end: float, shard: str) -> None:
-    """The kernels of the device give what numpy gives for their graph, on a sample of the table of conformance."""
+    """Check that the kernels of the device agree with numpy on a sample of the conformance table."""
     from tests.conformance.law import check_kernels
     from tests.conformance.test_conformance import COMPILED
 

@@ -1,4 +1,4 @@
-"""Linear algebra: a compiled vmap of it beside numpy's functions of batches, and JAX's where it is installed."""
+"""Compare compiled vmaps of linear algebra with numpy's batched functions, and with JAX's if it is installed."""
 
 from __future__ import annotations
 
@@ -78,4 +78,4 @@ def bench(report: Report, workloads: Sequence[Workload], peers: Sequence[Peer], 
             best = [min(times[which]) * 1e6 for which in ("ours", "numpy")]
             ratios = [ratio_of_best(times, "ours", other) for other in ("numpy", *(["jax"] if there else []))]
             row(name, count, n, *best, *ratios)
-    report.write("", "Best times of calls of `jit` in turns.  numpy's own threads wait where cores are busy.")
+    report.write("", "Best times of alternating calls of `jit`. Threads of numpy wait while the cores are busy.")

@@ -1,4 +1,4 @@
-"""`python -m bench.loops`: loops beside `jax.lax`: the time of a replay, and of trace and compile by length."""
+"""`python -m bench.loops`: compare loops with `jax.lax`: times of replay, tracing and compiling by length."""
 
 from __future__ import annotations
 
@@ -138,13 +138,13 @@ def by_length(report: Report) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.loops", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each loop is measured (default 3)")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the output to a file")
     options = parser.parse_args(argv)
     report = Report()
     report.write(f"# Loops on {Device.DEFAULT}", "", *machine())
     peer = _jax(LOOPS[0]) is not None
     report.write(f"- jax {version('jax')}, on its CPU" if peer else "- jax is not installed", "")
-    report.write("Calls, in turns in one run: branded.jit against jax.jit. A ratio above 1: jax is faster.", "")
+    report.write("Alternating calls of branded.jit and jax.jit. A ratio above 1 means that jax is faster.", "")
     columns = ("branded (ms)", "jax (ms)", "ratio") if peer else ("branded (ms)",)
     row = report.table("Replay", "", *columns)
     for loop in LOOPS:

@@ -1,4 +1,4 @@
-"""How times are taken, and what is counted in a graph."""
+"""Measurement of times, and counts of kernels and operations in graphs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def nodes(out: Any) -> int:
 
 
 def kernels(out: Any) -> list[UOp]:
-    """The kernels that tinygrad schedules for results that are not worked out yet, before BLAS: the AST of each.
+    """Return the AST of each kernel that tinygrad schedules for lazy results, before BLAS replaces any.
 
     tinygrad keeps one UOp for equal ones, so two kernels are the same program if and only if they are one object.
     """
@@ -62,9 +62,9 @@ def interleave(
     least: int = 15,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Times:
-    """The times of each program, run in turns: what slows the machine down for a while slows all of them.
+    """Return the times of each program. They run in turns, so that a slow phase of the machine affects all of them.
 
-    Each round has another order, so that none always runs behind the same neighbour, or behind itself.
+    Each round has another order, so that no program always follows the same one.
     """
     for run in programs.values():
         for _ in range(warm):
@@ -118,7 +118,7 @@ def best(times: Times, a: str) -> float:
 
 
 def machine() -> list[str]:
-    """What the figures depend on."""
+    """Return the facts that the figures depend on: date, machine and versions."""
     renderer = Device[Device.DEFAULT].renderer
     target = ":".join(str(part) for part in (Device.DEFAULT, getattr(renderer.target, "arch", "")) if part)
     packages = f"branded {branded.__version__}, tinygrad {version('tinygrad')}, numpy {np.__version__}"
@@ -151,7 +151,7 @@ class Report:
         self.lines += lines
 
     def table(self, title: str, *columns: str, wide: int = 36) -> Callable[..., None]:
-        """Begin a table, in Markdown; what is returned adds a row.  The first column is text, the others numbers."""
+        """Start a Markdown table and return a function that adds a row: a text, then numbers."""
         widths = [wide, *(max(len(c), 7) for c in columns[1:])]
 
         def row(*cells: object) -> None:

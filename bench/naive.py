@@ -1,14 +1,13 @@
-"""What types find in programs that say nothing of rows: `python -m bench.naive`.
+"""Count the mistakes that types find in programs without batched types: `python -m bench.naive`.
 
-The programs are those of `tests/types/naive`: `Tensor` stands in every signature.  `bench/naive.toml` has mistakes,
-each a line of one of them and what stands there in its place.  A mistake is *found* by an error that the right program
-does not have, *noted* by a note, and *silent* otherwise.  Four ways to treat
-such functions are beside each other:
+The programs are in `tests/types/naive`; every signature has `Tensor`. `bench/naive.toml` has mistakes: a line of one of
+them, and its replacement. A mistake is *found* by an error that the correct program does not have, *noted* by a note,
+and *silent* otherwise. The table compares four ways to treat functions of `Tensor`:
 
-- *look again*: a body is looked at once more with the types of what it is called with, which is what the plugin does;
-- *trust*: the result is taken to vary over all that is given, as that of `lift(f)` does, and the body is not looked at;
-- *@lift*: each function of tensors that is no method is decorated so, and the others are refused what varies;
-- *refuse*: a `Tensor` varies over nothing, as in files that import `Vec`.
+- *look again*: check the body again with the types of the arguments, as the plugin does;
+- *trust*: assume that the result varies over the brands of all arguments, as for `lift(f)`, and skip the body;
+- *@lift*: decorate each function of tensors except methods with `lift`, and reject batched arguments of the others;
+- *refuse*: a `Tensor` never varies, as in files that import `Vec`.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def decorated(text: str) -> str:
 
 
 def said(programs: dict[str, str], cache: Path) -> dict[str, set[str]]:
-    """What mypy says of each program, without the places."""
+    """Return mypy's messages for each program, without their positions."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in programs.items():
             Path(folder, f"{name}.py").write_text(text)
@@ -84,7 +83,7 @@ def said(programs: dict[str, str], cache: Path) -> dict[str, set[str]]:
 
 
 def measure(name: str, cache: Path) -> tuple[int, Counter[str], list[str]]:
-    """How many programs are clean, what becomes of the mistakes, and which are silent."""
+    """Return the number of clean programs, the outcome of each mistake, and the silent mistakes."""
     right = {p.stem: p.read_text() for p in sorted(PROGRAMS.glob("*.py"))}
     wrong, of = {}, {}
     for i, m in enumerate(tomllib.loads((HERE / "naive.toml").read_text())["mistakes"]):

@@ -24,9 +24,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 STAMP = re.compile(r"^Measured on (\d{4}-\d\d-\d\d) at commit (\w+), ([^;\n]+); sources (\w+)\.$", re.MULTILINE)
 CPU = ("branded/backends/cpu", "branded/compile", "branded/tinygrad_compat")
-"""What decides the speed of a compiled program on the CPU."""
+"""The code that determines the speed of a compiled program on the CPU."""
 CORE = ("branded/core", "branded/dispatch.py", "branded/graph")
-"""What decides the graph of a mapped function."""
+"""The code that determines the graph of a mapped function."""
 
 
 class Page(NamedTuple):
@@ -79,7 +79,7 @@ PAGES = {
 
 
 def code_of(path: Path) -> bytes:
-    """Return the part of a file that decides what it does: of Python without docstrings, comments and space."""
+    """Return the part of a file that affects its behaviour: Python without docstrings, comments and whitespace."""
     text = path.read_text(encoding="utf-8")
     if path.suffix not in (".py", ".pyi"):
         return text.encode()
@@ -112,7 +112,7 @@ def digest(sources: Sequence[str], root: Path = ROOT) -> str:
 
 
 def stamped(text: str, stamp: str) -> str:
-    """Return a page with a stamp below its title, in place of one that it has."""
+    """Return a page with this stamp below its title, instead of any earlier stamp."""
     title, _, rest = STAMP.sub("", text).partition("\n")
     return f"{title}\n\n{stamp}\n\n{rest.lstrip()}"
 
@@ -147,7 +147,7 @@ def renew(name: str, python: str, jax: str) -> None:
 
 
 def status() -> Iterator[tuple[str, str, bool]]:
-    """Yield each page, what its stamp says, and whether it is stale."""
+    """Yield each page with its stamp, and whether it is stale."""
     for name, page in PAGES.items():
         found = STAMP.search((ROOT / "bench" / name).read_text(encoding="utf-8"))
         if found is None:

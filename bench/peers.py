@@ -52,7 +52,7 @@ def _jax() -> Peer:
     def standardized(x: Any) -> Any:
         return (x - x.mean()) / jnp.sqrt(x.var() + 1e-5)
 
-    # made anew for each call: jax remembers what it traced by the identity of the function
+    # a new function for each call: jax caches traces by the identity of the function
     programs: dict[str, Callable[[], Callable[..., Any]]] = {
         "elementwise chain": lambda: v(lambda x: jnp.tanh(jnp.sin(x) * 2 + jnp.exp(x))),
         "matvec, shared matrix": lambda: v(lambda x, w: x @ w, **shared),

@@ -1,10 +1,10 @@
-"""What type checkers without a plugin say of right and wrong programs: `python -m bench.plain [--markdown FILE]`.
+"""Run type checkers without a plugin on correct and wrong programs: `python -m bench.plain [--markdown FILE]`.
 
-Right programs are the right versions of `bench/brandbugs`, the examples, the sections of `tests/types/accepted`, which
-are written for the plugin and ask it for its own answers, the programs of `tests/types/naive`, which say nothing of
-rows, and the pages of the documentation.  A program is *clean* without an error.  The mistakes are those of
-`bench/brandbugs` and of `bench/naive.toml`; one is *found* by an error on a line where the right version has none.
-mypy with the plugin stands beside them.  Seconds are of the processor, one run over all files with nothing kept.
+The correct programs are the correct versions of `bench/brandbugs`, the examples, the sections of
+`tests/types/accepted`, which are written for the plugin, the programs of `tests/types/naive`, which have no batched
+types, and the pages of the documentation. A program is *clean* if it has no error. The mistakes are those of
+`bench/brandbugs` and `bench/naive.toml`. A mistake is *found* by an error on a line where the correct version has none.
+The table also has mypy with the plugin. Seconds are processor time of one run over all files, without a cache.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from tests.pages.checkers import CHECKERS, Checker
 from tests.support.pages import PAGES, ROOT, page_code
 
 CORPORA = {
-    "brandbugs": "right versions of brandbugs",
+    "brandbugs": "correct versions of brandbugs",
     "examples": "examples",
     "accepted": "sections of tests/types/accepted",
-    "naive": "programs without rows",
+    "naive": "programs without batched types",
     "docs": "pages of the documentation",
 }
 LENIENT = "# mypy: disallow-untyped-defs=False, disallow-any-generics=False, warn-return-any=False, implicit-reexport\n"
-"""What mypy is asked of the pages: not all that they show has annotations."""
+"""The mypy options for the pages: some of their functions have no annotations."""
 _SECTION = re.compile(r"^# --- .*\n", re.MULTILINE)
 
 
 class Program(NamedTuple):
-    """A file, and what tells its errors apart: sections that begin at these lines."""
+    """A file, and the first lines of its sections, which separate its errors."""
 
     corpus: str
     name: str
@@ -88,17 +88,17 @@ _TYPES = [
 _EMPTY = re.compile(r"Vec(\[Never(, [^\]]*(\[[^\]]*\])?)?\])?(?!\[)")
 _OPEN = re.compile(r"Vec\[(Unknown|Any|@_)\b")
 CAUSES = (
-    "a `Vec[Never]` is given where a `Tensor` is wanted",
-    "a `Vec` of an unknown row, where a `Tensor` is wanted",
-    "a row is larger than it should be: a brand that the checker does not remove",
-    "a function of tensors is given a `Vec`",
-    "`assert_type` of what the plugin says",
+    "a `Vec[Never]` where a `Tensor` is expected",
+    "a `Vec` with unknown brands where a `Tensor` is expected",
+    "too many brands: the checker does not remove one",
+    "a `Vec` is passed to a function of tensors",
+    "`assert_type` of a type that only the plugin infers",
     "other",
 )
 
 
 def cause(text: str) -> str:
-    """Which of the causes an error has, by the types in its message."""
+    """Return the cause of an error, from the types in its message."""
     first = text.split("\n")[0]
     if "assert_type" in text or "assert-type" in text or "does not match asserted type" in text:
         return CAUSES[4]
@@ -117,7 +117,7 @@ def cause(text: str) -> str:
 
 
 class Said(NamedTuple):
-    """What a checker says: the lines with errors and their texts, by file, and the seconds that it took."""
+    """The result of a checker: the lines with errors and their texts for each file, and its time in seconds."""
 
     errors: dict[str, list[tuple[int, str]]]
     seconds: float
@@ -126,7 +126,7 @@ class Said(NamedTuple):
 def run(checker: Checker, folder: Path, files: Sequence[str]) -> Said:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     errors: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    # tinygrad has functions without types, and to call them is no mistake
+    # calls of tinygrad's untyped functions are not mistakes
     calls = ["--allow-untyped-calls"] if "mypy" in checker.command else []
     for (file, line), text in checker.errors(folder, [*calls, *files]):
         errors[file].append((line, text))
@@ -164,13 +164,13 @@ def tables(names: Sequence[str], note: bool = False) -> Iterator[list[list[str]]
         own = [p for p in programs if p.corpus == corpus]
         total = sum(len(p.starts) for p in own)
         rows.append([f"{title}: clean, of {total}", *(str(sum(clean(s, p) for p in own)) for s in said.values())])
-    for corpus, title in (("brandbugs", "mistakes in brandbugs"), ("naive", "mistakes without rows")):
+    for corpus, title in (("brandbugs", "mistakes in brandbugs"), ("naive", "mistakes without batched types")):
         pairs = [pair for pair in mistakes if pair[1].corpus == corpus]
         hits = (str(sum(found(s, *pair) for pair in pairs)) for s in said.values())
         rows.append([f"{title}: found, of {len(pairs)}", *hits])
     yield [*rows, ["seconds", *(f"{s.seconds:.0f}" for s in said.values())]]
     why = {n: Counter(cause(text) for p in programs for _, text in s.errors.get(p.file, [])) for n, s in said.items()}
-    yield [["errors in right programs", *said], *([c, *(str(why[n][c]) for n in said)] for c in CAUSES)]
+    yield [["errors in correct programs", *said], *([c, *(str(why[n][c]) for n in said)] for c in CAUSES)]
     if note:
         for name, s in said.items():
             for p in programs:
@@ -180,12 +180,12 @@ def tables(names: Sequence[str], note: bool = False) -> Iterator[list[list[str]]
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.plain")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the tables to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the tables to a file")
     parser.add_argument("--only", metavar="NAMES", help="the checkers, with commas between them")
-    parser.add_argument("--errors", action="store_true", help="print each error in a right program")
+    parser.add_argument("--errors", action="store_true", help="print each error in a correct program")
     options = parser.parse_args(argv)
     names = options.only.split(",") if options.only else [c.name for c in CHECKERS if c.name != "basedpyright"]
-    written = ["# What plain type checkers say", "", *(__doc__ or "").splitlines()[2:]]
+    written = ["# Type checkers without the plugin", "", *(__doc__ or "").splitlines()[2:]]
     for table in tables(names, options.errors):
         print(*aligned(table), "", sep="\n")
         written += ["", *markdown(table)]

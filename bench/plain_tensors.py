@@ -79,7 +79,7 @@ class Process:
 
 
 class Cost(NamedTuple):
-    """What a call takes in one round."""
+    """Return the time of a call in one round."""
 
     seconds: float
     """Without the import, the mean of the two processes."""
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench plain", description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=36, help="of a group of processes (default 36)")
     parser.add_argument("--groups", type=int, default=5, help="of three processes (default 5)")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write the table to a file too")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the tables to a file")
     args = parser.parse_args(argv)
     report = Report()
     report.write("# Plain tensors after `import branded`", "", *machine())

@@ -1,4 +1,4 @@
-"""Products of matrices: by BLAS, as they are done on the CPU, and by tinygrad's kernels."""
+"""Compare matrix products by BLAS, which the CPU backend uses, with tinygrad's kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replay: the compiled program of a vmap against that of hand-written batching, both under TinyJit."""
+"""Compare replays of a vmap and of batching by hand, both compiled by TinyJit."""
 
 from __future__ import annotations
 

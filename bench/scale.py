@@ -1,7 +1,7 @@
-"""`python -m bench.scale`: how time and memory grow with examples, chunks, depth, operations and steps.
+"""`python -m bench.scale`: time and memory by the number of examples, chunks, levels, operations and steps.
 
-And what is predicted of memory, what a step takes on several devices, what a task of a cluster costs, and a run that is
-interrupted.
+The page also has predictions of memory, a step on several devices, the cost of a cluster's task, and an interrupted
+run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from branded import grad, jit, memory, scan, tree, vmap
 
 ROOT = Path(__file__).parent.parent
 CALLS = 5
-"""Of so many calls of a compiled program the best counts."""
+"""The number of calls of a compiled program, of which the fastest counts."""
 
 
 class Figures(NamedTuple):
@@ -82,14 +82,14 @@ class _Most:
         Buffer.allocate = self.allocate  # type: ignore[method-assign]
 
 
-# ---- what grows ----
+# ---- growth ----
 
 
 def batches() -> Iterator[tuple[int, Figures]]:
-    """Gradients of a layer for each example, whose squares are summed.
+    """Compute the gradient of a layer for each example and sum their squares.
 
-    Memory is linear.  So is time, from where a call is more than its own cost; an example takes longer from where what
-    is between does not fit the cache.
+    Memory is linear. Time is linear for batches whose work exceeds the overhead of a call. An example takes longer when
+    the intermediate values no longer fit the cache.
     """
     w = floats(16, 8)
     loss = lambda w, x: (x @ w).tanh().square().sum()  # noqa: E731
@@ -99,9 +99,9 @@ def batches() -> Iterator[tuple[int, Figures]]:
 
 
 def chunks() -> Iterator[tuple[int, Figures]]:
-    """A table for each of 10,000 examples, of 16 kB, in as many chunks; what is between is that of one chunk.
+    """Compute a table of 16 kB for each of 10,000 examples, holding the intermediate values of one chunk at a time.
 
-    Chunks share their kernels, so the first call grows little, and a call takes no longer.
+    Chunks share their kernels, so the first call grows little, and later calls take the same time.
     """
     f = lambda a: (a.reshape(64, 1) * a).contiguous().sin().sum(0)  # noqa: E731
     for n in (1, 4, 16, 64):
@@ -109,10 +109,10 @@ def chunks() -> Iterator[tuple[int, Figures]]:
 
 
 def depths() -> Iterator[tuple[int, Figures]]:
-    """Vmaps in vmaps, of four examples each, all of whose values meet in one sum.
+    """Nest vmaps of four examples each, and combine the values of all levels in one sum.
 
-    There are 4 to the power of the depth cells, and memory and time go with them: a vmap within another one costs
-    nothing when it runs.  The first call grows with the axes that the kernel has.
+    The number of cells is 4 to the power of the depth. Memory and time are proportional to it, since nested vmaps have
+    no cost at run time. The first call grows with the number of axes of the kernel.
     """
     xs = floats(4)
 
@@ -124,10 +124,10 @@ def depths() -> Iterator[tuple[int, Figures]]:
 
 
 def operations() -> Iterator[tuple[int, Figures]]:
-    """A chain of products and sums, of which each 50 are a kernel, for 1000 examples.
+    """Compute a chain of products and sums for 1000 examples, with one kernel for each 50 operations.
 
-    The first call is linear in the operations, each of which is traced and scheduled; memory does not grow, for a value
-    is not needed any more after the next kernel.
+    The first call is linear in the number of operations, since each is traced and scheduled. Memory does not grow,
+    because only the next kernel needs a value.
     """
     for n in (10, 100, 1000, 10_000):
 
@@ -142,9 +142,10 @@ def operations() -> Iterator[tuple[int, Figures]]:
 
 
 def steps() -> Iterator[tuple[int, Figures]]:
-    """A recurrence of 16 numbers, of which each step keeps one.
+    """Run a recurrence of 16 numbers that stacks one number per step.
 
-    The first call does not grow: a step is traced and compiled once.  Time and memory are linear in what is kept.
+    The first call does not grow, since the step is traced and compiled once. Time and memory are linear in the stacked
+    numbers.
     """
     for n in (10, 100, 1000, 10_000, 100_000, 1_000_000):
         yield n, figures(lambda c, xs: scan(lambda c, x: ((c * 0.9 + x).tanh(), c[0]), c, xs), floats(16), floats(n))
@@ -170,11 +171,11 @@ def seconds(t: float) -> str:
 
 
 _LEGEND = (
-    "`python -m bench.scale --minutes 60 --markdown bench/SCALE.md` writes this page; with the names of parts, these",
-    "alone. `first`: the first call of a compiled function, in seconds of this process; compilers are others, and",
-    "what an earlier run left on disk is used. `call`: the best of five later calls. `each`: that for one example,",
-    "cell, operation or step. `predicted`: the most memory that a call takes beside its arguments, as `memory` says",
-    "before it runs; `measured`: as it is.",
+    "`python -m bench.scale --minutes 60 --markdown bench/SCALE.md` writes this page, or only the named parts.",
+    "`first`: the first call of a compiled function, in seconds of this process, without compiler processes and with",
+    "the disk cache of earlier runs. `call`: the fastest of five later calls. `each`: this time for one example, cell,",
+    "operation or step. `predicted`: the peak memory of a call apart from its arguments, as `memory` predicts it;",
+    "`measured`: the actual peak.",
 )
 
 
@@ -192,16 +193,16 @@ def curve(what: str, report: Report) -> None:
         report.write(f"| {' | '.join((*row, readable(f.predicted), readable(f.measured)))} |")
 
 
-# ---- what else is on the page ----
+# ---- other parts of the page ----
 
 
 def memories(report: Report, options: argparse.Namespace) -> None:
-    # what malloc gets from the system goes back to it, so that the second run takes it again
+    # malloc returns its memory to the system, so that the second run requests it again
     own = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
     command = [sys.executable, "-m", "tests.support.memory_cases"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, check=True)
     report.write(
-        "What `memory` predicts beside what is measured, by tinygrad's buffers and by the resident set of a process."
+        "The prediction of `memory`, and measurements of tinygrad's buffers and of the resident set of a process."
     )
     report.write("", "| program | predicted | buffers | resident | predicted / resident |", f"|{'---|' * 5}")
     for name, found in json.loads(done.stdout).items():
@@ -216,8 +217,9 @@ def devices(report: Report, options: argparse.Namespace) -> None:
     rng = np.random.default_rng(0)
     xs, ys = floats(65_536, 64), Tensor(rng.choice([-1.0, 1.0], 65_536).astype(np.float32)).realize()
     report.write(
-        "A step of training (`examples/data_parallel.py`): 8 models on 65,536 examples of 64 numbers, which are on the",
-        "devices. Those of one CPU share its cores, so nothing is gained; `--devices CUDA:0,CUDA:1` takes others.",
+        "A step of training (`examples/data_parallel.py`): 8 models on 65,536 examples of 64 numbers, sharded over",
+        "the devices. The devices of one CPU share its cores, so nothing is gained; `--devices CUDA:0,CUDA:1` names",
+        "others.",
         "", "| devices | a step | largest difference of a weight |", "|---|---|---|",
     )  # fmt: skip
     one, _, time_of_one = example["train"](floats(8, 64), xs, ys, None, 20)
@@ -242,7 +244,7 @@ def interrupted(report: Report, options: argparse.Namespace) -> None:
 
 PARTS: dict[str, tuple[str, Callable[[Report, argparse.Namespace], None]]] = {
     **{what: (title, _curve(what)) for what, (title, _) in CURVES.items()},
-    "memory": ("Memory that is predicted", memories),
+    "memory": ("Predicted memory", memories),
     "devices": ("Devices", devices),
     "tasks": ("Tasks of dask", tasks),
     "interrupted": ("An interrupted run", interrupted),
@@ -263,14 +265,14 @@ def merged(page: str, lines: Sequence[str]) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("what", nargs="*", help=f"{', '.join(PARTS)}; all where none is named")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="put what is printed into a file, in its place")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="replace the printed parts in this file")
     parser.add_argument("--minutes", type=float, default=1, help="how long the interrupted run is (default 1)")
-    parser.add_argument("--devices", action="append", default=[], metavar="A,B", help="devices beside the default one")
+    parser.add_argument("--devices", action="append", default=[], metavar="A,B", help="devices besides the default one")
     options = parser.parse_args(sys.argv[1:] if argv is None else argv)
     if unknown := [w for w in options.what if w not in PARTS]:
         parser.error(f"nothing here is called {unknown[0]!r}; there are {', '.join(PARTS)}")
     report = Report()
-    report.write(f"# How it grows, on {Device.DEFAULT}", "", *machine(), "", *_LEGEND)
+    report.write(f"# Scaling on {Device.DEFAULT}", "", *machine(), "", *_LEGEND)
     for what, (title, part) in PARTS.items():
         if not options.what or what in options.what:
             report.write("", f"## {title}", "")

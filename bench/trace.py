@@ -109,7 +109,7 @@ def of_size(report: Report, seconds: float) -> None:
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """tinygrad's methods as they are before branded is imported."""
+    """Return the methods of tinygrad before branded is imported."""
     replaced = {
         k: f
         for k, f in vars(Tensor).items()
@@ -126,7 +126,7 @@ def without_hooks() -> Iterator[None]:
 
 
 def of_hooks(report: Report, workloads: Sequence[Workload], seconds: float) -> None:
-    """What the import of branded costs those who do not use vmap."""
+    """Measure the cost of importing branded for programs that do not use vmap."""
     ratios = []
     for w in workloads:
         inputs = [i.empty() for i in w.inputs]

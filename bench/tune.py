@@ -1,6 +1,7 @@
-"""`python -m bench tune`: what trying the kernels gains, by the programs of `python -m bench jax`.
+"""`python -m bench tune`: the gain of `tune`, on the programs of `python -m bench jax`.
 
-Each program is compiled by the rules and with `tune`, with nothing on disk that was tried before, and called in turns.
+Each program is compiled by the default rules and with `tune`, without cached results of earlier trials. Their calls
+alternate.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ OTHERS = (
     Program("256 vectors by 128², integers", (ints(9, 256, 128, 128), ints(9, 256, 128, 1)), lambda m: _by_columns),
     Program("RNN of 64, 1,000 steps, rows", (floats(64, 64, scale=1 / 8), floats(64), floats(1000, 64)), _rnn),
 )
-"""Programs that nobody made a rule for, and sums of short rows; what else they are beside, the rules were made by."""
+"""Programs that no rule was made for, and sums of short rows. The rules were made with the other programs."""
 
 
 def _by_columns(w: Any, x: Any) -> Any:
@@ -45,7 +46,7 @@ def _by_columns(w: Any, x: Any) -> Any:
 
 
 class Gain(NamedTuple):
-    """A program by the rules and with `tune`: milliseconds of a call, and what it took to try the kernels."""
+    """Measure a program by the default rules and with `tune`: milliseconds of a call, and the time of the trials."""
 
     rule: float
     tuned: float
@@ -77,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench tune", description=__doc__)
     parser.add_argument("--only", metavar="TEXT", default="", help="the programs with this in their name")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each program is measured (default 1)")
-    parser.add_argument("--how", choices=config.BEAM, default="fast", help="what `tune` is (default fast)")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
+    parser.add_argument("--how", choices=config.BEAM, default="fast", help="the kind of `tune` (default fast)")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the output to a file")
     options = parser.parse_args(argv)
     if Device.DEFAULT != "CPU":
         parser.error("it is for the CPU alone")

@@ -1,15 +1,14 @@
-"""What the mypy plugin costs: mypy with it against mypy without it, on one generated program.
+"""Measure the cost of the mypy plugin: mypy with and without it, on one generated program.
 
     python -m bench.typecheck [--markdown FILE] [--more | --foreign PACKAGE ...]
 
 The program has 1,000 lines and 200 vmaps, in named functions that mypy accepts with and without the plugin.  A cold
-run has an empty cache, a warm one the cache of the run before; `edited` is a warm run after a change of one line.  Each
-figure is the median of the seconds of CPU of several runs, the two kinds of run in turn; the plugin is compiled to
-bytecode, as an installed package is.  Twelve nested lambdas, which no checker can follow
-without the plugin, are timed as the difference to one lambda.  `--foreign` checks installed packages that know nothing
-of us, each from an empty cache: what mypy says of them has to be the same.  `--more` writes the tables of
-mistakes that `bench.mapbugs` and `bench.plainbugs` find, and times a project of 200 files and functions that call each
-other.
+run has an empty cache, and a warm run the cache of the run before. `edited` is a warm run after a change of one line.
+Each figure is the median CPU time of several runs in seconds; runs with and without the plugin alternate. The plugin is
+compiled to bytecode, as an installed package is. Twelve nested lambdas, which only the plugin can follow, are timed as
+the difference to one lambda. `--foreign` checks installed packages that do not use `branded`, each with an empty cache;
+mypy's output must not change. `--more` also writes the tables of mistakes that `bench.mapbugs` and `bench.plainbugs`
+find, and times a project of 200 files and functions that call each other.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def check(file: Path, cache: Path, plugin: bool) -> float:
 
 
 def run(file: Path, cache: Path, plugin: bool, options: str) -> tuple[float, str]:
-    """The seconds of CPU that one run of mypy takes, and what it says but for a success."""
+    """Return the CPU time of one run of mypy in seconds, and its output unless it succeeds."""
     config = file.parent / f"{plugin}.ini"
     config.write_text(f"[mypy]\n{options}" + ("plugins = branded.mypy\n" if plugin else ""))
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
@@ -142,18 +141,18 @@ def measure() -> list[str]:
 
 
 FOREIGN = (
-    "Packages that know nothing of us, from an empty cache: the least seconds of CPU of "
-    f"{FOREIGN_ROUNDS} runs without and with the plugin."
+    f"Packages that do not use `branded`, with an empty cache: the least CPU time of {FOREIGN_ROUNDS} runs without and "
+    "with the plugin, in seconds."
 )
 
 
 def lines_of(own: Sequence[str], kept: str) -> list[str]:
-    """The figures of the program, and those of foreign packages as they were."""
+    """Write the figures of the program, and keep those of foreign packages."""
     return ["\n".join(own), *([f"{FOREIGN}\n\n{kept}"] if kept else [])]
 
 
 def foreign(packages: Sequence[str]) -> list[str]:
-    """What the plugin costs where there is nothing for it to do, and whether mypy then says the same."""
+    """Measure the cost of the plugin on packages that do not use it, and check that mypy's output is the same."""
     lines = ["| package | files | without | with | ratio | said |", "|---|---:|---:|---:|---:|---|"]
     for name in packages:
         found = importlib.util.find_spec(name)
@@ -274,15 +273,15 @@ def more() -> dict[str, list[str]]:
     return {
         heading: found,
         plain_heading: found_by_others,
-        PROJECT: ["Seconds of CPU; each file uses functions of the two before it.", "", *project()],
-        GROWTH: ["Each function calls the two before it, and ten of them are mapped. Seconds of CPU.", "", *growth()],
+        PROJECT: ["CPU time in seconds; each file uses functions of the two before it.", "", *project()],
+        GROWTH: ["Each function calls the two before it; ten are mapped. CPU time in seconds.", "", *growth()],
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.typecheck", description=__doc__.splitlines()[0])
-    parser.add_argument("--markdown", metavar="FILE", help="write the table there too")
-    parser.add_argument("--foreign", metavar="PACKAGE", nargs="+", help="installed packages, in place of the program")
+    parser.add_argument("--markdown", metavar="FILE", help="also write the table to this file")
+    parser.add_argument("--foreign", metavar="PACKAGE", nargs="+", help="packages to check instead of the program")
     parser.add_argument("--more", action="store_true", help="mistakes found, a project of 200 files, and growth")
     args = parser.parse_args()
     if args.more:
@@ -301,7 +300,7 @@ def main() -> None:
         parts = (
             (kept, "\n".join(lines), sections)
             if args.foreign
-            else ("# What the mypy plugin costs", *lines_of(lines, kept))
+            else ("# Cost of the mypy plugin", *lines_of(lines, kept))
         )
         Path(args.markdown).write_text("\n\n".join(parts) + "\n")
 

@@ -26,7 +26,7 @@ class Input(NamedTuple):
         return (rng.standard_normal(self.shape) * self.scale).astype(np.float32)
 
     def empty(self) -> Tensor:
-        """Of that shape and dtype, but without data: enough to build and to schedule a graph."""
+        """Return a tensor of this shape and dtype without data, which is enough to build and schedule a graph."""
         return Tensor.empty(*self.shape, dtype=dtypes.int32 if self.below else dtypes.float32)
 
 
@@ -56,7 +56,7 @@ def ints(below: int, *shape: int) -> Input:
     return Input(shape, below)
 
 
-# ---- what is mapped, and its batched twin where it needs one ----
+# ---- mapped functions, and their batched forms where these differ ----
 
 
 def chain(x: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from examples import (
 
 
 def of(name: str, here: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:
-    """The same program in each library; keys come as int32, of which both make uint32."""
+    """Programs of several fields, with the same code for each library. Keys are passed as int32 and cast to uint32."""
 
     def of(m: Any) -> Callable[..., Any]:
         if m.name == "here":

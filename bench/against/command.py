@@ -1,4 +1,4 @@
-"""`python -m bench jax`: the table of `bench/JAX.md`, and two of them beside one another."""
+"""`python -m bench jax`: write the table of `bench/JAX.md`, or compare two such tables."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Row = dict[str, Any]
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m bench jax",
-        description="Programs here, under jax.jit and in eager torch, where these are installed: the time of a call "
-        "beside jax in turns in one process, the time to the first result in processes of their own, and the time of a "
-        "call beside torch, each in a process of its own.  One run writes the whole page: --markdown bench/JAX.md.",
+        description="Compare programs with `jax.jit` and with eager torch, where these are installed: the time of a "
+        "call next to jax, alternating in one process; the time to the first result of a process; and the time of a "
+        "call next to torch, each in its own process. One run writes the whole page: --markdown bench/JAX.md.",
     )
     parser.add_argument("--only", metavar="TEXT", default="", help="the programs with this in their name")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each program is measured (default 3)")
-    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="the time of the processor on a busy machine")
-    parser.add_argument("--part", choices=PARTS, help="one of the tables: beside jax, the first call, beside torch")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu for a busy machine (default wall)")
+    parser.add_argument("--part", choices=PARTS, help="one table: calls with jax, first calls, or calls with torch")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures to a file")
-    parser.add_argument("--markdown", metavar="FILE", type=Path, help="write what is printed to a file too")
-    parser.add_argument("--compare", nargs=2, metavar="FILE", type=Path, help="two such files beside one another")
+    parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the output to a file")
+    parser.add_argument("--compare", nargs=2, metavar="FILE", type=Path, help="compare two such files")
     options = parser.parse_args(argv)
     report = Report()
     if options.compare:
@@ -82,13 +82,14 @@ def collect(programs: Sequence[Program], seconds: float, clock: str, part: str |
 
 def show(report: Report, found: Mapping[str, Any]) -> None:
     peers = [name for name in found["versions"] if name != "here"]
-    clock = {"wall": "by the clock on the wall", "cpu": "in time of the processor"}[found["clock"]]
-    report.write("# Beside JAX", "", *found["machine"])
+    clock = {"wall": "wall-clock time", "cpu": "processor time"}[found["clock"]]
+    report.write("# Compared with JAX", "", *found["machine"])
     there = {name: found["versions"][name] for name in peers} | ({"torch": t} if (t := found.get("torch")) else {})
     versions = ", ".join(f"{name} {v}" for name, v in there.items())
     report.write(f"- peers: {versions or 'none is installed'}")
     flops, size = found["peak"]["flops"] / 1e9, found["peak"]["bytes"] / 1e9
-    report.write(f"- {clock}; numpy's product of 1024³ has {flops:.0f} GFLOPS, its walk through 128 MB {size:.1f} GB/s")
+    rates = f"{flops:.0f} GFLOPS in a product of 1024³, and {size:.1f} GB/s in a sum of 128 MB"
+    report.write(f"- {clock}; numpy reaches {rates}")
     rows: dict[str, Row] = found["programs"]
     if any("seconds" in row for row in rows.values()):
         _steady(report, rows, peers)
@@ -100,14 +101,14 @@ def show(report: Report, found: Mapping[str, Any]) -> None:
 
 def _eager(report: Report, rows: Mapping[str, Any]) -> None:
     columns = [f"{c}{of}" for of in ("", ", one core") for c in ("here ms", "torch ms", "vs torch")]
-    add = report.table("A call beside eager torch", "program", *columns)
+    add = report.table("A call, compared with eager torch", "program", *columns)
     for line in eager.shown(rows):
         add(*line)
     report.write(
         "",
-        "`vs torch`: the median over rounds of our time over that of eager `torch.func.vmap(f)`, or of `f` itself "
-        "where it has no `vmap`. Each library runs in a process of its own, on all cores and then on one. Torch has no "
-        "loop that `vmap` goes through: programs with one are left out.",
+        "`vs torch`: our time divided by that of eager `torch.func.vmap(f)`, or of `f` itself if it has no `vmap`, "
+        "median over rounds. Each library runs in its own process, on all cores and then on one. Programs with a loop "
+        "are left out, since torch's loops do not work under `vmap`.",
     )
 
 
@@ -123,9 +124,9 @@ def _steady(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> No
     add(f"median of {len(rows)}", *[None] * (1 + len(peers)), *middles, None, None)
     report.write(
         "",
-        *(f"`vs {p}`: the median over rounds of our time over that of {LIBRARIES[p].what}." for p in peers),
-        "`share`: of what numpy reaches here, in memory or in products; above 1 where the arrays stay in the cache.",
-        "`spread`: half of the rounds lie within this part of the median.",
+        *(f"`vs {p}`: our time divided by that of {LIBRARIES[p].what}, median over rounds." for p in peers),
+        "`share`: bytes or operations per second divided by numpy's; above 1 if the arrays stay in the cache.",
+        "`spread`: half of the rounds are within this fraction of the median.",
     )
 
 
@@ -154,16 +155,16 @@ def _first(report: Report, rows: Mapping[str, Row], peers: Sequence[str]) -> Non
         add(name, *cells)
     report.write(
         "",
-        "Each in a process of its own, from the arguments to the result, without the imports. `cold`: the cache on "
-        "disk is empty; `warm`: another process ran the program before.",
-        "`cpu`: in time of the processor, with all processes that were started, and so is all of jax. `jax warm` has "
-        "its own cache on disk, which it keeps only when it is asked to: `warm / cold` is what its users meet.",
-        "`MB`: the most memory that the process had.",
+        "Each program runs in its own process. The time goes from the arguments to the result, without imports. "
+        "`cold`: the disk cache is empty; `warm`: another process has run the program before.",
+        "`cpu`: processor time with all child processes, as are all times of jax. `jax warm` uses JAX's disk cache, "
+        "which is off by default: `warm / cold` is the default for users of JAX.",
+        "`MB`: the peak memory of the process.",
     )
 
 
 def compare(report: Report, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """What has become of each figure that both have."""
+    """Write the change of each figure that both tables have."""
     for name, found in (("before", before), ("after", after)):
         report.write(f"- {name}: {found['machine'][0][2:]}; {found['machine'][1][2:]}; {found['clock']}")
     add = report.table("Before and after", "program", "before ms", "after ms", "after / before", "cold", "warm")
@@ -176,4 +177,4 @@ def compare(report: Report, before: Mapping[str, Any], after: Mapping[str, Any])
             for when in ("cold", "warm")
         ]
         add(name, *(1e3 * v if v else None for v in (x, y)), y / x if x and y else None, *firsts)
-    report.write("", "`cold` and `warm`: to the first result, after over before, in time of the processor.")
+    report.write("", "`cold` and `warm`: processor time to the first result, after divided by before.")

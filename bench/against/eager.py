@@ -1,9 +1,9 @@
-"""Calls here and in eager torch, each in a process of its own: the threads of neither wait in the other's time.
+"""Compare calls with eager torch, each library in its own process, so that idle threads of one do not slow the other.
 
     python -m bench.against.eager LIBRARY PROGRAM FOLDER
 
-That is one of them.  It leaves its results in the folder, says how many calls a round is, and does a round for each
-line that comes.  The rounds of the two take turns.  Both run on all cores, and then on one, where nobody waits.
+runs one library. It writes its results into the folder, prints the number of calls in a round, and runs a round for
+each line on stdin. The rounds of the two libraries alternate, first on all cores and then on one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 PAIR = ("here", "torch")
 CORES = ("all", "one")
 REST = 2e-3
-"""After a round, in seconds: the system notes what a thread has used when it goes to sleep."""
+"""The pause after a round in seconds: the system records the time of a thread when it goes to sleep."""
 LEAST_ROUNDS = 9
 
 

@@ -1,7 +1,7 @@
-"""`python -m bench.against.first LIBRARY PROGRAM`: how long a process takes to the first result, as JSON.
+"""`python -m bench.against.first LIBRARY PROGRAM`: print the time to the first result of a process, as JSON.
 
-It is the time from the arguments, which are there, to the result: tracing, scheduling, compiling, one run.  `cpu` is
-that of the processor, with the C compiler and all processes that were started.
+The time runs from the arguments, which exist already, to the result: tracing, scheduling, compiling, and one run.
+`cpu` is processor time and includes the C compiler and all other child processes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _used_by(pid: int) -> float:
 
 
 def _most_memory() -> float:
-    """The bytes that this process had at most; the system's count begins with those of the process that started it."""
+    """Return the peak memory of this process in bytes. The count starts with the parent's memory."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
@@ -70,10 +70,10 @@ def measured(library: str, name: str, cache: Path) -> dict[str, float]:
 
 
 def first(library: str, name: str) -> dict[str, Any]:
-    """Of two processes: one that finds nothing in its cache, and one that finds what the first has left there."""
+    """Measure two processes: one with an empty cache, and one with the cache that the first has filled."""
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "CACHEDB": f"{folder}/tinygrad.db"}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)  # the modules are compiled, as those of a package that is installed
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # compile the modules to bytecode, as for an installed package
         command = [sys.executable, "-m", "bench.against.first", library, name, f"{folder}/kept"]
         runs = [subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True) for _ in range(2)]
     if bad := next((r for r in runs if r.returncode), None):

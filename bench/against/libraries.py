@@ -1,4 +1,4 @@
-"""What a program is written in: the transforms and operations of a library under one set of names."""
+"""The transforms and operations of each library under the same names."""
 
 from __future__ import annotations
 
@@ -111,5 +111,5 @@ LIBRARIES: dict[str, Callable[..., Any]] = {"here": Here, "jax": Jax, "torch": T
 
 
 def installed() -> Sequence[str]:
-    """Those that are measured in one process."""
+    """The libraries that are measured in one process."""
     return ["here", *(["jax"] if importlib.util.find_spec("jax") is not None else [])]

@@ -61,7 +61,7 @@ def _rnns(m: Any) -> Callable[..., Any]:
 
 
 def _cholesky(m: Any) -> Callable[..., Any]:
-    """Column by column: each leaves what is left of the matrix."""
+    """Work column by column: each step returns the rest of the matrix."""
 
     columns = m.array(np.eye(32, dtype=np.float32))
 

@@ -13,13 +13,16 @@ from bench.against.programs import Program
 from bench.measure import Times, check, interleave, ratio
 
 LEAST = 5e-3
-"""One measurement is so many calls that it takes about so many seconds: more than a tick of the system, for the
-processor's time of a thread beside the one that asks is noted at ticks, and would be found in the next measurement."""
+"""The least length of one measurement in seconds.
+
+It is longer than a tick of the system: the processor time of other threads is recorded at ticks and would otherwise
+count for the next measurement.
+"""
 Clock = Callable[[], float]
 
 
 def peak(clock: Clock) -> dict[str, float]:
-    """What numpy reaches, in operations and bytes each second: a product of 1024³, a sum of arrays of 64 MB."""
+    """Return the operations and bytes per second of numpy, for a product of 1024³ and a sum of arrays of 64 MB."""
     a, b = (np.ones((1024, 1024), np.float32) for _ in range(2))
     big, out = (np.ones(1 << 24, np.float32) for _ in range(2))
     products = interleave({"": lambda: np.matmul(a, b, out=out[: 1 << 20].reshape(1024, 1024))}, 1.0, clock=clock)
@@ -36,7 +39,7 @@ def _often(run: Callable[[], Any], n: int) -> Callable[[], None]:
 
 
 def calls_of(run: Callable[[], Any]) -> int:
-    """So many calls are one measurement: by the shortest of a few, for what else the machine does is in the others."""
+    """Return the number of calls in one measurement, from the shortest of a few calls, which has the least noise."""
     run()
     took = []
     for _ in range(5):
@@ -54,7 +57,7 @@ def times_of_calls(runs: Mapping[str, Callable[[], Any]], seconds: float, clock:
 
 
 def measured(p: Program, libraries: Mapping[str, Any], seconds: float, clock: Clock) -> dict[str, Any]:
-    """The times of each library in seconds, the spread of each, and what ours are of the others'."""
+    """The times of each library in seconds, their spread, and the ratios of our times to the others."""
     runs: dict[str, Callable[[], Any]] = {}
     values = {}
     for name, m in libraries.items():
@@ -80,6 +83,6 @@ def _spread(times: Sequence[float]) -> float:
 
 
 def share(p: Program, seconds: float, peaks: Mapping[str, float]) -> float | None:
-    """The part of what numpy reaches; None for a program that is neither a product nor a walk through memory."""
+    """Return the fraction of numpy's rate, or None for a program that is limited neither by products nor by memory."""
     needed = max(p.flops / peaks["flops"], p.size / peaks["bytes"])
     return needed / seconds if needed and seconds else None

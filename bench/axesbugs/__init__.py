@@ -1,1 +1,1 @@
-"""Mistakes with axes, and who finds them."""
+"""Mistakes with axes that types and checks find."""

@@ -1,9 +1,9 @@
-"""Which mistakes with axes are found, and when: `python -m bench.axesbugs [--jax PYTHON] [--markdown FILE]`.
+"""Count the mistakes with axes that are found: `python -m bench.axesbugs [--jax PYTHON] [--markdown FILE]`.
 
-`ours.py` and `jax.py` have the same programs, a section each, with a mistake in each: `# bug: <code>` replaces the code
-of its line.  Before anything runs, mypy with the plugin checks the right and the wrong version of ours.  When they run,
-branded on its own, and jaxtyping with beartype in JAX, either stop or give a result without a word: once where users,
-items and features have 4, 3 and 5 entries, once where all have 3.  An error in the right version is a *false alarm*.
+`ours.py` and `jax.py` have the same programs, one per section, each with a mistake: `# bug: <code>` replaces the code
+of its line. mypy with the plugin checks the correct and the wrong versions of ours. Both versions also run, ours in
+branded and the others in JAX with jaxtyping and beartype, and either raise an error or return a result: once with 4
+users, 3 items and 5 features, and once with 3 of each. An error in the correct version is a *false alarm*.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def sections(library: str) -> dict[str, str]:
 
 
 def typed(names: Sequence[str], programs: dict[str, str]) -> dict[str, str]:
-    """What mypy with the plugin says of ours."""
+    """Return the errors that mypy with the plugin reports for `ours.py`."""
     with tempfile.TemporaryDirectory() as folder:
         for version, i in (("right", 0), ("wrong", 1)):
             Path(folder, version).mkdir()
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     table = [["mistake", *columns], *([n.replace("_", " "), *(c[n] for c in columns.values())] for n in names)]
     print(*aligned(totals), "", *aligned(table), sep="\n")
     if options.markdown is not None:
-        head = ["# Mistakes with axes, and who finds them", "", *(__doc__ or "").splitlines()[2:], ""]
+        head = ["# Mistakes with axes that types and checks find", "", *(__doc__ or "").splitlines()[2:], ""]
         options.markdown.write_text("\n".join([*head, *markdown(totals), "", *markdown(table)]) + "\n")
     return int("false alarm" in next(iter(columns.values())).values())
 

@@ -1,10 +1,10 @@
-"""Which mistakes with vmap a type checker finds before anything runs: `python -m bench.brandbugs`.
+"""Count the mistakes with vmap that a type checker finds: `python -m bench.brandbugs`.
 
-Each program stands in three folders: typed by `branded`, by JAX with jaxtyping, and by torch.  One file holds the right
-version and one mistake: `# bug: <code>` replaces the code of its line, `# bug+: <code>` adds a line after it.  Both
-versions are written out and checked, all files of a library at once.  A mistake is *found* by an error that only the
-wrong version has, *noted* by a note of the plugin without one, and *missed* otherwise; an error in the right version is
-a *false alarm*.
+Three folders have each program: typed by `branded`, by JAX with jaxtyping, and by torch. One file holds the correct
+version and one mistake: `# bug: <code>` replaces the code of its line, `# bug+: <code>` adds a line after it. Both
+versions are written to files and checked, all files of a library at once. A mistake is *found* by an error that only
+the wrong version has, *noted* by a note of the plugin without an error, and *missed* otherwise. An error in the correct
+version is a *false alarm*.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 OURS = HERE.parents[1] / "tests" / "types" / "mypy.ini"
 """The same checks, with the plugin: tests make a cache by it, which they begin with."""
 LIBRARIES = {"ours": ("branded", "tinygrad"), "jax": ("jax", "jaxtyping"), "torch": ("torch",)}
-"""The folders of the programs, and what has to be installed for their types to be seen."""
+"""The folders of the programs, and the packages that their types need."""
 
 KINDS = (
     "zipped brands",
@@ -48,7 +48,7 @@ _BUG = re.compile(r"^(?P<indent> *)(?P<code>.*?) +# bug(?P<more>\+?): (?P<bug>.*
 
 
 NOTE = "note: "
-"""What the code of a note begins with."""
+"""The prefix of the code of a note."""
 
 
 class Error(NamedTuple):
@@ -59,7 +59,7 @@ class Error(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a checker says of a program."""
+    """The messages of a checker for a program."""
 
     found: bool
     false_alarm: bool
@@ -71,7 +71,7 @@ class Verdict(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What `ours` says of a program in its docstring; `unseen` is why types cannot see its mistake."""
+    """The facts in the docstring of a program in `ours`; `unseen` is the reason why types cannot find its mistake."""
 
     name: str
     says: str
@@ -123,7 +123,7 @@ def write_versions(library: str, names: Sequence[str], into: Path) -> None:
 
 
 def mypy(folder: Path, library: str) -> Mapping[str, list[Error]]:
-    """mypy --strict over all files, with its checks of what an `if` asks and leaves out, and the plugin for our own."""
+    """Run mypy --strict with `truthy-bool` and `warn_unreachable` on all files, and with the plugin on ours."""
     checks = "strict = True\nenable_error_code = truthy-bool\nwarn_unreachable = True\n"
     others = f"[mypy]\npython_version = 3.12\n{checks}"
     (folder / "mypy.ini").write_text(OURS.read_text() if library == "ours" else others)
@@ -165,7 +165,7 @@ def _pyright_command() -> list[str]:
 
 
 def _run(command: Sequence[str], folder: Path) -> str:
-    """What a checker prints; one that could not check at all has no verdict on a program, and ends the benchmark."""
+    """Return the output of a checker, or end the benchmark if the checker itself failed."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) or done.stderr.strip():
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
@@ -191,14 +191,14 @@ class Column(NamedTuple):
 
 
 def verdict(right: Sequence[Error], wrong: Sequence[Error]) -> Verdict:
-    """Errors are told apart by their codes: a false alarm may quote the mistake, and has not found it."""
+    """Errors are compared by their codes, since a false alarm may quote the mistake without finding it."""
     more = Counter(e.code for e in wrong) - Counter(e.code for e in right)
     errors = [code for code in more if not code.startswith(NOTE)]
     return Verdict(bool(errors), any(not e.code.startswith(NOTE) for e in right), bool(more) and not errors)
 
 
 def columns(names: Sequence[str], note: Callable[[str], None]) -> Iterator[Column]:
-    """Each checker on each library that is installed; what is left out, and each false alarm, is noted."""
+    """Run each checker on each installed library, and list the omitted pairs and the false alarms."""
     checkers = {"mypy": mypy} | ({"pyright": pyright} if _pyright_command() else {})
     if "pyright" not in checkers:
         note("pyright is left out: no executable `basedpyright` or `pyright`.")

@@ -1,15 +1,15 @@
-"""Which mistakes of batching mypy finds before anything runs: `python -m bench.mapbugs [--run]`.
+"""Count the batching mistakes that mypy finds: `python -m bench.mapbugs [--run]`.
 
-`programs` has 20 programs.  Each comment `# kind: code` in them is a mistake: the code replaces that of its line.  The
-kinds are a forgotten None in in_axes (`none`), one vmap where every pair is meant (`zip`), a wrong axis or shape
-(`axis`), and a wrong out_axes (`out`).  mypy with the plugin checks the program and each of its mistakes four times:
+`programs` has 20 programs. Each comment `# kind: code` in them is a mistake: the code replaces the code of its line. The
+kinds are a forgotten None in in_axes (`none`), one vmap instead of two nested ones (`zip`), a wrong axis or shape
+(`axis`), and a wrong out_axes (`out`). mypy with the plugin checks the program and each of its mistakes four times:
 
 - *rows*: the data has no shape that mypy can follow;
-- *shapes*: the data is as it is written, without a name for an axis;
-- *Axes*: the data has names, by `as_axes`, and no function has an annotation but `Tensor`;
-- *Axes, equal lengths*: the same, where all axes have one length, so that nothing is found by lengths.
+- *shapes*: the data has the shapes in the program, without names for the axes;
+- *Axes*: the data has named axes, by `as_axes`, and functions are annotated with `Tensor` only;
+- *Axes, equal lengths*: the same with one length for all axes, so that lengths reveal nothing.
 
-An error in a program without a mistake is a *false alarm*.  `--run` runs everything: a program must run, and a mistake
+An error in a program without a mistake is a *false alarm*. `--run` runs everything: a program must run, and a mistake
 must raise an error or change the result.
 """
 
@@ -44,7 +44,7 @@ _CONFIG = "[mypy]\nplugins = branded.mypy\nenable_error_code = truthy-bool\n"
 
 
 class Mutant(NamedTuple):
-    """A program with one mistake, or without (`kind` is None)."""
+    """A program with one mistake, or with none (`kind` is None)."""
 
     program: str
     kind: str | None
@@ -69,7 +69,7 @@ def mutants(path: Path, pattern: re.Pattern[str] = mistakes(KINDS)) -> Iterator[
 
 
 def version(text: str, way: str) -> str:
-    """A program as it is written in one of the WAYS."""
+    """The source of a program in one of the WAYS."""
     if way in ("rows", "shapes"):
         text = text.replace(", as_axes", "").replace("as_axes, ", "")
         at = text.index("\n\nclass ")
@@ -124,9 +124,9 @@ for text in json.load(sys.stdin):
 
 
 def run(everything: Sequence[Mutant], in_types: Container[str] = ()) -> list[str]:
-    """What is wrong with the programs themselves: one that raises, or a mistake that changes nothing.
+    """Return the faults of the programs themselves: a program that raises, or a mistake without effect.
 
-    Mistakes of the kinds `in_types` may change types alone.
+    Mistakes of the kinds `in_types` may affect types only.
     """
     done = subprocess.run(
         [sys.executable, "-c", RUN], input=json.dumps([m.text for m in everything]), capture_output=True, text=True,

@@ -1,10 +1,10 @@
-"""Which mistakes of batching plain type checkers find: `python -m bench.plainbugs [--run | --missed]`.
+"""Count the batching mistakes that plain type checkers find: `python -m bench.plainbugs [--run | --missed]`.
 
-`bench/plainbugs/programs` has programs in many styles.  Each comment `# kind: code` in them is a mistake: the code
-replaces that of its line.  pyright, pyrefly and ty check the program and each of its mistakes, without a plugin.  A
-mistake is found by an error that the program does not have without it; that one would be a false alarm.  No type of a tensor
-shows a forgotten None or a zip for an outer product: these need the names of axes (`Axes`), which only mypy with the
-plugin knows.
+`bench/plainbugs/programs` has programs in many styles. Each comment `# kind: code` in them is a mistake: the code
+replaces the code of its line. pyright, pyrefly and ty check the program and each of its mistakes, without a plugin. A
+mistake is found by an error that the correct program does not have; an error in the correct program is a false alarm.
+The type of a tensor cannot show a forgotten None or a zip for an outer product: both need the names of axes (`Axes`),
+which only mypy with the plugin knows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def check(checker: Checker, programs: Sequence[Mutant]) -> dict[str, set[str]]:
 
 
 class Results(NamedTuple):
-    """What the checkers find."""
+    """Print the mistakes that the checkers find."""
 
     rows: list[list[str]]  # the table of mistakes found, by kind
     missed: dict[str, list[str]]  # the mistakes that a checker does not find

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 
 def whiten(data: Float[Array, "n d"]) -> Float[Array, "n d"]:
-    """Of a whole data set, whose first axis is the examples."""
+    """Whiten a whole data set; its first axis is the examples."""
     return (data - data.mean(0)) / (data.std(0, ddof=1) + 1e-6)
 
 

@@ -6,7 +6,7 @@ from jaxtyping import Float
 
 
 def error(w: Float[Array, "d"], xs: Float[Array, "n d"], ys: Float[Array, "n"]) -> Float[Array, ""]:
-    """Of one model, over all examples."""
+    """The accuracy of one model over all examples."""
     residuals = vmap(lambda x, y: w @ x - y)(xs, ys)
     return jnp.square(residuals).mean()
 

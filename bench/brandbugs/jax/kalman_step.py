@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 
 class Track(NamedTuple):
-    """What is known of one object: its mean state and how far it is trusted."""
+    """The estimate of one object: mean and covariance."""
 
     mean: Float[Array, "*n d"]
     variance: Float[Array, "*n d"]

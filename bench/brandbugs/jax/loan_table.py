@@ -1,4 +1,4 @@
-"""What a loan grows to, for every rate and every term."""
+"""The final amount of a loan, for every rate and every term."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""The average of what every user has bought, less the user's own offset."""
+"""The average of the purchases of every user, less the user's own offset."""
 
 import jax.numpy as jnp
 from jax import Array, vmap

@@ -14,7 +14,7 @@ S = TypeVar("S", bound=Brand)
 
 
 def whiten(data: Tensor) -> Tensor:
-    """Of a whole data set, whose first axis is the examples."""
+    """Whiten a whole data set; its first axis is the examples."""
     return (data - data.mean(0)) / (data.std(0) + 1e-6)
 
 

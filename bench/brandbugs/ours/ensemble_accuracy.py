@@ -13,7 +13,7 @@ S = TypeVar("S", bound=Brand)
 
 
 def error(w: Vec[S, Tensor], xs: Tensor, ys: Tensor) -> Vec[S, Tensor]:
-    """Of one model, over all examples."""
+    """The accuracy of one model over all examples."""
     residuals = vmap(lambda x, y: w @ x - y)(xs, ys)
     return residuals.square().mean()
 

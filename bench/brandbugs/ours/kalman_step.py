@@ -15,7 +15,7 @@ S = TypeVar("S", bound=Brand)
 
 @dataclass
 class Track(Generic[S]):
-    """What is known of one object: its mean state and how far it is trusted."""
+    """The estimate of one object: mean and covariance."""
 
     mean: Vec[S, Tensor]
     variance: Vec[S, Tensor]

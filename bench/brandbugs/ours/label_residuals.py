@@ -1,6 +1,6 @@
 """The residual of every example of a linear regression.
 
-Mistake: closed-over batch: the body takes the labels of all examples in place of its own.
+Mistake: closed-over batch: the body takes the labels of all examples instead of its own.
 """
 
 from tinygrad import Tensor

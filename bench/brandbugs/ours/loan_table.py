@@ -1,4 +1,4 @@
-"""What a loan grows to, for every rate and every term.
+"""The final amount of a loan, for every rate and every term.
 
 Mistake: zipped brands: rates and terms share one vmap, which is one diagonal of the table.
 """

@@ -1,4 +1,4 @@
-"""A module that normalizes a batch and remembers what it saw.
+"""A module that normalizes a batch and keeps running statistics.
 
 Mistake: escape: an attribute of an object outside keeps a value of one example.
 """

@@ -1,6 +1,6 @@
 """The slope of the trend of every series of three points.
 
-Mistake: monomorphic body: the body is the function of one series for a notebook, which prints what it read.
+Mistake: monomorphic body: the body is the function of one series in a notebook, which prints its values.
 """
 
 from typing import TypeVar

@@ -1,6 +1,6 @@
-"""The average of what every user has bought, less the user's own offset.
+"""The average of the purchases of every user, less the user's own offset.
 
-Mistake: named brands mixed: the offset of the items is taken where that of the users belongs.
+Mistake: named brands mixed: the offset of the items is used instead of the offset of the users.
 """
 
 from tinygrad import Tensor

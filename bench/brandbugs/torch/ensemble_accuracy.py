@@ -6,7 +6,7 @@ from torch.func import vmap
 
 
 def error(w: Tensor, xs: Tensor, ys: Tensor) -> Tensor:
-    """Of one model, over all examples."""
+    """The accuracy of one model over all examples."""
     residuals: Tensor = vmap(lambda x, y: w @ x - y)(xs, ys)
     return residuals.square().mean()
 

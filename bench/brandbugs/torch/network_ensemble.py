@@ -1,4 +1,4 @@
-"""What every network of an ensemble says of one input; its weights are a dict."""
+"""The output of every network of an ensemble for one input; the weights are a dict."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Makes every vector a unit vector, and leaves a zero vector as it is."""
+"""Normalizes every vector, except zero vectors."""
 
 import numpy as np
 import torch
