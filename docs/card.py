@@ -1,4 +1,4 @@
-"""Makes the picture that is shown beside a link to the site: `python docs/card.py`, with Chromium."""
+"""Make the picture that previews show for links to the site: `python docs/card.py`, with Chromium."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the site does to the pages that GitHub shows as they are: MkDocs calls the functions `on_…`.
+"""Hooks that adapt the pages, which GitHub also shows, to the site. MkDocs calls the functions `on_…`.
 
-A link may lead out of docs/, to code or to another page of the repository.  What it names becomes a page of the site,
-so that the site stands by itself.
+A link may lead out of docs/, to code or to another page of the repository. The target then becomes a page of the site,
+so that the site is complete.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from branded.learn.puzzles.key import key
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = "source"
-"""The folder of the site for what is not in docs/."""
+"""The folder of the site for files outside of docs/."""
 
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files of the repository that the navigation names."""
@@ -40,7 +40,7 @@ LANGUAGES = {".py": "python", ".pyi": "python", ".toml": "toml", ".ini": "ini", 
 
 
 def on_config(config: Any) -> Any:
-    """The foot of each page names the version that it tells of; the gallery has its mistakes below it."""
+    """Put the version into the footer of each page, and the mistakes of the gallery into the navigation."""
     gc.set_threshold(100_000, 50, 1000)  # a tenth of the time
     config.copyright = f"branded {branded.__version__}, MIT licence"
     config.nav = with_mistakes(config.nav)
@@ -106,7 +106,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def running() -> str:
-    """The script that runs blocks and puzzles in their pages; what it shares with the explorer is taken from there."""
+    """Return the script that runs blocks and puzzles in their pages, with the parts shared with the explorer."""
     shared = html.scripts("dom", "cells", "python")
     own = "\n".join(
         path.read_text() for path in [RUN / f"{name}.js" for name in ("page", "blocks", "puzzles", "start")]
@@ -115,7 +115,7 @@ def running() -> str:
 
 
 def on_page_content(text: str, page: Any, config: Any, files: Files) -> str:
-    """An empty head of a column is a cell like others to a screen reader; the puzzles' page carries what is right."""
+    """Replace empty column headers by cells, for screen readers, and add the solutions' key to the page of puzzles."""
     text = re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", text)
     if page.file.src_uri != "puzzles.md":
         return text
@@ -124,7 +124,7 @@ def on_page_content(text: str, page: Any, config: Any, files: Files) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links to where the site has them, sessions as sessions, and Markdown inside of folds."""
+    """Adapt links, mark Python sessions, and enable Markdown inside of folds."""
     where = page.file.src_uri
     if where.startswith("gallery/"):
         page.meta["hide"] = ["toc"]  # it has no headings, and its programs are wide
@@ -147,7 +147,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def reading(markdown: str) -> str:
-    """How long a page is: words of text at the usual 200 a minute, and lines of code at three seconds each."""
+    """Return the reading time of a page: 200 words of text per minute, and three seconds per line of code."""
     words, lines = len(FENCE.sub("", markdown).split()), sum(b[0].count("\n") - 1 for b in FENCE.finditer(markdown))
     minutes = max(1, round(words / 200 + lines / 20))
     unit = "minute" if minutes == 1 else "minutes"
@@ -155,14 +155,14 @@ def reading(markdown: str) -> str:
 
 
 def readable(text: str) -> str:
-    """What Python-Markdown takes otherwise than GitHub: folds, and bars in code in a table."""
+    """Adapt syntax that Python-Markdown reads differently from GitHub: folds, and bars in code in a table."""
     text = re.sub(r"^( *)<details>", r'\1<details markdown="1">', text, flags=re.MULTILINE)
     rows = re.compile(r"^\|.*\|$", re.MULTILINE)
     return rows.sub(lambda row: re.sub(r"`[^`]*`", lambda code: code[0].replace(r"\|", "|"), row[0]), text)
 
 
 def beside_code(markdown: str, change: Any) -> str:
-    """Change what is not in a block of code."""
+    """Change the text outside of code blocks."""
     out, at = [], 0
     for block in FENCE.finditer(markdown):
         out += [change(markdown[at : block.start()]), block[0]]
@@ -171,31 +171,31 @@ def beside_code(markdown: str, change: Any) -> str:
 
 
 def target_of(path: str, link: str) -> str:
-    """What a link of the page `path` names, from the root of the repository."""
+    """Return the target of a link in the page `path`, relative to the root of the repository."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
 
 
 def outside(path: str, text: str) -> list[str]:
-    """The files and folders that a page links to and that are not in docs/."""
+    """Return the files and folders outside of docs/ that a page links to."""
     found: list[str] = []
     beside_code(text, lambda part: found.extend(target_of(path, m[1]) for m in LINK.finditer(part) if m[1]) or part)
     return [t for t in found if not is_inside(t) and not t.startswith("..") and (ROOT / t).exists()]
 
 
 def is_inside(path: str) -> bool:
-    """Is a file of the repository a page of the site, or a file beside one, already?"""
+    """Return whether a file of the repository is already a page or an asset of the site."""
     return path.startswith("docs/") and not path.endswith(".py")
 
 
 def place(path: str) -> str:
-    """The page of the site for a file of the repository."""
+    """Return the page of the site for a file of the repository."""
     if is_inside(path):
         return path.removeprefix("docs/")
     return f"{OUTSIDE}/{path}" if path.endswith(".md") else f"{OUTSIDE}/{path}.md"
 
 
 def moved(link: re.Match[str], path: str, where: str) -> str:
-    """A link of the file `path`, which is the page `where` of the site."""
+    """Return a link of the file `path`, which is the page `where` of the site."""
     target, anchor = link[1], link[2] or ""
     if not target:
         return anchor
@@ -208,7 +208,7 @@ def moved(link: re.Match[str], path: str, where: str) -> str:
 
 
 def page_of(path: str) -> str:
-    """The page for a file or folder of the repository."""
+    """Return the page for a file or folder of the repository."""
     hidden = "---\nsearch:\n  exclude: true\n---\n\n"
     if (ROOT / path).is_dir():
         names = sorted(p.name for p in (ROOT / path).iterdir() if p.suffix in {".md", *LANGUAGES})

@@ -13,7 +13,7 @@ from branded.typing import S, S1
 
 FOLDER = Path(__file__).parent / "pictures"
 PICTURES: dict[str, Callable[[], Picture]] = {}
-"""What makes each picture, by the name of its file."""
+"""The function that draws each picture, by file name."""
 
 
 def drawn(make: Callable[[], Picture]) -> Callable[[], Picture]:
@@ -58,7 +58,7 @@ def tree_axes() -> Picture:
 
 
 def scores(draw: Callable[..., Picture]) -> Picture:
-    """What `draw` makes of each user and each item."""
+    """Return the result of `draw` for each user and each item."""
     with brand("user", 2) as user, brand("item", 3) as item:
         return draw(user.vec(Tensor([[1, 0], [2, 1]])), item.vec(Tensor([[1, 1], [0, 5], [3, 0]])))
 

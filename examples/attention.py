@@ -1,4 +1,4 @@
-"""Attention, written for one query of one head; vmap makes the heads and the queries.
+"""Attention, written for one query of one head; vmap adds the axes of heads and queries.
 
 python examples/attention.py
 """
@@ -17,18 +17,18 @@ Q = TypeVar("Q", bound=Brand)
 
 
 def attend(query: Vec[Q], keys: Vec[S], values: Vec[S]) -> Vec[Q | S]:
-    """One query `f32[d]` over the keys and values `f32[n, d]` of its head."""
+    """Return the output for one query `f32[d]`, given the keys and values `f32[n, d]` of its head."""
     weights = (keys @ query / math.sqrt(query.shape[0])).softmax()
     return weights @ values
 
 
 def head(queries: Vec[S], keys: Vec[S], values: Vec[S]) -> Vec[S]:
-    """All queries of one head: each is an example, and they share the keys."""
+    """Return the outputs of one head: queries are examples, and keys are shared."""
     return vmap(attend, in_axes=(0, None, None))(queries, keys, values)
 
 
 def heads(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """All heads: `f32[h, n, d]` each."""
+    """Return the outputs of all heads; each argument is `f32[h, n, d]`."""
     return vmap(head)(queries, keys, values)
 
 

@@ -1,4 +1,4 @@
-"""Training on several devices: an ensemble over one brand, data over another, and the data on the devices.
+"""Training on several devices: one brand for an ensemble, one for the data, and the data sharded over devices.
 
 python examples/data_parallel.py [DEVICES]        DEVICES: 4, or CUDA:0,CUDA:1
 """
@@ -20,12 +20,12 @@ class Data(Brand): ...
 
 
 def loss(w: Vec[S], x: Vec[S1], y: Vec[S1]) -> Vec[S | S1]:
-    """Of one model on one example: a logistic regression."""
+    """Return the loss of one model on one example: logistic regression."""
     return (1 + (-(x @ w) * y).exp()).log()
 
 
 def step(w: Vec[S], xs: Tensor, ys: Tensor, devices: Sequence[str] | None, rate: float = 0.5) -> tuple[Vec[S], Vec[S]]:
-    """One model learns from all examples: each device has some of them, and the mean is what they tell each other."""
+    """Train one model on all examples; each device has some of them, and the devices exchange the mean gradient."""
 
     def mean(w: Vec[S]) -> Vec[S]:
         return vmap(lambda x, y: loss(w, x, y), axis_name=Data, devices=devices)(xs, ys).mean()
@@ -37,7 +37,7 @@ def step(w: Vec[S], xs: Tensor, ys: Tensor, devices: Sequence[str] | None, rate:
 def train(
     models: Tensor, xs: Tensor, ys: Tensor, devices: Sequence[str] | None, steps: int
 ) -> tuple[Tensor, Tensor, float]:
-    """All models, their losses in the end, and the seconds of a step."""
+    """Return all models, their final losses, and the seconds per step."""
     if devices:  # the data go to their devices once
         xs, ys = xs.shard(tuple(devices), 0).realize(), ys.shard(tuple(devices), 0).realize()
 

@@ -1,4 +1,4 @@
-"""Edit distances of all pairs of words: one pair is a scan, and two brands make the table.
+"""Edit distances of all pairs of words: one pair is a scan, and two brands give the table.
 
 python examples/edit_distance.py
 """
@@ -11,11 +11,11 @@ from branded import Vec, jit, scan, vmap
 from branded.typing import S, S1
 
 Word = tuple[Vec[S], Vec[S]]
-"""The letters `i32[n]`, and how many of them count: a batch has one shape."""
+"""The letters `i32[n]`, and the length of the word: all words of a batch have the same shape."""
 
 
 def distance(a: Word[S], b: Word[S1]) -> Vec[S | S1]:
-    """How many letters are put in, left out or changed, at least (Wagner and Fischer 1974).
+    """Return the least number of insertions, deletions and substitutions (Wagner and Fischer 1974).
 
     Row i of the table holds the distances of the first i letters of `a` to all beginnings of `b`.
     """
@@ -34,7 +34,7 @@ def distance(a: Word[S], b: Word[S1]) -> Vec[S | S1]:
 
 
 def encode(words: list[str]) -> Word[S]:
-    """All words, filled up to one length."""
+    """Return all words, padded to the same length."""
     longest = max(map(len, words))
     return Tensor([[ord(c) for c in w.ljust(longest)] for w in words]), Tensor([len(w) for w in words])
 

@@ -1,4 +1,4 @@
-"""Evolution strategies: a cart learns to hold up a pole, without one derivative.
+"""Evolution strategies: a cart learns to balance a pole, without derivatives.
 
 python examples/evolution.py [PICTURE]
 """
@@ -14,7 +14,7 @@ from branded.typing import S, S1
 
 
 def physics(state: Vec[S], force: Vec[S1]) -> Vec[S | S1]:
-    """One step of cart and pole, `f32[4]`: place, speed, angle, turn (Barto, Sutton and Anderson 1983)."""
+    """Advance cart and pole `f32[4]`: position, velocity, angle, angular velocity (Barto, Sutton and Anderson 1983)."""
     _, speed, angle, turn = state
     sin, cos = angle.sin(), angle.cos()
     push = (force + 0.05 * turn**2 * sin) / 1.1
@@ -23,12 +23,12 @@ def physics(state: Vec[S], force: Vec[S1]) -> Vec[S | S1]:
 
 
 def policy(w: Vec[S], state: Vec[S1]) -> Vec[S | S1]:
-    """A push to the left or to the right."""
+    """Return the force of the policy: left or right."""
     return 10 * (w * state).sum().tanh()
 
 
 def fall(w: Vec[S], start: Vec[S1], steps: int) -> tuple[Vec[S | S1], Vec[S | S1]]:
-    """For how many steps the pole stands, and its angles."""
+    """Return the number of steps for which the pole stands, and its angles."""
 
     def step(
         carry: tuple[Vec[S | S1], Vec[S | S1]], _: None
@@ -43,12 +43,12 @@ def fall(w: Vec[S], start: Vec[S1], steps: int) -> tuple[Vec[S | S1], Vec[S | S1
 
 
 def score(w: Vec[S], starts: Tensor, steps: int) -> Vec[S]:
-    """The mean over all starts: two brands, so each policy is tried from each start."""
+    """Return the mean number of steps over all starts; each policy is tried from each start."""
     return vmap(lambda start: fall(w, start, steps)[0])(starts).mean()
 
 
 def learn(rounds: int, people: int, steps: int) -> tuple[Tensor, Tensor]:
-    """Follow those that do better than the mean, a little."""
+    """Move the parameters towards the policies that score above the mean."""
     starts = 0.05 * random.normal(random.key(1), (8, 4))
 
     def step(w: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""A Gaussian process: the kernel of two points is written down, vmap makes the matrices, linalg solves them.
+"""A Gaussian process: the kernel function takes two points, vmap gives the matrices, and linalg solves them.
 
 python examples/gaussian_process.py [PICTURE]
 """
@@ -16,12 +16,12 @@ NOISE = 0.1
 
 
 def kernel(x: Vec[S], y: Vec[S1], scale: Vec[S2]) -> Vec[S | S1 | S2]:
-    """How much two points have to do with each other."""
+    """Return the covariance of two points."""
     return (-0.5 * ((x - y) / scale) ** 2).exp()
 
 
 def matrix(xs: Tensor, ys: Tensor, scale: Vec[S]) -> Vec[S]:
-    """All pairs, `f32[n, m]`."""
+    """Return the kernel matrix of all pairs, `f32[n, m]`."""
     return vmap(lambda x: vmap(lambda y: kernel(x, y, scale))(ys))(xs)
 
 
@@ -30,14 +30,14 @@ def factor(xs: Tensor, scale: Vec[S]) -> Vec[S]:
 
 
 def evidence(xs: Tensor, ys: Tensor, scale: Vec[S]) -> Vec[S]:
-    """The logarithm of how likely the data is, but for a constant (Rasmussen and Williams 2006, algorithm 2.1)."""
+    """Return the log marginal likelihood up to a constant (Rasmussen and Williams 2006, algorithm 2.1)."""
     lower = factor(xs, scale)
     white = linalg.solve_triangular(lower, ys, lower=True)
     return -0.5 * (white * white).sum() - lower.diagonal().log().sum()
 
 
 def fit(xs: Tensor, ys: Tensor, scale: Vec[S], rounds: int = 40) -> Vec[S]:
-    """Uphill on the evidence, in the logarithm of the scale."""
+    """Maximize the evidence by gradient ascent on the logarithm of the length scale."""
     log_scale = scale.log()
     for _ in range(rounds):
         log_scale = log_scale + 0.05 * grad(lambda s: evidence(xs, ys, s.exp()))(log_scale).clip(-5, 5)
@@ -45,7 +45,7 @@ def fit(xs: Tensor, ys: Tensor, scale: Vec[S], rounds: int = 40) -> Vec[S]:
 
 
 def posterior(xs: Tensor, ys: Tensor, scale: Tensor, at: Vec[S]) -> tuple[Vec[S], Vec[S]]:
-    """Mean and deviation at one point; the matrix of the data is factored once for all of them."""
+    """Return mean and standard deviation at one point; all points share one factorization of the data's matrix."""
     lower = factor(xs, scale)
     near = vmap(lambda x: kernel(x, at, scale))(xs)
     white = linalg.solve_triangular(lower, near, lower=True)

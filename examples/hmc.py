@@ -1,4 +1,4 @@
-"""Hamiltonian Monte Carlo: one chain is written down, vmap makes as many as are wanted.
+"""Hamiltonian Monte Carlo: the code has one chain, and vmap runs many.
 
 python examples/hmc.py [PICTURE]
 """
@@ -16,13 +16,13 @@ STEP, LEAPS = 0.2, 8
 
 
 def energy(q: Vec[S]) -> Vec[S]:
-    """Minus the logarithm of a density, `f32[2] -> f32[]`: y follows the square of x, which bends it to a banana."""
+    """Return the negative log density of a banana-shaped distribution, `f32[2] -> f32[]`."""
     x, y = q[0], q[1]
     return 0.5 * x * x + 2 * (y - 0.5 * x * x) ** 2
 
 
 def leapfrog(q: Vec[S], p: Vec[S]) -> tuple[Vec[S], Vec[S]]:
-    """The motion of a ball of momentum p on the energy, for a short time."""
+    """Integrate Hamilton's equations for a short time, from momentum p (leapfrog)."""
 
     def leap(_: Tensor, state: tuple[Vec[S], Vec[S]]) -> tuple[Vec[S], Vec[S]]:
         q, p = state
@@ -34,7 +34,7 @@ def leapfrog(q: Vec[S], p: Vec[S]) -> tuple[Vec[S], Vec[S]]:
 
 
 def move(q: Vec[S], key: Vec[S]) -> tuple[Vec[S], Vec[S]]:
-    """Push the ball, let it roll, and keep where it is now as often as the change of energy allows."""
+    """Sample a momentum, integrate, and accept with the Metropolis probability."""
     push, toss = random.split(key)
     p = random.normal(push, (2,))
     new_q, new_p = leapfrog(q, p)
@@ -44,7 +44,7 @@ def move(q: Vec[S], key: Vec[S]) -> tuple[Vec[S], Vec[S]]:
 
 
 def chain(key: Vec[S], length: int) -> Vec[S]:
-    """The places of one chain, `f32[length, 2]`."""
+    """Return the positions of one chain, `f32[length, 2]`."""
     start, moves = random.split(key)
     return scan(move, random.normal(start, (2,)), random.split(moves, length))[1]
 

@@ -1,4 +1,4 @@
-"""Kalman filters for many tracks at once, and the noise of the sensor learned from all of them.
+"""Kalman filters for many tracks at once; the noise of the sensor is learned from all of them.
 
 python examples/kalman.py [PICTURE]
 """
@@ -14,21 +14,21 @@ from branded.typing import S, S1
 
 DT = 0.1
 PUSH = 0.5
-"""How strongly what is tracked is pushed about."""
+"""The strength of the random acceleration."""
 
 Belief = tuple[Vec[S], Vec[S]]
-"""A normal distribution of place and speed: mean `f32[2]`, covariance `f32[2, 2]`."""
+"""A normal distribution of position and velocity: mean `f32[2]`, covariance `f32[2, 2]`."""
 
 
 def dynamics() -> tuple[Tensor, Tensor, Tensor]:
-    """How a state moves on, the covariance of pushes, and what the sensor sees of a state: its place."""
+    """Return the transition matrix, the covariance of the process noise, and the observation matrix."""
     move = Tensor([[1.0, DT], [0.0, 1.0]])
     push = PUSH * Tensor([[DT**3 / 3, DT**2 / 2], [DT**2 / 2, DT]])
     return move, push, Tensor([[1.0, 0.0]])
 
 
 def step(belief: Belief[S], seen: Vec[S], noise: Vec[S1]) -> tuple[Belief[S | S1], Vec[S | S1]]:
-    """Move on, and look: the new belief, and how likely what is seen was."""
+    """Predict and update; return the new belief and the log likelihood of the observation."""
     mean, cov = belief
     move, push, look = dynamics()
     mean, cov = move @ mean, move @ cov @ move.T + push
@@ -40,7 +40,7 @@ def step(belief: Belief[S], seen: Vec[S], noise: Vec[S1]) -> tuple[Belief[S | S1
 
 
 def track(seen: Vec[S], noise: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
-    """The means along one track `f32[steps, 1] -> f32[steps, 2]`, and the logarithm of its likelihood."""
+    """Return the means along one track, `f32[steps, 1] -> f32[steps, 2]`, and its log likelihood."""
 
     def next_one(belief: Belief[S | S1], y: Vec[S]) -> tuple[Belief[S | S1], tuple[Vec[S | S1], Vec[S | S1]]]:
         belief, likely = step(belief, y, noise)
@@ -51,7 +51,7 @@ def track(seen: Vec[S], noise: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
 
 
 def simulate(key: Vec[S], steps: int, noise: float) -> tuple[Vec[S], Vec[S]]:
-    """A true track `f32[steps]`, and what is seen of it."""
+    """Return a true track `f32[steps]` and its observations."""
     pushes, sensor = random.split(key)
     speeds = (PUSH * DT) ** 0.5 * random.normal(pushes, (steps,)).cumsum()
     places = (DT * speeds).cumsum()
@@ -59,7 +59,7 @@ def simulate(key: Vec[S], steps: int, noise: float) -> tuple[Vec[S], Vec[S]]:
 
 
 def learn(seen: Tensor, rounds: int) -> Tensor:
-    """The noise under which all tracks are likeliest, by the gradient of its logarithm: from 1 on."""
+    """Return the most likely noise for all tracks, by gradient ascent on its logarithm from noise 1."""
 
     def loss(log_noise: Vec[S]) -> Vec[S]:
         return -vmap(lambda y: track(y, log_noise.exp())[1])(seen).mean() / seen.shape[1]

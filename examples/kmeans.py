@@ -1,4 +1,4 @@
-"""k-means from many starts at once: the distances are an outer product of brands, the restarts one more vmap.
+"""k-means from many starts at once: the distances broadcast two brands, and restarts are one more vmap.
 
 python examples/kmeans.py [PICTURE]
 """
@@ -18,19 +18,19 @@ def distance(point: Vec[S], center: Vec[S1]) -> Vec[S | S1]:
 
 
 def distances(points: Tensor, centers: Vec[S]) -> Vec[S]:
-    """All pairs, `f32[n, k]`: two brands, so each point meets each center."""
+    """Return the distances of all pairs, `f32[n, k]`: points and centers have different brands."""
     return vmap(lambda x: vmap(lambda c: distance(x, c))(centers))(points)
 
 
 def improve(points: Tensor, centers: Vec[S]) -> Vec[S]:
-    """Each center moves to the mean of the points that are nearest to it."""
+    """Move each center to the mean of its nearest points."""
     nearest = distances(points, centers).argmin(axis=1).one_hot(centers.shape[0]).float()  # f32[n, k]
     count = nearest.sum(0)[:, None]
     return (count > 0).where(nearest.T @ points / count.maximum(1), centers)
 
 
 def cluster(points: Tensor, key: Vec[S], k: int, steps: int) -> tuple[Vec[S], Vec[S]]:
-    """The centers from one start, and the sum of the squared distances to them."""
+    """Return the centers from one start, and the sum of the squared distances to them."""
     start = points[random.permutation(key, points.shape[0])[:k]]
     centers = fori_loop(0, steps, lambda _, c: improve(points, c), start)
     return centers, distances(points, centers).min(1).sum()

@@ -18,32 +18,32 @@ RATE = 0.05
 
 
 def predict(w: Weights[S], x: Vec[S1]) -> Vec[S | S1]:
-    """A network of one hidden layer, from a number to a number."""
+    """Apply a network with one hidden layer to a number."""
     w1, b1, w2, b2 = w
     return ((w1 * x + b1).tanh() * w2).sum() + b2
 
 
 def loss(w: Weights[S], xs: Vec[S1], ys: Vec[S1]) -> Vec[S | S1]:
-    """The mean squared error over the points of one task."""
+    """Return the mean squared error over the points of one task."""
     return vmap(lambda x, y: (predict(w, x) - y) ** 2)(xs, ys).mean()
 
 
 def adapt(w: Weights[S], xs: Vec[S1], ys: Vec[S1]) -> Weights[S | S1]:
-    """One step of gradient descent on a task's few points."""
+    """Take one step of gradient descent on the few points of a task."""
     w1, b1, w2, b2 = w
     g1, h1, g2, h2 = grad(loss)(w, xs, ys)
     return w1 - RATE * g1, b1 - RATE * h1, w2 - RATE * g2, b2 - RATE * h2
 
 
 def task(key: Vec[S], points: int) -> tuple[Vec[S], Vec[S]]:
-    """Points of a sine wave of some height and shift."""
+    """Return points of a sine wave with this amplitude and phase."""
     height, shift, where = random.split(key, 3)
     xs = random.uniform(where, (points,), minval=-3.0, maxval=3.0)
     return xs, random.uniform(height, minval=0.5, maxval=2.0) * (xs + random.uniform(shift, maxval=3.0)).sin()
 
 
 def after_adapting(w: Weights[S], key: Vec[S1]) -> Vec[S | S1]:
-    """How well one step on ten points does on ten others."""
+    """Return the loss on ten points after one step on ten others."""
     xs, ys = task(key, 20)
     return loss(adapt(w, xs[:10], ys[:10]), xs[10:], ys[10:])
 
@@ -53,7 +53,7 @@ def meta_loss(w: Weights[S], keys: Tensor) -> Vec[S]:
 
 
 def train(w: tuple[Tensor, ...], steps: int, tasks: int) -> tuple[tuple[Tensor, ...], Tensor]:
-    """Gradient descent with momentum on what is left after adapting; each step has new tasks."""
+    """Minimize the loss after adaptation by gradient descent with momentum; each step has new tasks."""
 
     def step(
         state: tuple[tuple[Tensor, ...], tuple[Tensor, ...]], key: Tensor

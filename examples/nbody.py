@@ -1,4 +1,4 @@
-"""Planets that pull each other: the force of one upon another is written down, two vmaps make all pairs.
+"""Planets that attract each other: the code has the force between two, and two vmaps give all pairs.
 
 python examples/nbody.py [PICTURE]
 """
@@ -13,11 +13,11 @@ from branded import Vec, grad, jit, random, scan, vmap
 from branded.typing import S, S1
 
 SOFT = 0.05
-"""No two come nearer than this, as far as their pull goes."""
+"""The softening length of the force."""
 
 
 def potential(x: Vec[S], y: Vec[S1], mass: Vec[S1]) -> Vec[S | S1]:
-    """What a unit of mass at x feels of a mass at y."""
+    """Return the potential at x of a mass at y."""
     return -mass / (((x - y) ** 2).sum() + SOFT**2).sqrt()
 
 
@@ -26,12 +26,12 @@ def field(x: Vec[S], ys: Tensor, masses: Tensor) -> Vec[S]:
 
 
 def accelerations(xs: Tensor, masses: Tensor) -> Tensor:
-    """Each falls down the field of all: a gradient for each, and its own pull upon itself is none."""
+    """Return the accelerations: one gradient per body; the force of a body on itself is zero."""
     return vmap(lambda x: -grad(lambda x: field(x, xs, masses))(x))(xs)
 
 
 def energy(xs: Tensor, vs: Tensor, masses: Tensor) -> Tensor:
-    """Of motion and of place, where each pair counts once, and nobody is a pair with itself."""
+    """Return the sum of kinetic and potential energy; each pair counts once."""
     pairs = (vmap(lambda x: field(x, xs, masses))(xs) + masses / SOFT) * masses
     return 0.5 * (masses * (vs**2).sum(1)).sum() + 0.5 * pairs.sum()
 
@@ -51,7 +51,7 @@ def main(planets: int = 24, steps: int = 400, picture: str | None = None) -> Non
     angle, radius = 6.2832 * angle, 0.5 + 1.5 * radius
     around = Tensor.stack(angle.cos(), angle.sin(), dim=1)
     across = Tensor.stack(-angle.sin(), angle.cos(), dim=1)
-    xs = Tensor.zeros(1, 2).cat(radius[:, None] * around)  # the sun, and what goes round it
+    xs = Tensor.zeros(1, 2).cat(radius[:, None] * around)  # the sun and its planets
     vs = Tensor.zeros(1, 2).cat(across / radius.sqrt()[:, None])
     masses = Tensor.ones(1).cat(Tensor.full((planets,), 1e-4))
     (after, speeds), path = jit(lambda xs, vs: simulate(xs, vs, masses, steps, 0.01))(xs, vs)

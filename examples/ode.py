@@ -1,4 +1,4 @@
-"""A neural differential equation: the motion is learned from paths, one for each start.
+"""A neural differential equation: the vector field is learned from trajectories, one for each start.
 
 python examples/ode.py [PICTURE]
 """
@@ -19,17 +19,17 @@ DT = 0.1
 
 
 def truth(x: Vec[S]) -> Vec[S]:
-    """A pendulum with friction, whose paths are spirals: `f32[2] -> f32[2]`."""
+    """Return the vector field of a pendulum with friction, `f32[2] -> f32[2]`."""
     return Tensor.stack(x[1], -2 * x[0].sin() - 0.2 * x[1])
 
 
 def field(w: Weights[S], x: Vec[S1]) -> Vec[S | S1]:
-    """What the network takes for the motion."""
+    """Return the vector field of the network."""
     return w[1] @ (w[0] @ x).tanh()
 
 
 def path(w: Weights[S] | None, start: Vec[S1], steps: int) -> Vec[S | S1]:
-    """The places `f32[steps, 2]` on the way from one start, by Runge and Kutta; without weights the true ones."""
+    """Integrate from one start by Runge-Kutta, `f32[steps, 2]`; without weights, the true vector field."""
 
     def f(x: Vec[S | S1]) -> Vec[S | S1]:
         return truth(x) if w is None else field(w, x)
@@ -45,7 +45,7 @@ def path(w: Weights[S] | None, start: Vec[S1], steps: int) -> Vec[S | S1]:
 
 
 def loss(w: Weights[S], starts: Tensor, paths: Tensor) -> Vec[S]:
-    """The mean squared distance from the true paths."""
+    """Return the mean squared distance from the true trajectories."""
     return vmap(lambda x, y: ((path(w, x, y.shape[0]) - y) ** 2).mean())(starts, paths).mean()
 
 
@@ -58,7 +58,7 @@ def main(hidden: int = 32, paths: int = 16, steps: int = 20, rounds: int = 300, 
 
     @jit
     def improve(w: Weights[Never], v: Weights[Never]) -> tuple[Tensor, Weights[Never], Weights[Never]]:
-        """Gradient descent with momentum."""
+        """Take one step of gradient descent with momentum."""
         value, g = value_and_grad(loss)(w, starts, seen)
         v = (0.9 * v[0] + g[0], 0.9 * v[1] + g[1])
         return value, (w[0] - 0.03 * v[0], w[1] - 0.03 * v[1]), v

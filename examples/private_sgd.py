@@ -1,4 +1,4 @@
-"""Learning that no single example can sway (private SGD): each example's gradient is clipped before the sum.
+"""Differentially private SGD: the gradient of each example is clipped before the sum.
 
 python examples/private_sgd.py
 """
@@ -16,12 +16,12 @@ Weights = tuple[Vec[S], Vec[S]]
 
 
 def loss(w: Weights[S], image: Vec[S1], label: Vec[S1]) -> Vec[S | S1]:
-    """The cross entropy of one digit."""
+    """Return the cross entropy of one digit."""
     return (w[0] @ image + w[1]).sparse_categorical_crossentropy(label)
 
 
 def clipped(w: Weights[S], image: Vec[S1], label: Vec[S1], bound: float) -> Weights[S | S1]:
-    """The gradient of one example, made no longer than the bound."""
+    """Return the gradient of one example, clipped to the norm bound."""
     a, b = grad(loss)(w, image, label)
     length = ((a * a).sum() + (b * b).sum()).sqrt()
     scale = (bound / length.maximum(1e-12)).minimum(1.0)
@@ -29,7 +29,7 @@ def clipped(w: Weights[S], image: Vec[S1], label: Vec[S1], bound: float) -> Weig
 
 
 def step(w: Weights[S], images: Tensor, labels: Tensor, key: Tensor, noise: Vec[S]) -> Weights[S]:
-    """Abadi et al. 2016: clip each, add up, add noise as large as one example could be, and go downhill."""
+    """Clip each gradient, sum, add noise proportional to the bound, and take a step (Abadi et al. 2016)."""
     a, b = vmap(lambda image, label: clipped(w, image, label, bound=1.0))(images, labels)
     one, other = random.split(key)
     n, rate = images.shape[0], 4.0
@@ -40,7 +40,7 @@ def step(w: Weights[S], images: Tensor, labels: Tensor, key: Tensor, noise: Vec[
 
 
 def train(images: Tensor, labels: Tensor, keys: Tensor, noise: Vec[S]) -> Weights[S]:
-    """A step for each batch, `f32[steps, n, 64]`."""
+    """Take one step per batch of `f32[steps, n, 64]`."""
 
     def next_batch(w: Weights[S], batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Weights[S], None]:
         return step(w, *batch, noise), None

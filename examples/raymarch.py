@@ -1,4 +1,4 @@
-"""A picture by ray marching: one ray is followed, vmap follows one for each pixel.
+"""A picture by ray marching: the code follows one ray, and vmap follows one per pixel.
 
 python examples/raymarch.py [PICTURE]
 """
@@ -21,7 +21,7 @@ def norm(x: Vec[S]) -> Vec[S]:
 
 
 def scene(p: Vec[S]) -> Vec[S]:
-    """How far the nearest thing is from a point: a ball that is melted into a ring, above a floor."""
+    """Return the distance from a point to the scene: a ball blended with a ring, above a floor."""
     ball = norm(p - Tensor([0.0, 0.35, 0.0])) - 0.55
     across = (p[0] ** 2 + p[2] ** 2).sqrt() - 1.0
     ring = (across**2 + (p[1] + 0.05) ** 2).sqrt() - 0.18
@@ -31,7 +31,7 @@ def scene(p: Vec[S]) -> Vec[S]:
 
 
 def march(start: Vec[S], ray: Vec[S]) -> Vec[S]:
-    """How far the ray goes until it meets something; each step goes as far as nothing can be in the way."""
+    """Return the distance along the ray to the first surface, by sphere tracing."""
 
     def go_on(state: tuple[Vec[S], Vec[S]]) -> Vec[S]:
         far, clear = state
@@ -45,7 +45,7 @@ def march(start: Vec[S], ray: Vec[S]) -> Vec[S]:
 
 
 def brightness(eye: Tensor, light: Tensor, ray: Vec[S]) -> Vec[S]:
-    """The light on what a ray meets: its normal is the gradient of the distance."""
+    """Return the light at the hit point; the normal is the gradient of the distance."""
     ray = ray / norm(ray)
     far = march(eye, ray)
     at = eye + far * ray
@@ -56,7 +56,7 @@ def brightness(eye: Tensor, light: Tensor, ray: Vec[S]) -> Vec[S]:
 
 
 def render(width: int, height: int) -> Tensor:
-    """All pixels `f32[height, width]`: rows and columns are two brands."""
+    """Return all pixels, `f32[height, width]`: rows and columns are two brands."""
     eye, light = Tensor(EYE), Tensor(LIGHT) / norm(Tensor(LIGHT))
     ys, xs = (Tensor.arange(n).float() for n in (height, width))
 

@@ -1,4 +1,4 @@
-"""Users and items, two named brands: data carries its brand from the boundary, and the two are never zipped by mistake.
+"""Users and items as two named brands: data has its brand from the start, so the two are never zipped by mistake.
 
 python examples/recommender.py
 """
@@ -19,12 +19,12 @@ class Items(Brand):
 
 
 def affinity(user: Vec[Users], item: Vec[Items]) -> Vec[Users | Items]:
-    """How much one user likes one item."""
+    """Return the score of one item for one user."""
     return (user * item).sum()
 
 
 def recommend(users: Tensor, items: Tensor) -> Tensor:
-    """The best item of each user, from their tastes `f32[users, n]` and the items' traits `f32[items, n]`."""
+    """Return the best item of each user, from tastes `f32[users, n]` and traits `f32[items, n]`."""
     with brand(Users, users.shape[0]) as u, brand(Items, items.shape[0]) as i:
         scores = affinity(u.vec(users), i.vec(items))
         best: Vec[Users] = i.unvec(scores).argmax()

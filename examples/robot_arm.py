@@ -1,4 +1,4 @@
-"""A robot arm that reaches for many things: Newton's method for each, with a Jacobian by forward mode.
+"""A robot arm that reaches many targets: Newton's method for each, with a Jacobian by forward mode.
 
 python examples/robot_arm.py [PICTURE]
 """
@@ -16,7 +16,7 @@ LENGTHS = (1.0, 0.8, 0.6)
 
 
 def joints(angles: Vec[S]) -> Vec[S]:
-    """Where the joints are, `f32[3] -> f32[3, 2]`: each angle is added to those before it."""
+    """Return the positions of the joints, `f32[3] -> f32[3, 2]`; angles are relative to the previous joint."""
     turned, lengths = angles.cumsum(), Tensor(LENGTHS)
     return Tensor.stack(turned.cos() * lengths, turned.sin() * lengths, dim=1).cumsum(0)
 
@@ -26,7 +26,7 @@ def hand(angles: Vec[S]) -> Vec[S]:
 
 
 def reach(target: Vec[S], start: Vec[S1], steps: int = 30) -> Vec[S | S1]:
-    """The angles that bring the hand to the target, by damped least squares (Wampler 1986)."""
+    """Return the angles that move the hand to the target, by damped least squares (Wampler 1986)."""
 
     def improve(_: Tensor, angles: Vec[S | S1]) -> Vec[S | S1]:
         jacobian = jacfwd(hand)(angles)  # f32[2, 3]

@@ -1,4 +1,4 @@
-"""Many springs at once: the physics of one, in a dataclass that is generic in what it varies over.
+"""Many springs at once: the state of one spring is a dataclass, generic in its brands.
 
 python examples/springs.py
 """
@@ -23,13 +23,13 @@ class Spring(Generic[S_co]):
 
 
 def step(spring: Spring[S], stiffness: Vec[S], dt: float) -> Spring[S]:
-    """One step of the leapfrog method."""
+    """Take one step of the leapfrog method."""
     speed = spring.speed - stiffness * spring.position * dt
     return Spring(spring.position + speed * dt, speed)
 
 
 def simulate(springs: Spring[Never], stiffness: Tensor, steps: int, dt: float) -> Spring[Never]:
-    """All springs, each with a stiffness of its own."""
+    """Simulate all springs, each with its own stiffness."""
 
     def one(spring: Spring[S], k: Vec[S]) -> Spring[S]:
         for _ in range(steps):
