@@ -121,7 +121,7 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
         "annotate the initial carry with all brands: `c: Vec[S] = init`",
     ),
     "a dict of tensors for one of rows": (_MYPY_ALONE, "write `dict[str, Vec[Never]]` for `dict[str, Tensor]`"),
-    "what a class of rows holds is a Tensor": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
+    "fields of a generic class are Tensors": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
     "isinstance of a Vec": (
         {"pyright", "basedpyright", "pyrefly"},
         "to them `Vec` is an alias of the class `Tensor`; write `isinstance(a, Tensor)`, which is the same",

@@ -213,7 +213,7 @@ def twice(f: Step, values: Tensor) -> Tensor:
 assert_type(twice(double, x), Tensor)
 
 
-# --- a named brand beside a type parameter
+# --- a named brand next to a type parameter
 def beside[S: Brand](u: Vec[Users], a: Vec[S]) -> Vec[Users | S]:
     return u + a
 
@@ -347,7 +347,7 @@ def closure[S: Brand](a: Vec[S]) -> Callable[[], Vec[S]]:
 vmap(closure)(x)  # E: escape: brand "a" of this vmap is still in the result after it
 
 
-# --- a type parameter that is no brand
+# --- a type parameter without the bound Brand
 def no_brand[T](a: Vec[T]) -> Tensor:  # E: Type argument "T" of "Vec" must be a subtype of "Brand"
     return x
 

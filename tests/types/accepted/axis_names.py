@@ -50,7 +50,7 @@ w = as_axes(Tensor.ones(3), Features)
 plain = Tensor.ones(4, 3)
 
 
-# --- what as_axes gives
+# --- results of as_axes
 assert_type(X, Axes[Users, Features])
 assert_type(as_axes(plain, 4, Features), Axes[Literal[4], Features])
 assert_type(as_axes(plain, None, Features), Axes[int, Features])
@@ -224,7 +224,7 @@ assert_type(Dense(W)(w), Axes[Items])
 parameters: list[Tensor] = [W, w]
 means(parameters[0].T)
 
-# --- what is not followed is a Tensor
+# --- unknown axes give a Tensor
 assert_type(associative_scan(lambda a, b: a + b, X), Tensor)
 assert_type(jacrev(lambda x: x * 2.0)(w), Tensor)
 assert_type(grad(lambda x: (x * x).sum())(w), Axes[Features])
@@ -246,7 +246,7 @@ assert_type(vmap(listed)(X), Tensor)
 assert_type(vmap(lambda x: [x, Y])(X), list[Tensor])
 
 
-# --- loops take the first axis off, and put it into what they give
+# --- loops remove the first axis and add it to the results
 T = as_axes(Tensor.ones(5, 3), Items, Features)
 assert_type(scan(lambda c, x: (c + x, (c * x).sum()), w, T), tuple[Axes[Features], Axes[Items]])
 assert_type(scan(lambda c, x: (c + x, None), Tensor.zeros(3), T), tuple[Tensor, None])
@@ -293,7 +293,7 @@ def of_nothing() -> Tensor:
     return Tensor.einsum("u->u")
 
 
-# --- a type that is a part of itself, and what is in a list of lists
+# --- recursive types, and lists of lists
 Forest = Union[Axes[Users], list["Forest"]]  # noqa: UP007  a `|` of a text does not run
 
 
@@ -307,7 +307,7 @@ i = int(Tensor(1).item())
 assert_type(X[[i, 0]], Axes[int, Features])
 assert_type(X[[[i, 0], [0, 1]]], Tensor)
 
-# --- a type with a row that is a part of itself is left as it is
+# --- recursive types of batched values are unchanged
 Grove = Union[Vec[S, Axes[Users, Features]], list["Grove[S]"]]  # noqa: UP007
 
 

@@ -31,7 +31,7 @@ dask.vmap(lambda a: a - psum(a, Users), axis_name=Users)(blocks)
 # --- a loop over pairs of chunks
 dask.vmap(lambda a: dask.vmap(lambda b: distance(a, b))(blocks))(blocks)
 
-# --- what a worker does alone
+# --- functions that run in one worker
 dask.vmap(lambda a: vmap(lambda b: b * 2)(a))(blocks)
 
 # --- a mapped function as one of arrays

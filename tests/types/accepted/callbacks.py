@@ -1,4 +1,4 @@
-"""Callbacks: what they give varies over all that they take."""
+"""Callbacks: results vary over the brands of all arguments."""
 
 from typing import TypeVar, assert_type
 
@@ -22,7 +22,7 @@ def added(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
 assert_type(vmap(lambda a: vmap(lambda b: added(a, b))(y))(x), Tensor)
 
 
-# --- a number beside a value
+# --- a number next to a tensor
 def scaled(a: Vec[S]) -> Vec[S]:
     return pure_callback(np.multiply, a, a, 2.0, vmap_method="sequential")
 
@@ -36,7 +36,7 @@ def both(a: Vec[S], b: Vec[S1]) -> tuple[Vec[S | S1], Vec[S | S1]]:
 assert_type(jit(vmap(lambda a: pure_callback(np.sin, a, a, vmap_method="expand_dims")))(x), Tensor)
 
 
-# --- what does something
+# --- callbacks with effects
 def numbered(a: Vec[S]) -> Vec[S]:
     return io_callback(float, one, a)
 

@@ -187,7 +187,7 @@ with brand("p", 2) as p, brand(Users, 3) as users:
 vmap(lambda u: reveal_type(ppermute(u, "u", [(0, 1)])), axis_name="u")(x)  # N: Vec[u,
 assert_type(vmap(lambda u: u + ppermute(u, Users, [(0, 1), (1, 0)]), axis_name=Users)(x), Tensor)
 
-# --- ppermute of what does not vary
+# --- ppermute of an unbatched value
 vmap(lambda u: reveal_type(ppermute(y, Users, [(0, 1)])), axis_name=Users)(x)  # N: Users,
 vmap(lambda u: reveal_type(ppermute(y, "u", [(0, 1)])), axis_name="u")(x)  # N: Vec[u,
 

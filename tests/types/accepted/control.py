@@ -1,4 +1,4 @@
-"""Loops and branches: carries whose rows grow, results that vary over what was asked."""
+"""Loops and branches: carries that gain brands, and results that vary over the brands of the condition."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ assert_type(scan(plain_add, zero, x), tuple[Tensor, Tensor])
 # --- the parameters of a lambda have types
 scan(lambda c, a: (reveal_type(c + a), None), zero, x)  # N: "tinygrad
 
-# --- scan: the carry gains the row of what the body adds
+# --- scan: the carry gains the brands of the body
 vmap(lambda r: reveal_type(scan(lambda c, a: (c + r, a), zero, x)))(y)  # N: tuple[branded.vec.Vec[r, tinygrad.tensor.Te
 vmap(lambda r: reveal_type(scan(add, zero, r)))(X)  # N: tuple[branded.vec.Vec[r,
 assert_type(vmap(lambda r: scan(add, zero, r))(X), tuple[Tensor, Tensor])
@@ -229,11 +229,11 @@ assert_type(fori_loop(0, 3, lambda i, c: (c[1], c[0] + i), (zero, zero)), tuple[
 assert_type(while_loop(lambda c: c < 10, lambda c: c * 2, Tensor(1.0)), Tensor)
 assert_type(while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2), (Tensor(0), zero)), tuple[Tensor, Tensor])
 
-# --- while_loop: the carry varies over what the condition varies over
+# --- while_loop: the carry varies over the brands of the condition
 vmap(lambda r: reveal_type(while_loop(lambda c: c < r, lambda c: c * 2, Tensor(1.0))))(y)  # N: Vec[r,
 assert_type(vmap(lambda r: while_loop(lambda c: c < r, lambda c: c * 2, Tensor(1.0)))(y), Tensor)
 
-# --- while_loop: and over what the body adds
+# --- while_loop: the carry varies over the brands of the body
 vmap(lambda r: reveal_type(while_loop(lambda c: c < 10, lambda c: c + r, Tensor(1.0))))(y)  # N: Vec[r,
 
 # --- while_loop: the condition looks at a part
@@ -285,7 +285,7 @@ assert_type(cond(zero > 1, lambda a: {"k": a}, lambda a: {"k": a * 2}, x), dict[
 assert_type(cond(zero > 1, lambda a: (a, 1.0), lambda a: (a * 2, 2), x), tuple[Tensor, Tensor])
 vmap(lambda r: reveal_type(cond(r > 4, lambda: 1.0, lambda: 2.0)))(y)  # N: Vec[r,
 
-# --- cond: trees whose parts vary over what another branch has
+# --- cond: trees whose parts vary over the other branch's brands
 vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, x))[0]))(y)  # N: Vec[r,
 vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, x))[1]))(y)  # N: Vec[r,
 vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (zero, x))[0]), out_axes=None)(y)  # N: "tinygrad
@@ -374,7 +374,7 @@ def train(w: Tensor, steps: int) -> Tensor:
 
 assert_type(train(zero, 3), Tensor)
 
-# --- an associative scan has the rows of its elements, and of what its function closes over
+# --- an associative scan varies over its elements and its function's closure
 assert_type(associative_scan(lambda a, b: a + b, x), Tensor)
 assert_type(vmap(lambda a: associative_scan(lambda p, q: (p[0] + q[0], p[1] * q[1]), (a, x)))(X), tuple[Tensor, Tensor])
 vmap(lambda a: reveal_type(associative_scan(lambda p, q: p * q + a.sum(), x)))(X)  # N: Vec[a,

@@ -1,4 +1,4 @@
-"""vmap by other names, and what keeps its options for later."""
+"""vmap under other names, and stored options of vmap."""
 
 from functools import partial
 from typing import TypeVar, assert_type

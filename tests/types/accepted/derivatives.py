@@ -65,18 +65,18 @@ params: Params = {"w": w, "b": Tensor(1.0)}
 assert_type(grad(loss)(w, x), Tensor)
 assert_type(grad(norm)(w).realize(), Tensor)
 
-# --- per-example gradients with respect to what is shared
+# --- per-example gradients with respect to shared values
 assert_type(vmap(grad(loss), in_axes=(None, 0))(w, X), Tensor)
 vmap(lambda a: reveal_type(grad(loss)(w, a)))(X)  # N: Vec[a,
 
 # --- a gradient has the rows of all arguments
 vmap(lambda a: vmap(lambda b: reveal_type(grad(loss)(a, b)))(X))(X)  # N: Vec[a | b,
 
-# --- a gradient of what nothing varies in stays plain, and may leave as it is
+# --- a gradient without batched values is plain and may leave
 assert_type(vmap(lambda a: grad(norm)(w), out_axes=None, axis_size=2)(x), Tensor)
 assert_type(vmap(lambda a: (a, grad(loss)(w, x)), out_axes=(0, None))(x)[1], Tensor)
 
-# --- a gradient varies over what the function closes over
+# --- a gradient varies over the values in the closure
 vmap(lambda a: reveal_type(grad(lambda v: (v * a).sum())(w)))(X)  # N: Vec[a,
 
 # --- grad of a lambda, called at once
@@ -194,7 +194,7 @@ assert_type(grad(lambda v: v.sum())(np.ones(2, dtype=np.float32)), Tensor)
 assert_type(grad(lambda v, n: (v * n).sum())(w, 3), Tensor)
 
 
-# --- has_aux: a pair of the gradient and what was given besides
+# --- has_aux: a pair of the gradient and the auxiliary value
 def with_aux(v: Vec[S], a: Vec[S1]) -> tuple[Vec[S | S1], dict[str, Vec[S1]]]:
     return (v * a).sum(), {"a": a}
 
@@ -237,7 +237,7 @@ assert_type(jacrev(lambda p: p[0] * p[1])((w, x)), tuple[Tensor, Tensor])
 assert_type(jacrev(lambda p: (p[0] * p[1], p[0]))((w, x)), tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]])
 assert_type(jacfwd(loss, argnums=(0, 1))(w, x), tuple[Tensor, Tensor])
 
-# --- Jacobians with something besides
+# --- Jacobians with has_aux
 assert_type(jacfwd(lambda v: (v * v, v), has_aux=True)(w), tuple[Tensor, Tensor])
 
 # --- Hessians
@@ -255,14 +255,14 @@ assert_type(pullback(1.0), tuple[Tensor, Tensor])
 cotangents = vjp(lambda v: v * v, w)[1](x)
 assert_type(cotangents, tuple[Tensor])
 
-# --- vjp: the cotangents vary over what the value and the cotangent vary over
+# --- vjp: the cotangents vary over the brands of value and cotangent
 vmap(lambda a: reveal_type(vjp(loss, w, a)[1](Tensor(1.0))))(X)  # N: tuple[branded.vec.Vec[a, tinygrad.tensor.Tensor],
 vmap(lambda a: reveal_type(vjp(lambda v: v * v, w)[1](a)[0]))(X)  # N: Vec[a,
 
 # --- vjp of a tree
 assert_type(vjp(lambda p: (p["w"] * x).sum(), {"w": w})[1](Tensor(1.0)), tuple[dict[str, Tensor]])
 
-# --- vjp with something besides
+# --- vjp with has_aux
 assert_type(vjp(lambda v: (v.sum(), "text"), w, has_aux=True)[2], str)
 
 # --- jvp: the value and its tangent
@@ -270,7 +270,7 @@ assert_type(jvp(loss, (w, x), (w, x)), tuple[Tensor, Tensor])
 assert_type(jvp(lambda v: v * v, (w,), (x,)), tuple[Tensor, Tensor])
 assert_type(jvp(lambda v: (v * v, v), (w,), (x,), has_aux=True), tuple[Tensor, Tensor, Tensor])
 
-# --- jvp: the tangent varies over what the tangents vary over, the value does not
+# --- jvp: only the tangent varies over the brands of the tangents
 vmap(lambda a: reveal_type(jvp(lambda v: v * v, (w,), (a,))))(X)  # N: tuple[tinygrad.tensor.Tensor, branded.vec.Vec[a,
 
 # --- jvp of a tree
@@ -356,12 +356,12 @@ with brand(Users, 2) as users:
     assert_type(grad(loss)(w, users.vec(X)), Vec[Users])
     assert_type(users.unvec(grad(loss)(w, users.vec(X))), Tensor)
 
-# --- a loss that all examples share, of what they do not
+# --- a shared loss of batched values
 vmap(lambda v: reveal_type(grad(lambda u: psum(u.sum(), "i"))(v)), axis_name="i")(X)  # N: Vec[i,
 vmap(lambda a: reveal_type(grad(lambda u: psum((u * a).sum(), "j"))(w)), axis_name="j")(X)  # N: Vec[j,
 
 
-# --- what is not typed is not checked
+# --- functions without annotations are not checked
 def untyped(v):  # type: ignore[no-untyped-def]
     return v.sum()
 
@@ -410,7 +410,7 @@ def of_float(n: float) -> Tensor:
 
 assert_type(grad(of_float)(2.0), Tensor)
 
-# --- examples exchange values inside of what is differentiated
+# --- collectives inside of a differentiated function
 assert_type(grad(lambda v: vmap(lambda a: a * psum(a, "i"), axis_name="i")(v).sum())(w), Tensor)
 assert_type(vmap(grad(lambda a: a * psum(a, "i")), axis_name="i")(x), Tensor)
 

@@ -39,7 +39,7 @@ vmap(dot)(flat, Tensor.ones(3, 4))
 vmap(dot)(flat.reshape(4, 3).T, Tensor.ones(3, 4))
 
 
-# --- what does not fit does not run
+# --- wrong axes do not run
 def any_pair(a: Tensor, b: Tensor) -> Tensor:
     if a.shape[0] != b.shape[0]:
         return vmap(lambda x: vmap(lambda y: dot(x, y))(b))(a)

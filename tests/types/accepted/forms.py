@@ -255,7 +255,7 @@ assert_type(vmap(twice)(X), Tensor)
 # --- vmap of vmap of a lambda
 assert_type(vmap(vmap(lambda a, b: a * b, in_axes=(None, 0)), in_axes=(0, None))(x, y), Tensor)
 
-# --- declared: what is wanted is a Tensor
+# --- declared as a Tensor
 by_name_declared: Tensor = vmap(double)(x)
 by_lambda_declared: Tensor = vmap(lambda a: a + y)(x)
 by_partial_declared: Tensor = vmap(partial(add, x))(y)
@@ -265,7 +265,7 @@ nested_declared: Tensor = vmap(lambda a: vmap(lambda b: a + b)(y))(x)
 stored_declared: Tensor = stored(x)
 decorated_declared: Tensor = decorated(x, y)
 
-# --- declared: what is wanted is a Vec of the empty row, or an object
+# --- declared as a Vec of the empty row, or as an object
 anything: object = vmap(lambda a: a + y)(x)
 
 # --- vmap by another name, and by its module
@@ -300,7 +300,7 @@ assert_type(vmap(double)(x).stack(vmap(double)(y)), Tensor)
 # --- numpy arrays are mapped as tensors
 assert_type(vmap(lambda a: a * 2)(np.ones((2, 3))), Tensor)
 
-# --- a walrus and an if-expression of what all examples share
+# --- a walrus and an if-expression of shared values
 flag = len(x.shape) == 1
 assert_type(vmap(lambda a: (b := a + 1) * b if flag else a)(x), Tensor)
 
@@ -344,7 +344,7 @@ def unknown(values: Any) -> Any:
     return vmap(double)(values)
 
 
-# --- chunks, randomness and the size leave the type as it is
+# --- chunk_size, randomness and axis_size do not change the type
 assert_type(vmap(double, chunk_size=2, randomness="same", axis_size=2)(x), Tensor)
 assert_type(vmap(double, chunk_size="auto", memory_limit="2GB")(x), Tensor)
 assert_type(vmap(double, chunk_size=2, progress=True, save=Path("run"))(x), Tensor)
@@ -359,11 +359,11 @@ assert_type(vmap(lambda a: y, out_axes=0)(x), Tensor)
 assert_type(vmap(lambda a: (y, a), out_axes=0)(x), tuple[Tensor, Tensor])
 assert_type(vmap(lambda a: y)(x), Tensor)  # N: nothing of the result varies over "a", so it is repeated
 
-# --- a result that is None
+# --- a result of None
 nothing: None = vmap(lambda a: None)(x)
 
 
-# --- a function without types is told of, not passed over
+# --- a function without annotations gets a note
 def untyped(a):  # type: ignore[no-untyped-def]
     return a
 

@@ -1,4 +1,4 @@
-"""Functions of arrays: the rows of the results are the unions of those of the arguments."""
+"""Functions of arrays: results have the brands of all arguments."""
 
 from typing import TypeVar, assert_type
 

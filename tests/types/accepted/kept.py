@@ -60,7 +60,7 @@ def append(a: Tensor, into: list[Tensor] = []) -> list[Tensor]:  # noqa: B006
 assert_type(vmap(lambda a: append(a, [])[0])(x), Tensor)
 
 
-# --- a cache of what all examples share
+# --- a cache of shared values
 class Memo:
     def __init__(self) -> None:
         self.ones: dict[int, Tensor] = {}

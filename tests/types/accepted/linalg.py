@@ -1,4 +1,4 @@
-"""Linear algebra: rows of the results are those of the operands."""
+"""Linear algebra: results have the brands of the operands."""
 
 from typing import TypeVar, assert_type
 
@@ -12,7 +12,7 @@ S2 = TypeVar("S2", bound=Brand)
 A, b, As, bs = Tensor.eye(3), Tensor.ones(3), Tensor.eye(3).expand(2, 3, 3), Tensor.ones(2, 3)
 
 
-# --- a system varies over what both of its operands do
+# --- a solution varies over the brands of both operands
 def systems(a: Vec[S1], b: Vec[S2], low: Vec[S2]) -> None:
     assert_type(linalg.solve(a, b), Vec[S1 | S2])
     assert_type(linalg.solve_triangular(a, b, lower=True), Vec[S1 | S2])
@@ -25,7 +25,7 @@ def shared(b: Vec[S]) -> Vec[S]:
     return linalg.solve(A, b) + linalg.cho_solve(linalg.cho_factor(A), b)
 
 
-# --- factors vary over what the matrix does
+# --- factors vary over the brands of the matrix
 def factors(a: Vec[S]) -> None:
     assert_type(linalg.cholesky(a), Vec[S])
     assert_type(linalg.inv(a), Vec[S])

@@ -32,10 +32,10 @@ assert_type(vmap(lambda c: c.sum(), in_axes=1)(X), Tensor)
 # --- a negative axis
 assert_type(vmap(lambda c: c.sum(), in_axes=-1, out_axes=-1)(X), Tensor)
 
-# --- None for what is shared
+# --- None for a shared argument
 assert_type(vmap(lambda w, a: (w * a).sum(), in_axes=(None, 0))(X, x), Tensor)
 
-# --- what is shared has no brand
+# --- shared values have no brand
 vmap(lambda w, a: (reveal_type(w) * reveal_type(a)).sum(), in_axes=(None, 0))(X, x)  # N: "tinygrad  N: Vec[a,
 
 
@@ -111,19 +111,19 @@ assert_type(vmap(lambda r: (r * 2, r.sum()), out_axes=(1, 0))(X), tuple[Tensor, 
 # --- out_axes of a dict
 assert_type(vmap(lambda r: {"a": r, "b": r.sum()}, out_axes={"a": 1, "b": 0})(X), dict[str, Tensor])
 
-# --- out_axes=None for what does not vary
+# --- out_axes=None for an unbatched value
 assert_type(vmap(lambda a: y, out_axes=None)(x), Tensor)
 assert_type(vmap(lambda a: (a, y), out_axes=(0, None))(x), tuple[Tensor, Tensor])
 
 
-# --- out_axes=None for what does not vary, of a named function
+# --- out_axes=None for an unbatched value of a named function
 def constant(a: Vec[S]) -> Tensor:
     return y
 
 
 assert_type(vmap(constant, out_axes=None)(x), Tensor)
 
-# --- out_axes=None for an object that is no tensor
+# --- out_axes=None for an object that is not a tensor
 assert_type(vmap(lambda a: (a, "name"), out_axes=(0, None))(x), tuple[Tensor, str])
 
 # --- out_axes in a variable
@@ -136,7 +136,7 @@ assert_type(vmap(lambda a: vmap(lambda b: a * 2, out_axes=None)(y))(x), Tensor)
 # --- axis_size where nothing is mapped
 assert_type(vmap(lambda a: a * 2, in_axes=None, axis_size=3)(x), Tensor)
 
-# --- axis_size where there is no argument
+# --- axis_size without arguments
 assert_type(vmap(lambda: y * 2, axis_size=3)(), Tensor)
 
 # --- nothing is mapped in an outer vmap, but in the inner one
@@ -152,7 +152,7 @@ class State(Generic[S]):
 
 assert_type(vmap(lambda s: s.u + s.v, in_axes=(1,))(State(X, X)), Tensor)
 
-# --- keyword arguments beside in_axes
+# --- keyword arguments together with in_axes
 assert_type(vmap(lambda a, b: a + b, in_axes=(1,))(X, b=X), Tensor)
 
 

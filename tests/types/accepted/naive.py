@@ -9,7 +9,7 @@ from branded import vmap
 x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
-# --- objects and lists that are made in the call may keep what varies
+# --- objects and lists created in the call may store batched values
 class Total:
     def __init__(self, start: Tensor) -> None:
         self.value = start
@@ -49,7 +49,7 @@ assert vmap(fills, in_axes=(0, None, None))(x, shared, held).tolist() == [[2.0, 
 assert "a" not in shared and len(held) == 1
 
 
-# --- what a function gives a name of its own
+# --- local names in a function
 def renames(a: Tensor, b: Tensor) -> Tensor:
     b = a + b
     return b * 1
@@ -70,7 +70,7 @@ def matched(a: Tensor | float) -> Tensor:
 assert vmap(matched)(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
 
 
-# --- what a function makes of nothing that varies
+# --- values that a function makes from unbatched values
 weights = Tensor([1.0, 2.0])
 
 
@@ -81,7 +81,7 @@ def of_others(a: Tensor, b: Tensor) -> Tensor:
 assert vmap(lambda a: of_others(a, weights), out_axes=None)(x).tolist() == 6.0
 
 
-# --- what a function does not use, though it hands it on
+# --- arguments that a function passes on without using them
 def scaled(a: Tensor, b: Tensor) -> Tensor:
     c = of_others(a, b)
     return c * 2
@@ -100,7 +100,7 @@ assert vmap(lambda a: as_shaped(weights, a), out_axes=None)(x).tolist() == [1.0,
 assert vmap(lambda a: by_turns(a, weights, 2), out_axes=None)(x).tolist() == [1.0, 2.0]
 
 
-# --- a method that does not use what it is given
+# --- a method that ignores its argument
 class Fixed:
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
@@ -125,7 +125,7 @@ assert vmap(lambda a: fixed.twice(a, weights), out_axes=None)(x).tolist() == [2.
 assert vmap(lambda a: Fixed.second(a, weights), out_axes=None)(x).tolist() == [1.0, 2.0]
 
 
-# --- what a part of a result depends on
+# --- dependencies of parts of a result
 def both(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return a, b
 

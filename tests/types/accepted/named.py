@@ -64,14 +64,14 @@ def decorated(a: Vec[Users]) -> Vec[Users]:
 assert_type(decorated(x), Tensor)
 
 
-# --- a named brand beside an open row
+# --- a named brand next to a row variable
 def beside(u: Vec[Users], a: Vec[S]) -> Vec[Users | S]:
     return u + a
 
 
 assert_type(vmap(lambda a: vmap(lambda u: beside(u, a), axis_name=Users)(x))(y), Tensor)
 
-# --- a named brand in sequence is no clash
+# --- the same named brand twice in sequence
 assert_type(vmap(per_user, axis_name=Users)(vmap(per_user, axis_name=Users)(x)), Tensor)
 
 # --- a string as a name
@@ -110,7 +110,7 @@ with brand("p", 2) as p1, brand("q", 3) as q1:
 with brand("r", 2) as r:
     assert_type(r.unvec(r.vec(x) + r.vec(x.exp())), Tensor)
 
-# --- unvec repeats what does not vary
+# --- unvec repeats unbatched values
 with brand("t", 2) as t:
     assert_type(t.unvec(y), Tensor)
     assert_type(t.unvec(1.0), Tensor)

@@ -1,4 +1,4 @@
-"""Programs that run, and are most often not what was meant: a note says so."""
+"""Programs that run but are likely mistakes, so that a note is reported."""
 
 from typing import Any, TypeVar, assert_type
 
@@ -36,10 +36,10 @@ assert_type(vmap(lambda a: psum(a, "n"), axis_name="n")(x), Tensor)
 assert_type(vmap(lambda a: Tensor.rand(2), randomness="different")(x), Tensor)
 assert_type(vmap(lambda: Tensor.ones(2), axis_size=3)(), Tensor)
 
-# --- results of which no tensor is a part
+# --- results without tensors
 vmap(lambda a: 3)(x)
 
-# --- results that are made of what a value consists of
+# --- results built from the parts of a value
 vmap(lambda a: Tensor(a.uop))(x)
 
 # --- the batch in the place of the example

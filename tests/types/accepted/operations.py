@@ -1,4 +1,4 @@
-"""The operations of tinygrad: the rows of the results are the unions of those of the operands."""
+"""The operations of tinygrad: results have the brands of all operands."""
 
 from typing import Never, TypeVar, assert_type
 
@@ -213,7 +213,7 @@ def lookups(a: Vec[S1], i: Vec[S2]) -> None:
     assert_type(a[x], Vec[S1])
 
 
-# --- what gives tuples
+# --- functions that return tuples
 def tuples(a: Vec[S]) -> None:
     assert_type(a.split(2), tuple[Vec[S], ...])
     assert_type(a.topk(2), tuple[Vec[S], Vec[S]])
@@ -254,7 +254,7 @@ def losses(a: Vec[S1], t: Vec[S2]) -> None:
     assert_type(a.sparse_categorical_crossentropy(t), Vec[S1 | S2])
 
 
-# --- gradients, also with respect to what is shared
+# --- gradients, also with respect to shared values
 def gradients(a: Vec[S1], w: Vec[S2]) -> None:
     assert_type((a * w).sum().gradient(a), list[Vec[S1 | S2]])
     assert_type((a * W).sum().gradient(W), list[Vec[S1]])
@@ -268,7 +268,7 @@ assert_type(vmap(lambda r: (r * w).sum().square().gradient(w)[0])(Tensor.ones(3,
 assert_type(vmap(lambda r: (r * w).sum().square().gradient(w, r))(Tensor.ones(3, 2)), list[Tensor])
 
 
-# --- what is known of the shape, the type and the device is plain
+# --- shape, dtype and device are plain
 def facts(a: Vec[S]) -> None:
     assert_type(a.ndim, int)
     assert_type(len(a), int)
@@ -316,7 +316,7 @@ assert_type(x.realize(), Tensor)
 x.numpy().sum()
 x.tolist()
 
-# --- reads of what vmap gave back
+# --- reads of the results of vmap
 vmap(lambda a: a * 2)(x).numpy().sum()
 assert_type(vmap(lambda a: a * 2)(x).realize(), Tensor)
 

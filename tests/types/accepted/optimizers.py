@@ -73,7 +73,7 @@ def trained(start: Tensor) -> Tensor:
 assert_type(vmap(trained)(x), Tensor)
 
 
-# --- an optimizer of one's own, with types of its own
+# --- a user-defined optimizer with its own types
 def scaled(rate: float) -> optim.GradientTransformation:
     def first(params: dict[str, Tensor]) -> dict[str, Tensor]:
         return params
@@ -109,11 +109,11 @@ vmap(lambda a: reveal_type(tree.flatten((a, w))[0]))(x)  # N: list[branded.vec.V
 assert_type(tree.leaves((1, 2.0, None)), list[int | float])
 assert_type(vmap(lambda a: sum(v.sum() for v in tree.leaves([a, w])))(x), Tensor)
 
-# --- tree.reduce gives what the function gives
+# --- tree.reduce has the result type of the function
 vmap(lambda a: reveal_type(tree.reduce(lambda n, v: n + v.sum(), (a, w), 0.0)))(x)  # N: Vec[a,
 assert_type(tree.reduce(lambda n, v: n + v.numel(), {"w": w}, 0), int)
 
-# --- unravel gives the tree, which varies over what the vector does
+# --- unravel gives a tree with the brands of the vector
 vmap(lambda a: reveal_type(tree.ravel({"w": w})[1](a)))(x)  # N: dict[str, branded.vec.Vec[a,
 assert_type(tree.ravel((w, [w]))[1](Tensor([1.0, 2.0, 3.0, 4.0])), tuple[Tensor, list[Tensor]])
 

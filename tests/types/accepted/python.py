@@ -1,4 +1,4 @@
-"""Values that vary among those of Python: numbers, objects of type Any, isinstance."""
+"""Batched values together with Python values: numbers, objects of type Any, isinstance."""
 
 import math
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def number(a: Vec[S] | float | int) -> Vec[S] | float:
 assert vmap(lambda a: as_tensor(a) + doubled(a) + number(a))(x).tolist() == [[5.0, 10.0], [15.0, 20.0]]
 
 
-# --- isinstance of what does not vary is what it was
+# --- isinstance of unbatched values is unchanged
 def plain(a: Any, b: object, c: Tensor | float) -> None:
     assert isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor)
     assert_type(a, Tensor)
@@ -123,7 +123,7 @@ assert vmap(lambda a, b: in_patterns((a, b)) + entry({"w": a}) + in_patterns(b))
 assert vmap(Scaled(2.0))(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
 
 
-# --- a pattern of what does not vary is what it was
+# --- patterns of unbatched values are unchanged
 def plain_patterns(a: Any, b: object, c: Tensor | float) -> Tensor:
     match a:
         case Tensor():
@@ -173,7 +173,7 @@ def of_numbers(a: Vec[S]) -> Vec[S]:
 assert vmap(of_numbers)(x).tolist() == [[4.0, 8.0], [12.0, 16.0]]
 
 
-# --- a value is kept in what a call of the body gives
+# --- a value is stored in the result of a call
 def fresh() -> list[Any]:
     return []
 
@@ -186,7 +186,7 @@ def kept_there(a: Vec[S]) -> Vec[S]:
 assert vmap(kept_there)(x).shape == (2, 2)
 
 
-# --- truth values of what does not vary, next to what does
+# --- truth values of unbatched values next to batched ones
 def optional(a: Vec[S], b: Vec[S] | None = None, n: int | None = None, name: str = "") -> Vec[S]:
     if n or name:
         return a
@@ -211,7 +211,7 @@ def number_or_vec(a: Vec[S], k: Vec[S] | float) -> Vec[S]:
 optional_out: Tensor = vmap(lambda a: optional(number_or_vec(a, 2.0), a))(x)
 
 
-# --- texts of what varies, without a number in them
+# --- texts of batched values without numbers
 def text(a: Vec[S]) -> str:
     return f"{a} {a!r:>10} {a.shape} {a.ndim:3d} {format(a)} {f'{a}'}"
 

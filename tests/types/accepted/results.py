@@ -64,7 +64,7 @@ assert_type(vmap(lambda a: vmap(lambda b: zipped(a, b))(y))(x), Tensor)
 # --- the number of rows of an example
 assert_type(vmap(lambda r: len(r))(X), Tensor)
 
-# --- None beside a tensor
+# --- None next to a tensor
 assert_type(vmap(lambda a: (a, None))(x), tuple[Tensor, None])
 
 # --- tuples and lists of unknown length

@@ -77,7 +77,7 @@ def grows(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
     return out
 
 
-# --- either of two values, by what all examples share
+# --- one of two values, by a shared condition
 def either(a: Vec[S1], b: Vec[S2], first: bool) -> Vec[S1 | S2]:
     return a if first else b
 
@@ -122,7 +122,7 @@ assert_type(vmap(lambda w: Layer(w)(y), in_axes=0)(X), Tensor)
 assert_type(vmap(lambda w: vmap(lambda a: Layer(w)(a))(X))(X), Tensor)
 
 
-# --- a value is to be worked out by itself, with others
+# --- realize of a value, with others
 def worked_out(a: Vec[S], b: Vec[S1]) -> Vec[S]:
     return (a * 2).realize(b, y)
 

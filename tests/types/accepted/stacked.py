@@ -1,4 +1,4 @@
-"""What vmap stacks: numbers become tensors, also in the fields of objects; the keys of dicts stay."""
+"""Results that vmap stacks: numbers become tensors, also in fields of objects; keys of dicts stay."""
 
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar, assert_type

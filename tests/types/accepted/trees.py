@@ -148,7 +148,7 @@ def maybe(a: Vec[S], bias: Vec[S] | None) -> Vec[S]:
 
 assert_type(vmap(maybe)(x, y), Tensor)
 
-# --- an optional argument that is None
+# --- an optional argument with the value None
 assert_type(vmap(maybe)(x, None), Tensor)
 assert_type(vmap(maybe, in_axes=(0, None))(x, None), Tensor)
 
@@ -170,12 +170,12 @@ def aliased(t: Tree[S]) -> Tree[S]:
 
 assert_type(vmap(aliased)((x, {"k": y})), tuple[Tensor, dict[str, Tensor]])
 
-# --- what is not a tensor goes in by None
+# --- arguments that are not tensors need None
 assert_type(vmap(lambda a, n: a * n, in_axes=(0, None))(x, 3), Tensor)
 assert_type(vmap(lambda a, name: a * len(name), in_axes=(0, None))(x, "name"), Tensor)
 
 
-# --- what is not a tensor in a TypedDict goes in by None
+# --- entries of a TypedDict that are not tensors need None
 class Named(TypedDict):
     w: Tensor
     name: str
@@ -206,7 +206,7 @@ assert_type(vmap(lambda p: vmap(lambda q: {"d": p["w"] - q["w"]})(params))(param
 # --- a dict in a comprehension
 assert_type(vmap(lambda d: {k: v * 2 for k, v in d.items()})({"w": x, "b": y}), dict[str, Tensor])
 
-# --- an empty tuple beside a tensor
+# --- an empty tuple next to a tensor
 assert_type(vmap(lambda a, t: a)(x, ()), Tensor)
 
 
@@ -237,7 +237,7 @@ assert_type(Moving(x).moved(y).u, Tensor)
 assert_type(vmap(lambda s: replace(s, u=s.u * 2))(Moving(x)).u, Tensor)
 
 
-# --- a dataclass beside a tensor, in a tuple
+# --- a dataclass next to a tensor, in a tuple
 def tick(s: State[S], a: Vec[S]) -> tuple[State[S], Vec[S]]:
     return State(s.position + a, s.speed), a
 
@@ -323,7 +323,7 @@ def widened(b: Solid[S], a: Vec[S1]) -> Solid[S | S1]:
 
 assert_type(vmap(at_rest)(x).pace, Tensor)
 
-# --- tree.map gives each leaf what the function gives
+# --- tree.map gives each leaf the result type of the function
 assert_type(tree.map(lambda a: a * 2, (x, [y])), tuple[Tensor, list[Tensor]])
 assert_type(vmap(lambda a: tree.map(lambda p, g: p - g, {"w": y}, {"w": a}))(x), dict[str, Tensor])
 

@@ -1,4 +1,4 @@
-"""Containers of narrower rows, where a function is called: each example shares what does not vary."""
+"""Containers of values with fewer brands as arguments of functions: examples share unbatched values."""
 
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, Never, TypeVar, assert_type

@@ -1,4 +1,4 @@
-"""Functions that keep what they are given, in arguments, in globals or in objects."""
+"""Functions that store their arguments in other arguments, in globals or in objects."""
 
 from tinygrad import Tensor
 

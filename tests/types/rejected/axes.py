@@ -57,7 +57,7 @@ vmap(double, in_axes=[0, 0])(x)  # E: in_axes: 2 axes for 1 positional argument
 ways = (0, 0)
 vmap(double, in_axes=ways)(x)  # E: in_axes: 2 axes for 1 positional argument
 
-# --- a bool is no axis
+# --- a bool as an axis
 vmap(double, in_axes=True)(x)  # E: in_axes: the axis of argument 1 is a bool: an axis is an int or None
 
 # --- a bool within a tuple
@@ -67,10 +67,10 @@ vmap(add, in_axes=(0, False))(x, y)  # E: in_axes: the axis of argument 2 is a b
 flag = True
 vmap(double, in_axes=flag)(x)  # E: in_axes: the axis of argument 1 is a bool
 
-# --- a string is no axis
+# --- a string as an axis
 vmap(double, in_axes="0")(x)  # E: in_axes: the axis of argument 1 is a str: an axis is an int or None
 
-# --- a float is no axis
+# --- a float as an axis
 vmap(double, in_axes=0.0)(x)  # E: in_axes: the axis of argument 1 is a float: an axis is an int or None
 
 # --- a bool within the axes of a tuple
@@ -168,14 +168,14 @@ class Plain(NamedTuple):
 vmap(lambda p: p.w + p.b)(Plain(x, y))  # E: has no row: class Plain(NamedTuple, Generic[S])
 
 
-# --- what is not mapped is passed as mapped
+# --- an argument that is not mapped is passed as mapped
 def shared(w: Tensor, a: Vec[S]) -> Vec[S]:
     return (w * a).sum()
 
 
 vmap(shared)(x, y)  # E: vmap: argument 1 is mapped, but shared wants "Tensor" for one example
 
-# --- what is mapped is passed as not mapped
+# --- a mapped argument is passed as not mapped
 vmap(shared, in_axes=(0, None))(x, y)  # E: vmap: argument 1 is mapped, but shared wants "Tensor" for one example
 
 # --- out_axes=None for a mapped result

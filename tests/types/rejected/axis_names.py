@@ -127,12 +127,12 @@ three: Axes[Users, Literal[3]] = as_axes(Tensor.ones(4, 4), Users, 4)  # E: has 
 as_axes(X, Users)  # E: as_axes: 1 name for a tensor with 2 axes
 
 
-# --- what is no axis
+# --- types that are not axes
 def wrong(x: Axes[str]) -> None:  # E: Axes: str is no axis
     print(x.shape)
 
 
-# --- an operator in what a function returns: one error, and no other
+# --- an operator in the result of a function gives one error
 def centered(x: Axes[Users, Features]) -> Axes[Users, Features]:
     return x - x.mean(axis=1)  # E: -: `Features` meets `Users`, axis -1 of both
 
@@ -163,7 +163,7 @@ def gathered(x: Axes[Users, Features]) -> Axes[Features, Users]:
     return vmap(lambda y: all_gather(y, Users), axis_name=Users, out_axes=None)(x)  # E: Axes[Users, Features]
 
 
-# --- functions whose operands do not go together
+# --- functions with incompatible operands
 functions.logaddexp(X, u)  # E: logaddexp: `Features` meets `Users`, axis -1 of both
 linalg.det(u)  # E: det: a matrix has two axes, and this has 1 axis
 linalg.norm(X, axis=2)  # E: norm: axis 2 of a tensor with 2 axes

@@ -1,4 +1,4 @@
-"""branded.dask: what is no function, and no name of an axis; and what varies where a worker maps it."""
+"""branded.dask: wrong functions, wrong names of axes, and reads of values that a worker maps."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ dask.on_arrays(x)  # E: Argument 1 to "on_arrays" has incompatible type "Tensor"
 # --- no name
 dask.vmap(lambda a: a, axis_name=3)(blocks)  # E: Argument "axis_name" to "vmap" has incompatible type "int"
 
-# --- the name is no axis
+# --- the name is not an axis
 dask.vmap(lambda a: a, 0, 0, "users")(blocks)  # E: Too many positional arguments for "vmap"
 
-# --- what a worker maps is read
+# --- a mapped value is read in a worker
 dask.vmap(lambda a: vmap(lambda b: b.item())(x))(blocks)  # E: item: a value that varies over "b" has no single value

@@ -1,4 +1,4 @@
-"""Callbacks: what varies is not plain, and what is announced says what it is."""
+"""Callbacks: batched results used as plain ones, and wrong declarations of results."""
 
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ def forgotten(a: Vec[S], b: Vec[S1]) -> Vec[S]:
     return pure_callback(np.add, one, a, b)  # E: has incompatible type "Vec[S1, Tensor]"; expected "Vec[S,
 
 
-# --- what a callback gives of an example is read
+# --- a callback's result for one example is read
 vmap(lambda a: io_callback(float, one, a).item())(x)  # E: item: a value that varies over "a" has no single value to
 
 # --- the text is not the first argument

@@ -1,4 +1,4 @@
-"""Calls that do not fit the function, and functions that are none."""
+"""Calls with wrong arguments, and objects that are not functions."""
 
 from functools import partial
 from typing import TypeVar
@@ -36,15 +36,15 @@ vmap(lambda a: a)(x, y)  # E: Too many arguments
 # --- too few arguments for a lambda
 vmap(lambda a, b: a + b)(x)  # E: Too few arguments
 
-# --- too many arguments of what was stored
+# --- too many arguments of a stored function
 stored = vmap(double)
 stored(x, y)  # E: No overload variant
 
-# --- too few arguments of what was stored
+# --- too few arguments of a stored function
 stored_add = vmap(add)
 stored_add(x)  # E: No overload variant
 
-# --- a wrong argument of what was stored
+# --- a wrong argument of a stored function
 stored_double = vmap(double)
 stored_double("x")  # E: No overload variant
 
@@ -57,7 +57,7 @@ two_lambda = vmap(lambda a: a * 2)
 two_lambda(x, y)  # E: No overload variant
 
 
-# --- a wrong argument of what was decorated
+# --- a wrong argument of a decorated function
 @vmap
 def decorated(a: Vec[S]) -> Vec[S]:
     return a
@@ -69,19 +69,19 @@ decorated(1.0)  # E: No overload variant
 # --- no arguments at all
 vmap(double)()  # E: in_axes: nothing is mapped
 
-# --- a number is no function
+# --- a number instead of a function
 vmap(3)(x)  # E: vmap: "int" not callable
 
-# --- a tensor is no function: vmap(f)(x), not vmap(f, x)
+# --- vmap(f, x) instead of vmap(f)(x)
 vmap(x)(x)  # E: vmap: "Tensor" not callable
 
-# --- an error within the body is told once
+# --- an error in the body is reported once
 vmap(lambda a: a + "s")(x)  # E: Unsupported operand types for + ("Vec[a, Tensor]" and "str")
 
-# --- an error within a nested body is told once
+# --- an error in a nested body is reported once
 vmap(lambda a: vmap(lambda b: a + b.nope)(y))(x)  # E: "Vec[b, Tensor]" has no attribute "nope"
 
-# --- an unknown name in the body is told once
+# --- an unknown name in the body is reported once
 vmap(lambda a: a + zz)(x)  # noqa: F821  # E: Name "zz" is not defined
 
 # --- an unknown name as the function
@@ -90,14 +90,14 @@ vmap(unknown)(x)  # noqa: F821  # E: Name "unknown" is not defined
 # --- an unknown name as the argument
 vmap(double)(unknown)  # noqa: F821  # E: Name "unknown" is not defined
 
-# --- the result is not what is wanted
+# --- the result has another type than declared
 vmap(lambda a: a * 2)(x).append(3)  # E: "Tensor" has no attribute "append"
 
 # --- a keyword argument of a mapped function is mapped: a number has no axis
 vmap(add)(x, y, scale=2.0)  # E: in_axes: argument `scale` is a float: there is no axis to map over
 
 
-# --- brand() of a name that is none
+# --- brand() of a wrong name
 with brand(3, 2):  # E: No overload variant
     pass
 
@@ -106,11 +106,11 @@ with brand("users"):  # E: No overload variant
     pass
 
 
-# --- arguments beside the function, as if it were not curried
+# --- arguments next to the function in vmap
 vmap(double, x)  # E: in_axes
 
 
-# --- arguments beside a lambda, as if it were not curried
+# --- arguments next to a lambda in vmap
 vmap(lambda a, b: a + b, x, y)  # E: axes
 
 # --- a class that gives no tensor
@@ -138,7 +138,7 @@ vmap(double, chunk_size="2")(x)  # E: chunk_size: '2' is no size
 vmap(double, randomness="some")(x)  # E: randomness: 'some' is no choice
 
 
-# --- a name that is none
+# --- a wrong type of a name
 vmap(double, axis_name=3)(x)  # E: axis_name: int is no name
 
 
@@ -159,6 +159,6 @@ reading = vmap(lambda p: p["w"].numpy())  # E: numpy: a value that varies over "
 reading({"w": x})
 
 
-# --- a limit that is no size, a bar that is no choice
+# --- a wrong memory_limit, a wrong progress
 vmap(double, chunk_size="auto", memory_limit=2.5)(x)  # E: memory_limit: float is no size of memory
 vmap(double, chunk_size=2, progress=1)(x)  # E: progress: int is no choice

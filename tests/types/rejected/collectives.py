@@ -68,7 +68,7 @@ def tree(u: Vec[Users], i: Vec[Items]) -> tuple[Tensor, Tensor]:
 vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None for a result that varie
 
 
-# --- ppermute of what does not vary
+# --- ppermute of an unbatched value
 def permuted(a: Vec[S]) -> Vec[S]:
     return ppermute(a, Users, [(0, 1)])  # E: (got "Vec[S | Users, Tensor]", expected "Vec[S, Tensor]")
 
@@ -98,10 +98,10 @@ vmap(lambda u: psum(u, 1), axis_name="u", out_axes=None)(x)  # E: psum: "int" is
 with brand("p", 2) as p, brand("q", 3) as q:
     total: Tensor = psum(p.vec(x) * q.vec(y), p)  # E: (expression has type "Vec[q, Tensor]", variable has type "Tensor"
 
-# --- the size of a brand is no tensor
+# --- the size of a brand is not a tensor
 vmap(lambda u: axis_size("u").sum(), axis_name="u")(x)  # E: "int" has no attribute "sum"
 
-# --- pairs that are none
+# --- wrong pairs
 vmap(lambda u: ppermute(u, "u", [0, 1]), axis_name="u")(x)  # E: ppermute
 
 

@@ -40,10 +40,10 @@ def split(c: Vec[S], a: Vec[S1]) -> tuple[tuple[Vec[S], Vec[S1]], None]:
 
 scan(split, zero, x)  # E: scan: the carry has another tree after a step than before it
 
-# --- scan: the output is no tensor
+# --- scan: the output is not a tensor
 scan(lambda c, a: (c, "text"), zero, x)  # E: scan: the output is a str, not a tensor
 
-# --- scan: the carry is no tensor
+# --- scan: the carry is not a tensor
 scan(lambda c, a: (c, a), "text", x)  # E: scan: the carry is a str, not a tensor
 
 # --- scan: a number for the steps
@@ -83,7 +83,7 @@ scan(lambda c: (c, c), zero, x)  # E: Too many arguments
 # --- scan: no function
 scan(3, zero, x)  # E: "int" not callable
 
-# --- scan: a length that is none
+# --- scan: a wrong length
 scan(lambda c, a: (c, a), zero, x, length="3")  # E: scan
 
 # --- fori_loop: the carry is another tree
@@ -95,13 +95,13 @@ fori_loop(0, 3, lambda i, c: c * i.item(), zero)  # E: item: a value that varies
 # --- fori_loop: a bound that varies
 vmap(lambda n: fori_loop(0, n, lambda i, c: c + 1, zero), out_axes=None)(Tensor([1, 2]))  # E: out_axes: None for a resu
 
-# --- fori_loop: a bound that is none
+# --- fori_loop: a wrong bound
 fori_loop(0, "3", lambda i, c: c, zero)  # E: fori_loop: upper is a str, not a tensor
 
 # --- while_loop: the carry is another tree
 while_loop(lambda c: c < 3, lambda c: (c, c), zero)  # E: while_loop: the carry has another tree after a step than befor
 
-# --- while_loop: the condition is no bool
+# --- while_loop: the condition is not a bool
 while_loop(lambda c: (c < 3, c), lambda c: c + 1, zero)  # E: while_loop: the condition is "tuple[Tensor, Tensor]", not
 
 # --- while_loop: the condition is None
@@ -122,10 +122,10 @@ def grow(limit: Vec[S], a: Vec[S1]) -> Vec[S1]:
 # --- map: a read
 br.map(lambda r: r * r.sum().item(), X)  # E: item: a value that varies over "map" has no single value to read
 
-# --- map: a result that is no tensor
+# --- map: a result that is not a tensor
 br.map(lambda r: "text", X)  # E: map: the output is a str, not a tensor
 
-# --- map: what is no tensor
+# --- map: an argument that is not a tensor
 br.map(lambda r: r, 3)  # E: map: xs is an int, not a tensor
 
 # --- cond: branches of other trees

@@ -1,4 +1,4 @@
-"""Derivatives of what has none, and gradients that are taken for shared."""
+"""Derivatives of values that have none, and gradients used as shared values."""
 
 from typing import TypeVar
 
@@ -59,11 +59,11 @@ def relu(v: Vec[S]) -> Vec[S]:
     return v if v > 0 else 0 * v  # E: bool: a value that varies over "S" has no single truth value
 
 
-# --- if on what the function closes over
+# --- if on a value in the closure
 vmap(lambda a: grad(lambda v: v if a.sum() > 0 else -v)(2.0))(X)  # E: bool: a value that varies over "a"
 
 
-# --- a function of tensors, of what varies
+# --- a function of tensors with a batched argument
 def plain(v: Tensor, a: Tensor) -> Tensor:
     return (v * a).sum()
 
@@ -132,7 +132,7 @@ grad(loss, argnums=(0, 2))(w, x)  # E: grad: argnums=(0, 2) for a call with 2 po
 # --- argnums that are no numbers
 grad(loss, argnums="w")  # E: grad
 
-# --- has_aux that is no flag
+# --- has_aux that is not a bool
 grad(loss, has_aux="yes")  # E: grad
 
 # --- an option that there is not

@@ -1,4 +1,4 @@
-"""Functions of arrays: rows that are declared, and are not those of the arguments."""
+"""Functions of arrays: declared brands that differ from those of the arguments."""
 
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ def line(a: Vec[S1], points: Vec[S2]) -> Vec[S1]:
     return interp(a, points, x)  # E: Incompatible return value type
 
 
-# --- a quantile of examples is no tensor
+# --- quantiles of batched values declared as a tensor
 def middle(a: Vec[S]) -> Tensor:
     return quantile(a, 0.5)  # E: Incompatible return value type
 
@@ -42,7 +42,7 @@ def best(a: Vec[S]) -> Tensor:
     return top_k(a, 2)[1]  # E: Incompatible return value type
 
 
-# --- a string is no operand
+# --- a string as an operand
 outer(x, "a")  # E: Argument 2 to "outer" has incompatible type "str"
 
 

@@ -12,7 +12,7 @@ kept: list[Tensor] = []
 functions: list[Callable[[], Tensor]] = []
 
 
-# --- in what an object holds
+# --- in a field of an object
 class Net:
     last: Tensor
 

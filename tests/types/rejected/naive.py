@@ -141,7 +141,7 @@ def stores(a: Tensor, log: Log) -> Tensor:
 vmap(stores, in_axes=(0, None))(x, Log())
 
 
-# --- a value that is kept by the object whose method is mapped
+# --- a value stored by the object whose method is mapped
 class Layer:
     def __init__(self) -> None:
         self.seen, self.all = y, [y]
@@ -156,7 +156,7 @@ layer = Layer()
 vmap(layer.forward)(x)
 
 
-# --- what a function hands on to one that uses it
+# --- arguments that a function passes on
 def second(a: Tensor, b: Tensor) -> Tensor:
     return b
 
@@ -199,7 +199,7 @@ vmap(lambda a: hidden(x, a), out_axes=None)(x)  # E: out_axes: None for a result
 vmap(lambda a: by_star(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
 
 
-# --- an object that is made in the call keeps what varies
+# --- an object created in the call stores a batched value
 class Held:
     def __init__(self) -> None:
         self.value = Tensor([1.0])
@@ -223,7 +223,7 @@ def holding(a: Tensor) -> Tensor:
 vmap(holding, out_axes=None)(x)  # E: out_axes: None for a result that varies over
 
 
-# --- a part of a result that depends on what varies
+# --- a part of a result that depends on a batched value
 def both(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     c = a
     return c, b

@@ -52,7 +52,7 @@ def again(a: Vec[Users]) -> Vec[Users]:
     return vmap(lambda b: b * 2, axis_name=Users)(a)  # E: axis_name: brand "Users" is open already
 
 
-# --- `Brand` itself is no name
+# --- `Brand` itself as a name
 vmap(double, axis_name=Brand)(x)  # E: axis_name: `Brand` is every brand
 
 # --- the parameter is of another brand
@@ -67,15 +67,15 @@ with brand(Items, 2) as items:
 with brand(Users, 2) as users, brand(Items, 2) as items2:
     mine: Vec[Users] = users.vec(x) * items2.vec(y)  # E: Incompatible types in assignment
 
-# --- a size that is none
+# --- a wrong size
 with brand(Users, "2") as sized:  # E: No overload variant of "brand"
     pass
 
-# --- vec() of what is no tensor
+# --- vec() of an object that is not a tensor
 with brand(Users, 2) as v:
     v.vec([1.0, 2.0])  # E: Argument 1 to "vec"
 
-# --- unvec() of what is no tensor
+# --- unvec() of an object that is not a tensor
 with brand(Users, 2) as uv:
     uv.unvec("x")  # E: No overload variant
 
@@ -84,7 +84,7 @@ with brand(Users, 2) as an:
     an.unvec(an.vec(x), axis=None)  # E: axis
 
 
-# --- a class that is no brand
+# --- a class that is not a brand
 vmap(double, axis_name=Tensor)(x)  # E: axis_name: Tensor is no name
 
 

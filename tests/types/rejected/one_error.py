@@ -1,4 +1,4 @@
-"""One mistake is one error: what follows from it is not reported."""
+"""One mistake gives one error: its consequences are not reported."""
 
 import math
 

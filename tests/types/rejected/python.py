@@ -1,4 +1,4 @@
-"""Values that vary, given to what is not made for them: Python's functions, those of math and of numpy."""
+"""Batched values passed to functions of Python, math and numpy."""
 
 import math
 from typing import Any, Generic, NamedTuple, Never, TypeVar
@@ -65,7 +65,7 @@ def same(a: Vec[S], b: Vec[S]) -> bool:
     return (a, 1) == (b, 1)  # E: bool: a value that varies over "S" has no single truth value
 
 
-# --- what varies is added to a tensor that does not
+# --- a batched value is added to an unbatched tensor in place
 def total(a: Vec[S]) -> Vec[S]:
     sums = Tensor.zeros(2)
     sums += a  # E: +=: a value that varies over "S" cannot go into `sums`, which varies over less
@@ -139,7 +139,7 @@ def puts(a: Vec[S], log: list[Any]) -> Vec[S]:
 vmap(lambda a: puts(a, seen))(x)
 
 
-# --- a value that is kept by the object whose method is mapped
+# --- a value stored by the object whose method is mapped
 class Layer:
     def __init__(self) -> None:
         self.seen: Any = None
@@ -171,7 +171,7 @@ def of_all(a: Vec[S]) -> Pair[S]:
     return shared  # E: Incompatible return value type (got "Pair[Never]", expected "Pair[S]")
 
 
-# --- a list of values that vary is none of tensors
+# --- a list of batched values where a list of tensors is expected
 def plain_total(values: list[Tensor]) -> Tensor:
     return values[0]
 

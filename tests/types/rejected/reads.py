@@ -48,7 +48,7 @@ vmap(lambda a: a.numpy())(x)  # E: numpy: a value that varies over "a" has no si
 # --- in a lambda at the second depth
 vmap(lambda a: vmap(lambda b: (a + b).item())(y))(x)  # E: item: a value that varies over "a" and "b"
 
-# --- what an inner vmap gave back varies still over the outer brand
+# --- the result of an inner vmap varies over the outer brand
 vmap(lambda a: vmap(lambda b: a + b)(y).numpy())(x)  # E: numpy: a value that varies over "a"
 
 # --- in an argument

@@ -1,4 +1,4 @@
-"""Trees: values, keys and fields that are not what they should be."""
+"""Trees: wrong values, keys and fields."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -134,7 +134,7 @@ items: list[Tensor] = vmap(lambda a: {"k": a})(x)  # E: Incompatible types in as
 vmap(lambda a: "s")(x)  # E: stack
 
 
-# --- a string beside a tensor cannot be stacked
+# --- a string next to a tensor cannot be stacked
 vmap(lambda a: (a, "name"))(x)  # E: stack
 
 

@@ -30,11 +30,11 @@ vmap(lambda layer: layer.w)(Layer(x, "relu"))  # E: in_axes: argument 1.name is 
 # --- a leaf next to static fields is read
 vmap(lambda a: Layer(a, "relu").w.item())(x)  # E: item: a value that varies over "a"
 
-# --- what a container of any type holds is read
+# --- the content of a container of type Any is read
 vmap(lambda b: b.item.item())(Box(x))  # E: item: a value that varies over "b"
 vmap(lambda b: b.item["w"].numpy())(Box({"w": x}))  # E: numpy: a value that varies over "b"
 
-# --- what a container of any type holds has no axis
+# --- the content of a container of type Any has no axis
 vmap(lambda b: b.item)(Box(2))  # E: in_axes: argument 1.item is an int: there is no axis
 
 

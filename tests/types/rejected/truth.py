@@ -43,12 +43,12 @@ def assert_(a: Vec[S]) -> Vec[S]:
     return a
 
 
-# --- and, in place of &
+# --- and instead of &
 def and_(a: Vec[S]) -> Vec[S]:
     return a > 0 and a < 1  # E: no single truth value
 
 
-# --- or, in place of |
+# --- or instead of |
 def or_(a: Vec[S]) -> Vec[S]:
     return a < 0 or a > 1  # E: no single truth value
 
@@ -98,7 +98,7 @@ def maximum(a: Vec[S], b: Vec[S]) -> Vec[S]:
     return a if a >= b else b  # E: bool: a value that varies over "S" has no single truth value
 
 
-# --- if, with what all examples share after it
+# --- if before a shared value
 def shared_after(a: Vec[S], n: int) -> Vec[S]:
     if a > 0 and n > 2:  # E: bool: a value that varies over "S" has no single truth value
         return a
@@ -169,14 +169,14 @@ def number_left(a: Vec[S]) -> Vec[S]:
     return -a
 
 
-# --- if, with what all examples share before it
+# --- if after a shared value
 def shared_and(a: Vec[S], n: int) -> Vec[S]:
     if n > 2 and a > 0:  # E: bool: a value that varies over "S" has no single truth value
         return a
     return -a
 
 
-# --- assert, with what all examples share before it
+# --- assert after a shared value
 def assert_or(a: Vec[S], n: int) -> Vec[S]:
     assert n or a > 0  # E: bool: a value that varies over "S" has no single truth value
     return a

@@ -1,4 +1,4 @@
-"""Rows that are declared, and are not what the body has; bodies that are not generic."""
+"""Declared brands that differ from the body's, and bodies that are not generic."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -150,7 +150,7 @@ def distance(a: Tensor, b: Tensor) -> Tensor:
 vmap(partial(distance, x))(y)  # E: for one example
 
 
-# --- overloads, none of which takes a Vec
+# --- overloads without a Vec
 @overload
 def loaded(a: Tensor) -> Tensor: ...
 @overload
@@ -214,7 +214,7 @@ def no_result(a: Vec[S]):  # E: Function is missing a return type annotation
     return a
 
 
-# --- a class that is no brand as a row
+# --- a class that is not a brand, in a type
 def no_brand(a: Vec[int]) -> Tensor:  # E: Type argument "int" of "Vec" must be a subtype of "Brand"
     return x
 
@@ -250,7 +250,7 @@ def write_index(a: Vec[S]) -> Vec[S]:
     return a
 
 
-# --- overloads, none of which takes a Vec, stored
+# --- overloads without a Vec, stored
 vmap(loaded)  # E: takes one example
 
 

@@ -67,7 +67,7 @@ weights: dict[str, Tensor] = {"w": x}
 lost = loss(weights, x)
 
 
-# --- what a class of rows holds is a Tensor
+# --- fields of a generic class are Tensors
 class State(Generic[S]):
     def __init__(self, place: Vec[S]) -> None:
         self.place = place

@@ -32,7 +32,7 @@ def score(u: Vec[Users], i: Vec[Items]) -> Vec[Users | Items]:
 vmap(vmap(score, in_axes=(None, 0), axis_name=Items), in_axes=(0, None), axis_name=Users)(x, y)
 
 
-# --- a named brand beside an open row
+# --- a named brand next to a row variable
 def beside(u: Vec[Users], a: Vec[S]) -> Vec[Users | S]:
     return u + a
 

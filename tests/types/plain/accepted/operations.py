@@ -127,7 +127,7 @@ def gradients(a: Vec[S], w: Tensor) -> Vec[S]:
     return g
 
 
-# --- what has no row: the shape, the type, the number of axes
+# --- shape, dtype and ndim have no brands
 def facts(a: Vec[S]) -> Vec[S]:
     assert_type(a.ndim, int)
     assert_type(a.is_floating_point(), bool)

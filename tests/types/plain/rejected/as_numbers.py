@@ -41,7 +41,7 @@ def assert_(a: Vec[S]) -> Vec[S]:
     return a
 
 
-# --- and, in place of &
+# --- and instead of &
 def and_(a: Vec[S]) -> Vec[S]:
     return (a > 0) and (a < 1)  # E
 

@@ -96,7 +96,7 @@ def last(xs: Vec[S], init: Vec[S1]) -> Vec[S1]:
 # --- fori_loop: a string for a bound
 fori_loop(0, "3", lambda i, c: c, zero)  # E
 
-# --- while_loop: the condition is no bool
+# --- while_loop: the condition is not a bool
 while_loop(lambda c: (c, c), lambda c: c, zero)  # E
 
 
@@ -134,7 +134,7 @@ def sum_of_another(a: Vec[Items]) -> Tensor:
     return psum(a, Users)  # E
 
 
-# --- a value of two brands, of which vmap takes out one
+# --- a value of two brands, one of them opened by vmap
 def both(u: Vec[Users], i: Vec[Items]) -> Vec[Users | Items]:
     return u * i
 
