@@ -1,4 +1,4 @@
-"""tinygrad's own `gradient` and `backward`, by tensors that a function closes over: loops, several devices."""
+"""tinygrad's `Tensor.gradient` and `backward` with respect to closed-over tensors, in loops and across devices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _data(*shape: int, seed: int = 0) -> Tensor:
 
 X, W = _data(4, 3), _data(3, 3, seed=1)
 VIEW = W.T
-"""A view that is a tensor too, by which one may ask."""
+"""A view of `W` that is a tensor of its own, so a gradient can be taken with respect to it."""
 
 
 def _step(x: Tensor, w: Tensor) -> Tensor:
@@ -42,11 +42,11 @@ LOOPS: dict[str, tuple[Callable[[Tensor], Any], Callable[[Tensor], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("by", ["all of the memory", "a view"])
+@pytest.mark.parametrize("by", ["whole buffer", "a view"])
 @pytest.mark.parametrize("name", LOOPS)
-def test_what_a_loop_closes_over(name: str, by: str) -> None:
+def test_gradient_of_tensor_captured_by_loop(name: str, by: str) -> None:
     run, plain = LOOPS[name]
-    w = W if by == "all of the memory" else VIEW
+    w = W if by == "whole buffer" else VIEW
     found, wanted = (f(w).square().sum().gradient(w)[0].numpy() for f in (run, plain))
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
@@ -61,16 +61,16 @@ def test_backward() -> None:
 SHARED: dict[str, Callable[[Any, Tensor], Any]] = {
     "a product": lambda v, w: v(lambda x: _step(x, w))(X),
     "its transpose": lambda v, w: v(lambda x: _step(x, w.T))(X),
-    "a part": lambda v, w: v(lambda x: x * w[0])(X),
+    "slice": lambda v, w: v(lambda x: x * w[0])(X),
     "a scan": lambda v, w: v(lambda x: _scanned(x, w))(X),
     "a branch": lambda v, w: v(lambda x: cond(x.sum() > 0, lambda x: x @ w.T, lambda x: x, x))(X),
-    "a system": lambda v, w: v(lambda x: linalg.solve(w, x))(X),
-    "in turn": lambda v, w: v(sequential_vmap(lambda x: _step(x, w)))(X),
+    "solve": lambda v, w: v(lambda x: linalg.solve(w, x))(X),
+    "sequential_vmap": lambda v, w: v(sequential_vmap(lambda x: _step(x, w)))(X),
 }
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_what_several_devices_share(name: str) -> None:
+def test_gradient_of_tensor_shared_by_devices(name: str) -> None:
     def gradient(v: Any, w: Tensor) -> np.ndarray:
         found: np.ndarray = SHARED[name](v, w).square().sum().gradient(w)[0].numpy()
         return found
@@ -81,7 +81,7 @@ def test_what_several_devices_share(name: str) -> None:
             np.testing.assert_allclose(found, gradient(vmap, w), rtol=1e-3, atol=1e-4)
 
 
-def test_the_result_of_a_precompiled_function_has_a_gradient_after_realize() -> None:
+def test_gradient_of_realized_precompiled_result() -> None:
     x = Tensor([1.0, 2.0]).realize()
     y = function(lambda x: x * x, precompile=True)(x).realize()
     assert y.tolist() == [1.0, 4.0]
@@ -91,7 +91,7 @@ def test_the_result_of_a_precompiled_function_has_a_gradient_after_realize() -> 
 
 
 @pytest.mark.parametrize("precompile", [False, True])
-def test_a_function_returns_the_same_value_twice(precompile: bool) -> None:
+def test_function_returns_same_value_twice(precompile: bool) -> None:
     f = function(lambda a: (a, a, a * 2), precompile=precompile)
     x = Tensor([1.0, 2.0]).realize()
     assert [grad(lambda x, i=i: f(x)[i].sum())(x).tolist() for i in range(3)] == [[1, 1], [1, 1], [2, 2]]

@@ -1,4 +1,4 @@
-"""checkpoint: the values and derivatives of the function, in less memory; and loops in loops, which need less too."""
+"""`checkpoint` keeps values and derivatives and saves memory; nested loops save memory too."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ def layer(w: Any, x: Any) -> Any:
 PROGRAMS: dict[str, Callable[[Callable[[Any, Any], Any]], Any]] = {
     "value": lambda f: vmap(lambda x: f(W, x))(X),
     "grad": lambda f: grad(lambda w: f(w, X[0]).square().sum())(W),
-    "per example": lambda f: vmap(lambda x: grad(lambda w: f(w, x).sum())(W))(X),
-    "of all examples": lambda f: grad(lambda w: vmap(lambda x: f(w, x))(X).square().sum())(W),
+    "vmap of grad": lambda f: vmap(lambda x: grad(lambda w: f(w, x).sum())(W))(X),
+    "grad of vmap": lambda f: grad(lambda w: vmap(lambda x: f(w, x))(X).square().sum())(W),
     "forward": lambda f: jvp(lambda w: f(w, X[0]), (W,), (W,))[1],
     "second order": lambda f: hessian(lambda x: f(W, x).square().sum())(X[0, 0]),
     "forward over reverse": lambda f: jacfwd(grad(lambda x: f(W, x).square().sum()))(X[0, 0]),
-    "what it closes over": lambda f: grad(lambda w: checkpoint(lambda x: f(w, x))(X[0]).sum())(W),
+    "closed-over argument": lambda f: grad(lambda w: checkpoint(lambda x: f(w, x))(X[0]).sum())(W),
     "in a scan": lambda f: grad(lambda w: scan(lambda c, x: (f(w, c) + x, None), X[0, 0], X[0])[0].sum())(W),
     "around a scan": lambda f: grad(
         lambda w: checkpoint(lambda x: scan(lambda c, v: (f(w, c) + v, None), x[0], x)[0])(X[0]).sum()
     )(W),
-    "in one another": lambda f: grad(lambda w: checkpoint(lambda x: f(w, f(w, x)))(X[0]).square().sum())(W),
-    "an exchange": lambda f: vmap(grad(lambda x: psum(f(W, x).sum(), "i")), axis_name="i")(X),
+    "nested calls": lambda f: grad(lambda w: checkpoint(lambda x: f(w, f(w, x)))(X[0]).square().sum())(W),
+    "collective": lambda f: vmap(grad(lambda x: psum(f(W, x).sum(), "i")), axis_name="i")(X),
 }
 
 
 @pytest.mark.parametrize("policy", ["nothing", "dots", "everything"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_nothing_changes(name: str, policy: str) -> None:
+def test_values_and_derivatives_are_unchanged(name: str, policy: str) -> None:
     program = PROGRAMS[name]
     got, wanted = program(checkpoint(layer, policy=policy)), program(layer)
     np.testing.assert_allclose(read(got), read(wanted), rtol=1e-4, atol=1e-5)
 
 
-def test_trees_keywords_and_other_values() -> None:
+def test_pytrees_keywords_and_non_tensors() -> None:
     def f(p: Any, how: str, *, scale: float) -> Any:
         return {"out": p["w"] * scale, "how": how, "none": None}
 
@@ -71,7 +71,7 @@ def test_trees_keywords_and_other_values() -> None:
 
 
 def memory(f: Callable[..., Any], *args: Any) -> int:
-    """The bytes that the kernels of a compiled function give to one another."""
+    """Return the scratch bytes that the kernels of `jit(f)` use."""
     fast = jit(f)
     with Context(NOOPT=1):
         fast(*args)
@@ -88,8 +88,8 @@ def deep(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return grad(loss)
 
 
-def test_it_needs_less_memory() -> None:
-    """Of 5 times 4 products it keeps 5, and the 4 of the part that it goes back through."""
+def test_checkpoint_saves_memory() -> None:
+    """Reverse mode keeps 5 layer inputs and the 4 products of the layer it recomputes, instead of all 20 products."""
 
     def products(w: Any, x: Any) -> Any:
         for _ in range(4):
@@ -104,8 +104,8 @@ def test_it_needs_less_memory() -> None:
     assert closed_over < 0.6 * every["everything"]
 
 
-def test_a_loop_in_a_loop_keeps_the_square_root() -> None:
-    """Reverse mode keeps the carry of each step: of 64 steps, or of 8 and then of 8 within one of them."""
+def test_nested_scan_needs_square_root_memory() -> None:
+    """Reverse mode keeps one carry per step: 64 for the flat loop, 8 + 8 for the nested loop."""
     w, first, xs = floats(8, 8), floats(64, 8), floats(64, 8)
 
     def step(w: Any) -> Any:
@@ -118,7 +118,7 @@ def test_a_loop_in_a_loop_keeps_the_square_root() -> None:
     assert memory(nested, w) < 0.5 * memory(flat, w)
 
 
-def test_a_program_has_its_operations() -> None:
+def test_make_expr_inlines_checkpoint() -> None:
     assert str(make_expr(checkpoint(layer))(W, X[0])) == str(make_expr(layer)(W, X[0]))
 
 
@@ -127,7 +127,7 @@ def test_names() -> None:
     assert checkpoint(layer, policy="everything") is layer
 
 
-def test_mistakes() -> None:
+def test_error_messages() -> None:
     with pytest.raises(errors.OptionError) as e:
         checkpoint(layer, policy="some")
     assert str(e.value) == (

@@ -1,4 +1,4 @@
-"""Functions with rules of their own are, under vmap and its nestings, what they are without."""
+"""Functions with custom derivative rules give the same results under nested vmaps as functions without rules."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def leaves(x: Any) -> list[Tensor]:
 
 
 def same(program: Callable[[F], Any], own: Callable[[F], F]) -> None:
-    """The program gives the same with a rule as without."""
+    """Assert that the program gives equal results with and without the rule."""
     with_rule, without = leaves(program(own)), leaves(program(lambda f: f))
     for x, y in zip(with_rule, without, strict=True):
         assert x.shape == y.shape
@@ -84,12 +84,12 @@ def same(program: Callable[[F], Any], own: Callable[[F], F]) -> None:
 
 
 def two(w: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
-    """One result that varies with `x`, and one that does not."""
+    """Return one result that varies with `x` and one that does not."""
     return (w * x).sum(), (w * w).sum()
 
 
 @RULES
-def test_a_result_varies_over_what_it_uses(own: Callable[[F], F]) -> None:
+def test_result_varies_only_over_used_arguments(own: Callable[[F], F]) -> None:
     f = own(two)
     assert vmap(lambda x: f(W, x)[1], out_axes=None)(X).item() == 9
     assert vmap(lambda y: vmap(lambda x: f(W, x * y)[1])(X))(Y).shape == (2, 3)
@@ -102,8 +102,8 @@ def test_a_result_varies_over_what_it_uses(own: Callable[[F], F]) -> None:
         assert f(W, b.vec(X))[1].item() == 9
 
 
-def test_a_result_is_shared_if_nothing_in_it_is_differentiated() -> None:
-    """The rule's tangent differs from example to example, but no derivative here asks for it."""
+def test_primal_is_unbatched_if_tangent_is_unused() -> None:
+    """The rule's tangent varies over the examples, but no derivative here uses it."""
     f = custom_jvp(lambda x, w: w * 1)
     f.defjvp(lambda primals, tangents: (primals[1], primals[0].cos() * tangents[0]))
 
@@ -118,7 +118,7 @@ def test_a_result_is_shared_if_nothing_in_it_is_differentiated() -> None:
 
 
 @RULES
-def test_a_result_of_all_examples_leaves_without_their_axis(own: Callable[[F], F]) -> None:
+def test_psum_result_with_out_axes_none(own: Callable[[F], F]) -> None:
     total = own(lambda x: psum(x, "i"))
     assert vmap(total, axis_name="i", out_axes=None)(X).item() == 6
     assert grad(lambda xs: vmap(total, axis_name="i", out_axes=None)(xs))(X).tolist() == [1, 1, 1]
@@ -127,7 +127,7 @@ def test_a_result_of_all_examples_leaves_without_their_axis(own: Callable[[F], F
 
 
 @RULES
-def test_collectives_of_what_is_shared(own: Callable[[F], F]) -> None:
+def test_collectives_of_unbatched_values(own: Callable[[F], F]) -> None:
     for f in (
         lambda v: psum(v, "i"),
         lambda v: ppermute(v, "i", [(0, 1), (1, 2)]),
@@ -145,7 +145,7 @@ def test_collectives_of_what_is_shared(own: Callable[[F], F]) -> None:
 
 
 @RULES
-def test_a_cotangent_of_what_is_shared_counts_once(own: Callable[[F], F]) -> None:
+def test_cotangent_of_unbatched_result_counts_once(own: Callable[[F], F]) -> None:
     f = own(two)
     assert grad(lambda w: vmap(lambda x: f(w, x)[1], out_axes=None)(X))(W).item() == 6
     both = lambda w: vmap(lambda x: f(w, x), out_axes=(0, None))(X)  # noqa: E731
@@ -156,15 +156,15 @@ def test_a_cotangent_of_what_is_shared_counts_once(own: Callable[[F], F]) -> Non
         assert b.unvec(grad(lambda w: sum(f(w, b.vec(X))))(W)).tolist() == [7, 8, 9]
 
 
-def test_a_tangent_of_what_is_shared_is_that_of_one() -> None:
+def test_tangent_of_unbatched_result_counts_once() -> None:
     f = custom_jvp(two)
-    f.defjvp(lambda p, t: (f(*p), (p[0] * t[1] + p[1] * t[0], 2 * p[0] * t[0] + 0 * p[1])))  # it varies, in form
+    f.defjvp(lambda p, t: (f(*p), (p[0] * t[1] + p[1] * t[0], 2 * p[0] * t[0] + 0 * p[1])))  # batched by 0 * p[1]
     y, dy = jvp(lambda w: vmap(lambda x: f(w, x), out_axes=(0, None))(X), (W,), (Tensor(1.0),))
     assert [t.tolist() for t in (*y, *dy)] == [[3, 6, 9], 9, [1, 2, 3], 6]
 
 
 @RULES
-def test_a_vmap_inside(own: Callable[[F], F]) -> None:
+def test_vmap_inside_custom_rule(own: Callable[[F], F]) -> None:
     for f in (
         lambda x: vmap(lambda y: x + y)(Y).sum(),
         lambda x: vmap(lambda y: x * y * psum(x, "i"))(Y).sum(),
@@ -182,7 +182,7 @@ def test_a_vmap_inside(own: Callable[[F], F]) -> None:
 
 
 @RULES
-def test_a_rule_may_close_over_what_varies(own: Callable[[F], F]) -> None:
+def test_rule_closes_over_batched_value(own: Callable[[F], F]) -> None:
     def program(own: Callable[[F], F]) -> Any:
         def body(x: Tensor, s: Tensor) -> Any:
             s = stop_gradient(s)
@@ -195,7 +195,7 @@ def test_a_rule_may_close_over_what_varies(own: Callable[[F], F]) -> None:
 
 
 @RULES
-def test_a_rule_finds_the_brands_of_its_call(own: Callable[[F], F]) -> None:
+def test_rule_sees_brands_of_its_call(own: Callable[[F], F]) -> None:
     total = own(lambda v: psum(v, "i") * 2)
     assert grad(lambda w: vmap(lambda x: total(w), axis_name="i", out_axes=None)(X))(W).item() == 6
     nested = lambda w: vmap(lambda x: vmap(lambda y: total(w * y))(Y).sum(), axis_name="i")(X).sum()  # noqa: E731
@@ -205,7 +205,7 @@ def test_a_rule_finds_the_brands_of_its_call(own: Callable[[F], F]) -> None:
 
 
 @RULES
-def test_exchanges_in_a_rule_and_beside_it(own: Callable[[F], F]) -> None:
+def test_collectives_inside_and_outside_rule(own: Callable[[F], F]) -> None:
     def program(own: Callable[[F], F]) -> Any:
         g = own(lambda w, x: (psum_scatter(x, "i") * x, w * 1))
         loss = lambda w, x: (psum(x, "i") * g(w, x)[0]).sum() + g(w, x)[1].sin().sum()  # noqa: E731
@@ -216,7 +216,7 @@ def test_exchanges_in_a_rule_and_beside_it(own: Callable[[F], F]) -> None:
     same(program, own)
 
 
-def test_a_derivative_through_an_inner_vmap_of_what_outer_examples_exchange() -> None:
+def test_grad_of_outer_collective_in_inner_vmap() -> None:
     each = lambda f: vmap(lambda x: grad(f)(x), axis_name="i")(X).tolist()  # noqa: E731
     assert each(lambda x: vmap(lambda y: psum(x, "i") * y)(Y).sum()) == [9, 9, 9]
     assert each(lambda x: vmap(lambda y: psum(x * x, "i") * y)(Y).sum()) == [18, 36, 54]
@@ -225,13 +225,13 @@ def test_a_derivative_through_an_inner_vmap_of_what_outer_examples_exchange() ->
     assert vmap(slope, axis_name="i")(X).tolist() == [84, 84, 84]
 
 
-def test_a_tangent_in_the_body_of_a_function() -> None:
+def test_jvp_of_function_with_psum() -> None:
     total = function(lambda x: psum(x, "i"))
     slopes = vmap(lambda x: jvp(total, (x,), (x,))[1], axis_name="i")(X)
     assert slopes.tolist() == [6, 6, 6]
 
 
-def test_forward_over_forward_over_an_exchange() -> None:
+def test_jacfwd_of_grad_of_psum() -> None:
     def program(x: Tensor) -> Tensor:
         inner = lambda v, w: grad(lambda w: psum(v.sum() * w, "n").sin().sum())(w)  # noqa: E731
         return jacfwd(lambda v: vmap(lambda w: inner(v, w))(M).sum())(x)
@@ -241,13 +241,13 @@ def test_forward_over_forward_over_an_exchange() -> None:
     np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4)
 
 
-def test_a_mean_of_what_is_shared() -> None:
+def test_grad_of_pmean_of_unbatched_value() -> None:
     mean = lambda x: pmean(x, "i").sum()  # noqa: E731
     assert vmap(lambda x: grad(mean)(Y), axis_name="i")(X).tolist() == [[1, 1]] * 3
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
-def test_a_gradient_that_all_examples_share_leaves_without_their_axis(size: int) -> None:
+def test_unbatched_gradient_with_out_axes_none(size: int) -> None:
     v, mapped = Tensor([0.5, 2.0]), {"axis_name": "i", "axis_size": size, "in_axes": None}
     losses: list[F] = [
         lambda x: psum(x.sin(), "i").sum(),
@@ -262,20 +262,20 @@ def test_a_gradient_that_all_examples_share_leaves_without_their_axis(size: int)
         np.testing.assert_allclose(each.numpy(), np.broadcast_to(one.numpy(), (size, 2)))
 
 
-def test_a_gradient_of_each_example_does_not_leave_without_their_axis() -> None:
+def test_batched_gradient_needs_an_out_axis() -> None:
     first = grad(lambda x: all_gather(x, "i")[0].sum())
     assert vmap(lambda _: first(Y), axis_name="i")(Tensor.ones(2)).tolist() == [[2, 2], [0, 0]]
     with pytest.raises(errors.AxesError, match="varies over `i`"):
         vmap(lambda _: first(Y), axis_name="i", out_axes=None)(Tensor.ones(2))
 
 
-def test_a_derivative_of_a_shared_gradient() -> None:
-    """The simpler form of what all share is still the form that outer derivatives see."""
+def test_second_derivative_of_unbatched_gradient() -> None:
+    """Simplifying an unbatched gradient must not hide it from outer derivatives."""
     slope = grad(lambda x: (psum(x.sin(), "i") * x).sum())
     inner = lambda _: grad(lambda x: (slope(x) * slope(x)).sum())(Y)  # noqa: E731
 
     def by_hand(n: int) -> Any:
-        # of all: L = sum_k (sum_j sin x_j) x_k, g_k = n m cos x_k + sum_j sin x_j, then the losses g_k ** 2 of all
+        # L = sum_k (sum_j sin x_j) x_k, so g_k = n m cos x_k + sum_j sin x_j; the outer loss is sum_k g_k ** 2
         x = np.array([1.0, 2.0])
         g = n * x * np.cos(x) + n * np.sin(x)
         return 2 * n * g * (2 * np.cos(x) - x * np.sin(x))
@@ -286,8 +286,8 @@ def test_a_derivative_of_a_shared_gradient() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_a_leaf_that_varies_is_kept_while_its_derivative_is_taken(size: int) -> None:
-    """Below the leaf `v` of the outer derivative is a value that is the same for all; the leaf is one of each."""
+def test_batched_leaf_stays_batched_in_outer_grad(size: int) -> None:
+    """The leaf `v` of the outer derivative is batched, though the value it is made from is unbatched."""
     mapped = {"axis_name": "i", "axis_size": size, "in_axes": None}
 
     def of_each(v: Tensor) -> Tensor:
@@ -297,14 +297,14 @@ def test_a_leaf_that_varies_is_kept_while_its_derivative_is_taken(size: int) -> 
     copied = vmap(lambda x: x, axis_size=size, in_axes=None)(Y * 0 + 0.5)
     got = vmap(slope, axis_name="i")(copied).numpy()
     w, v = np.array([1.0, 2.0]), 0.5
-    # g_k = n v cos(w v) is that of all examples, and so is its derivative by the value v_k of one
+    # g_k = n v cos(w v) is the same for all examples; its derivative is taken by the v_k of one example
     g, dg = size * v * np.cos(w * v), size * (np.cos(w * v) - w * v * np.sin(w * v))
     np.testing.assert_allclose(got, np.broadcast_to(2 * g * dg, (size, 2)), rtol=1e-5)
     shared = vmap(lambda _: of_each(Tensor([0.5, 0.5])), out_axes=None, **mapped)(Y)
     np.testing.assert_allclose(shared.numpy(), g, rtol=1e-5)
 
 
-def test_a_rule_speaks_of_an_exchange_that_its_function_does_not_use() -> None:
+def test_rule_returns_cotangent_primal_does_not_use() -> None:
     f = custom_vjp(lambda total, x: x * 1)
     f.defvjp(lambda total, x: (x * 1, None), lambda _, ct: (ct, 2 * ct))
     slope = grad(lambda x: f(all_gather(x, "i").sum(0), x).sum())
@@ -314,16 +314,16 @@ def test_a_rule_speaks_of_an_exchange_that_its_function_does_not_use() -> None:
 
 
 @RULES
-def test_a_derivative_that_is_zero_does_not_vary(own: Callable[[F], F]) -> None:
-    """Neither in the rule, nor behind it: zero times what varies is zero."""
+def test_zero_derivative_is_unbatched(own: Callable[[F], F]) -> None:
+    """A zero derivative times a batched value stays an unbatched zero, inside the rule and after it."""
     f = own(lambda x: (Y * 3, x.sin()))
     slope = lambda x: grad(lambda w: (f(w * x)[0] * w).sum())(Y)  # noqa: E731
     assert vmap(slope, out_axes=None)(X).tolist() == [3, 6]
 
 
 @RULES
-def test_a_zero_that_somebody_gives_is_a_number(own: Callable[[F], F]) -> None:
-    """What does not change times infinity is none; a zero times infinity is no number, whoever gave it."""
+def test_explicit_zero_cotangent_is_a_number(own: Callable[[F], F]) -> None:
+    """A missing derivative times infinity is zero; an explicit zero times infinity is NaN."""
     none, zero = (lambda w: w.detach() * 2), Y.const_like(0)
     flat, steep = own(none), own(lambda w: w * math.inf)
     assert grad(lambda w: flat(steep(w)).sum())(Y).tolist() == [0, 0]
@@ -333,20 +333,20 @@ def test_a_zero_that_somebody_gives_is_a_number(own: Callable[[F], F]) -> None:
         assert np.isnan(jvp(steep, (Y,), (zero,))[1].numpy()).all()
 
 
-def test_a_zero_that_a_rule_gives_is_a_number() -> None:
+def test_zero_tangent_from_rule_is_a_number() -> None:
     none, zero, steep = (lambda w: w.detach() * 2), Y.const_like(0), lambda w: w * math.inf
     given = custom_jvp(none)
     given.defjvp(lambda primals, tangents: (none(*primals), zero))
     assert np.isnan(jvp(lambda w: steep(given(w)), (Y,), (Y,))[1].numpy()).all()
-    # the tangent that the rule gives is made from none, so that there is nothing to transpose
+    # the rule's tangent does not depend on its input, so there is nothing to transpose
     assert grad(lambda w: given(steep(w)).sum())(Y).tolist() == [0, 0]
     pulled = custom_vjp(none)
     pulled.defvjp(lambda w: (none(w), None), lambda _, ct: (zero,))
     assert np.isnan(grad(lambda w: pulled(steep(w)).sum())(Y).numpy()).all()
 
 
-def test_a_derivative_that_is_zero_is_written_into() -> None:
-    """Two of them are two values, though they are the same zero."""
+def test_write_into_zero_gradient() -> None:
+    """Two zero gradients are separate values, though both come from the same zero."""
 
     def loss(w: Tensor) -> Tensor:
         slope = grad(lambda v: (v.detach() * 2).sum())(w)
@@ -359,7 +359,7 @@ def test_a_derivative_that_is_zero_is_written_into() -> None:
 
 
 @RULES
-def test_a_gradient_that_all_share_through_a_rule_leaves_without_their_axis(own: Callable[[F], F]) -> None:
+def test_unbatched_gradient_through_nested_rules(own: Callable[[F], F]) -> None:
     f = own(lambda w: own(lambda v: v.sin())(w) * w)
     slope = grad(lambda w: psum(f(w), "i").sum())
     wanted = np.sin([1, 2]) + np.array([1, 2]) * np.cos([1, 2])
@@ -368,7 +368,7 @@ def test_a_gradient_that_all_share_through_a_rule_leaves_without_their_axis(own:
 
 
 @RULES
-def test_a_derivative_outside_of_what_no_examples_exchange(own: Callable[[F], F]) -> None:
+def test_derivative_outside_vmap_over_no_examples(own: Callable[[F], F]) -> None:
     def loss(f: F, w: Tensor) -> Tensor:
         return vmap(lambda _: f(w), axis_name="i", out_axes=None)(Tensor.zeros(0)).sum()
 
@@ -379,13 +379,13 @@ def test_a_derivative_outside_of_what_no_examples_exchange(own: Callable[[F], F]
             assert grad(lambda w: loss(g, w))(Y).tolist() == wanted
 
 
-def test_a_mean_over_no_examples() -> None:
+def test_pmean_over_no_examples_is_nan() -> None:
     none = Tensor.zeros(0, 2)
     assert np.isnan(vmap(lambda x: pmean(x, "i"), axis_name="i", out_axes=None)(none).numpy()).all()
     assert np.isnan(vmap(lambda x: pmean(Y, "i"), axis_name="i", out_axes=None)(none).numpy()).all()
 
 
-def test_a_number_of_no_dtype_of_its_own_is_an_argument_of_a_loop() -> None:
+def test_weakint_is_an_argument_of_a_loop() -> None:
     def total(x: Tensor) -> Tensor:
         weak = x.cast(dtypes.int32).cast(dtypes.weakint)
         return scan(lambda c, y: ((weak + c.cast(dtypes.weakint)).float(), None), Tensor(0.0), Y)[0]
@@ -396,19 +396,19 @@ def test_a_number_of_no_dtype_of_its_own_is_an_argument_of_a_loop() -> None:
 @pytest.mark.parametrize(
     "number", [*range(100, 112), 5028, 5082, 5119, 5129, 5148, 5168, 5171, 5283, 5299, 5321, 5382, 6470]
 )
-def test_programs_with_rules_are_those_without(number: int) -> None:
+def test_random_programs_match_without_rules(number: int) -> None:
     assert difference(Generator(number).case()) is None
 
 
 def tripled(factor: float = 2) -> Any:
-    """A function with a rule for reverse mode alone, which says that the value is `factor * x`, and the slope 3."""
+    """Return `2 * x` whose reverse-mode rule claims the value `factor * x` and the slope `3 * cos(x)`."""
     f = custom_vjp(lambda x: x * 2)
     f.defvjp(lambda x: (x * factor, x), lambda x, ct: (3 * ct * x.cos(),))
     return f
 
 
-def test_a_value_in_reverse_mode_is_that_of_the_forward_rule() -> None:
-    """So forward mode goes over it: what is left has no rule for reverse mode alone."""
+def test_reverse_mode_value_is_from_forward_rule() -> None:
+    """Forward mode over reverse mode then works, because no reverse-only rule is left in the graph."""
     f, x = tripled(20), Tensor(1.5)
     assert (f(x).item(), vjp(f, x)[0].item(), value_and_grad(f)(x)[0].item()) == (3, 30, 30)
     assert vjp(lambda x: f(f(x)), x)[0].item() == 600
@@ -423,8 +423,8 @@ def test_a_value_in_reverse_mode_is_that_of_the_forward_rule() -> None:
 
 
 @pytest.mark.parametrize("inner", ["plain", "vmap"])
-def test_a_rule_for_both_modes_of_a_function_for_one(inner: str) -> None:
-    """Reverse mode transposes the rule, and of the function in it the transpose is what is known."""
+def test_jvp_rule_over_vjp_only_function(inner: str) -> None:
+    """Reverse mode transposes the jvp rule, and the function inside it has only a known transpose."""
     g = tripled() if inner == "plain" else lambda x: vmap(tripled())(x.expand(2))[1]
     h = custom_jvp(lambda x: g(x))
     h.defjvp(lambda primals, tangents: jvp(g, primals, tangents))
@@ -441,7 +441,7 @@ def test_a_rule_for_both_modes_of_a_function_for_one(inner: str) -> None:
         grad(odd)(xs[0])
 
 
-def test_the_forward_rule_may_give_a_number_for_an_int() -> None:
+def test_forward_rule_may_return_python_number() -> None:
     f = custom_vjp(lambda x: (x * 2, Tensor(3)))
     f.defvjp(lambda x: ((x * 2, 3), None), lambda residuals, ct: (ct[0],))
     y, pullback = vjp(f, Tensor(1.0))
@@ -449,14 +449,14 @@ def test_the_forward_rule_may_give_a_number_for_an_int() -> None:
     assert pullback((Tensor(1.0), Tensor(0.0)))[0].item() == 1
 
 
-def test_what_the_forward_rule_gives_must_fit() -> None:
+def test_forward_rule_result_must_match_shape() -> None:
     f = custom_vjp(lambda x: x * 2)
     f.defvjp(lambda x: (x.sum(), None), lambda residuals, ct: (ct,))
     with pytest.raises(errors.DerivativeError, match="custom_vjp: the value that the rule of <lambda> gave"):
         grad(lambda x: f(x).sum())(Tensor([1.0, 2.0]))
 
 
-def test_reverse_mode_goes_by_the_forward_rule_in_loops_too() -> None:
+def test_reverse_mode_uses_forward_rule_in_loops() -> None:
     f = custom_vjp(lambda x: x * 1)
     f.defvjp(lambda x: (x + 100, x), lambda x, ct: (5 * x * ct,))
     xs = Tensor([1.0, 2.0])
@@ -474,7 +474,7 @@ def test_reverse_mode_goes_by_the_forward_rule_in_loops_too() -> None:
     assert vjp(nested, Tensor(2.0))[0].item() == ((102 * 1 + 100) * 2 + 1 + 100 + 100) * 2 + 2
 
 
-def test_a_rule_may_push_through_a_loop_over_a_function_with_a_rule_for_reverse_mode() -> None:
+def test_jvp_rule_of_loop_over_vjp_only_function() -> None:
     f = custom_vjp(lambda x: x * 1)
     f.defvjp(lambda x: (x * 1, x), lambda x, ct: (5 * x * ct,))
     xs = Tensor([3.0, 2.0])
@@ -493,8 +493,8 @@ def test_a_rule_may_push_through_a_loop_over_a_function_with_a_rule_for_reverse_
         jvp(g, (Tensor(2.0),), (Tensor(1.0),))
 
 
-def test_what_is_given_beside_a_value_is_that_of_the_forward_rule_too() -> None:
-    """Its derivative is that of what the forward rule does, and not that of the backward rule."""
+def test_aux_value_is_from_forward_rule() -> None:
+    """The derivative of the auxiliary value follows the forward rule, not the backward rule."""
     f, x = tripled(20), Tensor(1.5)
     beside = lambda x: (f(x), {"n": 3, "y": f(f(x)), "x": x})  # noqa: E731
     ways: list[Callable[[Tensor], Any]] = [
@@ -511,7 +511,7 @@ def test_what_is_given_beside_a_value_is_that_of_the_forward_rule_too() -> None:
     assert vjp(beside, x, has_aux=True)[2]["n"] == 3
 
 
-def test_a_tangent_that_nobody_uses_needs_no_rule() -> None:
+def test_unused_tangent_needs_no_rule() -> None:
     f = tripled()
     g = custom_jvp(lambda x, y: x.sin())
     g.defjvp(lambda primals, tangents: (primals[0].sin(), primals[0].cos() * tangents[0]))

@@ -1,4 +1,4 @@
-"""Running products and maxima, gathers by places and products: their derivatives of any order, and what they take."""
+"""Derivatives of any order, and their cost, for running products and maxima, gathers, sorts and products."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_random_programs() -> None:
     assert list(orders.wrong(25, 3)) == []
 
 
-def test_where_entries_are_zeros_the_derivatives_of_products_are_right() -> None:
+def test_derivatives_of_products_with_zero_entries() -> None:
     x, w = np.array([2, 0, 3, 1, 0, 4, 5, 2, 0.5], np.float64), R.standard_normal(9)
     for f in (lambda x: (x.cumprod(0) * Tensor(w)).sum(), lambda x: (x.cumprod(0) * Tensor(w)).flip(0)[0]):
         first, second = read(grad(f)(Tensor(x))), read(hessian(f)(Tensor(x)))
@@ -50,11 +50,11 @@ def test_where_entries_are_zeros_the_derivatives_of_products_are_right() -> None
 
 
 def _slope(x: Any, w: Any, by: set[int]) -> Any:
-    """The derivative of the sum of the weighed products, by some of the entries."""
+    """Return the derivative of the weighted sum of running products by the entries `by`."""
     return sum(w[k] * math.prod(x[m] for m in range(k + 1) if m not in by) for k in range(max(by), len(x)))
 
 
-def test_equal_entries_share_the_derivative_of_a_running_maximum_as_in_jax() -> None:
+def test_ties_share_running_max_derivative_like_jax() -> None:
     weights = [[1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0.25, 0.25, 0.5, 0, 0], [0.25] * 4 + [0], [0.125] * 4 + [0.5]]
     for f in (lambda x: x.cummax(0)[0], lambda x: x.cummin(0)[0]):
         got = vmap(lambda d, f=f: jvp(f, (Tensor.ones(5),), (d,))[1], 0, 1)(Tensor.eye(5))
@@ -63,7 +63,7 @@ def test_equal_entries_share_the_derivative_of_a_running_maximum_as_in_jax() -> 
         np.testing.assert_array_equal(read(back), weights)
 
 
-def test_a_running_maximum_stays_at_nan() -> None:
+def test_running_maximum_propagates_nan() -> None:
     nan = math.nan
     for x, values, at in (
         ([1.0, nan, 2.0], [1.0, nan, nan], [0, 1, 1]),
@@ -75,7 +75,7 @@ def test_a_running_maximum_stays_at_nan() -> None:
             assert y[1].tolist() == at
 
 
-def test_a_short_running_maximum_of_ints_is_part_of_the_kernel() -> None:
+def test_short_int_running_maximum_needs_no_call() -> None:
     def is_call(x: Tensor) -> bool:
         return any(isinstance(primitive_of(u), Host) for u in vmap(lambda x: x.cummax(0)[0])(x).uop.toposort())
 
@@ -95,7 +95,7 @@ CALLS: dict[str, tuple[Host, Callable[..., Any], list[Any]]] = {
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64], ids=str)
 @pytest.mark.parametrize("name", CALLS)
-def test_c_does_what_numpy_does(name: str, dtype: Any) -> None:
+def test_c_kernel_matches_numpy(name: str, dtype: Any) -> None:
     made, f, shapes = CALLS[name]
     given = [R.integers(-3, 4, shape).astype(dtype) for shape in shapes]
     if name == "cummax" and np.issubdtype(dtype, np.floating):
@@ -107,7 +107,7 @@ def test_c_does_what_numpy_does(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(tensor(got).numpy(), want)
 
 
-def test_gathers_at_places_that_may_be_out_of_range() -> None:
+def test_gather_with_out_of_range_indices() -> None:
     x, at = some(2, 1, 4), np.array([[[0, 3, 3], [-1, 9, 2]]], np.int32)
     want = np.where((at >= 0) & (at < 4), np.take_along_axis(x, at.clip(0, 3), 2), 0)
     np.testing.assert_array_equal(tensor(sorting.gather(Tensor(x).uop, Tensor(at).uop)).numpy(), want)
@@ -124,7 +124,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_derivatives_make_no_square_of_the_axis(name: str) -> None:
+def test_derivative_cost_is_not_quadratic(name: str) -> None:
     f, x = FUNCTIONS[name], Tensor(some(2, 300))
     first = vmap(grad(lambda x: f(x).square().sum()))(x)
     second = vmap(lambda x: jvp(grad(lambda x: f(x).square().sum()), (x,), (x + 1,))[1])(x)
@@ -136,7 +136,7 @@ def test_derivatives_make_no_square_of_the_axis(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cumprod", "cummax", "topk"])
-def test_in_transforms(name: str) -> None:
+def test_derivatives_in_chunks_jit_and_scan(name: str) -> None:
     f, x = FUNCTIONS[name], Tensor(some(3, 60)).realize()
     w = Tensor(some(60)).realize()
 
@@ -150,7 +150,7 @@ def test_in_transforms(name: str) -> None:
 
 
 @pytest.mark.parametrize("n", [31, 33, 100])
-def test_the_derivatives_of_a_long_product(n: int) -> None:
+def test_derivatives_of_long_product(n: int) -> None:
     x = R.standard_normal(n)
     x[[3, 20]] = 0
     d, w = R.standard_normal(n), [math.prod(np.delete(x, [3, 20]))] * 2
@@ -171,8 +171,8 @@ IN_BRANCHES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", IN_BRANCHES)
-def test_derivatives_in_a_branch_that_some_examples_take(name: str) -> None:
-    """Calls of this package get no flag that says whether they run: the rules for derivatives would take it for x."""
+def test_derivatives_in_branch_of_some_examples(name: str) -> None:
+    """The package's own host calls get no predicate argument, which derivative rules would mistake for x."""
     f = IN_BRANCHES[name]
     x, d = np.stack([some(60), -some(60)]), some(2, 60)
     x[0] += 1

@@ -1,6 +1,6 @@
-"""Custom rules of functions that are called in bodies: of loops, branches, checkpoints, chunks and functions.
+"""Custom rules of functions called inside loops, branches, checkpoints, chunks and `function`.
 
-A rule may use a tensor from outside, a value of a step, or the mapped value; derivatives are those of the function.
+A rule may use a closed-over tensor, a value of the loop step, or the mapped value.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def close(got: Any, wanted: Any) -> None:
 
 
 def by_jvp(of: Callable[[Any], Any]) -> F:
-    """`x * of()`, whose rule asks for `of()` too."""
+    """Return `x * of(x)` whose rule calls `of` too."""
     f = custom_jvp(lambda x: x * of(x))
     f.defjvp(lambda p, t: (f(*p), t[0] * of(p[0])))
     return f
@@ -74,11 +74,11 @@ def by_vjp(of: Callable[[Any], Any]) -> F:
 RULES = pytest.mark.parametrize("rule", [by_jvp, by_vjp])
 
 
-# ---- what a rule brings from outside ----
+# ---- closed-over tensors ----
 
 
 def outside(rule: Callable[..., F]) -> F:
-    """Six times its argument, by a tensor from outside."""
+    """Return six times the argument; the six comes from a closed-over tensor."""
     return rule(lambda _: W.sum())
 
 
@@ -87,27 +87,27 @@ def chunked(f: F) -> F:
 
 
 @RULES
-def test_reverse_mode_of_a_chunked_vmap(rule: Callable[..., F]) -> None:
+def test_reverse_mode_of_chunked_vmap(rule: Callable[..., F]) -> None:
     close(grad(lambda xs: chunked(outside(rule))(xs).sum())(XS), [6.0] * 5)
     close(grad(lambda xs: chunked(outside(rule))(xs).square().sum())(XS), 72 * XS.numpy())
 
 
-def test_forward_mode_of_a_chunked_vmap() -> None:
+def test_forward_mode_of_chunked_vmap() -> None:
     close(jvp(chunked(outside(by_jvp)), (XS,), (TS,)), (6 * XS.numpy(), 6 * TS.numpy()))
     close(hessian(lambda xs: chunked(outside(by_jvp))(xs).square().sum())(XS), 72 * np.eye(5))
 
 
 @pytest.mark.compiled
 @RULES
-def test_a_rule_that_closes_over_the_mapped_value_of_a_chunk(rule: Callable[..., F]) -> None:
+def test_rule_closes_over_mapped_value_of_chunk(rule: Callable[..., F]) -> None:
     close(grad(lambda t: chunked(lambda x: rule(lambda _: x)(t))(XS).sum())(2.0), 15.0)
     if rule is by_jvp:
         close(jvp(lambda t: chunked(lambda x: rule(lambda _: x)(t))(XS), (2.0,), (1.0,))[1], XS.numpy())
 
 
 @pytest.mark.compiled
-def test_a_number_that_is_differentiated_in_chunks() -> None:
-    """It is in no memory, from which the call of a chunk could read it."""
+def test_derivative_by_python_number_in_chunks() -> None:
+    """A Python number has no buffer that the call of a chunk could read."""
     close(jvp(lambda t: chunked(lambda x: t * x)(XS), (2.0,), (1.0,)), (2 * XS.numpy(), XS.numpy()))
     close(grad(lambda t: chunked(lambda x: t * x)(XS).sum())(2.0), 15.0)
 
@@ -126,7 +126,7 @@ BODIES: dict[str, Callable[[F], F]] = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_a_rule_in_a_body_brings_a_tensor_from_outside(name: str) -> None:
+def test_rule_in_body_uses_closed_over_tensor(name: str) -> None:
     f, g = BODIES[name](outside(by_jvp)), BODIES[name](outside(by_vjp))
     close(jvp(f, (TWO,), (TWO,)), (12.0, 12.0))
     close(jvp(vmap(f), (XS,), (TS,))[1], 6 * TS.numpy())
@@ -135,8 +135,8 @@ def test_a_rule_in_a_body_brings_a_tensor_from_outside(name: str) -> None:
     close(vmap(hessian(lambda x: f(x) * f(x)))(XS), [72.0] * 5)
 
 
-def test_a_function_in_a_rule_closes_over_what_is_not_differentiated() -> None:
-    """The value is an argument of the function behind its stop_gradient."""
+def test_function_in_rule_closes_over_stop_gradient() -> None:
+    """The value is an argument of the function, hidden by its stop_gradient."""
 
     def f(w: Any) -> Any:
         held = stop_gradient(w)
@@ -145,11 +145,11 @@ def test_a_function_in_a_rule_closes_over_what_is_not_differentiated() -> None:
     close((grad(f)(TWO), jvp(f, (TWO,), (TWO,))[1]), (10.0, 20.0))
 
 
-# ---- values of a step ----
+# ---- values of a loop step ----
 
 
 def static(rule: Callable[..., F]) -> Callable[[Any, Any], Any]:
-    """`c * m`, where `m` is an argument that is not differentiated."""
+    """Return `a * m` with a rule and the non-differentiable argument `m`."""
     if rule is by_jvp:
         f = custom_jvp(lambda a, m: a * m, nondiff_argnums=(1,))
         f.defjvp(lambda m, p, t: (p[0] * m, t[0] * m))
@@ -172,7 +172,7 @@ LOOPS: dict[str, tuple[Callable[[F], F], float]] = {
     ),
     "a checkpoint": (lambda r: lambda x: scan(lambda c, m: (checkpoint(r)(c, m), None), x, MS)[0], 6),
     "a branch": (lambda r: lambda x: scan(lambda c, m: (cond(m > 2, r, lambda c, m: c, c, m), None), x, MS)[0], 3),
-    "in turn": (lambda r: lambda x: vmap(sequential_vmap(lambda m: r(x, m)))(MS).sum(), 5),
+    "sequential_vmap": (lambda r: lambda x: vmap(sequential_vmap(lambda m: r(x, m)))(MS).sum(), 5),
     "jit": (lambda r: jit(lambda x: scan(lambda c, m: (r(c, m), None), x, MS)[0]), 6),
 }
 
@@ -184,7 +184,7 @@ def closing(rule: Callable[..., F]) -> Callable[[Any, Any], Any]:
 @RULES
 @pytest.mark.parametrize("way", [static, closing])
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_rule_uses_a_value_of_the_step(name: str, way: Any, rule: Callable[..., F]) -> None:
+def test_rule_uses_value_of_loop_step(name: str, way: Any, rule: Callable[..., F]) -> None:
     loop, wanted = LOOPS[name]
     f = loop(way(rule))
     if name == "a value of the body":
@@ -198,7 +198,7 @@ def test_a_rule_uses_a_value_of_the_step(name: str, way: Any, rule: Callable[...
         close(jvp(vmap(f), (XS[:2],), (TS[:2],))[1], [wanted] * 2)
 
 
-def test_forward_mode_of_a_while_loop() -> None:
+def test_forward_mode_of_while_loop() -> None:
     def f(x: Any) -> Any:
         return while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, by_jvp(lambda _: s[0] + 1)(s[1])), (0.0, x))[1]
 
@@ -206,15 +206,15 @@ def test_forward_mode_of_a_while_loop() -> None:
     close(vmap(lambda x: jvp(f, (x,), (x,))[1])(XS), 6 * XS.numpy())
 
 
-def test_a_step_that_is_differentiated_and_closed_over_is_refused() -> None:
-    """As outside of a loop: the rule says nothing of it."""
+def test_rule_closing_over_carry_is_an_error() -> None:
+    """The same error is raised outside a loop: the rule has no derivative by the closed-over value."""
     with pytest.raises(errors.DerivativeError, match="closes over a value that is differentiated"):
         grad(lambda x: scan(lambda c, m: (closing(by_jvp)(m, c), None), x, MS)[0])(TWO).realize()
     close(grad(lambda x: scan(lambda c, m: (c + closing(by_jvp)(m, stop_gradient(c)), None), x, MS)[0])(TWO), 1.0)
 
 
-def test_a_rule_in_a_body_may_have_branches_and_has_no_values_to_read() -> None:
-    """Nobody knows which branch is taken when the rule runs: both are computed."""
+def test_rule_in_body_may_branch_but_not_read() -> None:
+    """The predicate is unknown when the rule is traced, so both branches are computed."""
     g = by_jvp(lambda x: cond(x > 3, lambda: x * 0 + 2, lambda: x * 0 + 5))
     loop = lambda x: scan(lambda c, _: (g(c), None), x, None, length=2)[0]  # noqa: E731
     close((grad(loop)(TWO), jvp(loop, (TWO,), (TWO,))[1]), (10.0, 20.0))
@@ -230,7 +230,7 @@ def test_a_rule_in_a_body_may_have_branches_and_has_no_values_to_read() -> None:
 # ---- rules that apply the function to a tangent ----
 
 
-def test_a_rule_that_applies_its_function_to_the_tangent() -> None:
+def test_rule_applies_its_function_to_tangent() -> None:
     f = custom_jvp(lambda x: 2 * x.flip(0))
     f.defjvp(lambda p, t: (f(*p), f(*t)))
     g = custom_jvp(lambda x, y: f(x) + y)
@@ -251,7 +251,7 @@ def scaled(x: Any, by: float = 1.0, *, plus: float = 0.0) -> Any:
     return x * by + plus
 
 
-def test_a_partial_that_binds_by_keyword() -> None:
+def test_partial_that_binds_by_keyword() -> None:
     f = custom_jvp(functools.partial(scaled, by=3.0))
     f.defjvp(lambda p, t: (f(*p), t[0] * 5))
     g = custom_vjp(functools.partial(scaled, by=3.0))
@@ -264,11 +264,11 @@ def test_a_partial_that_binds_by_keyword() -> None:
         f(TWO, plus=1.0)
 
 
-# ---- programs and reads ----
+# ---- make_expr and reading values ----
 
 
 @pytest.mark.parametrize("level", ["operations", "primitives", "batched"])
-def test_a_program_closes_over_a_number_that_is_differentiated(level: Any) -> None:
+def test_expr_closes_over_differentiated_number(level: Any) -> None:
     def f(x: Any) -> Any:
         return make_expr(lambda y: y * x)(3.0).at(level)(3.0) * x
 
@@ -277,14 +277,14 @@ def test_a_program_closes_over_a_number_that_is_differentiated(level: Any) -> No
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("of", [by_jvp, by_vjp, lambda of: checkpoint(lambda x: x * of(x))])
-def test_a_function_may_read_a_value_of_what_it_is_given(of: Any) -> None:
-    """tinygrad renames the graphs of all tensors when a value is read."""
+def test_rule_may_read_value_of_its_argument(of: Any) -> None:
+    """Reading a value makes tinygrad rename the graphs of all tensors."""
 
     def positive(x: Any) -> Any:
         return cond(x.sum() > 0, lambda x: x * 0 + 3, lambda x: x, stop_gradient(x))
 
     with Context(DEV="PYTHON"):
-        xs = Tensor(np.array([1.0, 2.0], dtype="float32"))  # not in memory yet
+        xs = Tensor(np.array([1.0, 2.0], dtype="float32"))  # not realized yet
     close(grad(lambda x: of(positive)(x * 1).sum())(xs), [3.0, 3.0])
     close(grad(lambda x: of(positive)(of(positive)(x + Tensor([1.0, 2.0]))).sum())(xs), [9.0, 9.0])
 
@@ -295,7 +295,7 @@ SIN = checkpoint(lambda x: scan(lambda c, m: ((c * m).sin(), None), x, MS)[0])
 
 
 def sines(x: float) -> tuple[float, float, float]:
-    """sin(3 sin 2x), with its first and its second derivative."""
+    """Return sin(3 sin 2x) with its first and second derivative."""
     s, c = np.sin(2 * x), np.cos(2 * x)
     inner, outer = np.sin(3 * s), np.cos(3 * s)
     return inner, 6 * c * outer, -12 * s * outer - 36 * c * c * inner
@@ -303,11 +303,11 @@ def sines(x: float) -> tuple[float, float, float]:
 
 Y, D, D2 = sines(1.0)
 RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
-    "a function of it": (lambda: value_and_grad(lambda x: SIN(x).sin())(1.0), (np.sin(Y), np.cos(Y) * D)),
+    "sin of checkpoint": (lambda: value_and_grad(lambda x: SIN(x).sin())(1.0), (np.sin(Y), np.cos(Y) * D)),
     "two in a row": (lambda: grad(lambda x: SIN(SIN(x)))(1.0), sines(Y)[1] * D),
     "second order": (lambda: hessian(lambda x: SIN(x).square())(1.0), 2 * D * D + 2 * Y * D2),
-    "one in another": (lambda: grad(lambda x: checkpoint(lambda x: SIN(x).square())(x))(1.0), 2 * Y * D),
-    "one in another, twice": (
+    "nested": (lambda: grad(lambda x: checkpoint(lambda x: SIN(x).square())(x))(1.0), 2 * Y * D),
+    "nested, second order": (
         lambda: hessian(lambda x: checkpoint(lambda x: SIN(x).square())(x))(1.0),
         2 * D * D + 2 * Y * D2,
     ),
@@ -315,9 +315,9 @@ RUNS: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: grad(lambda x: scan(lambda c, _: (SIN(c), None), x, None, length=2)[0])(1.0),
         sines(Y)[1] * D,
     ),
-    "of all examples": (lambda: vmap(grad(lambda x: SIN(x).sin()))(XS[:1]), [np.cos(Y) * D]),
+    "vmap": (lambda: vmap(grad(lambda x: SIN(x).sin()))(XS[:1]), [np.cos(Y) * D]),
     "in a jit": (lambda: jit(value_and_grad(lambda x: SIN(x).sin()))(1.0), (np.sin(Y), np.cos(Y) * D)),
-    "a write": (lambda: value_and_grad(lambda x: checkpoint(_written)(x).sin())(1.0), (np.sin(6), 6 * np.cos(6))),
+    "setitem": (lambda: value_and_grad(lambda x: checkpoint(_written)(x).sin())(1.0), (np.sin(6), 6 * np.cos(6))),
 }
 
 
@@ -329,13 +329,13 @@ def _written(x: Any) -> Any:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", RUNS)
-def test_the_second_run_of_a_checkpoint_has_memory_of_its_own(name: str) -> None:
+def test_recomputed_checkpoint_has_own_buffers(name: str) -> None:
     run, wanted = RUNS[name]
     close(run(), wanted)
 
 
 @pytest.mark.compiled
-def test_a_factorization_in_a_checkpoint() -> None:
+def test_cholesky_in_checkpoint() -> None:
     with Context(DEV="CPU"):
         a = Tensor([[4.0, 1.0], [1.0, 3.0]]).realize()
         slope = grad(lambda a: checkpoint(lambda a: linalg.cholesky(a).square())(a).sum().square())(a)
@@ -346,7 +346,7 @@ def test_a_factorization_in_a_checkpoint() -> None:
 
 
 @pytest.mark.parametrize("number", [*range(6), 47, 1215, 20142, 20409])
-def test_random_programs_are_those_without_rules(number: int) -> None:
+def test_random_programs_match_without_rules(number: int) -> None:
     assert problem(InBodies(number).case()) is None
 
 
@@ -358,8 +358,8 @@ def _with_rule(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
 
 @pytest.mark.parametrize("over", ["scan", "fori_loop", "checkpoint"])
 @pytest.mark.parametrize("mode", ["grad", "jvp"])
-def test_a_derivative_by_a_batched_result_of_a_rule_in_jit(over: str, mode: str) -> None:
-    """The call is batched for the loop and for the derivative: the two are the same call."""
+def test_derivative_by_batched_rule_result_in_jit(over: str, mode: str) -> None:
+    """The call batched for the loop and the call batched for the derivative are the same call."""
     loss: Callable[[Tensor], Tensor] = {
         "scan": lambda v: scan(lambda c, _: (v.sum(), v.sum()), Tensor(1.0), length=2)[1].sum(),
         "fori_loop": lambda v: fori_loop(0, 2, lambda _, c: c + v.sum(), Tensor(0.0)),
@@ -382,7 +382,7 @@ def test_a_derivative_by_a_batched_result_of_a_rule_in_jit(over: str, mode: str)
         lambda v: branded.psum_scatter(v, "i"),
     ],
 )
-def test_a_program_runs_collectives_of_functions_with_rules(exchange: Callable[[Tensor], Tensor], level: Any) -> None:
+def test_expr_runs_collectives_of_custom_jvp(exchange: Callable[[Tensor], Tensor], level: Any) -> None:
     x = Tensor([[2.75, -2.25, -1.5], [0.5, 0.0, -0.25], [-2.0, -0.25, -2.5]])
     f = vmap(_with_rule(exchange), axis_name="i")
     assert make_expr(f)(x).at(level)(x).tolist() == f(x).tolist() == vmap(exchange, axis_name="i")(x).tolist()

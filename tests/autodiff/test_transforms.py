@@ -1,4 +1,4 @@
-"""Derivatives, control flow, collectives and custom rules: what each does, one by one, and what once went wrong."""
+"""Unit tests of derivatives, control flow, collectives and custom rules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TWO = Tensor([2.0]).sum().realize()
 
 
 def counted(f: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
-    """`f`, and how often it was called."""
+    """Return `f` with a counter of its calls."""
     calls = [0]
 
     def g(*args: Any) -> Any:
@@ -70,44 +70,44 @@ def counted(f: Callable[..., Any]) -> tuple[Callable[..., Any], list[int]]:
 # ---- derivatives ----
 
 
-def test_every_primitive_of_tensors_has_a_rule_in_forward_mode() -> None:
+def test_every_float_primitive_has_a_tangent_rule() -> None:
     floats = {*GroupOp.Unary, *GroupOp.Movement, Ops.ADD, Ops.MUL, Ops.MAX, Ops.POW, Ops.WHERE, Ops.CAST, Ops.REDUCE}
-    assert floats - {Ops.NEG} <= {*forward._table, *forward._FLAT}  # NEG is made when kernels are
+    assert floats - {Ops.NEG} <= {*forward._table, *forward._FLAT}  # NEG is made only when kernels are
 
 
-def test_derivatives_do_not_confuse_their_variables() -> None:
+def test_nested_derivatives_keep_variables_apart() -> None:
     assert grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0).item() == 1
-    assert grad(lambda x: x * grad(lambda y: y * y)(TWO))(TWO).item() == 4  # the inner one is a constant
+    assert grad(lambda x: x * grad(lambda y: y * y)(TWO))(TWO).item() == 4  # the inner derivative is constant in x
     assert jvp(lambda x: x * jvp(lambda y: x * y, (TWO,), (1.0,))[1], (TWO,), (1.0,))[1].item() == 4
     assert [g.item() for g in grad(lambda a, b: a * a * b, (0, 1))(TWO, TWO)] == [8, 4]
     _, pullback = vjp(lambda x: x * x, TWO)
-    assert grad(lambda z: pullback(z)[0])(TWO).item() == 4  # a pullback is linear
+    assert grad(lambda z: pullback(z)[0])(TWO).item() == 4  # the pullback is linear
 
 
-def test_nothing_of_a_derivative_stays_in_the_graph() -> None:
+def test_derivative_leaves_no_tags_in_graph() -> None:
     value, slope = value_and_grad(lambda x: (x * x).sum())(X)
     assert not any(is_leaf(u) for t in (value, slope) for u in t.uop.toposort())
     assert not any(is_leaf(u) for u in grad(grad(lambda x: x * x * x))(TWO).uop.toposort())
 
 
-def test_a_pullback_serves_again_after_its_values_are_realized() -> None:
+def test_pullback_works_after_realize() -> None:
     y, pullback = vjp(lambda x: x * x, Tensor([1.0, 2.0]))
     y.realize()
     for _ in range(2):
         assert pullback(Tensor([1.0, 1.0]))[0].tolist() == [2, 4]
 
 
-def test_a_jacobian_is_one_run_and_one_graph() -> None:
+def test_jacobian_traces_once_into_one_graph() -> None:
     for jacobian in (jacfwd, jacrev):
         sizes = []
         for n in (4, 64):
             f, calls = counted(lambda x: (x * x).cumsum())
             sizes.append(len(jacobian(f)(Tensor.ones(n).contiguous()).uop.toposort()))
             assert calls == [1]
-        assert sizes[1] < sizes[0] + 60  # an axis more, not a graph for each row
+        assert sizes[1] < sizes[0] + 60  # one more axis, instead of one graph per row
 
 
-def test_trees_and_aux() -> None:
+def test_pytrees_and_aux() -> None:
     params = {"w": X, "b": (TWO, None)}
     grads, aux = grad(lambda p: ((p["w"] * p["b"][0]).sum(), "aux"), has_aux=True)(params)
     assert grads["w"].tolist() == [2, 2, 2] and grads["b"][0].item() == 6 and grads["b"][1] is None and aux == "aux"
@@ -121,14 +121,14 @@ def test_trees_and_aux() -> None:
     assert hessian(lambda x: (x.prod(), x), has_aux=True)(Tensor([2.0, 0.0, 0.0]))[0].tolist()[1] == [0, 0, 2]
 
 
-def test_what_is_rounded_has_no_derivative() -> None:
+def test_casts_and_comparisons_have_no_derivative() -> None:
     assert grad(lambda x: (x.cast(dtypes.int32).cast(dtypes.float32) * x).sum())(X).tolist() == [1, 2, 3]
     assert grad(lambda x: ((x < 2) & (x > 0)).float().sum() + (x * 0).sum())(X).tolist() == [0, 0, 0]
     assert jvp(lambda x: x * stop_gradient(x), (TWO,), (1.0,))[1].item() == 2
 
 
-def test_what_has_no_tangent_beside_what_has_one() -> None:
-    """Each primitive of several operands, with a constant for one of them."""
+def test_operands_with_and_without_tangent() -> None:
+    """Each primitive with several operands, one of them constant."""
     one, at = Tensor([1.0, 5.0, 9.0]), Tensor([0.0, 1.0, 0.0])
     programs: dict[Callable[[Tensor], Tensor], list[Any]] = {
         lambda x: Tensor.stack(one, x * 2, one): [[0, 0, 0], [2, 2, 2], [0, 0, 0]],
@@ -143,7 +143,7 @@ def test_what_has_no_tangent_beside_what_has_one() -> None:
         assert np.allclose(jvp(f, (X,), (Tensor.ones(3),))[1].numpy(), wanted)
 
 
-def test_tinygrads_own_gradient_works_inside_and_outside() -> None:
+def test_tensor_gradient_inside_and_outside_vmap() -> None:
     inner = grad(lambda x: (x * x * x).gradient(x)[0])(TWO)
     assert inner.item() == 12
     w = Tensor([1.0, 2.0]).realize()
@@ -153,7 +153,7 @@ def test_tinygrads_own_gradient_works_inside_and_outside() -> None:
     assert w.grad is not None and w.grad.tolist() == [6, 6]
 
 
-def test_writes_in_a_differentiated_function() -> None:
+def test_setitem_in_differentiated_function() -> None:
     def f(x: Tensor) -> Tensor:
         x[0] = 5.0
         return (x * x).sum()
@@ -162,7 +162,7 @@ def test_writes_in_a_differentiated_function() -> None:
     assert jvp(f, (Tensor([1.0, 2.0]).realize(),), (Tensor([1.0, 1.0]),))[1].item() == 4
 
 
-def test_jacobians_of_functions_and_of_chunks() -> None:
+def test_jacobians_of_function_and_chunks() -> None:
     assert hessian(function(lambda w: (w * w * w).sum()))(X).tolist() == np.diag([6.0, 12, 18]).tolist()
     plain = lambda w: (w * 2).sum() * w  # noqa: E731
     assert jacrev(function(plain))(X).tolist() == jacfwd(function(plain))(X).tolist() == jacrev(plain)(X).tolist()
@@ -172,14 +172,14 @@ def test_jacobians_of_functions_and_of_chunks() -> None:
         np.testing.assert_allclose(jacobian(chunked(2))(w).numpy(), jacobian(chunked(None))(w).numpy(), rtol=1e-4)
 
 
-def test_layers_have_derivatives() -> None:
+def test_derivatives_of_nn_layers() -> None:
     layer, x = nn.Linear(2, 3), ROWS[0]
     per_weight = vmap(grad(lambda w, x: (x @ w.T).square().sum()), in_axes=(None, 0))(layer.weight, ROWS)
     assert per_weight.shape == (3, 3, 2)
     np.testing.assert_allclose(jacfwd(layer)(x).numpy(), layer.weight.numpy(), rtol=1e-5)
 
 
-def test_values_that_left_an_inner_vmap() -> None:
+def test_grad_of_inner_vmap_results() -> None:
     total = vmap(lambda p: grad(lambda q: q * q)(vmap(lambda r: r)(p * X).sum()))(X)
     assert total.tolist() == [12, 24, 36]
     each = vmap(lambda p: grad(lambda q: (q * q).sum())(vmap(lambda r: r * p)(X)))(X)
@@ -192,7 +192,7 @@ def test_values_that_left_an_inner_vmap() -> None:
 # ---- branches ----
 
 
-def test_one_branch_runs_where_one_predicate_holds() -> None:
+def test_cond_runs_only_the_taken_branch() -> None:
     left, lefts = counted(lambda x: x + 1)
     right, rights = counted(lambda x: x - 1)
     assert cond(TWO > 1, left, right, TWO).item() == 3 and (lefts, rights) == ([1], [0])
@@ -202,16 +202,16 @@ def test_one_branch_runs_where_one_predicate_holds() -> None:
     assert state.tolist() == [1]
 
 
-def test_both_branches_are_in_the_graph_under_tinyjit() -> None:
+def test_cond_keeps_both_branches_under_tinyjit() -> None:
     step = TinyJit(lambda x: cond(x.sum() > 0, lambda: x + 1, lambda: x - 1).realize())
     for sign in (1, 1, 1, -1, 1, -1):
         x = (Tensor([1.0, 2.0]) * sign).clone().realize()
         assert step(x).tolist() == [v * sign + sign for v in (1, 2)]
 
 
-def test_a_gate_is_at_what_a_branch_takes_from_outside() -> None:
+def test_cond_masks_closed_over_values() -> None:
     def f(x: Tensor) -> Tensor:
-        alive = x.sqrt()  # the branch computes the same, and UOps are unique
+        alive = x.sqrt()  # the branch computes the same UOp
         assert alive is not None
         return cond(x > 0, lambda: x.sqrt(), lambda: x * 0)
 
@@ -224,22 +224,22 @@ def test_a_gate_is_at_what_a_branch_takes_from_outside() -> None:
     assert total.gradient(own)[0].tolist() == [0.25, 0]
 
 
-def test_a_branch_not_taken_does_not_divide_by_zero() -> None:
+def test_untaken_branch_does_not_divide_by_zero() -> None:
     a, b = Tensor([12, 7]), Tensor([5, 0])
     assert vmap(lambda a, b: cond(b != 0, lambda: a // b, lambda: a))(a, b).tolist() == [2, 7]
     gcd = lambda a, b: while_loop(lambda s: s[1] != 0, lambda s: (s[1], s[0] % s[1]), (a, b))[0]  # noqa: E731
     assert vmap(gcd)(Tensor([12, 7, 100]), Tensor([18, 0, 75])).tolist() == [6, 7, 25]
 
 
-def test_two_brands_in_one_predicate() -> None:
+def test_predicate_over_two_brands() -> None:
     table = vmap(lambda a: vmap(lambda b: cond(a > b, lambda: a * 10, lambda: b))(X))(X)
     assert table.tolist() == [[1, 2, 3], [20, 2, 3], [30, 30, 3]]
 
 
-def test_a_switch_of_three_takes_each_branch() -> None:
+def test_switch_takes_each_of_three_branches() -> None:
     branches = [lambda x: x * x, lambda x: 3 * x, lambda x: x.sqrt()]
     choose = lambda i, x: switch(i, branches, x)  # noqa: E731
-    at, xs = Tensor([-5, 0, 1, 2, 9]), Tensor([-4.0, 3.0, -2.0, 4.0, 16.0])  # ends are clamped
+    at, xs = Tensor([-5, 0, 1, 2, 9]), Tensor([-4.0, 3.0, -2.0, 4.0, 16.0])  # out-of-range indices are clamped
     assert vmap(choose)(at, xs).tolist() == [16, 9, -6, 2, 4]
     assert vmap(grad(choose, 1))(at, xs).tolist() == [-8, 6, 3, 0.25, 0.125]
 
@@ -248,7 +248,7 @@ def test_a_switch_of_three_takes_each_branch() -> None:
 
 
 @pytest.mark.compiled
-def test_a_body_is_traced_once_and_compiled_once() -> None:
+def test_loop_body_is_traced_and_compiled_once() -> None:
     def steps(n: int) -> tuple[int, int]:
         f, calls = counted(lambda c, x: ((c * 0.7 + x).sin(), c))
         c, ys = scan(f, Tensor.zeros(4), Tensor.ones(n, 4).contiguous())
@@ -258,15 +258,15 @@ def test_a_body_is_traced_once_and_compiled_once() -> None:
 
     assert steps(10) == steps(10_000)
     before = set(replay._steps.values())
-    # no other test has this step: a step is compiled once for all lengths
+    # no other test uses this step, and one compiled step serves all lengths
     out, ys = scan(lambda c, x: (c + x * 0.5 + x * 0.5, c), Tensor(0.0), Tensor.ones(10_000).contiguous())
     Tensor.realize(out, ys)
     assert out.item() == 10_000 and ys[-1].item() == 9_999
     (step,) = set(replay._steps.values()) - before
-    assert len(step.graph.linear.src) <= 3  # kernels, whatever the length
+    assert len(step.graph.linear.src) <= 3  # kernels, for any length
 
 
-def test_loops_that_are_equal_are_one() -> None:
+def test_equal_loops_share_one_object() -> None:
     run = lambda: grad(lambda w: scan(lambda c, x: (c * w + x, None), w, X)[0])(TWO).item()  # noqa: E731
     run()
     before = len(Loop.made)
@@ -277,7 +277,7 @@ def test_loops_that_are_equal_are_one() -> None:
 
 
 @pytest.mark.compiled
-def test_a_loop_that_reverse_mode_runs_again_serves_for_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forward_loop_is_shared_with_reverse_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, original = list[Loop](), replay._compile_loop
     monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
 
@@ -287,7 +287,7 @@ def test_a_loop_that_reverse_mode_runs_again_serves_for_the_value(monkeypatch: p
 
     value, slope = value_and_grad(loss)(X)
     Tensor.realize(value, slope)
-    assert len(runs) == 4  # two loops forward, two back
+    assert len(runs) == 4  # two loops forward, two backward
 
 
 def test_carries_of_all_kinds() -> None:
@@ -309,21 +309,21 @@ def test_carries_of_all_kinds() -> None:
     assert grad(lambda x: fori_loop(np.int64(0), np.int32(3), lambda i, y: x * y, x))(TWO).item() == 32
 
 
-def test_constants_become_mapped_in_the_first_round() -> None:
+def test_constant_carry_becomes_batched() -> None:
     f = lambda x: scan(lambda c, _: ((c[0] + x, c[0]), None), (Tensor(0.0), Tensor(0.0)), None, length=3)[0]  # noqa: E731
     first, second = vmap(f)(X)
     assert first.tolist() == [3, 6, 9] and second.tolist() == [2, 4, 6]
     kept = vmap(lambda x: scan(lambda c, y: (c + 1, c * x), TWO, X)[0], out_axes=None)(X)
-    assert kept.item() == 5  # it does not vary, though another result does
+    assert kept.item() == 5  # the carry is unbatched, though the other result is batched
 
 
-def test_loops_in_loops_and_vmaps() -> None:
+def test_nested_loops_and_vmaps() -> None:
     inner = lambda x: fori_loop(0, 3, lambda i, a: a * x + i, Tensor(1.0))  # noqa: E731
     wanted = [inner(x).item() for x in (1.0, 2.0, 3.0)]
     assert vmap(lambda x: scan(lambda c, y: (c + inner(x), inner(y)), x * 0, X)[1])(X)[0].tolist() == wanted
     in_loop = scan(lambda c, row: (c + vmap(inner)(row).sum(), None), Tensor(0.0), ROWS)[0]
     np.testing.assert_allclose(in_loop.item(), sum(inner(x).item() for x in range(1, 7)))
-    start = (Tensor(1.0), Tensor(2.0))  # a carry that never changes is the argument of a loop in the body
+    start = (Tensor(1.0), Tensor(2.0))  # a carry that never changes is an argument of the inner loop
     outs = scan(lambda c, x: ((c[0] * x, c[1]), fori_loop(0, 3, lambda i, d: d * 2, c[1]) * x), start, X)[1]
     assert outs.tolist() == [16, 32, 48]
     assert (
@@ -336,7 +336,7 @@ def test_loops_in_loops_and_vmaps() -> None:
     assert table.tolist() == [[1, 2, 3], [2, 4, 6], [3, 6, 9]]
 
 
-def test_what_no_device_has_goes_through_a_loop() -> None:
+def test_loop_over_unrealized_number() -> None:
     w = Tensor(1.5)
     f = lambda w: scan(lambda c, x: (c * w + (w * 2) * x, None), Tensor(1.0), X)[0]  # noqa: E731
     by_hand = lambda w: ((w + 2 * w) * w + 4 * w) * w + 6 * w  # noqa: E731
@@ -346,8 +346,8 @@ def test_what_no_device_has_goes_through_a_loop() -> None:
         assert np.isclose(second(f)(w).item(), grad(grad(by_hand))(w).item())
 
 
-def test_a_tangent_may_reach_a_carry_in_a_later_step() -> None:
-    """It goes from one to the next, so each round of tracing finds one more carry that has a tangent."""
+def test_tangent_reaches_carry_in_later_step() -> None:
+    """The tangent moves from one carry to the next, so each tracing round finds one more carry with a tangent."""
     down = lambda w, c: (w, c[0], c[1], c[2] + c[3], c[4] * 2)  # noqa: E731
     start = (0.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -366,7 +366,7 @@ def test_a_tangent_may_reach_a_carry_in_a_later_step() -> None:
     assert grad(lambda w: through(w)[0][3])(TWO).item() == grad(lambda w: through(w)[1][0].sum())(TWO).item() == 3
 
 
-def test_a_loop_uses_what_all_share_and_what_each_has() -> None:
+def test_loop_with_batched_and_unbatched_values() -> None:
     limit, step = Tensor([20.0]).sum().realize(), Tensor([0.5]).sum().realize()
     grow = lambda x, by: while_loop(lambda c: c < limit, lambda c: c * by + step, x)  # noqa: E731
     assert vmap(grow)(X, X + 1).tolist() == [23.5, 20.0, 50.5] == [grow(x, x + 1).item() for x in X]
@@ -375,14 +375,14 @@ def test_a_loop_uses_what_all_share_and_what_each_has() -> None:
     assert vmap(add)(X, X - 1).tolist() == [add(x, x - 1).item() for x in X] == [1.5, 5.0, 29.5]
 
 
-def test_map_by_batches_is_map() -> None:
+def test_map_batch_size_does_not_change_results() -> None:
     xs, f = Tensor(np.arange(30.0).reshape(5, 2, 3)), lambda x: {"twice": x * 2, "total": x.sum()}
     for size in (1, 2, 5, 7):
         out = map_(f, xs, batch_size=size)
         assert out["twice"].tolist() == (xs * 2).tolist() and out["total"].tolist() == xs.sum((1, 2)).tolist()
 
 
-def test_bounds_that_differ_from_example_to_example() -> None:
+def test_fori_loop_with_batched_bounds() -> None:
     digits = lambda a, b: fori_loop(a, b, lambda i, x: x * 10 + i, Tensor(1))  # noqa: E731
     assert vmap(digits)(Tensor([0, 2, 3, 5]), Tensor([0, 5, 3, 2])).tolist() == [1, 1234, 1, 1]
     assert [digits(Tensor(2), 4).item(), digits(2, Tensor(2)).item(), digits(Tensor(3), Tensor(2)).item()] == [
@@ -392,12 +392,12 @@ def test_bounds_that_differ_from_example_to_example() -> None:
     ]
 
 
-def test_loops_under_tinyjit_and_in_functions() -> None:
+def test_loops_under_tinyjit_and_function() -> None:
     def f(x: Tensor) -> Tensor:
         return scan(lambda c, v: ((c + v).sin(), c * v), Tensor(0.0), x)[1]
 
     step, x, wanted = TinyJit(lambda x: f(x).realize()), X.clone().realize(), X
-    for _ in range(5):  # results are inputs again
+    for _ in range(5):  # feed results back as inputs
         x, wanted = step(x), f(wanted)
     np.testing.assert_allclose(x.numpy(), wanted.numpy(), rtol=1e-5, atol=1e-6)
     for compiled in (function(f), function(f, precompile=True)):
@@ -409,7 +409,7 @@ def test_loops_under_tinyjit_and_in_functions() -> None:
 
 
 @pytest.mark.compiled
-def test_a_result_that_is_realized_is_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_realized_result_is_not_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
     runs, original = list[Loop](), replay._compile_loop
     monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
     _, ys = scan(lambda c, x: (c + x, c), TWO, X)
@@ -418,8 +418,8 @@ def test_a_result_that_is_realized_is_not_computed_again(monkeypatch: pytest.Mon
     assert len(runs) == 1
 
 
-def test_parts_of_a_buffer_go_through_loops_and_chunks() -> None:
-    """They begin anywhere in memory, and vector loads do not."""
+def test_buffer_views_in_loops_and_chunks() -> None:
+    """A view may start at any address, but vector loads must be aligned."""
     numbers = np.arange(64, dtype=np.float32)
     whole = Tensor(numbers).realize()
     c, wanted = scan(lambda c, x: (c * 2 + x, None), whole[1:17], whole[:3])[0], numbers[1:17]
@@ -431,7 +431,7 @@ def test_parts_of_a_buffer_go_through_loops_and_chunks() -> None:
     assert vmap(f, chunk_size=2)(rows).tolist() == vmap(f)(rows).tolist()
 
 
-def test_a_write_in_a_body_is_of_the_body() -> None:
+def test_write_in_body_stays_in_body() -> None:
     a = Tensor([1.0, 2.0]).realize()
     assert while_loop(lambda c: c.sum() < 10, lambda c: c.assign(c + 1), a).tolist() == [5, 6]
 
@@ -443,11 +443,11 @@ def test_a_write_in_a_body_is_of_the_body() -> None:
     assert a.tolist() == [1, 2]
 
 
-def test_an_interpreted_and_a_compiled_loop_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interpreted_and_compiled_loops_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     run = lambda n: scan(lambda c, x: ((c * x).tanh() + c, c), ROWS[0], ROWS[:n])  # noqa: E731
     count = lambda: vmap(lambda x: while_loop(lambda c: c < 50, lambda c: c * x, x + 1))(X + 1)  # noqa: E731
     compiled = [[t.numpy() for t in run(n)] for n in (1, 2, 3)], count().numpy()
-    monkeypatch.setattr(replay._Step, "plan", lambda *_: None)  # as on a device that is not this process
+    monkeypatch.setattr(replay._Step, "plan", lambda *_: None)  # simulate a device outside this process
     for (c, ys), (d, zs) in zip([run(n) for n in (1, 2, 3)], compiled[0], strict=True):
         np.testing.assert_array_equal(c.numpy(), d)
         np.testing.assert_array_equal(ys.numpy(), zs)
@@ -460,7 +460,7 @@ def test_an_interpreted_and_a_compiled_loop_agree(monkeypatch: pytest.MonkeyPatc
 class Rows(Brand): ...
 
 
-def test_a_brand_is_named_by_class_string_or_itself() -> None:
+def test_brand_by_class_string_or_object() -> None:
     assert vmap(lambda x: psum(x, Rows), axis_name=Rows, out_axes=None)(X).item() == 6
     assert vmap(lambda x: psum(x, "Rows"), axis_name=Rows)(X).tolist() == [6, 6, 6]
     with brand("r", 3) as r, brand("c", 2) as c:
@@ -470,7 +470,7 @@ def test_a_brand_is_named_by_class_string_or_itself() -> None:
     assert total.tolist() == [9, 12]
 
 
-def test_what_all_share_is_told_as_if_each_said_it() -> None:
+def test_collectives_of_unbatched_values() -> None:
     shared, flag = Tensor([1.5, 2.5]), Tensor(True)
     tell = lambda f: vmap(lambda x: f(), in_axes=0, out_axes=None, axis_name="i")(X)  # noqa: E731
     total, count = tell(lambda: (psum(shared, "i"), psum(flag, "i")))
@@ -480,14 +480,14 @@ def test_what_all_share_is_told_as_if_each_said_it() -> None:
     assert some.tolist() == [[0, 0], [1.5, 2.5], [0, 0]]
 
 
-def test_one_over_another_brand() -> None:
+def test_collectives_over_nested_brands() -> None:
     f = lambda x: (psum(x, "rows"), all_gather(x, ("rows", "columns")), axis_index(("rows", "columns")))  # noqa: E731
     sums, gathered, index = vmap(vmap(f, axis_name="columns"), axis_name="rows", out_axes=(0, 0, 0))(ROWS)
     assert sums[0].tolist() == [9, 12] and gathered[1, 1].tolist() == [1, 2, 3, 4, 5, 6]
     assert index.flatten().tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_value_that_all_share_counts_for_each() -> None:
+def test_unbatched_value_counts_once_per_example() -> None:
     assert vmap(lambda x: psum(1, "i") + x * 0, axis_name="i")(X).tolist() == [3, 3, 3]
     assert vmap(lambda x: psum(True, "i").cast("float32") + x * 0, axis_name="i")(X).tolist() == [3, 3, 3]
     shared = vmap(grad(lambda w, x: psum(w, "i") * x), in_axes=(None, 0), axis_name="i")
@@ -495,22 +495,22 @@ def test_a_value_that_all_share_counts_for_each() -> None:
     assert shared(TWO, X).tolist() == copies(TWO.expand(3), X).tolist() == [6, 6, 6]
 
 
-def test_tinygrads_own_gradient_over_collectives() -> None:
+def test_tensor_gradient_over_collectives() -> None:
     assert vmap(lambda x: (x * psum(x, "i")).gradient(x)[0], axis_name="i")(X).tolist() == [12, 12, 12]
     w = Tensor([2.0]).realize()
     with brand("rows", 3) as rows:
         loss = rows.unvec((rows.vec(X) * w).sum(), axis=0).square().sum()
-        assert loss.gradient(w)[0].tolist() == [56]  # one loss, of what all share: no copies
+        assert loss.gradient(w)[0].tolist() == [56]  # one unbatched loss, so no copies are summed
 
 
 @pytest.mark.enabled("cpu")
-def test_a_slice_of_a_tangent_that_is_in_memory() -> None:
+def test_slice_of_realized_tangent() -> None:
     m = Tensor([[2.0, 3.0], [4.0, 5.0]]).realize()
     tangent, _ = jvp(lambda x: jvp(lambda x: x, (x,), (x,)), (m,), (m,))[1]
     assert tangent[0:1].tolist() == [[2, 3]] and m.contiguous_backward()[1:].tolist() == [[4, 5]]
 
 
-def test_second_derivatives_over_collectives() -> None:
+def test_second_derivatives_of_collectives() -> None:
     assert vmap(hessian(lambda x: x * psum(x, "i")), axis_name="i")(X).tolist() == [6, 6, 6]
     assert vmap(grad(grad(lambda x: x * x * psum(x, "i"))), axis_name="i")(X).tolist() == [30, 36, 42]
     inside = vmap(lambda x: jvp(grad(lambda x: x * pmean(x * x, "i")), (x,), (x,))[1], axis_name="i")(X)
@@ -519,8 +519,8 @@ def test_second_derivatives_over_collectives() -> None:
 
 
 @pytest.mark.parametrize("collective", [lambda t: psum(t, "i"), lambda t: ppermute(t, "i", [(0, 1), (1, 2), (2, 0)])])
-def test_second_derivatives_over_collectives_in_bodies(collective: Callable[[Any], Any]) -> None:
-    """A value that lost its brand while it was lowered was not repeated for the examples."""
+def test_hessian_of_collective_in_jit_and_scan(collective: Callable[[Any], Any]) -> None:
+    """A value that loses its brand while it is lowered must be repeated for the examples."""
     w = Tensor([1.0, 2.0]).realize()
     f = vmap(hessian(lambda v: (collective(v * w) * v).sum() ** 2), axis_name="i")
     expected = f(ROWS).numpy()
@@ -542,19 +542,19 @@ def test_collectives_in_loops() -> None:
     assert vmap(lambda x: per_weight(x)(TWO), axis_name="i")(X).tolist() == [6, 12, 18]
 
 
-def test_ppermute_is_slices() -> None:
+def test_ppermute_lowers_to_slices() -> None:
     shift = [(i, i + 1) for i in range(99)]
     out = vmap(lambda x: ppermute(x, "i", shift), axis_name="i")(Tensor.arange(1, 101).contiguous())
     assert out.tolist() == list(range(100)) and len(out.uop.toposort()) < 60
 
 
 @pytest.mark.parametrize("names", [("rows", "columns"), ("columns", "rows"), ("columns",)])
-def test_exchanges_over_several_brands(names: tuple[str, ...]) -> None:
-    """The examples are numbered with the last brand fastest, as in JAX."""
+def test_collectives_over_several_brands(names: tuple[str, ...]) -> None:
+    """The last brand varies fastest in an example's index, as in JAX."""
     of = np.arange(36.0, dtype=np.float32).reshape(2, 3, 6)[..., : 6 if len(names) == 2 else 3]
     every = {("rows", "columns"): of, ("columns", "rows"): of.transpose(1, 0, 2), ("columns",): of}[names]
     lead, n = (2, 1)[len(names) - 1], of.shape[-1]
-    table = every.reshape(lead, n, n)  # of those that exchange nothing, by the number of the example
+    table = every.reshape(lead, n, n)  # one row per group, indexed by the example's index
 
     def back(out: np.ndarray) -> np.ndarray:
         shaped = out.reshape(*every.shape[:2], *out.shape[2:])
@@ -576,20 +576,20 @@ def test_exchanges_over_several_brands(names: tuple[str, ...]) -> None:
     np.testing.assert_array_equal(run(lambda x: axis_index(names).float()), back(numbers))
 
 
-def test_no_brand_is_one_example() -> None:
-    """As in JAX: each example is alone."""
+def test_collective_over_no_axes_is_identity() -> None:
+    """Each example is its own group, as in JAX."""
     for f in (psum, all_gather, psum_scatter):
         assert vmap(lambda x, f=f: f(x, ()), axis_name="i")(ROWS).tolist() == ROWS.tolist()
 
 
-def test_a_permuted_value_that_all_share_has_the_derivative_of_copies() -> None:
+def test_ppermute_of_unbatched_value_derivative() -> None:
     around = [(2, 1), (0, 2), (1, 0)]
     by_w = grad(lambda w, x: x * ppermute(w, "i", around))
     assert vmap(by_w, (None, 0), axis_name="i")(TWO, X).tolist() == [3, 1, 2]
     assert vmap(by_w, axis_name="i")(TWO.expand(3), X).tolist() == [3, 1, 2]
 
 
-def test_a_value_of_all_examples_can_be_read() -> None:
+def test_psum_result_can_be_read() -> None:
     seen: list[float] = []
     vmap(lambda x: seen.append(psum(x, "i").item()) or x, axis_name="i")(X)
     assert seen == [6]
@@ -598,7 +598,7 @@ def test_a_value_of_all_examples_can_be_read() -> None:
 # ---- rules ----
 
 
-def test_custom_rules_under_vmap_and_in_loops() -> None:
+def test_custom_jvp_under_vmap_and_in_scan() -> None:
     @custom_jvp
     def sin(x: Tensor) -> Tensor:
         return x.sin()
@@ -625,7 +625,7 @@ def test_custom_rules_under_vmap_and_in_loops() -> None:
     assert grad(lambda x: cubed(3, x))(TWO).item() == 3
 
 
-def test_a_cotangent_may_be_none_for_a_part_of_a_tree() -> None:
+def test_cotangent_none_for_part_of_pytree() -> None:
     f = custom_vjp(lambda p, x: p["a"] * x + p["b"][0] * p["b"][1])
     params = {"a": TWO, "b": (TWO, TWO)}
 
@@ -642,7 +642,7 @@ def test_a_cotangent_may_be_none_for_a_part_of_a_tree() -> None:
             slopes(lambda x, ct: (other, ct))
 
 
-def test_a_loop_inside_of_a_function_may_start_from_a_number() -> None:
+def test_loop_in_custom_vjp_may_start_at_number() -> None:
     f = custom_vjp(lambda a: while_loop(lambda c: c < 100.0, lambda c: c * 2, a * 0 + 10.0))
     f.defvjp(lambda a: (f(a), None), lambda residuals, ct: (ct,))
     assert vmap(f)(X).tolist() == [160, 160, 160]
@@ -650,7 +650,7 @@ def test_a_loop_inside_of_a_function_may_start_from_a_number() -> None:
     assert vmap(g)(X).tolist() == [11, 12, 13]
 
 
-def test_a_custom_rule_may_exchange_values() -> None:
+def test_custom_jvp_rule_may_use_psum() -> None:
     @custom_jvp
     def f(x: Tensor) -> Tensor:
         return x * psum(x, "i")
@@ -678,7 +678,7 @@ def test_custom_vmap_sees_one_brand_at_a_time() -> None:
     assert vmap(grad(lambda x: add(x * x, TWO)))(X).tolist() == [2, 4, 6]
 
 
-def test_a_rule_of_custom_vmap_says_of_parts_of_its_result_what_is_batched() -> None:
+def test_custom_vmap_rule_returns_pytree_of_batched() -> None:
     @custom_vmap
     def f(x: Tensor) -> dict[str, Any]:
         return {"twice": x * 2, "rest": (x, x.sum())}
@@ -692,8 +692,8 @@ def test_a_rule_of_custom_vmap_says_of_parts_of_its_result_what_is_batched() -> 
     assert out["rest"][1].item() == 7
 
 
-def test_a_rule_of_custom_vmap_sees_the_examples_of_all_branches() -> None:
-    """As in JAX: where each example has its own predicate, both branches are computed for all of them."""
+def test_custom_vmap_in_branch_sees_all_examples() -> None:
+    """A batched predicate computes both branches for all examples, as in JAX."""
 
     @custom_vmap
     def less_the_mean(x: Tensor) -> Tensor:
@@ -707,7 +707,7 @@ def test_a_rule_of_custom_vmap_sees_the_examples_of_all_branches() -> None:
     assert vmap(lambda x: switch(x.cast("int32") - 1, [less_the_mean, lambda x: x], x))(X).tolist() == [-1, 2, 3]
 
 
-def test_a_rule_of_custom_vmap_gets_keywords_and_defaults_by_position() -> None:
+def test_custom_vmap_passes_arguments_by_position() -> None:
     class Scale:
         @custom_vmap
         def of(self, x: Tensor, by: Any = 1.0, plus: float = 0.0) -> Tensor:
@@ -739,7 +739,7 @@ def test_sequential_vmap_at_two_depths() -> None:
 # ---- scopes ----
 
 
-def test_an_error_in_a_body_leaves_nothing_open() -> None:
+def test_error_in_body_closes_all_scopes() -> None:
     def fails(*_: Any) -> Any:
         raise ZeroDivisionError
 
@@ -755,14 +755,14 @@ def test_an_error_in_a_body_leaves_nothing_open() -> None:
     assert brands(TWO * 2) == () and vmap(grad(lambda x: x * x))(X).tolist() == [2, 4, 6]
 
 
-def test_what_escapes_a_body_means_nothing() -> None:
+def test_value_that_escapes_body_is_an_error() -> None:
     kept: list[Tensor] = []
     scan(lambda c, x: (kept.append(x) or c, None), TWO, X)
     with pytest.raises(errors.EscapeError):
         (kept[0] + 1).tolist()
 
 
-def test_nothing_is_kept_of_a_transform() -> None:
+def test_transforms_do_not_leak_objects() -> None:
     def once() -> None:
         vmap(grad(lambda x: scan(lambda c, y: (c * x + y, None), x, X)[0]))(X).realize()
 
@@ -776,8 +776,8 @@ def test_nothing_is_kept_of_a_transform() -> None:
     assert len(gc.get_objects()) - before < 500
 
 
-def test_a_maximum_of_what_two_kernels_would_round_in_two_ways() -> None:
-    """tinygrad multiplies the factors 0.2 and 1 to 8 beforehand in one kernel, and not in the other."""
+def test_maximum_rounded_differently_by_two_kernels() -> None:
+    """tinygrad folds the factors 0.2 and 1..8 in one kernel and not in the other."""
     a = np.random.RandomState(0).rand(8, 8).astype(np.float32)
     x, factor = Tensor(a).realize(), np.arange(1, 9)[:, None] * 0.2
     f = lambda x: (x * (Tensor.arange(8).reshape(8, 1) + 1.0) * 0.2).max(0)  # noqa: E731
