@@ -1,4 +1,4 @@
-"""Functions of the host: one operation, under all transforms."""
+"""Host callbacks under all transforms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METHODS: list[Method] = ["sequential", "expand_dims", "broadcast_all", "legacy_v
 
 
 class Spy:
-    """A function of the host that notes with which shapes it is called."""
+    """A host function that records the shapes it is called with."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f = f
@@ -64,7 +64,7 @@ def added() -> Spy:
     return Spy(lambda x, y: x + y)
 
 
-def test_it_is_lazy_and_runs_once() -> None:
+def test_callback_is_lazy_and_runs_once() -> None:
     f = added()
     y = f.on(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
     assert not f.shapes
@@ -74,19 +74,19 @@ def test_it_is_lazy_and_runs_once() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_vmap_is_the_loop(method: Method) -> None:
+def test_vmap_matches_loop(method: Method) -> None:
     x, y = Tensor(XS), Tensor([10.0, 20.0])
     f = added()
     assert np.array_equal(vmap(lambda x: f.on(x, y, method=method))(x).numpy(), XS + y.numpy())
     assert np.array_equal(vmap(lambda x: f.on(x, x, method=method))(x).numpy(), XS + XS)
     f = Spy(lambda x, y: x - y)
-    if method == "legacy_vectorized":  # pairs the examples itself
+    if method == "legacy_vectorized":  # the function pairs the examples itself
         f = Spy(lambda x, y: x[:, None] - y)
     pairs = vmap(lambda x: vmap(lambda z: f.on(x, z, method=method))(Tensor(XS * 10)))(x)
     assert np.array_equal(pairs.numpy(), XS[:, None] - 10 * XS[None])
 
 
-def test_what_a_function_gets_of_the_examples() -> None:
+def test_shapes_passed_by_each_vmap_method() -> None:
     def shapes(method: Method) -> list[tuple[tuple[int, ...], ...]]:
         f = Spy(lambda x, y, z: np.zeros((3, 4, 2), np.float32) if method != "sequential" else x)
         w = Tensor([1.0, 2.0]).reshape(1, 2)
@@ -100,13 +100,13 @@ def test_what_a_function_gets_of_the_examples() -> None:
     assert shapes("sequential") == [((2,), (5,), (1, 2))] * 12
 
 
-def test_without_a_method_vmap_is_an_error() -> None:
+def test_vmap_without_method_is_an_error() -> None:
     f = added()
     with pytest.raises(UnsupportedError, match="nothing says how the function is called for the examples of `x`"):
         vmap(lambda x: f.on(x, x, method=None))(Tensor(XS))
 
 
-def test_in_a_compiled_function() -> None:
+def test_in_jit_tinyjit_and_function() -> None:
     f = added()
     run = jit(lambda x, y: f.on(x * 2, y + 1) * 3)
     for k in range(3):
@@ -154,7 +154,7 @@ def test_in_branches() -> None:
     assert np.array_equal(by.numpy(), np.where(XS.sum(1, keepdims=True) > 2, 2 * XS, -XS))
 
 
-def test_results_of_all_kinds() -> None:
+def test_results_of_all_dtypes_and_shapes() -> None:
     def several(x: np.ndarray, e: np.ndarray) -> Any:
         assert e.shape == (0, 3)
         return x.sum(), [1, 2], np.zeros((2, 0)), 3, True
@@ -176,7 +176,7 @@ def test_results_of_all_kinds() -> None:
             raise error.__cause__ or error from None
 
 
-def test_no_derivative_but_one_that_is_given() -> None:
+def test_derivative_needs_custom_jvp() -> None:
     f = Spy(lambda x: np.sin(x))
     with pytest.raises(DerivativeError, match="spy: a function of the host has no derivative"):
         grad(lambda x: f.on(x).sum())(Tensor(XS))
@@ -189,7 +189,7 @@ def test_no_derivative_but_one_that_is_given() -> None:
     assert grad(lambda x: (f.on(x.detach()) * x).sum())(Tensor([0.0])).tolist() == [0.0]
 
 
-def test_what_it_raises_reaches_the_reader_and_the_next_call_is_right() -> None:
+def test_callback_error_is_raised_then_retry_works() -> None:
     f = Spy(lambda x: x * 2)
     runs: list[Callable[[Tensor], Tensor]] = [
         vmap(f.on),
@@ -209,7 +209,7 @@ def test_what_it_raises_reaches_the_reader_and_the_next_call_is_right() -> None:
         assert np.array_equal(run(Tensor(XS).realize()).numpy(), 2 * XS)
 
 
-def test_an_error_of_one_example_names_it() -> None:
+def test_error_names_the_failing_example() -> None:
     def picky(x: np.ndarray) -> np.ndarray:
         if x[0] == 12:
             raise KeyError("twelve")
@@ -226,7 +226,7 @@ def test_an_error_of_one_example_names_it() -> None:
     )
 
 
-def test_what_was_donated_is_there_after_an_error() -> None:
+def test_donated_buffer_survives_error() -> None:
     f = Spy(lambda x: x * 2)
     step = jit(lambda x: f.on((x + 1).contiguous()) + x, donate_argnums=0)
     x = Tensor(XS).contiguous().realize()
@@ -238,7 +238,7 @@ def test_what_was_donated_is_there_after_an_error() -> None:
     assert np.array_equal(step(x).numpy(), 3 * XS + 2)
 
 
-def test_a_function_that_computes_with_tinygrad() -> None:
+def test_callback_may_use_tinygrad() -> None:
     def inner(x: np.ndarray) -> np.ndarray:
         return jit(lambda x: scan(lambda c, y: (c + y, c * y), 0.0, x)[1])(Tensor(x)).numpy()
 
@@ -257,7 +257,7 @@ def test_a_function_that_computes_with_tinygrad() -> None:
 # ---- pure_callback ----
 
 
-def test_trees_in_and_out() -> None:
+def test_pytree_arguments_and_results() -> None:
     def f(d: dict[str, Any], k: int) -> Any:
         return {"b": d["a"].sum() * k, "a": [d["a"] * 2, None]}
 
@@ -272,7 +272,7 @@ def test_trees_in_and_out() -> None:
     assert out["a"][1] is None
 
 
-def test_arrays_are_its_own() -> None:
+def test_callback_owns_its_arrays() -> None:
     seen: list[np.ndarray] = []
 
     def keeps(x: np.ndarray) -> np.ndarray:
@@ -286,7 +286,7 @@ def test_arrays_are_its_own() -> None:
     assert np.array_equal(np.stack(seen), np.concatenate([XS * 0 + 1, XS + 1]))
 
 
-def test_equal_calls_are_one_call() -> None:
+def test_equal_calls_run_once() -> None:
     calls = []
 
     def f(x: np.ndarray) -> np.ndarray:
@@ -298,8 +298,8 @@ def test_equal_calls_are_one_call() -> None:
     assert len(calls) == 1
 
 
-def test_results_that_are_read_one_after_the_other_are_of_one_call() -> None:
-    """Also behind other operations, and of a batch; a call whose other result nobody has is made again."""
+def test_results_read_in_turn_share_one_call() -> None:
+    """This also holds behind other operations and for a batch. The call runs again if the other results are gone."""
     types = ShapeDtypeStruct((), dtypes.float32), ShapeDtypeStruct((2,), dtypes.float32)
     f = Spy(lambda x: (x.sum(), x * 2))
     x = Tensor(XS[0]).realize()
@@ -311,7 +311,7 @@ def test_results_that_are_read_one_after_the_other_are_of_one_call() -> None:
     assert pure_callback(f, types, x)[0].item() == 1 and len(f.shapes) == 1 + 3 + 1
 
 
-def test_mistakes() -> None:
+def test_pure_callback_error_messages() -> None:
     x = Tensor(XS)
 
     def said(f: Callable[[], Any], error: type[Exception]) -> str:
@@ -356,7 +356,7 @@ def test_mistakes() -> None:
     )
 
 
-def test_two_functions_of_one_name_in_calls_with_rules_are_two() -> None:
+def test_callbacks_with_equal_names_are_distinct() -> None:
     def scaled(by: float) -> Callable[[Tensor], Tensor]:
         def f(x: np.ndarray) -> np.ndarray:
             return x * np.float32(by)
@@ -367,11 +367,11 @@ def test_two_functions_of_one_name_in_calls_with_rules_are_two() -> None:
     assert [scaled(by)(x).tolist() for by in (2.0, 3.0)] == [[2.0, 4.0], [3.0, 6.0]]
 
 
-# ---- what must run ----
+# ---- effects ----
 
 
 class Log:
-    """Notes the numbers that it is called with, and gives the number of the call."""
+    """Records the values it is called with and returns the call's index."""
 
     def __init__(self) -> None:
         self.seen: list[float] = []
@@ -469,7 +469,7 @@ PROGRAMS: Programs = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_debug_runs_once_for_each_example_and_step(name: str) -> None:
+def test_debug_runs_once_per_example_and_step(name: str) -> None:
     make, x, expected = PROGRAMS[name]
     log, quiet = Log(), Log()
     value = make(log)(x).numpy()
@@ -483,7 +483,7 @@ def test_debug_runs_once_for_each_example_and_step(name: str) -> None:
         assert log.taken() == expected
 
 
-def test_io_callback_runs_once_whether_or_not_it_is_used() -> None:
+def test_io_callback_runs_once_even_if_unused() -> None:
     log = Log()
     io_callback(log._next, ShapeDtypeStruct((), "int32"), 7.0)
     assert log.taken() == [7]
@@ -500,7 +500,7 @@ def test_io_callback_runs_once_whether_or_not_it_is_used() -> None:
     assert log.calls == 6
 
 
-def test_lines_that_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_debug_print_output(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x: Tensor, y: Tensor) -> Tensor:
         debug.print("{} {y:.1f} {kind} {x.shape}", x, y=y, x=x, kind="a")
         return x * y
@@ -515,7 +515,7 @@ def test_lines_that_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert not capsys.readouterr().out
 
 
-def test_what_cannot_run_once_is_refused() -> None:
+def test_effect_of_unknown_count_is_an_error() -> None:
     log = Log()
 
     def said(f: Callable[[], Any], error: type[Exception]) -> str:
@@ -553,7 +553,7 @@ def test_what_cannot_run_once_is_refused() -> None:
     assert not log.seen
 
 
-def test_mistakes_of_debug() -> None:
+def test_debug_print_error_messages() -> None:
     def said(*args: Any, **kwargs: Any) -> str:
         with pytest.raises(OptionError) as caught:
             debug.print(*args, **kwargs)
@@ -570,7 +570,7 @@ def test_mistakes_of_debug() -> None:
     assert said(3) == ('debug.print: the text is the int 3\n  try: a text, then the values: debug.print("x = {}", x)')
 
 
-def test_after_an_error_in_an_effect_the_next_call_is_right() -> None:
+def test_call_after_error_in_effect_works() -> None:
     log, fails = Log(), [False]
 
     def f(x: Tensor) -> Tensor:
@@ -592,7 +592,7 @@ def test_after_an_error_in_an_effect_the_next_call_is_right() -> None:
             assert log.taken() == [1, 2]
 
 
-def test_a_guarded_function_sees_only_what_is_its_own() -> None:
+def test_guarded_callback_sees_only_its_examples() -> None:
     def root(x: np.ndarray) -> np.ndarray:
         assert x >= 0
         return np.sqrt(x)
@@ -626,10 +626,10 @@ def test_in_threads() -> None:
     assert all(b == a + 0.5 for a, b in zip(seen[::2], seen[1::2], strict=True))
 
 
-# ---- written down ----
+# ---- make_expr ----
 
 
-def test_a_typed_program_has_a_line_for_it() -> None:
+def test_expr_shows_callback_as_one_line() -> None:
     def f(xs: Tensor) -> Tensor:
         def one(x: Tensor) -> Tensor:
             y = pure_callback(
@@ -650,7 +650,7 @@ def test_a_typed_program_has_a_line_for_it() -> None:
     assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS, full=True))
 
 
-def test_a_text_that_is_changed_does_not_say_which_of_two_functions_is_which() -> None:
+def test_edited_text_with_two_callbacks_is_an_error() -> None:
     def one_and_ten(x: Tensor) -> tuple[Tensor, Tensor]:
         return pure_callback(lambda a: a + 1, x, x), pure_callback(lambda a: a * 10, x, x)
 
@@ -676,8 +676,8 @@ EFFECTS: dict[str, Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", EFFECTS)
-def test_a_typed_program_does_what_the_function_does(name: str) -> None:
-    """Once, at each level, read back from its text, and in a compiled function; not while it is written down."""
+def test_expr_runs_effects_like_the_function(name: str) -> None:
+    """The effect runs once at each level, from the parsed text and under jit, and never while tracing."""
     seen: list[float] = []
 
     def noted(x: Tensor) -> Tensor:
@@ -700,7 +700,7 @@ def test_a_typed_program_does_what_the_function_does(name: str) -> None:
             seen.clear()
 
 
-def test_a_derivative_of_a_typed_program_that_does_something() -> None:
+def test_grad_of_expr_with_effect() -> None:
     seen: list[float] = []
 
     def f(x: Tensor) -> Tensor:
@@ -711,13 +711,13 @@ def test_a_derivative_of_a_typed_program_that_does_something() -> None:
     assert grad(lambda x: (program(x) * x).sum())(Tensor([3.0, 4.0])).tolist() == [12.0, 16.0] and seen == [7.0]
 
 
-def test_the_text_of_a_sort_runs() -> None:
+def test_text_of_sort_runs() -> None:
     program = make_expr(lambda x: (x.sort()[0], x.sort(descending=True)[0]))(Tensor([1.0, 2.0])).at("primitives")
     up, down = program.from_text(str(program))(Tensor([3.0, 4.0]))
     assert up.tolist() == [3.0, 4.0] and down.tolist() == [4.0, 3.0]
 
 
-def test_what_only_does_something_is_not_done_while_it_is_written_down() -> None:
+def test_make_expr_does_not_run_effects() -> None:
     log = Log()
     make_expr(lambda x: vmap(noted(log))(x))(Tensor([1.0, 2.0]))
     assert not log.seen

@@ -1,4 +1,4 @@
-"""Chunks that fit into memory, that show how far they are, and that go on where they were interrupted."""
+"""Chunks that fit a memory limit, show progress, and resume after an interrupt."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ X = Tensor(np.random.default_rng(0).normal(size=(60, 32)).astype("f")).realize()
 
 @pytest.fixture(autouse=True)
 def plain_kernels() -> Iterator[None]:
-    """What kernels are is not what this is about: which there are, and what is in memory, is the same."""
+    """Turn off kernel optimization, which changes neither the number of kernels nor the buffers."""
     with Context(NOOPT=1):
         yield
 
 
 def square(a: Tensor) -> Tensor:
-    """What has two values of 4 kB on the way."""
+    """A function with two intermediate values of 4 kB."""
     return ((a.reshape(32, 1) * a).contiguous().sin().contiguous() * 2).sum(0)
 
 
 @pytest.fixture
 def highest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], Tensor]], int]]:
-    """The most memory that buffers have while something is worked out, above what they had before."""
+    """Return a function that measures peak buffer memory during a run, above the level before it."""
     allocate, most = Buffer.allocate, [0]
 
     def allocated(buffer: Buffer, *args: Any, **kwargs: Any) -> Buffer:
@@ -69,27 +69,27 @@ def highest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], 
     yield of
 
 
-# ---- as few as fit ----
+# ---- automatic chunk size ----
 
 
-def test_the_chunks_are_as_few_as_fit(highest: Callable[[Callable[[], Tensor]], int]) -> None:
+def test_auto_makes_fewest_chunks_that_fit(highest: Callable[[Callable[[], Tensor]], int]) -> None:
     limit = 100_000
     fitting = vmap(square, chunk_size="auto", memory_limit=limit)
     assert 0.7 * limit < highest(lambda: fitting(X)) <= limit
     count = _count(fitting, X)
     assert count > 2
-    # the join of all chunks is counted as if it were there at the same time as a chunk
+    # the joined results count as if they were in memory at the same time as a chunk
     assert highest(lambda: vmap(square, chunk_size=-(-60 // (count - 2)))(X)) > limit
     np.testing.assert_allclose(fitting(X).numpy(), vmap(square)(X).numpy(), rtol=1e-5, atol=1e-5)
 
 
 def _count(f: Callable[..., Tensor], *args: Tensor) -> int:
-    """The chunks of a call."""
+    """Return the number of chunks of a call."""
     graph = f(*args).uop.toposort(enter_calls=False)
     return max(1, sum(u.op.name == "FUNCTION" for u in graph))
 
 
-def test_what_fits_as_a_whole_is_one() -> None:
+def test_batch_that_fits_is_one_chunk() -> None:
     assert (
         _count(vmap(square, chunk_size="auto"), X)
         == 1
@@ -98,7 +98,7 @@ def test_what_fits_as_a_whole_is_one() -> None:
 
 
 @pytest.mark.by_numpy
-def test_in_and_around_other_transforms() -> None:
+def test_auto_chunks_in_jit_vmap_and_grad() -> None:
     wanted, options = vmap(square)(X).numpy(), {"chunk_size": "auto", "memory_limit": "100kB"}
     np.testing.assert_allclose(jit(vmap(square, **options))(X).numpy(), wanted, rtol=1e-5, atol=1e-5)
     table = lambda **how: vmap(lambda a: vmap(lambda b: (a * b).sum(), **how)(X))(X).numpy()  # noqa: E731
@@ -108,7 +108,7 @@ def test_in_and_around_other_transforms() -> None:
 
 
 @pytest.mark.by_numpy
-def test_looking_for_the_size_does_nothing_else() -> None:
+def test_dry_run_has_no_side_effects() -> None:
     draw = vmap(lambda a: square(a) + Tensor.rand(32), randomness="different", chunk_size="auto", memory_limit="100kB")
     seen: list[float] = []
     by_hand = vmap(lambda a: square(a) + Tensor.rand(32), randomness="different", chunk_size=7)
@@ -126,7 +126,7 @@ def test_looking_for_the_size_does_nothing_else() -> None:
     assert len(calls) == 60
 
 
-def test_limits() -> None:
+def test_parsing_of_memory_limits() -> None:
     given = [5, "5", "2GB", "1.5 kB", "1 MiB", "2g", "3kib"]
     assert [as_limit(x) for x in given] == [5, 5, 2 * 10**9, 1500, 1 << 20, 2 * 10**9, 3 << 10]
     assert 10**6 < free("CPU") < 10**14
@@ -228,9 +228,9 @@ def bars() -> None:
 
 
 def on_a_terminal(run: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a function writes to stderr, where that is a terminal."""
+    """Return the text that `run` writes to stderr when stderr is a terminal."""
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 80))  # tqdm shows nothing in a window without columns
+    termios.tcsetwinsize(theirs, (24, 80))  # tqdm shows no bar in a window without columns
     parts = list[bytes]()
 
     def listen() -> None:
@@ -251,16 +251,16 @@ def on_a_terminal(run: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.mark.parametrize("hidden", [(), ("tqdm",)], ids=str)
-def test_a_bar_on_a_terminal(hidden: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_on_terminal(hidden: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     if find("tqdm") is not None:
-        monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # its thread would stay
+        monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # otherwise tqdm's monitor thread stays alive
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *at: None if name in hidden else find(name, *at))
     shown = on_a_terminal(bars, monkeypatch)
     assert "vmap" in shown and "scan" in shown and "40/40" in shown.replace(" ", "")
 
 
-def test_a_bar_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_bar_in_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook has no terminal, but tqdm shows a bar there."""
     made = list[dict[str, object]]()
 
@@ -283,7 +283,7 @@ def test_no_bar_elsewhere(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.by_numpy
-def test_a_scan_with_a_bar_is_the_scan() -> None:
+def test_scan_with_bar_matches_scan() -> None:
     xs = Tensor(np.random.default_rng(1).normal(size=(107, 5)).astype("f"))
     step = lambda c, x: ((c * 0.9 + x).tanh(), c.sum())  # noqa: E731
     for options in ({}, {"reverse": True}, {"unroll": 4}):
@@ -295,7 +295,7 @@ def test_a_scan_with_a_bar_is_the_scan() -> None:
     assert scan(lambda c, _: (c + 1.5, None), 0, length=0, progress=True)[0].item() == 0
 
 
-# ---- work that goes on ----
+# ---- saved runs ----
 
 W = Tensor(np.random.default_rng(2).normal(size=(32, 32)).astype("f")).realize()
 
@@ -319,11 +319,11 @@ def drawn(*shape: int) -> Tensor:
 
 MAPPED: dict[str, tuple[Callable[[int], Tensor], int]] = {
     "in memory": (lambda n: drawn(n, 8), 0),
-    "where no vector begins": (lambda n: drawn(n, 3), 0),
+    "unaligned rows": (lambda n: drawn(n, 3), 0),
     "along the last axis": (lambda n: drawn(8, n), 1),
     "transposed": (lambda n: drawn(8, n).T, 0),
-    "not worked out": (lambda n: drawn(n, 8).sin(), 0),
-    "in no memory": (lambda n: Tensor.arange(n).reshape(n, 1), 0),
+    "unrealized": (lambda n: drawn(n, 8).sin(), 0),
+    "without a buffer": (lambda n: Tensor.arange(n).reshape(n, 1), 0),
 }
 
 
@@ -331,7 +331,7 @@ MAPPED: dict[str, tuple[Callable[[int], Tensor], int]] = {
 @pytest.mark.parametrize("name", MAPPED)
 @pytest.mark.parametrize("is_drawn", [False, True])
 def test_one_kernel_serves_all_chunks(name: str, is_drawn: bool, tmp_path: Path) -> None:
-    """Long runs do not compile for each chunk, and keep no program for each."""
+    """A long run neither compiles nor keeps one program per chunk."""
     made, axis = MAPPED[name]
 
     def programs(count: int, save: Path | None) -> int:
@@ -354,7 +354,7 @@ def test_one_kernel_serves_all_chunks(name: str, is_drawn: bool, tmp_path: Path)
 
 
 @pytest.mark.by_numpy
-def test_what_is_saved_is_not_worked_out_again(tmp_path: Path) -> None:
+def test_saved_chunks_are_not_recomputed(tmp_path: Path) -> None:
     at, calls = tmp_path / "run", list[int]()
 
     def f(a: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
@@ -366,7 +366,7 @@ def test_what_is_saved_is_not_worked_out_again(tmp_path: Path) -> None:
     assert len(calls) == 1 + 9 and len(list(at.glob("*.safetensors"))) == 9
     assert same(first, vmap(model, out_axes=(-1, 0), chunk_size=7)(X))
     assert same(run(X), first) and len(calls) == 1 + 9 + 1
-    (at / "chunk-000003.safetensors").write_bytes(b"torn")  # as by a disk
+    (at / "chunk-000003.safetensors").write_bytes(b"torn")  # like a disk failure
     (at / "chunk-000008.safetensors").unlink()
     assert same(run(X), first) and len(calls) == 1 + 9 + 1 + 1 + 2
 
@@ -381,14 +381,14 @@ def test_what_is_saved_is_not_worked_out_again(tmp_path: Path) -> None:
         ("of other arguments", lambda at: vmap(model, chunk_size=7, save=at)(X * 2)),
     ],
 )
-def test_the_results_of_another_run_are_refused(what: str, run: Callable[[Path], Any], tmp_path: Path) -> None:
+def test_saved_results_of_other_run_are_an_error(what: str, run: Callable[[Path], Any], tmp_path: Path) -> None:
     vmap(model, chunk_size=7, save=tmp_path)(X)
     with pytest.raises(errors.SavedError, match=what):
         run(tmp_path)
 
 
 @pytest.mark.by_numpy
-def test_other_weights_and_other_callbacks_are_another_run(tmp_path: Path) -> None:
+def test_changed_weights_or_callbacks_are_a_new_run(tmp_path: Path) -> None:
     def mapped(w: Tensor, by: float, at: str) -> list[float]:
         host = lambda x: x * by  # noqa: E731
         f = lambda a: (pure_callback(host, a, a, vmap_method="expand_dims") * w).sum()  # noqa: E731
@@ -411,12 +411,12 @@ def test_results_of_any_dtype_are_saved(name: str, tmp_path: Path) -> None:
     assert again[1].tolist() == [2.5] * 60 and again[2].tolist() == [3] * 60 and again[3].tolist() == X.tolist()
 
 
-def test_a_collective_goes_where_all_examples_are_one_chunk() -> None:
+def test_collective_works_if_auto_makes_one_chunk() -> None:
     total = vmap(lambda a: psum(a, "i"), axis_name="i", chunk_size="auto", memory_limit="1MB")
     np.testing.assert_allclose(total(X).numpy()[7], X.sum(0).numpy(), rtol=1e-5, atol=1e-5)
 
 
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_unwritable_save_path_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(errors.SavedError, match="cannot be used"):
         vmap(model, chunk_size=7, save=tmp_path / "file")(X)
@@ -440,7 +440,7 @@ np.savez(out, last=last.numpy(), sums=sums.numpy())
 """
 
 
-def test_a_run_that_is_killed_at_random_goes_on(tmp_path: Path) -> None:
+def test_killed_run_resumes(tmp_path: Path) -> None:
     rng, at, out = random.Random(time.time_ns()), tmp_path / "run", tmp_path / "out.npz"
 
     def run(at: Path, out: Path, pause: float) -> None:
@@ -480,7 +480,7 @@ def test_a_run_that_is_killed_at_random_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.by_numpy
-def test_draws_from_keys_go_on_too(tmp_path: Path) -> None:
+def test_random_keys_resume(tmp_path: Path) -> None:
     draw = vmap(lambda k: keys.normal(k, (3,)), chunk_size=2, save=tmp_path)
     ks = keys.split(keys.key(1), 6)
     assert draw(ks).tolist() == draw(ks).tolist() == vmap(lambda k: keys.normal(k, (3,)))(ks).tolist()

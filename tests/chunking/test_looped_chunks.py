@@ -1,4 +1,4 @@
-"""Many chunks are the steps of a loop: the function is traced for the first chunk, for the loop and for the rest."""
+"""Many chunks run as one loop; the function is traced for the first chunk, the loop and the remainder."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def assert_close(first: Any, second: Any) -> None:
 
 @pytest.mark.parametrize("out_axes", [0, {"x": -1, "y": [2, None], "n": None}], ids=["first", "others"])
 @pytest.mark.parametrize("size", [1, 2, 5, 6])
-def test_a_loop_of_chunks_is_the_whole(size: int, out_axes: Any) -> None:
+def test_looped_chunks_match_whole_batch(size: int, out_axes: Any) -> None:
     whole = vmap(features, (1, 0, None), out_axes)(A, B, W)
     assert_close(vmap(features, (1, 0, None), out_axes, chunk_size=size)(A, B, W), whole)
     assert_close(jit(vmap(features, (1, 0, None), out_axes, chunk_size=size))(A, B, W), whole)
 
 
 @pytest.mark.parametrize(("size", "traces"), [(1, 2), (2, 3), (100, 3), (203, 1)])
-def test_the_function_is_traced_at_most_three_times(size: int, traces: int) -> None:
+def test_function_is_traced_at_most_three_times(size: int, traces: int) -> None:
     calls = 0
 
     def total(b: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def test_the_function_is_traced_at_most_three_times(size: int, traces: int) -> N
     assert calls == traces
 
 
-def test_derivatives_of_a_loop_of_chunks() -> None:
+def test_derivatives_of_looped_chunks() -> None:
     def total(w: Tensor, size: int | None) -> Tensor:
         return vmap(lambda b: (b * w).sin().sum(), chunk_size=size)(B).sum()
 
@@ -56,12 +56,12 @@ def test_derivatives_of_a_loop_of_chunks() -> None:
     assert_close(total(W, 2).gradient(W)[0], expected)
 
 
-def test_random_samples_differ_between_the_chunks() -> None:
+def test_random_samples_differ_between_chunks() -> None:
     samples = vmap(lambda b: b.sum() * 0 + Tensor.rand(()), randomness="different", chunk_size=2)(B)
     assert len(set(samples.numpy().tolist())) == 203
 
 
-def test_chunks_within_a_vmap() -> None:
+def test_chunks_within_vmap() -> None:
     def pairs(size: int | None) -> Tensor:
         return vmap(lambda a: vmap(lambda b: (a * b).sum(), chunk_size=size)(B))(W.reshape(1, 5).expand(3, 5))
 

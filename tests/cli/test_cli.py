@@ -1,4 +1,4 @@
-"""The command line: what each command does, and that every misuse is one line."""
+"""The command line: each command's output, and one line for each misuse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Write a program to a file of a fresh folder."""
+    """Return a function that writes a program to a file in a fresh folder."""
 
     def write(source: str, name: str = "app.py") -> Path:
         path = tmp_path / name
@@ -49,7 +49,7 @@ def check_one_line(capsys: pytest.CaptureFixture[str], *parts: str) -> None:
         assert part in err
 
 
-# ---- the program itself ----
+# ---- options and help ----
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +85,7 @@ def test_misuse_is_one_line(words: list[str], part: str, capsys: pytest.CaptureF
     check_one_line(capsys, part, "--help")
 
 
-def test_as_a_module() -> None:
+def test_python_dash_m_branded() -> None:
     done = python("-m", "branded", "--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"branded {branded.__version__}\n", "")
 
@@ -93,7 +93,7 @@ def test_as_a_module() -> None:
 # ---- run: a file ----
 
 
-def test_run_a_file_as_the_main_program(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_file_as_main_program(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     write("VALUE = 7\n", "beside.py")
     path = write(
         "import sys, beside\n"
@@ -117,7 +117,7 @@ def test_run_in_a_process(write: Write) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "[5, 8, 11]\n", "")
 
 
-def test_the_exit_status_of_the_file_is_kept(write: Write) -> None:
+def test_exit_status_of_file_is_kept(write: Write) -> None:
     with pytest.raises(SystemExit) as stop:
         cli.main(["run", str(write("import sys; sys.exit(3)"))])
     assert stop.value.code == 3
@@ -135,7 +135,7 @@ def test_the_exit_status_of_the_file_is_kept(write: Write) -> None:
     ],
     ids=["tensor", "tree", "str"],
 )
-def test_run_a_function_prints_its_result(
+def test_run_function_prints_its_result(
     body: str, printed: str, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(f"from branded import vmap\nfrom tinygrad import Tensor\ndef main(x=None):\n  return {body}\n")
@@ -143,13 +143,13 @@ def test_run_a_function_prints_its_result(
     assert capsys.readouterr().out == printed + "\n"
 
 
-def test_a_function_that_returns_nothing_prints_nothing(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_function_without_result_prints_nothing(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write("def main(): pass\nif __name__ == '__main__': print('not this')\n")
     assert cli.main(["run", f"{path}:main"]) == 0
     assert capsys.readouterr().out == ""
 
 
-def test_a_file_may_define_dataclasses(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_may_define_dataclasses(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(
         "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom tinygrad import Tensor\n"
         "@dataclass\nclass Point:\n  x: Tensor\ndef main(): return Point(Tensor([1, 2]))\n"
@@ -195,7 +195,7 @@ def test_misuse_of_run_is_one_line(
     check_one_line(capsys, *parts)
 
 
-# ---- run: what fails ----
+# ---- run: errors ----
 
 MISMATCH = """\
 from branded import vmap
@@ -213,7 +213,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("suffix", ["", ":main"])
-def test_an_error_of_ours_is_its_place_and_its_message(
+def test_branded_error_prints_location_and_message(
     suffix: str, write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(MISMATCH)
@@ -226,7 +226,7 @@ def test_an_error_of_ours_is_its_place_and_its_message(
     assert facts and all(line.startswith("  ") for line in facts)
 
 
-def test_the_place_is_in_the_mapped_function(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_location_is_inside_mapped_function(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(
         "from branded import vmap\nfrom tinygrad import Tensor, TinyJit\n\n"
         "def body(x):\n  y = x + 1\n  return y.item()\n\nTinyJit(vmap(body))(Tensor([1, 2]).realize())\n"
@@ -235,7 +235,7 @@ def test_the_place_is_in_the_mapped_function(write: Write, capsys: pytest.Captur
     assert capsys.readouterr().err.startswith(f"{path}:6\n")
 
 
-def test_a_result_that_escaped_is_placed_at_its_function(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_escaped_result_is_located_at_function(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(
         "from branded import vmap\nfrom tinygrad import Tensor\nkept = []\n"
         "vmap(lambda x: kept.append(x) or x)(Tensor([1, 2]))\ndef main(): return kept[0]\n"
@@ -255,7 +255,7 @@ def test_a_result_that_escaped_is_placed_at_its_function(write: Write, capsys: p
     ],
     ids=["frames", "cause", "library", "syntax", "interrupt"],
 )
-def test_other_errors_look_as_in_python(source: str, write: Write) -> None:
+def test_other_errors_print_like_python(source: str, write: Write) -> None:
     path = write(source)
     plain, ours = python(str(path)), python("-m", "branded", "run", str(path))
     assert ours.stderr == plain.stderr
@@ -266,10 +266,10 @@ def test_other_errors_look_as_in_python(source: str, write: Write) -> None:
 # ---- demo ----
 
 
-def test_a_traceback_ends_at_the_line_of_the_user(
+def test_traceback_ends_at_user_line(
     write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What stands in branded and tinygrad is no news to who wrote the line."""
+    """Frames inside branded and tinygrad are hidden from the user."""
     path = write(
         "from branded import vmap\nfrom tinygrad import Tensor\n\ndef body(x):\n    return x.nothing()\n\n"
         "def shared():\n    return Tensor([1, 2]).reshape(3)\n\ndef main():\n    return vmap(body)(Tensor([1, 2]))\n"
@@ -283,14 +283,14 @@ def test_a_traceback_ends_at_the_line_of_the_user(
     assert "tinygrad" in capsys.readouterr().err
 
 
-def test_demo_writes_where_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_writes_to_given_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Path] = []
     monkeypatch.setattr(demo, "run", told.append)
     assert cli.main(["demo", "--out", str(tmp_path / "a" / "b")]) == 0
     assert told == [tmp_path / "a" / "b"]
 
 
-def test_demo_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_has_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Path] = []
     monkeypatch.setattr(demo, "run", told.append)
     monkeypatch.chdir(tmp_path)
@@ -298,7 +298,7 @@ def test_demo_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
     assert told == [Path("demo-pictures")]
 
 
-def test_demo_on_a_cluster_takes_a_size_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_on_cluster_takes_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     from branded.learn.demo import cluster
 
     told: list[str] = []
@@ -307,7 +307,7 @@ def test_demo_on_a_cluster_takes_a_size_of_memory(monkeypatch: pytest.MonkeyPatc
     assert told == ["256MB", "1GB"]
 
 
-def test_demo_says_at_once_that_it_cannot_write(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_reports_unwritable_folder_early(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     if not demo.can_draw():
         pytest.skip("matplotlib is not installed")
     path = write("")
@@ -329,7 +329,7 @@ def test_demo_says_at_once_that_it_cannot_write(write: Write, capsys: pytest.Cap
         ),
     ],
 )
-def test_options_that_would_be_ignored(
+def test_ignored_options_are_an_error(
     words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -386,26 +386,26 @@ app.py:20: note: Revealed type is "Vec[a | b, Tensor]"
 
 
 def check(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:
-    """What `python -m branded check` says in a folder, in this process: it imports mypy once."""
+    """Return the output of `python -m branded check`, run in this process so that mypy is imported once."""
     if not (folder / ".mypy_cache").exists():
         warm(folder / ".mypy_cache")
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(folder), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(cli, "gc", types.SimpleNamespace(freeze=lambda: None))  # this process does not end here
+        patched.setattr(cli, "gc", types.SimpleNamespace(freeze=lambda: None))  # this process goes on after the command
         status = cli.main(["check", *paths])
     return subprocess.CompletedProcess(paths, status, out.getvalue(), err.getvalue())
 
 
-def test_check_prints_the_brand_errors_first(write: Write) -> None:
+def test_check_prints_brand_errors_first(write: Write) -> None:
     folder = write(WRONG).parent
     warm(folder / ".mypy_cache")
     done = subprocess.run([*CHECK, "app.py"], capture_output=True, text=True, check=False, cwd=folder)
     assert (done.stdout, done.stderr, done.returncode) == (SAID, "", 1)
-    again = check(folder, ".")  # a warm cache, a folder
+    again = check(folder, ".")  # now with a warm cache and a folder
     assert (again.stdout, again.returncode) == (SAID, 1)
 
 
-def test_check_of_what_is_right(write: Write) -> None:
+def test_check_of_correct_file(write: Write) -> None:
     path = write(
         "from tinygrad import Tensor\nfrom branded import vmap\nz: Tensor = vmap(lambda a: a + 1)(Tensor([1]))\n"
     )
@@ -413,7 +413,7 @@ def test_check_of_what_is_right(write: Write) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("no errors (checked 1 file)\n", "", 0)
 
 
-def test_check_of_the_readme_says_what_stands_there(write: Write) -> None:
+def test_check_output_matches_readme(write: Write) -> None:
     readme = (Path(cli.__file__).parents[2] / "README.md").read_text()
     sessions = [x.split("```")[0] for x in readme.split("```console\n$ cat app.py\n")[1:]]
     assert len(sessions) == 1
@@ -423,14 +423,14 @@ def test_check_of_the_readme_says_what_stands_there(write: Write) -> None:
         assert check(path.parent, "app.py").stdout == said
 
 
-def test_the_first_page_of_the_site_shows_the_session_of_the_readme() -> None:
+def test_site_index_repeats_readme_session() -> None:
     root = Path(cli.__file__).parents[2]
     page, readme = ((root / name).read_text() for name in ("docs/index.md", "README.md"))
     session = re.compile(r"^```console\n\$ cat app\.py\n.*?^```", re.MULTILINE | re.DOTALL)
     assert session.findall(page) == session.findall(readme) != []
 
 
-def test_check_tells_of_functions_without_types(write: Write) -> None:
+def test_check_lists_untyped_functions(write: Write) -> None:
     source = (
         "from branded import vmap\n\ndef f(x):\n    return x.numpy()\n\ndef g(x: int, *, y=3) -> int:\n    return x\n"
     )
@@ -443,7 +443,7 @@ def test_check_tells_of_functions_without_types(write: Write) -> None:
     assert done.returncode == 0
 
 
-def test_check_uses_the_configuration_of_mypy(write: Write) -> None:
+def test_check_uses_mypy_configuration(write: Write) -> None:
     path = write("def f(x):\n    return x\n")
     assert check(path.parent, "app.py").returncode == 0
     for plugins in ("", "plugins = branded.mypy\n"):
@@ -454,7 +454,7 @@ def test_check_uses_the_configuration_of_mypy(write: Write) -> None:
         assert done.returncode == 1
 
 
-def test_check_takes_options_of_mypy(write: Write) -> None:
+def test_check_takes_mypy_options(write: Write) -> None:
     path = write("def f(x):\n    return x\n")
     assert check(path.parent, "--", "--strict", "app.py").returncode == 1
     done = check(path.parent, "--", "--nonsense", "app.py")
@@ -462,7 +462,7 @@ def test_check_takes_options_of_mypy(write: Write) -> None:
     assert done.stderr.count("\n") == 1 and "--nonsense" in done.stderr
 
 
-def test_check_of_what_cannot_be_parsed(write: Write) -> None:
+def test_check_of_syntax_error(write: Write) -> None:
     path = write("def f(:\n")
     done = check(path.parent, "app.py")
     assert done.stdout.startswith("app.py:1: error: ")
@@ -470,7 +470,7 @@ def test_check_of_what_cannot_be_parsed(write: Write) -> None:
     assert done.returncode == 2
 
 
-def test_check_of_what_cannot_be_read(write: Write) -> None:
+def test_check_of_undecodable_file(write: Write) -> None:
     path = write("x = 1\n")
     path.write_bytes(b"x = '\xff\xfe'\n")
     done = check(path.parent, "app.py")
@@ -478,7 +478,7 @@ def test_check_of_what_cannot_be_read(write: Write) -> None:
     assert done.returncode == 2
 
 
-def test_check_says_what_an_if_asks(write: Write) -> None:
+def test_check_of_if_on_batched_value(write: Write) -> None:
     path = write("from branded import vmap\nfrom tinygrad import Tensor\nvmap(lambda a: 1 if a else 0)(Tensor([1]))\n")
     assert check(path.parent, "app.py").stdout.splitlines()[0] == (
         'app.py:3: bool: a value that varies over "a" has no single truth value  [truthy-bool]'
@@ -495,7 +495,7 @@ def test_check_without_paths(write: Write) -> None:
     assert done.stdout.startswith("app.py:1: error: Incompatible types") and done.returncode == 1
 
 
-def test_check_of_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "nowhere.py"]) == 2
     check_one_line(capsys, "there is no file or folder nowhere.py")
 
@@ -510,7 +510,7 @@ def test_check_without_mypy(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 # ---- info and cache ----
 
 
-def test_info_is_one_block_to_paste(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_info_prints_one_block_to_paste(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BRANDED_LOG", "traces")
     monkeypatch.setenv("SECRET_TOKEN", "xyz")
     assert cli.main(["info"]) == 0
@@ -522,7 +522,7 @@ def test_info_is_one_block_to_paste(capsys: pytest.CaptureFixture[str], monkeypa
     assert "BRANDED_LOG=traces" in facts["variables"] and "xyz" not in out
 
 
-def test_info_without_a_compiler_still_prints(tmp_path: Path) -> None:
+def test_info_without_compiler_still_prints(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "branded", "info"],
         env={"PATH": "", "CC": str(tmp_path / "no-compiler"), "HOME": str(tmp_path)},
@@ -557,7 +557,7 @@ def test_cache_shows_and_deletes_its_entries(tmp_path: Path) -> None:
     call("-c", PROGRAM)
 
 
-def test_a_broken_cache_is_one_line(tmp_path: Path) -> None:
+def test_broken_cache_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     path.write_bytes(b"no database" * 100)
     done = subprocess.run(
