@@ -1,4 +1,4 @@
-"""Donated arguments: their memory becomes that of results, where that is right, and they cannot be used any more."""
+"""Donated arguments: results reuse their memory where that is safe, and they cannot be used afterwards."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ SAFE: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "not used": lambda x, y: y + 1,
 }
 UNSAFE: dict[str, Callable[[Tensor, Tensor], Any]] = {
-    "in reverse": lambda x, y: x.flip(0) + y,
+    "flip": lambda x, y: x.flip(0) + y,
     "summed": lambda x, y: x.sum() + y,
-    "neighbours": lambda x, y: x[1:].cat(x[:1]) + y,
+    "roll": lambda x, y: x[1:].cat(x[:1]) + y,
     "used by a later kernel": lambda x, y: (y + 1, (x.flip(0) * y).sum()),
-    "of another size": lambda x, y: x[:2] + y[:2],
+    "other size": lambda x, y: x[:2] + y[:2],
 }
 
 
 @pytest.mark.parametrize("name", [*SAFE, *UNSAFE])
-def test_its_memory_is_that_of_the_result_where_nothing_else_is_read_there(name: str) -> None:
+def test_result_reuses_donated_memory_if_safe(name: str) -> None:
     f = (SAFE | UNSAFE)[name]
     step = jit(f, donate_argnums=0)
     y = floats(1, 2, 3, 4)
@@ -63,17 +63,17 @@ def test_its_memory_is_that_of_the_result_where_nothing_else_is_read_there(name:
 HOLD: dict[str, Callable[[Tensor], Any]] = {
     "another tensor": lambda x: x.reshape(2, 2).reshape(4),
     "a view": lambda x: x[1:],
-    "what is not computed yet": lambda x: x + 0,
+    "lazy": lambda x: x + 0,
 }
 
 
 @pytest.mark.parametrize("name", HOLD)
-@pytest.mark.parametrize("made_by", ["hand", "a program"])
-def test_what_somebody_else_has_is_left_alone(name: str, made_by: str) -> None:
+@pytest.mark.parametrize("made_by", ["hand", "jit"])
+def test_donation_keeps_memory_with_other_owners(name: str, made_by: str) -> None:
     make, step = jit(lambda x: x * 1), jit(lambda x: x + 10, donate_argnums=0)
     for _ in range(3):
         x = floats(1, 2, 3, 4)
-        x = make(x) if made_by == "a program" else x
+        x = make(x) if made_by == "jit" else x
         held = HOLD[name](x)
         out = step(x)
         assert out.tolist() == [11, 12, 13, 14]
@@ -83,7 +83,7 @@ def test_what_somebody_else_has_is_left_alone(name: str, made_by: str) -> None:
         assert both.tolist() == [3, 6]
 
 
-def test_a_state_stays_where_it_is() -> None:
+def test_training_state_keeps_its_address() -> None:
     def loss(w: dict[str, Tensor], x: Tensor) -> Tensor:
         return ((x @ w["a"]).tanh() * w["b"]).square().sum()
 
@@ -102,7 +102,7 @@ def test_a_state_stays_where_it_is() -> None:
         np.testing.assert_allclose(w[k].numpy(), v[k].numpy(), rtol=1e-5)
 
 
-def test_it_cannot_be_used_any_more() -> None:
+def test_donated_argument_cannot_be_used() -> None:
     x = floats(1, 2)
     jit(lambda x: x + 1, donate_argnums=0)(x)
     assert x.shape == (2,)
@@ -118,7 +118,7 @@ def test_it_cannot_be_used_any_more() -> None:
     assert vmap(jit(lambda y: y * 2, donate_argnums=0))(y).tolist() == [2, 4] and y.tolist() == [1, 2]
 
 
-def test_positions() -> None:
+def test_errors_for_donate_argnums() -> None:
     with pytest.raises(OptionError, match="donate_argnums='x' are no positions"):
         jit(lambda x: x, donate_argnums="x")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="donate_argnums=3 for a function of 1 argument"):
@@ -131,8 +131,8 @@ def test_positions() -> None:
     )
 
 
-def test_memory_that_came_from_another_result_is_given_once() -> None:
-    """Of `x, y = f(x, y)` the new y may lie in the memory of the old x, which was handed over as the first result."""
+def test_memory_is_donated_only_once() -> None:
+    """In `x, y = f(x, y)` the new y may take the memory of the old x, which the first result already has."""
     f = lambda x, y: (x + x.flip(0), x - y)  # noqa: E731
     step = jit(f, donate_argnums=0)
     got, wanted = ((floats(1, 2, 3, 4), floats(5, 6, 7, 8)) for _ in range(2))
@@ -142,7 +142,7 @@ def test_memory_that_came_from_another_result_is_given_once() -> None:
     assert [x.tolist() for x in got] == [x.tolist() for x in wanted]
 
 
-def test_a_number_may_be_donated() -> None:
+def test_number_may_be_donated() -> None:
     x = Tensor(0.75)
     assert jit(lambda x: x * 2, donate_argnums=0)(x).item() == 1.5
     with pytest.raises(EscapeError):

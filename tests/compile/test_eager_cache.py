@@ -1,4 +1,4 @@
-"""Values that are realized without `jit`: the second equal graph is compiled, and later ones run its program."""
+"""Values realized without `jit`: the second equal graph is compiled, and later ones run that program."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def programs() -> list[_Compiled]:
         lambda x, w: vmap(lambda r: r.sum().expand(7))(x),
     ],
 )
-def test_each_call_has_the_value_for_its_arguments(f: Callable[[Tensor, Tensor], Tensor]) -> None:
+def test_each_call_computes_from_its_arguments(f: Callable[[Tensor, Tensor], Tensor]) -> None:
     w = array(4, 4, seed=9)
     first = [f(array(3, 4, seed=i), w).realize() for i in range(4)]
     values = [y.numpy() for y in first]
@@ -53,7 +53,7 @@ def test_each_call_has_the_value_for_its_arguments(f: Callable[[Tensor, Tensor],
         np.testing.assert_allclose(f(array(3, 4, seed=i), w).numpy(), expected, rtol=1e-6)
 
 
-def test_the_second_realization_compiles_and_the_third_runs_it() -> None:
+def test_second_realize_compiles_third_runs_it() -> None:
     x = array(8)
     for i in range(3):
         y = vmap(lambda r: r * 3)(x).realize()
@@ -64,7 +64,7 @@ def test_the_second_realization_compiles_and_the_third_runs_it() -> None:
     assert programs() == [program]
 
 
-def test_other_tensors_see_the_computed_value() -> None:
+def test_other_tensors_see_computed_value() -> None:
     for i in range(4):
         x = array(8, seed=i)
         y = vmap(lambda r: r * 3)(x)
@@ -74,7 +74,7 @@ def test_other_tensors_see_the_computed_value() -> None:
         np.testing.assert_allclose(z.numpy(), x.numpy() * 3 + 1, rtol=1e-6)
 
 
-def test_equal_buffers_and_different_buffers_are_different_graphs() -> None:
+def test_aliased_buffers_make_a_different_graph() -> None:
     a, b = array(4), array(4, seed=1)
     for _ in range(3):
         for p, q in ((a, a), (a, b), (b, a)):
@@ -82,7 +82,7 @@ def test_equal_buffers_and_different_buffers_are_different_graphs() -> None:
             np.testing.assert_allclose(got, p.numpy() - 2 * q.numpy(), rtol=1e-6)
 
 
-def test_constants_and_dtypes_are_part_of_the_graph() -> None:
+def test_constants_and_dtypes_are_part_of_graph() -> None:
     x = array(4)
     for _ in range(3):
         for factor in (1, 2.5, -3.0):
@@ -91,13 +91,13 @@ def test_constants_and_dtypes_are_part_of_the_graph() -> None:
             assert vmap(lambda r: r.cast(dtype))(x).realize().dtype == dtype
 
 
-def test_results_that_are_kept_are_not_overwritten() -> None:
+def test_kept_results_are_not_overwritten() -> None:
     kept = [vmap(lambda r: r * 3)(array(8, seed=i)).realize() for i in range(6)]
     for i, y in enumerate(kept):
         np.testing.assert_allclose(y.numpy(), array(8, seed=i).numpy() * 3, rtol=1e-6)
 
 
-def test_a_write_into_a_result_changes_no_other_result() -> None:
+def test_write_into_result_changes_no_other() -> None:
     x = Tensor([1.0, 2.0]).realize()
     for _ in range(4):
         y, z = vmap(lambda r: r + 1)(x).realize(), vmap(lambda r: r + 1)(x).realize()
@@ -105,7 +105,7 @@ def test_a_write_into_a_result_changes_no_other_result() -> None:
         assert (y.tolist(), z.tolist(), x.tolist()) == ([9.0, 9.0], [2.0, 3.0], [1.0, 2.0])
 
 
-def test_a_tiny_jit_records_kernels() -> None:
+def test_tinyjit_records_kernels() -> None:
     @TinyJit
     def total(x: Tensor) -> Tensor:
         return vmap(lambda r: (r * 2).sum())(x).realize()
@@ -114,7 +114,7 @@ def test_a_tiny_jit_records_kernels() -> None:
         assert total(Tensor(np.full((3, 4), float(i), dtype=np.float32)).realize()).tolist() == [8.0 * i] * 3
 
 
-def test_a_write_is_done_each_time() -> None:
+def test_assign_runs_each_time() -> None:
     total = Tensor([0.0, 0.0]).realize()
     for i in range(1, 5):
         total.assign(total + vmap(lambda r: r * 2)(Tensor([1.0, 2.0]).realize()))
@@ -126,7 +126,7 @@ def test_random_samples_differ() -> None:
     assert len(seen) == 4
 
 
-def test_the_cache_keeps_no_memory_of_the_arguments_alive() -> None:
+def test_cache_keeps_no_argument_memory_alive() -> None:
     x = array(1000)
     memory = weakref.ref(x.uop.buffer)
     for _ in range(3):
@@ -137,7 +137,7 @@ def test_the_cache_keeps_no_memory_of_the_arguments_alive() -> None:
     assert memory() is None
 
 
-def test_the_least_recently_used_graphs_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_recently_used_graphs_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eager_cache, "PROGRAMS", 2)
     for n in (2, 3, 4, 5):
         for _ in range(2):
@@ -161,14 +161,14 @@ def test_reads_of_computed_values(dtype: DType, expected: list[object]) -> None:
     assert y.tolist() == expected  # the array is a copy
 
 
-def test_an_item_is_read_of_one_element_alone() -> None:
+def test_item_needs_a_single_element() -> None:
     y = vmap(lambda r: r * 3)(Tensor([1.0]).realize()).realize()
     assert y.item() == 3.0
     with pytest.raises(AssertionError):
         vmap(lambda r: r * 3)(Tensor([1.0, 2.0]).realize()).realize().item()
 
 
-def test_an_interrupt_leaves_the_values_to_be_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_value_is_computed_later(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 

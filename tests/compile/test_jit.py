@@ -1,4 +1,4 @@
-"""jit: traced once for each type, and the same as the function."""
+"""`jit` traces a function once per argument type and returns the function's results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from branded.core.validation.arguments import static_arguments
 from branded.errors import BrandedError, OptionError
 
 
-def test_it_is_traced_once_for_each_type() -> None:
+def test_traced_once_per_type() -> None:
     traces = []
 
     @jit
@@ -30,7 +30,7 @@ def test_it_is_traced_once_for_each_type() -> None:
 
     w = Tensor([[1.0, 2.0], [3.0, 4.0]])
     outs = [f(Tensor([float(i), 1.0]), {"w": w}, k=i) for i in range(5)]
-    for i, out in enumerate(outs):  # all of them: a replay does not write into what an earlier call gave
+    for i, out in enumerate(outs):  # check every result, because a replay must not overwrite results of earlier calls
         x = np.array([i, 1.0])
         np.testing.assert_allclose(out["table"].numpy(), x * w.numpy() + i)
         assert out["rest"][0].item() == i + 1
@@ -40,7 +40,7 @@ def test_it_is_traced_once_for_each_type() -> None:
     assert traces == [(2,), (1,)]
 
 
-def test_arrays_of_another_shape_or_dtype_are_another_program() -> None:
+def test_new_shape_or_dtype_makes_new_program() -> None:
     f = jit(lambda x: (x * 2).sum())
     xs = [np.ones(3, np.float32), np.ones(4, np.float32), np.ones(4, np.int32), np.ones((2, 2), np.float32)]
     for x in (*xs, *xs):
@@ -49,7 +49,7 @@ def test_arrays_of_another_shape_or_dtype_are_another_program() -> None:
     assert f.traces == len(xs)
 
 
-def test_equal_arguments_and_views() -> None:
+def test_same_argument_twice_and_views() -> None:
     f = jit(lambda x, y: x * 10 + y)
     whole = Tensor([[1.0, 2.0], [3.0, 4.0]])
     for _ in range(4):
@@ -65,7 +65,7 @@ def test_static_arguments() -> None:
         assert f(x, n, "left").tolist() == [1.0, 2.0]
 
 
-def test_static_arguments_that_are_equal_and_not_the_same() -> None:
+def test_equal_but_distinct_static_arguments() -> None:
     f = jit(lambda x, n: x * math.copysign(2, n[0] if isinstance(n, tuple) else n) + (n is True), static_argnums=1)
     x = Tensor([1.0, 2.0])
     for n in (0.0, -0.0, 1, True, (0.0,), (-0.0,)):
@@ -76,7 +76,7 @@ def test_static_arguments_that_are_equal_and_not_the_same() -> None:
     assert f.traces == 7
 
 
-def test_under_the_transforms_it_is_the_function() -> None:
+def test_jit_under_other_transforms() -> None:
     f = jit(lambda x: (x * x).sum())
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert vmap(f)(x).tolist() == [5.0, 25.0]
@@ -87,7 +87,7 @@ def test_under_the_transforms_it_is_the_function() -> None:
         assert [y.tolist() for y in sums(x)] == [30.0, [0.0, 5.0]]
 
 
-def test_what_needs_no_kernel() -> None:
+def test_results_without_kernels() -> None:
     same, three, nothing, none = jit(lambda x: x), jit(lambda: 3), jit(lambda x: x[:0]), jit(lambda x: None)
     for i in range(4):
         x = Tensor([1.0, i])
@@ -97,14 +97,14 @@ def test_what_needs_no_kernel() -> None:
         assert none(x) is None
 
 
-def test_in_a_jit_of_tinygrad_it_is_the_function() -> None:
+def test_jit_inside_tinyjit() -> None:
     double = jit(lambda x: x * 2)
     step = TinyJit(lambda x: (double(x) + 1).realize())
     for i in range(4):
         assert step(Tensor([float(i), 1.0]).realize()).tolist() == [2 * i + 1, 3]
 
 
-def test_a_weight_that_is_written_outside_is_seen() -> None:
+def test_write_to_weight_is_seen() -> None:
     w = Tensor([1.0, 2.0]).contiguous().realize()
     f = jit(lambda x: x * w)
     for i in range(4):
@@ -112,7 +112,7 @@ def test_a_weight_that_is_written_outside_is_seen() -> None:
         assert f(Tensor([1.0, 2.0])).tolist() == [i, 2.0 * i]
 
 
-def test_weights_that_are_drawn_but_not_computed_yet() -> None:
+def test_unrealized_random_weights() -> None:
     layer = nn.Linear(3, 2)
     f = jit(lambda x: layer(x))
     x = Tensor([[1.0, 2.0, 3.0]])
@@ -122,7 +122,7 @@ def test_weights_that_are_drawn_but_not_computed_yet() -> None:
     np.testing.assert_allclose(layer(x).numpy(), first, rtol=1e-5)
 
 
-def test_a_write_that_waits_is_seen() -> None:
+def test_pending_write_is_seen() -> None:
     w = Tensor.ones(2)
     f = jit(lambda x: x * w)
     seen = []
@@ -132,7 +132,7 @@ def test_a_write_that_waits_is_seen() -> None:
     assert seen == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
-def test_the_weight_itself_as_an_argument() -> None:
+def test_captured_weight_as_argument() -> None:
     w = Tensor([2.0, 3.0]).realize()
     f = jit(lambda x: x * w)
     x = Tensor([1.0, 1.0]).realize()
@@ -148,7 +148,7 @@ class Layer:
 register_pytree_node(Layer, lambda layer: ((layer.x,), layer.kind), lambda kind, parts: Layer(*parts, kind))
 
 
-def test_other_trees_are_other_programs() -> None:
+def test_other_pytree_makes_new_program() -> None:
     x = Tensor([1.0, 2.0])
     scaled = jit(lambda layer: layer.x * (2 if layer.kind == "double" else 10))
     assert scaled(Layer(x, "double")).tolist() == [2.0, 4.0]
@@ -162,7 +162,7 @@ def test_other_trees_are_other_programs() -> None:
 
 
 @pytest.mark.parametrize("dtype", [dtypes.int8, dtypes.int64, dtypes.half, dtypes.float64, dtypes.float32])
-def test_a_number_takes_the_dtype_of_what_it_meets(dtype: DType) -> None:
+def test_number_takes_dtype_of_other_operand(dtype: DType) -> None:
     f = lambda x, n: x * n + n  # noqa: E731
     x = Tensor([1, 2], dtype=dtype)
     for n in (3, 5) if dtypes.is_int(dtype) else (3, 0.1):
@@ -203,20 +203,20 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes(name: str) -> None:
+def test_error_messages(name: str) -> None:
     f, message = MISTAKES[name]
     with pytest.raises(BrandedError) as caught:
         f()
     assert str(caught.value) == message
 
 
-def test_positions_of_a_function_that_does_not_say_its_parameters_are_not_checked() -> None:
+def test_argnums_of_builtin_are_not_checked() -> None:
     assert static_arguments(max, (0, 3), 1, "jit") == ({0}, set())
     with pytest.raises(OptionError, match="static_argnums=3 for a function of 1 argument"):
         static_arguments(lambda x: x, (3,), 1, "jit")
 
 
-def test_the_programs_that_were_not_used_for_longest_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_recently_used_programs_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("branded.compile.jit.PROGRAMS", 2)
     f = jit(lambda x: x * 2)
     for n, traces in ((1, 1), (2, 2), (1, 2), (3, 3), (1, 3), (2, 4), (1, 4), (3, 5)):
@@ -224,15 +224,15 @@ def test_the_programs_that_were_not_used_for_longest_go(monkeypatch: pytest.Monk
         assert f.traces == traces
 
 
-def test_a_number_goes_where_the_tensors_are() -> None:
+def test_scalar_moves_to_device_of_tensors() -> None:
     f = jit(lambda x, k: (x * k, k + 1))
     for k in (3, 4):
         y, more = f(Tensor([1.0, 2.0], device="CPU:1"), Tensor(k))
         assert (y.tolist(), y.device, more.item()) == ([k, 2 * k], "CPU:1", k + 1)
 
 
-def test_garbage_waits_until_a_function_is_traced() -> None:
-    """What is traced stays; whether it is collected before and after is as it was, also where the trace fails."""
+def test_gc_is_paused_while_tracing() -> None:
+    """The garbage collector's state is restored after tracing, also if tracing fails."""
     seen: list[bool] = []
 
     def f(x: Tensor, *, fails: bool = False) -> Tensor:
@@ -254,7 +254,7 @@ def test_garbage_waits_until_a_function_is_traced() -> None:
     assert seen == [False] * 4
 
 
-def test_a_copy_at_the_end_of_a_result_is_left_out() -> None:
+def test_final_contiguous_is_dropped() -> None:
     """A result is stored anyway; a copy that another value reads is computed once."""
     value = Tensor.empty(2, 3).uop * 2
     copy = value.contiguous()
@@ -276,7 +276,7 @@ CAPTURED: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", CAPTURED)
-def test_a_tinyjit_can_be_pickled(name: str) -> None:
+def test_tinyjit_can_be_pickled(name: str) -> None:
     x = Tensor(np.random.default_rng(0).random((48, 48), np.float32)).realize()
     for ours in (1, 0):
         with Context(BRANDED_CPU=ours):  # type: ignore[no-untyped-call]
@@ -287,7 +287,7 @@ def test_a_tinyjit_can_be_pickled(name: str) -> None:
     assert b"branded" not in data, "with BRANDED_CPU=0, the program needs tinygrad alone"
 
 
-def test_an_unpickled_callback_is_not_another_one() -> None:
-    """Callbacks are numbered in each process, and kernels are found by these numbers."""
+def test_unpickled_callback_is_a_new_one() -> None:
+    """Callbacks are numbered per process, and kernels are found by these numbers."""
     host = running_sums.RunningSums(0)
     assert pickle.loads(pickle.dumps(host)).content != host.content

@@ -1,4 +1,4 @@
-"""What a call of a compiled function does, counted: kernels, calls of C, schedules, copies, traces."""
+"""Costs of a compiled call: kernels, C calls, schedules, copies and traces."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def floats(*values: float) -> Tensor:
 
 
 def kernels_of(run: Callable[[], Any]) -> int:
-    """How many kernels are launched."""
+    """Return the number of launched kernels."""
     before = GlobalCounters.kernel_count
     run()
     return GlobalCounters.kernel_count - before
@@ -41,7 +41,7 @@ def kernels_of(run: Callable[[], Any]) -> int:
 
 @pytest.fixture
 def unscheduled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
-    """A block in which nothing is scheduled, and no other tensor is looked at."""
+    """Return a block in which scheduling and updates of other tensors raise."""
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("scheduled")
@@ -58,7 +58,7 @@ def unscheduled(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContext
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The calls of C: the number of addresses in each."""
+    """Return a list with the number of addresses of each call of C."""
     made: list[int] = []
     original = native.Plan.run
 
@@ -71,7 +71,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_a_replay_is_one_call_of_c(unscheduled: Any, calls: list[int]) -> None:
+def test_replay_is_one_c_call(unscheduled: Any, calls: list[int]) -> None:
     w = floats(3, 4)
     f = jit(lambda x, d, n: {"y": [x * w + n, d["a"].sum()], "x": x})
     x, d = floats(1, 2), {"a": floats(5, 6)}
@@ -80,13 +80,13 @@ def test_a_replay_is_one_call_of_c(unscheduled: Any, calls: list[int]) -> None:
     with unscheduled():
         outs = [f(x, d, n) for n in range(4)]
         assert kernels_of(lambda: f(x, d, 4)) == 3
-    assert calls == [1 + 3 + 3] * 5  # its own memory, the results, the arguments
+    assert calls == [1 + 3 + 3] * 5  # the scratch buffer, the results, the arguments
     assert [out["y"][0].tolist() for out in outs] == [[3.0 + n, 8.0 + n] for n in range(4)]
     assert outs[0]["y"][1].item() == 11 and outs[3]["x"].tolist() == [1, 2]
 
 
-def test_a_call_asks_of_no_block_that_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That a function was traced, or mapped, costs the calls after it nothing."""
+def test_replay_checks_no_closed_scope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tracing or mapping a function does not slow down its later calls."""
     f = jit(lambda x: vmap(lambda y: y + 1)(x))
     x = floats(1, 2)
     for _ in range(2):
@@ -99,9 +99,9 @@ def test_a_call_asks_of_no_block_that_is_over(monkeypatch: pytest.MonkeyPatch) -
 
 LOOPS: dict[str, Callable[[Tensor], Any]] = {
     "a scan": lambda x: scan(lambda c, v: (c * 0.5 + v, c), x[0] * 0, x),
-    "one in reverse": lambda x: scan(lambda c, v: (c * 0.5 + v, c), x[0] * 0, x, reverse=True),
-    "a loop that ends by itself": lambda x: while_loop(lambda c: c.sum() < 50, lambda c: c * 1.5 + 0.1, x.abs()[0]),
-    "one without a step": lambda x: while_loop(lambda c: c.sum() < -50, lambda c: c * 1.5, x.abs()[0]),
+    "reverse scan": lambda x: scan(lambda c, v: (c * 0.5 + v, c), x[0] * 0, x, reverse=True),
+    "while": lambda x: while_loop(lambda c: c.sum() < 50, lambda c: c * 1.5 + 0.1, x.abs()[0]),
+    "while without steps": lambda x: while_loop(lambda c: c.sum() < -50, lambda c: c * 1.5, x.abs()[0]),
     "a scan in a scan": lambda x: scan(lambda c, v: (scan(lambda d, w: (d * 0.5 + w * v, d), c, x)[0], c), x[0] * 0, x),
     "a while in a scan": lambda x: scan(
         lambda c, v: (while_loop(lambda d: d.sum() < v.sum() + 9, lambda d: d + 1.25, c), c.sum()), x[0] * 0, x
@@ -115,7 +115,7 @@ LOOPS: dict[str, Callable[[Tensor], Any]] = {
         lambda i, c: scan(lambda d, w: (fori_loop(0, 2, lambda j, e: e * 0.5 + w + i + j, d), None), c, x)[0],
         x[0],
     ),
-    "two beside one another": lambda x: (
+    "two scans": lambda x: (
         scan(lambda c, v: (c + v, c * v), x[0], x),
         scan(lambda c, v: (c - v.sum(), None), x.sum(), x),
     ),
@@ -124,11 +124,11 @@ TABLE = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_loops_are_part_of_the_call(name: str, calls: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_are_part_of_the_c_call(name: str, calls: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     f, x = LOOPS[name], Tensor(TABLE).realize()
     leaves = lambda out: [t.numpy() for t in leaves_of(out)]  # noqa: E731
     with monkeypatch.context() as patched:
-        patched.setattr(replay._Step, "plan", lambda *_: None)  # by hand
+        patched.setattr(replay._Step, "plan", lambda *_: None)  # interpreted
         patched.setattr(linear_module.Linear, "ops", lambda *_: None)
         wanted = leaves(f(x))
     compiled = jit(f)
@@ -140,7 +140,7 @@ def test_loops_are_part_of_the_call(name: str, calls: list[int], monkeypatch: py
             np.testing.assert_allclose(y, z, rtol=1e-6)
     calls.clear()
     Tensor.realize(*leaves_of(f(x)))
-    assert len(calls) <= 2  # outside of jit a loop and all loops in it are one call
+    assert len(calls) <= 2  # outside jit, nested loops are one call
     by_grad = jit(grad(lambda x: sum((t.sum() for t in leaves_of(f(x))), Tensor(0.0))))
     if "while" not in name and "by itself" not in name and "a step" not in name:
         plain = grad(lambda x: sum((t.sum() for t in leaves_of(f(x))), Tensor(0.0)))(x).numpy()
@@ -152,11 +152,11 @@ def leaves_of(out: Any) -> list[Tensor]:
     return [t for t in tree.leaves(out) if isinstance(t, Tensor)]
 
 
-# ---- whose memory it is ----
+# ---- ownership of memory ----
 
 HOLD: dict[str, Callable[[Tensor], Any]] = {
     "a tensor": lambda t: t,
-    "what is not computed yet": lambda t: t + 1,
+    "lazy": lambda t: t + 1,
     "a view": lambda t: t[1:],
     "another shape": lambda t: t.reshape(2, 2).reshape(4, 1),
     "a node of the graph": lambda t: t.uop,
@@ -168,14 +168,14 @@ HOLD: dict[str, Callable[[Tensor], Any]] = {
 
 @pytest.mark.parametrize("shape", [(4,), (2, 2)])
 @pytest.mark.parametrize("what", HOLD)
-def test_what_somebody_has_is_not_written_to(what: str, shape: tuple[int, ...]) -> None:
+def test_memory_in_use_is_not_overwritten(what: str, shape: tuple[int, ...]) -> None:
     f = jit(lambda x: x + 1)
     args = [Tensor(np.full(shape, i, dtype=np.float32)).realize() for i in range(8)]
     held = [(HOLD[what](y), address_of(y.uop)) for x in args for y in [f(x)]]
     assert len({at for _, at in held}) == len(held)
 
 
-def test_what_nobody_has_is_used_again() -> None:
+def test_unused_memory_is_reused() -> None:
     f, state = jit(lambda x: x + 1), floats(0, 1)
     places = set()
     for _ in range(20):
@@ -187,7 +187,7 @@ def test_what_nobody_has_is_used_again() -> None:
     assert len({id(u) for u in seen}) == 3
 
 
-def test_large_results_are_used_again_within_a_bound() -> None:
+def test_reuse_of_large_results_is_bounded() -> None:
     gc.collect()
     before, n = output_pool.Result.large, output_pool.SMALL  # 4 MiB
     programs = [
@@ -211,12 +211,12 @@ PARTS: dict[str, Callable[[Tensor], Tensor]] = {
     "an entry of an entry": lambda x: x[2][1],
     "a part of an entry": lambda x: x[1, 0:1],
     "another shape": lambda x: x.reshape(4, 32)[1],
-    "all of it": lambda x: x[0:4],
+    "whole": lambda x: x[0:4],
 }
 
 
 @pytest.mark.parametrize("name", list(PARTS))
-def test_a_part_of_an_argument_is_read_where_it_is(name: str) -> None:
+def test_contiguous_slice_is_read_in_place(name: str) -> None:
     part, x = PARTS[name], Tensor(np.arange(128, dtype=np.float32).reshape(4, 2, 16)).realize()
     f = jit(lambda x: x * 2)
     wanted = (part(x).numpy() * 2).tolist()
@@ -236,28 +236,28 @@ def test_a_part_of_an_argument_is_read_where_it_is(name: str) -> None:
         lambda x: x[::2],
     ],
 )
-def test_any_other_part_is_copied(part: Callable[[Tensor], Tensor]) -> None:
+def test_other_slices_are_copied(part: Callable[[Tensor], Tensor]) -> None:
     x = Tensor(np.arange(128, dtype=np.float32).reshape(4, 2, 16)).realize()
     f = jit(lambda x: x * 2)
     for _ in range(3):
         assert f(part(x)).tolist() == (part(x).numpy() * 2).tolist()
 
 
-def test_a_part_of_what_is_donated_is_copied() -> None:
+def test_slice_of_donated_argument_is_copied() -> None:
     f = jit(lambda x, y: (x * 0 + 7, y + x.sum()), donate_argnums=0)
     for _ in range(3):
         x = Tensor(np.arange(64, dtype=np.float32).reshape(2, 32)).realize()
         assert f(x, x[1])[1].tolist() == [2016 + i for i in range(32, 64)]
 
 
-def test_a_part_of_a_result_keeps_it() -> None:
+def test_slice_keeps_its_result_alive() -> None:
     f, g = jit(lambda x: x + 1), jit(lambda x: x * 2)
     x = Tensor(np.zeros((2, 32), dtype=np.float32)).realize()
     parts = [f(x + i)[1] for i in range(6)]
     assert [g(p).tolist() for p in parts] == [[2.0 + 2 * i] * 32 for i in range(6)]
 
 
-def test_a_result_is_the_callers_own() -> None:
+def test_writes_to_result_do_not_leak() -> None:
     f = jit(lambda x: (x, x, x[1:], x * 2))
     x = floats(1, 2)
     outs = [f(x) for _ in range(3)]
@@ -270,7 +270,7 @@ def test_a_result_is_the_callers_own() -> None:
     assert outs[1][0].tolist() == [1, 2] and f(x)[3].tolist() == [22, 24]
 
 
-def test_a_result_may_be_written_in_a_branch() -> None:
+def test_result_may_be_written_in_branch() -> None:
     f = jit(lambda x: x + 1)
     x = floats(1, 2)
     f(x)
@@ -283,7 +283,7 @@ def test_a_result_may_be_written_in_a_branch() -> None:
     assert cond(Tensor(True), written, lambda x: x, x).tolist() == [4, 6]
 
 
-def test_weights_that_are_freed_and_filled_again() -> None:
+def test_weight_freed_and_reallocated() -> None:
     w = floats(1, 2)
     f = jit(lambda x: x * w)
     x = floats(3, 4)
@@ -298,17 +298,17 @@ def test_weights_that_are_freed_and_filled_again() -> None:
 # ---- arguments ----
 
 ARRAYS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "as it is": lambda a: a,
-    "anywhere in memory": lambda a: np.frombuffer(b"\0" * 4 + a.tobytes(), dtype=a.dtype, offset=4).reshape(a.shape),
+    "contiguous": lambda a: a,
+    "unaligned": lambda a: np.frombuffer(b"\0" * 4 + a.tobytes(), dtype=a.dtype, offset=4).reshape(a.shape),
     "transposed": lambda a: np.ascontiguousarray(a.T).T,
-    "with steps": lambda a: np.repeat(a, 2, axis=0)[::2],
-    "in another order of bytes": lambda a: a.astype(a.dtype.newbyteorder()),
+    "strided": lambda a: np.repeat(a, 2, axis=0)[::2],
+    "byte-swapped": lambda a: a.astype(a.dtype.newbyteorder()),
     "read only": lambda a: np.broadcast_to(a[:1], a.shape),
 }
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_arrays_of_numpy(kind: str, unscheduled: Any) -> None:
+def test_numpy_arrays_as_arguments(kind: str, unscheduled: Any) -> None:
     f = jit(lambda a: a * 2 + a.sum(axis=0))
     arrays = [ARRAYS[kind](np.arange(8, dtype=np.float32).reshape(4, 2) + i) for i in range(4)]
     f(arrays[3])
@@ -318,7 +318,7 @@ def test_arrays_of_numpy(kind: str, unscheduled: Any) -> None:
         np.testing.assert_allclose(out.numpy(), x * 2 + x.sum(axis=0))
 
 
-def test_numbers_of_all_kinds(unscheduled: Any) -> None:
+def test_python_numbers_as_arguments(unscheduled: Any) -> None:
     f = jit(lambda n, x: (x * n, n + 1))
     x = floats(1, 2)
     for values in ((3, -1, 2**30), (0.5, float("inf"), 1e300), (True, False)):
@@ -339,15 +339,15 @@ BODIES: dict[str, Callable[[float], Callable[[Tensor, Tensor], tuple[Tensor, Ten
     "a product": lambda a: lambda c, x: (c + a * x, c),
     "a quotient": lambda a: lambda c, x: (c / a + x, c),
     "bounds": lambda a: lambda c, x: (c.clip(-a, a) + x, c),
-    "two of it": lambda a: lambda c, x: ((x + a).sin() * (2 * a), c),
+    "used twice": lambda a: lambda c, x: ((x + a).sin() * (2 * a), c),
 }
 
 
 @pytest.mark.parametrize("name", list(BODIES))
-def test_another_number_in_a_step_compiles_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_constant_in_step_compiles_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[UOp] = []
     compiled = private_api.realize.compile_linear
-    monkeypatch.setattr(replay, "_steps", weakref.WeakValueDictionary())  # those of other tests may still be there
+    monkeypatch.setattr(replay, "_steps", weakref.WeakValueDictionary())  # hides steps of other tests
     monkeypatch.setattr(
         private_api, "compile_linear", lambda *a, **k: (made.append(a[0]), compiled(*a, **k))[1], raising=False
     )
@@ -363,7 +363,7 @@ def test_another_number_in_a_step_compiles_nothing(name: str, monkeypatch: pytes
         np.testing.assert_allclose(out, c.numpy(), rtol=1e-5)
 
 
-def test_nothing_is_left_of_a_function_that_is_gone() -> None:
+def test_deleted_function_frees_its_memory() -> None:
     gc.collect()
     before = GlobalCounters.mem_used
     f = jit(lambda x: (x.reshape(2, 2) @ x.reshape(2, 2)).sum())
@@ -373,7 +373,7 @@ def test_nothing_is_left_of_a_function_that_is_gone() -> None:
     assert GlobalCounters.mem_used == before
 
 
-def test_on_a_device_that_is_no_function_of_this_process(calls: list[int]) -> None:
+def test_device_without_c_calls(calls: list[int]) -> None:
     f = jit(lambda x, n: (x * 2 + n, x.sum()))
     x = Tensor([1.0, 2.0], device="PYTHON").realize()
     f(x, 1)
@@ -383,7 +383,7 @@ def test_on_a_device_that_is_no_function_of_this_process(calls: list[int]) -> No
     assert jit(vmap(lambda v: v * 2))(x).tolist() == [2, 4]
 
 
-def test_the_programs_that_were_used_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recently_used_programs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("branded.compile.jit.PROGRAMS", 3)
     f: Any = jit(lambda x: x + 1)
     sizes = (1, 2, 3, 1, 4, 1, 2)
@@ -392,7 +392,7 @@ def test_the_programs_that_were_used_last_are_kept(monkeypatch: pytest.MonkeyPat
     assert f.traces == 5  # 1, 2, 3, 4, and 2 again
 
 
-def test_chunks_share_their_kernels_and_their_memory() -> None:
+def test_chunks_share_kernels_and_memory() -> None:
     w, x = Tensor.ones(8, 256).contiguous().realize(), Tensor(np.ones((32, 8), dtype=np.float32)).realize()
 
     def compiled(size: int | None) -> Any:
@@ -408,7 +408,7 @@ def test_chunks_share_their_kernels_and_their_memory() -> None:
     assert memory == sorted(memory) and memory[0] * 3 < memory[2]
 
 
-def test_why_it_is_traced_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_explains_retracing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("BRANDED_LOG", "traces")
 
     @partial(jit, static_argnums=1)
@@ -441,8 +441,8 @@ def test_why_it_is_traced_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert not capsys.readouterr().err and step.traces == 8
 
 
-def test_c_takes_the_turns_that_python_does() -> None:
-    """Which buffers a step reads and writes is said in Python and in C; of a while loop C does not know the length."""
+def test_c_and_python_swap_buffers_in_same_order() -> None:
+    """C and Python agree on the buffers each step reads and writes, also in a while loop of unknown length."""
     said = re.search(r"which = k == 0 \? 0 : t\[5\] \? (.+?) : (.+?);", native._SOURCE)
     assert said is not None
     for length in range(1, 8):
@@ -451,8 +451,8 @@ def test_c_takes_the_turns_that_python_does() -> None:
             assert eval(said[1], {"k": k}) == replay._turn(k, 2 * length + 1), "it runs as one of odd length does"
 
 
-def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the C that goes through a table is not compiled yet, Python makes up to twelve calls, each in its order."""
+def test_few_kernels_do_not_wait_for_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python makes up to twelve calls, in order, until the C replay code is compiled."""
     monkeypatch.setattr(native, "is_compiled", lambda: False)
     monkeypatch.setattr(native, "_replay", lambda: pytest.fail("C is compiled"))
     f = jit(lambda x, y: [x.sort(1)[0] @ y.T, pure_callback(np.sin, x, x)])
@@ -467,7 +467,7 @@ def test_a_few_kernels_wait_for_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 < kernels_of(lambda: f(*args)) <= 4
 
 
-def test_a_few_kernels_that_run_often_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frequent_kernels_move_to_c(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "is_compiled", lambda: False)
     monkeypatch.setattr(python_executor.PythonExecutor, "OFTEN", 3)
     from_c = list[int]()
@@ -488,7 +488,7 @@ def test_a_few_kernels_that_run_often_are_called_from_c(monkeypatch: pytest.Monk
     assert from_c == [5] * 3
 
 
-def test_a_loop_and_many_kernels_are_called_from_c(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_and_many_kernels_use_c(monkeypatch: pytest.MonkeyPatch) -> None:
     made = list[int]()
     monkeypatch.setattr(native, "is_compiled", lambda: False)
     original = native.Plan.__init__

@@ -1,4 +1,4 @@
-"""associative_scan and cumlogsumexp, and scans of which several steps are one."""
+"""`associative_scan`, `cumlogsumexp`, and unrolled or checkpointed scans."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
 
 
 def after(f: Any, g: Any) -> Any:
-    """x -> g(f(x)), of lines x -> a x + b."""
+    """Compose two lines x -> a x + b: return x -> g(f(x))."""
     return {"a": f["a"] * g["a"], "b": f["b"] * g["a"] + g["b"]}
 
 
@@ -38,14 +38,14 @@ def after(f: Any, g: Any) -> Any:
 
 @pytest.mark.parametrize("n", range(10))
 @pytest.mark.parametrize("reverse", [False, True])
-def test_of_any_number_of_elements(n: int, reverse: bool) -> None:
+def test_any_number_of_elements(n: int, reverse: bool) -> None:
     x = floats(n, 2)
     wanted = np.cumsum(x[::-1], 0)[::-1] if reverse else np.cumsum(x, 0)
     np.testing.assert_allclose(read(associative_scan(add, Tensor(x), reverse)), wanted, atol=1e-5)
 
 
-def test_the_order_is_kept() -> None:
-    """Matrices do not commute: it is the product from the left, and in reverse from the last one on."""
+def test_order_of_noncommuting_elements() -> None:
+    """Matrix products do not commute: the first factor is on the left, or the last one with `reverse`."""
     m = floats(7, 3, 3)
     left, right = [m[0]], [m[-1]]
     for i in range(1, 7):
@@ -56,8 +56,8 @@ def test_the_order_is_kept() -> None:
         np.testing.assert_allclose(read(associative_scan(f, Tensor(m), reverse=True)), right[::-1], atol=1e-4)
 
 
-def test_a_recurrence_over_a_tree() -> None:
-    """x' = a x + b, in log n steps, is the scan; under vmap that of each example; with the derivatives of the scan."""
+def test_recurrence_over_pytree() -> None:
+    """x' = a x + b in log n steps equals the scan, under vmap and in its derivatives."""
     a, b = Tensor(floats(3, 6)), Tensor(floats(3, 6))
 
     def fast(a: Any, b: Any) -> Any:
@@ -86,8 +86,7 @@ def test_axes() -> None:
     np.testing.assert_allclose(read(both[1]), np.cumprod(x[:, ::-1, 0], 1)[:, ::-1], atol=1e-5)
 
 
-def test_it_is_no_loop_of_n_steps() -> None:
-    """The number of calls of the function goes with log n."""
+def test_number_of_calls_is_logarithmic() -> None:
     calls = []
 
     def counted(a: Tensor, b: Tensor) -> Tensor:
@@ -113,7 +112,7 @@ def test_cumlogsumexp() -> None:
 
 
 def test_cumlogsumexp_of_infinities() -> None:
-    """Its derivative is the softmax of what it sums, 0 where that is nothing, never NaN."""
+    """The derivative is a softmax; it is 0 where the sum is empty, never NaN."""
     inf = float("inf")
     assert read(cumlogsumexp(Tensor([-inf, -inf, 1.0, inf]))).tolist() == [-inf, -inf, 1, inf]
     x = Tensor([-inf, -inf, 1.0, 1.0, 900.0])
@@ -130,7 +129,7 @@ def step(c: Any, x: Any) -> Any:
 
 @pytest.mark.parametrize("unroll", [2, 3, 7, 100, True, False])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_unrolled_steps_are_the_steps(unroll: Any, reverse: bool) -> None:
+def test_unrolled_scan_matches_scan(unroll: Any, reverse: bool) -> None:
     xs = {"v": Tensor(floats(7, 2)), "u": Tensor(floats(7))}
     first = {"s": Tensor(1.5)}
     got, wanted = (scan(step, first, xs, reverse=reverse, unroll=k) for k in (unroll, 1))
@@ -141,8 +140,8 @@ def test_unrolled_steps_are_the_steps(unroll: Any, reverse: bool) -> None:
 
 @pytest.mark.parametrize("every", [True, 2, 3, 100])
 @pytest.mark.parametrize("reverse", [False, True])
-def test_checkpointed_steps_are_the_steps(every: Any, reverse: bool) -> None:
-    """Their values and both derivatives, also unrolled and under vmap, for numbers of steps with and without a rest."""
+def test_checkpointed_scan_matches_scan(every: Any, reverse: bool) -> None:
+    """Values and both derivatives match, also unrolled and under vmap, with and without a remainder."""
     step = lambda c, x: ((c * 0.9 + x).sin(), c * x)  # noqa: E731
     for n in (1, 2, 7, 9):
         xs = Tensor(np.sin(np.arange(n * 3)).reshape(n, 3).astype(np.float32))
@@ -161,8 +160,8 @@ def test_checkpointed_steps_are_the_steps(every: Any, reverse: bool) -> None:
     np.testing.assert_allclose(each[0].numpy(), read(grad(lambda c: out(c, xs))(xs[0])), rtol=1e-5, atol=1e-6)
 
 
-def test_a_checkpointed_scan_keeps_few_carries() -> None:
-    """Of 400 steps reverse mode keeps twenty carries, and twenty more on its way through them."""
+def test_checkpointed_scan_keeps_few_carries() -> None:
+    """Reverse mode over 400 steps keeps 20 carries, and 20 more for the block that it recomputes."""
 
     def most(**how: Any) -> int:
         f = grad(lambda x: scan(lambda c, _: ((c * 1.01).sin(), None), x, None, length=400, **how)[0].sum())
@@ -173,8 +172,8 @@ def test_a_checkpointed_scan_keeps_few_carries() -> None:
 
 
 @pytest.mark.compiled
-def test_unrolled_under_transforms() -> None:
-    """Its derivative, and that of each example, are those of the loop."""
+def test_unrolled_scan_under_transforms() -> None:
+    """Its gradients match those of the loop, also per example."""
     xs = Tensor(floats(3, 5))
 
     def last(x: Any, unroll: int) -> Any:
@@ -192,13 +191,13 @@ def test_unrolled_under_transforms() -> None:
     assert len(linear.src) == 1, "no loop of the host is left"
 
 
-def test_a_program_says_nothing_of_it() -> None:
+def test_unroll_is_not_part_of_the_expr() -> None:
     f = lambda x, k: scan(lambda c, v: (c + v, c), x[0], x, unroll=k)  # noqa: E731
     texts = [str(make_expr(lambda x, k=k: f(x, k))(Tensor([1.0, 2.0]))) for k in (1, 2)]
     assert texts[0] == texts[1]
 
 
-# ---- mistakes ----
+# ---- error messages ----
 
 X = Tensor([1.0, 2.0, 3.0])
 MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
@@ -250,7 +249,7 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes(name: str) -> None:
+def test_error_messages(name: str) -> None:
     kind, run, text = MISTAKES[name]
     with pytest.raises(kind) as e:
         run()

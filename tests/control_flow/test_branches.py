@@ -1,4 +1,4 @@
-"""Loops in branches: a loop of a branch that is not taken has no steps, whatever its bounds say."""
+"""A loop in an untaken branch runs no steps, whatever its bounds are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from branded.graph.primitive import primitive_of
 from tests.fuzz import branches
 
 END = 2_000_000_000
-"""A loop of so many steps does not end while a test waits."""
+"""A loop of this many steps would not end during a test."""
 
 
 def small_sum(n: Any) -> Any:
@@ -56,7 +56,7 @@ def _same(n: Any) -> Any:
         (switched, [3, END], [3, END]),
     ],
 )
-def test_a_loop_of_a_branch_not_taken_has_no_steps(f: Callable[[Any], Any], given: list[int], right: list[int]) -> None:
+def test_loop_in_untaken_branch_runs_no_steps(f: Callable[[Any], Any], given: list[int], right: list[int]) -> None:
     xs = Tensor(given)
     assert map(f, xs).tolist() == right
     assert vmap(f)(xs).tolist() == right
@@ -66,8 +66,8 @@ def test_a_loop_of_a_branch_not_taken_has_no_steps(f: Callable[[Any], Any], give
     assert jit(vmap(f))(xs).tolist() == right
 
 
-def test_reverse_mode_of_a_loop_of_a_branch_not_taken_needs_no_memory() -> None:
-    """The loop's carries of all steps would be 80 TB, and so would the cotangents of its outputs."""
+def test_grad_of_untaken_loop_needs_no_memory() -> None:
+    """The carries of all steps would take 80 TB, and so would the cotangents of the outputs."""
 
     def last(x: Any) -> Any:
         return cond(x.sum() > 1e9, lambda: fori_loop(0, END, lambda i, c: c * x, x).sum(), lambda: 2 * x.sum())
@@ -82,7 +82,7 @@ def test_reverse_mode_of_a_loop_of_a_branch_not_taken_needs_no_memory() -> None:
         jit(grad(last))(x[0])
 
 
-def test_a_sum_over_the_steps_has_one_cotangent_for_all_of_them() -> None:
+def test_sum_over_steps_shares_one_cotangent() -> None:
     def total(x: Any) -> Any:
         ys, zs = scan(lambda c, v: (c * v, (c * x, v * v)), x, Tensor([1.0, 2.0, 3.0]))[1]
         return ys.sum() * 2 + (zs * x).mean()
@@ -93,19 +93,19 @@ def test_a_sum_over_the_steps_has_one_cotangent_for_all_of_them() -> None:
     assert vmap(grad(grad(total)))(xs).tolist() == [16, 16]
 
 
-def test_an_example_of_a_batched_while_loop_that_is_done_runs_no_inner_loop() -> None:
+def test_finished_example_runs_no_inner_loop() -> None:
     def f(n: Any) -> Any:
         return while_loop(lambda n: n < 1000, lambda n: fori_loop(0, n, lambda i, s: s + n * n * n, n), n)
 
     assert vmap(f)(Tensor([3, END])).tolist() == [f(Tensor(3)).item(), END]
 
 
-def test_the_loop_of_a_branch_has_its_values_and_derivatives() -> None:
+def test_values_and_grads_of_loop_in_branch() -> None:
     def f(x: Any) -> Any:
         up = lambda x: scan(lambda c, i: (c * x, c * i), x, Tensor([1.0, 2.0, 3.0]))  # noqa: E731
         return cond(x < 10, lambda x: up(x)[0] + up(x)[1].sum(), lambda x: x, x)
 
-    xs = Tensor([2.0, 11.0])  # x**4 + x + 2 x**2 + 3 x**3, and x
+    xs = Tensor([2.0, 11.0])  # f(x) = x**4 + x + 2 x**2 + 3 x**3 below 10, and x above
     assert vmap(f)(xs).tolist() == [16 + 2 + 8 + 24, 11]
     assert map(f, xs).tolist() == [16 + 2 + 8 + 24, 11]
     slopes = [32 + 1 + 8 + 36, 1]
@@ -116,8 +116,8 @@ def test_the_loop_of_a_branch_has_its_values_and_derivatives() -> None:
     assert vmap(grad(grad(f)))(xs).tolist() == [12 * 4 + 4 + 18 * 2, 0]
 
 
-def test_a_loop_that_all_examples_share_is_not_repeated_for_each() -> None:
-    """The loop of a branch that each example takes or not runs once, if one of them takes it."""
+def test_unbatched_loop_in_branch_runs_once() -> None:
+    """A batched predicate runs the branch's unbatched loop once if any example takes it."""
     squared = lambda w: fori_loop(0, 3, lambda i, w: w @ w, w)  # noqa: E731
     out = vmap(lambda x, w: cond(x > 0, lambda: squared(w).sum() + x, lambda: x), (0, None))
     got = out(Tensor([1, -1, 2]), Tensor([[1, 1], [0, 1]]))
@@ -182,18 +182,18 @@ SHARED: dict[str, tuple[Callable[[Any, Any], Any], list[float], Any]] = {
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_a_value_that_is_only_passed_on_does_not_vary(name: str) -> None:
+def test_value_passed_through_stays_unbatched(name: str) -> None:
     f, moved, same = SHARED[name]
     out = vmap(f, (0, None), (0, None))(Tensor(X), Tensor(Y))
     assert [x.tolist() for x in out] == [moved, same]
 
 
-def test_a_value_that_the_branches_make_different_varies() -> None:
+def test_value_that_branches_change_is_batched() -> None:
     with pytest.raises(AxesError, match=r"the result\[1\] varies over"):
         vmap(_both(lambda y: y * 2, lambda y: y * 3), (0, None), (0, None))(Tensor(X), Tensor(Y))
 
 
-def test_a_branch_writes_into_its_own_copy_of_what_both_give() -> None:
+def test_branch_writes_into_its_own_copy() -> None:
     def write(y: Any) -> Any:
         y[0] = 5.0
         return y
@@ -204,7 +204,7 @@ def test_a_branch_writes_into_its_own_copy_of_what_both_give() -> None:
     assert y.tolist() == Y
 
 
-def test_the_derivative_of_what_both_branches_compute() -> None:
+def test_derivative_of_value_common_to_branches() -> None:
     f = _both(lambda y: y * y, lambda y: y * y)
     got = grad(lambda y: vmap(lambda x, y: f(x, y)[1].sum(), (0, None))(Tensor(X), y).sum())(Tensor(Y))
     assert got.tolist() == [42, 48]
@@ -212,11 +212,11 @@ def test_the_derivative_of_what_both_branches_compute() -> None:
     assert vmap(inner, (0, None), None)(Tensor(X), Tensor(Y)).tolist() == [14, 16]
 
 
-def test_the_numbers_of_the_steps_take_no_memory() -> None:
+def test_loop_indices_take_no_memory() -> None:
     out = fori_loop(0, 1 << 30, lambda i, s: s + i, Tensor(0))
     assert max(u.max_numel() for u in out.schedule_linear().toposort() if u.op.name == "BUFFER") < 100
 
 
-def test_a_sample_of_branches_and_loops_under_all_transforms() -> None:
+def test_random_branches_and_loops() -> None:
     sample = itertools.islice(branches.programs(random.Random(5), 2), 12)
     assert [(str(p), w) for p in sample if (w := branches.wrong(p))] == []

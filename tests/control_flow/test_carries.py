@@ -1,4 +1,4 @@
-"""Numbers of Python as carries: they take the dtype that the body gives them, as in a loop of Python."""
+"""Python numbers as carries take the dtype that the body gives them, as in a Python loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fuzz import carries
 
 XS = [200, 100, 7]
 LAST = 235
-"""`c * 31 + x` over these, from 0 on, modulo 256."""
+"""The result of folding `c * 31 + x` over XS from 0, modulo 256."""
 
 
 def step(c: Any, x: Any) -> Any:
@@ -34,20 +34,20 @@ LOOPS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_number_as_a_carry_takes_the_dtype_of_what_it_is_added_to(loop: str) -> None:
+def test_number_carry_takes_dtype_of_addend(loop: str) -> None:
     xs, f = Tensor(XS, dtype="uint8"), LOOPS[loop]
     for out in (f(xs), jit(f)(xs), vmap(f)(Tensor.stack(xs, xs))[1]):
         assert (out.dtype, out.item()) == (dtypes.uint8, LAST)
 
 
-def test_each_dtype() -> None:
-    """bfloat16 and float16 stay what they are, and a uint64 is no float."""
+def test_number_carry_of_each_dtype() -> None:
+    """bfloat16 and float16 keep their dtype, and uint64 does not become a float."""
     for dtype in carries.DTYPES[1:]:
         out = scan(lambda c, x: (c + x, None), 0, Tensor([3, 4], dtype=getattr(dtypes, dtype)))[0]
         assert (out.dtype, out.cast(dtypes.float32).item()) == (getattr(dtypes, dtype), 7)
 
 
-def test_a_number_stays_one_in_the_body_until_that_gives_it_a_dtype() -> None:
+def test_number_carry_has_no_dtype_until_needed() -> None:
     carry, ys = scan(lambda c, x: (c + 1, c * x), 0, Tensor(XS, dtype="uint8"))
     assert (carry.dtype, carry.item()) == (dtypes.int32, 3)
     assert (ys.dtype, ys.tolist()) == (dtypes.uint8, [0, 100, 14])
@@ -55,12 +55,12 @@ def test_a_number_stays_one_in_the_body_until_that_gives_it_a_dtype() -> None:
     assert (out.dtype, out.tolist()) == (dtypes.uint8, [203, 103, 10])
 
 
-def test_what_one_carry_gets_the_next_one_gets_too() -> None:
+def test_dtype_spreads_between_carries() -> None:
     a, b = scan(lambda c, x: ((c[1], c[0] + x), None), (0, 0), Tensor(XS, dtype="uint8"))[0]
     assert (a.dtype, a.item(), b.dtype, b.item()) == (dtypes.uint8, 100, dtypes.uint8, 207)
 
 
-def test_a_number_that_is_none_of_the_dtype_is_refused() -> None:
+def test_fraction_in_int_carry_is_an_error() -> None:
     with pytest.raises(CarryError, match="changes its type from step to step\n  before: f32"):
         scan(lambda c, x: (x, c), 0.5, Tensor(XS, dtype="uint8"))
     assert scan(lambda c, x: (x, c), 0.0, Tensor(XS, dtype="uint8"))[1].tolist() == [0, 200, 100]
@@ -68,7 +68,7 @@ def test_a_number_that_is_none_of_the_dtype_is_refused() -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 @pytest.mark.parametrize("init", [0, 1.0])
-def test_a_number_becomes_a_bool_in_a_loop_of_loops_too(init: float, n: int) -> None:
+def test_number_becomes_bool_in_checkpointed_scan(init: float, n: int) -> None:
     xs = Tensor([False, False, True, False, True][:n]).realize()
 
     def loop(xs: Tensor, **options: Any) -> Any:
@@ -79,37 +79,37 @@ def test_a_number_becomes_a_bool_in_a_loop_of_loops_too(init: float, n: int) -> 
         assert [(x.dtype, x.tolist()) for x in out] == [(x.dtype, x.tolist()) for x in checkpointed]
 
 
-def test_the_number_of_a_step_is_a_number_of_python() -> None:
+def test_loop_index_is_a_python_number() -> None:
     for end in (3, Tensor([3])[0]):
         out = fori_loop(0, end, lambda i, x: x + i, Tensor(250, dtype="uint8"))
         assert (out.dtype, out.item()) == (dtypes.uint8, 253)
 
 
-def test_from_a_tensor_on_the_number_of_a_step_has_its_dtype() -> None:
+def test_loop_index_takes_dtype_of_tensor_bound() -> None:
     n = Tensor([3], dtype="uint8")[0]
     assert fori_loop(n, n + 3, lambda i, c: c + i, 0).dtype == dtypes.uint8
     assert fori_loop(n, 6, lambda i, c: i, 0).item() == 5
 
 
-def test_a_number_that_no_step_changes_does_not_vary() -> None:
+def test_unchanged_number_carry_is_unbatched() -> None:
     out = vmap(lambda x: while_loop(lambda c: c[0] < 10, lambda c: (c[0] * 2, c[1]), (x, 3)), out_axes=(0, None))
     assert [x.tolist() for x in out(Tensor([1.0, 5.0]))] == [[16, 10], 3]
 
 
-def test_a_branch_in_a_loop_gives_a_number_too() -> None:
+def test_branch_in_loop_returns_number() -> None:
     out = scan(lambda c, x: (c + cond(x > 50, lambda: 1, lambda: 0) * x, None), 0, Tensor(XS, dtype="uint8"))[0]
     assert (out.dtype, out.item()) == (dtypes.uint8, (200 + 100) % 256)
 
 
 @pytest.mark.parametrize("unroll", [1, 2, 3, True])
-def test_entries_without_elements(unroll: Any) -> None:
+def test_inputs_without_elements(unroll: Any) -> None:
     carry, ys = scan(lambda c, x: (c * 2 + x.sum(), (x, c)), Tensor(1.0), Tensor.zeros(4, 0), unroll=unroll)
     assert carry.item() == 16
     assert ys[0].shape == (4, 0)
     assert ys[1].tolist() == [1, 2, 4, 8]
 
 
-def test_arguments_that_python_would_take() -> None:
+def test_bool_indices_and_zero_batch_size() -> None:
     fs = [lambda x: x, lambda x: -x]
     x = Tensor([1.0, 2.0])
     assert switch(True, fs, x).tolist() == switch(Tensor(True), fs, x).tolist() == [-1, -2]
@@ -119,12 +119,12 @@ def test_arguments_that_python_would_take() -> None:
     assert fori_loop(Tensor(False), Tensor(True), lambda i, c: c + i + 1, 0).item() == 1
 
 
-def test_a_sample_of_all_loops_and_dtypes() -> None:
+def test_random_loops_and_dtypes() -> None:
     found = [(str(p), w) for p in itertools.islice(carries.programs(random.Random(5)), 25) if (w := carries.wrong(p))]
     assert found == []
 
 
-def test_a_tensor_of_a_number_is_an_array() -> None:
+def test_scalar_tensor_carry_keeps_its_dtype() -> None:
     out = scan(lambda c, x: (c + x, None), Tensor(0), Tensor(XS, dtype="uint8"))[0]
     assert (out.dtype, out.item()) == (dtypes.int32, 307)
     with pytest.raises(CarryError, match="before: i32"):

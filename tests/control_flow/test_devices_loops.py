@@ -1,4 +1,4 @@
-"""Loops and several devices: one device does the steps, wherever the values are, and gives what it gives anywhere."""
+"""Loops over sharded values: one device runs the steps, with the same results as on one device."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _nested(u: Any, v: Any) -> Any:
 
 @pytest.mark.parametrize("inner", [THIRD, TWO])
 @pytest.mark.parametrize("outer", [("CPU:1",), TWO])
-def test_a_vmap_over_devices_in_a_loop_in_another(outer: tuple[str, ...], inner: tuple[str, ...]) -> None:
+def test_vmap_over_devices_in_loop_in_vmap(outer: tuple[str, ...], inner: tuple[str, ...]) -> None:
     with Context(NOOPT=1):
         _same(_nested(_over(outer), _over(inner)), lambda: _nested(vmap, vmap))
 
@@ -69,31 +69,31 @@ PLACED: dict[str, Callable[[Callable[[Tensor, int], Tensor]], Any]] = {
     "an axis of the examples": lambda to: vmap(lambda x: _steps(lambda c: (c * 2).sin(), x))(to(X, 1)),
     "jit": lambda to: jit(lambda x: _steps(lambda c: (c @ W).sin(), x))(to(X, 0)),
 }
-"""Values that were put on several devices by hand, in loops."""
+"""Loops over values sharded by the user."""
 
 
 @pytest.mark.parametrize("name", PLACED)
-def test_what_goes_around_is_where_it_was(name: str) -> None:
+def test_loop_result_keeps_its_devices(name: str) -> None:
     with Context(NOOPT=1):
         out = PLACED[name](lambda x, axis: x.shard(TWO, axis))
         assert all(isinstance(y.device, tuple) for y in tree.leaves(out))
         _same(out, lambda: PLACED[name](lambda x, _: x))
 
 
-def test_a_carry_is_laid_over_them_again_and_all_have_what_is_stacked() -> None:
+def test_carry_is_sharded_and_outputs_replicated() -> None:
     carry, sums = scan(lambda c, _: (c * 2, c.sum(1)), X.shard(TWO, 0), None, length=3)
     assert (carry.uop.axis, sums.uop.axis) == (0, None)
 
 
 @pytest.mark.parametrize("is_laid", [False, True])
-def test_steps_of_training_on_one_device(is_laid: bool) -> None:
+def test_training_steps_on_one_device(is_laid: bool) -> None:
     with Context(NOOPT=1):
         found = _trained(_over(TWO), X.shard(TWO, 0) if is_laid else X)
         assert found.device == W.device
         _same(found, lambda: _trained(vmap, X))
 
 
-def test_a_named_brand_in_a_loop() -> None:
+def test_named_brand_in_loop() -> None:
     class Data(Brand): ...
 
     def step(c: Tensor) -> Tensor:
@@ -106,26 +106,26 @@ def test_a_named_brand_in_a_loop() -> None:
             assert b.unvec(b.vec(X)).device == ("CPU", "CPU:1")
 
 
-def test_what_is_copied_within_a_step_is_where_the_loop_is() -> None:
+def test_copy_in_step_stays_on_device_of_loop() -> None:
     away = lambda c: (c.to("CPU:1") * 2).to("CPU").sin()  # noqa: E731
     laid = lambda c: (c.shard(TWO, 0) * 2).to("CPU").sin()  # noqa: E731
     _same((_steps(away, X), _steps(laid, X)), lambda: (_steps(lambda c: (c * 2).sin(), X),) * 2)
 
 
-def test_examples_that_are_elsewhere_than_what_they_meet_in_a_loop() -> None:
+def test_examples_on_other_device_than_captured() -> None:
     there = vmap(lambda x: x * 1, devices=THIRD)(X)
     found = vmap(lambda x: branded.map(lambda w: (w * x).sum(), W), devices=THIRD)(there)
     np.testing.assert_allclose(found.numpy(), (X @ W.T).numpy(), rtol=1e-4)
 
 
-def test_an_exchange_of_what_is_sharded_already() -> None:
-    """No `devices=`: the values of all examples meet those of each, along another axis of the same tensor."""
+def test_all_gather_of_sharded_argument() -> None:
+    """Without `devices=`, gathered and per-example values lie on different axes of the same sharded tensor."""
     gathered = lambda x: vmap(lambda x: (all_gather(x, "i") * x).sum(0), axis_name="i")(x)  # noqa: E731
     np.testing.assert_allclose(gathered(X.shard(TWO, 0)).numpy(), (X.sum(0) * X).numpy(), rtol=1e-4, atol=1e-6)
 
 
-def test_a_gate_of_what_all_examples_share() -> None:
-    """tinygrad takes the value for a choice of two equal ones, which has fewer axes than the choice."""
+def test_gradient_through_cond_with_captured_matrix() -> None:
+    """tinygrad simplifies a choice between equal values to that value, which has fewer axes."""
 
     def loss(x: Tensor) -> Tensor:
         out: Tensor = cond(x.sum() > 0, lambda x: linalg.solve(W, x), lambda x: x * 2, x)
@@ -136,7 +136,7 @@ def test_a_gate_of_what_all_examples_share() -> None:
 
 
 @pytest.mark.parametrize("f", [Tensor.erf, function(lambda x: x * x + 1), branded.checkpoint(lambda x: x * x + 1)])
-def test_a_step_calls_functions_of_examples_on_several_devices(f: Callable[[Tensor], Tensor]) -> None:
+def test_step_calls_function_of_sharded_examples(f: Callable[[Tensor], Tensor]) -> None:
     def steps(v: Any, x: Tensor) -> Any:
         return _steps(lambda w: w - 0.1 * v(lambda row: f(row @ w))(x).mean(0), W)
 

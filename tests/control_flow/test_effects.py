@@ -1,4 +1,4 @@
-"""What must run in rules of one's own, and in bodies that write: as often and with the values as in a loop."""
+"""Effects in custom rules and in bodies with writes run as often, and with the same values, as in a Python loop."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def chosen(f: Any) -> Callable[[Tensor], Tensor]:
 
 
 def inner(f: Any) -> Callable[[Tensor], Tensor]:
-    """In a branch, for those of its own examples that take an inner one."""
+    """Call `f` in a branch of an inner vmap inside a branch of the outer vmap."""
     return lambda x: cond(x > 1.5, lambda x: vmap(branched(f))(x.expand(2) - Tensor([0.0, 1.0])).sum(), lambda x: x, x)
 
 
@@ -116,7 +116,7 @@ RULES: dict[str, tuple[Callable[[Any], Callable[[Tensor], Any]], list[float]]] =
     "grad grad": (lambda f: vmap(grad(grad(f))), [1, 2, 3]),
     "jit": (lambda f: jit(vmap(grad(f))), [1, 2, 3]),
     "jacrev": (lambda f: jacrev(lambda xs: vmap(lambda x: f(x))(xs).sum()), [1, 2, 3]),
-    "what is shared": (lambda f: vmap(lambda x: grad(lambda w: f(w) + 0 * x)(Tensor(2.0))), [2]),
+    "unbatched": (lambda f: vmap(lambda x: grad(lambda w: f(w) + 0 * x)(Tensor(2.0))), [2]),
     "in the step of a scan": (lambda f: lambda xs: scan(lambda c, x: (c, grad(f)(x)), 0.0, xs)[1], [1, 2, 3]),
     "of a scan": (lambda f: grad(summed(f)), [3, 2, 1]),
     "vmap of a scan": (lambda f: vmap(grad(summed(f))), [2, 4, 6, 1, 2, 3]),
@@ -140,7 +140,7 @@ RULES: dict[str, tuple[Callable[[Any], Callable[[Tensor], Any]], list[float]]] =
 
 @pytest.mark.parametrize("own", [by_jvp, by_vjp])
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_does_what_it_must_once(name: str, own: Callable[[Log], Any]) -> None:
+def test_rule_runs_its_effects_once(name: str, own: Callable[[Log], Any]) -> None:
     make, expected = RULES[name]
     xs = Tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]) if name == "vmap of a scan" else XS
     log = Log()
@@ -154,12 +154,12 @@ def test_a_rule_does_what_it_must_once(name: str, own: Callable[[Log], Any]) -> 
         assert sorted(next(iter(seen.values()))) == sorted(expected)
         assert len(seen.get("bwd", expected)) == len(expected)
         if name in ("of a scan", "jit of a scan"):
-            assert next(iter(seen.values())) == expected  # from the end to the beginning
+            assert next(iter(seen.values())) == expected  # reverse mode runs the steps backward
     for x, y in zip(found, tree.leaves(make(lambda x: x.sin())(xs)), strict=True):
         assert np.allclose(x, read(y), atol=1e-5)
 
 
-def test_a_rule_in_forward_mode_does_what_it_must_for_those_that_go_on() -> None:
+def test_jvp_rule_runs_effects_of_active_examples() -> None:
     log = Log()
     f = by_jvp(log)
     grown = lambda x: while_loop(lambda c: c < 2.5, lambda c: f(c) + c + 0.5, x)  # noqa: E731
@@ -169,14 +169,14 @@ def test_a_rule_in_forward_mode_does_what_it_must_for_those_that_go_on() -> None
     assert [x for _, x in log.taken()] == [2, 3]
 
 
-def test_the_cotangent_of_each_step_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_cotangent_of_each_step_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
     probe = custom_vjp(lambda x: x)
     probe.defvjp(lambda x: (x, None), lambda _, ct: (debug.print("ct {:.0f}", ct), (ct,))[1])
     jit(grad(lambda x: scan(lambda c, k: (probe(c) * k, None), x, Tensor([2.0, 3.0, 5.0]))[0]))(Tensor(1.0))
     assert capsys.readouterr().out == "ct 5\nct 15\nct 30\n"
 
 
-def test_a_value_of_the_host_in_a_rule() -> None:
+def test_io_callback_in_custom_vjp() -> None:
     log = Log()
     f = custom_vjp(lambda x: x.sin())
     f.defvjp(lambda x: (x.sin(), log.tenfold(x)), lambda r, ct: (r * ct,))
@@ -195,11 +195,11 @@ def test_a_value_of_the_host_in_a_rule() -> None:
         lambda x: (x.sin(), while_loop(lambda c: log.tenfold(c) < 30, lambda c: c + 1, x)), lambda r, ct: (r * ct,)
     )
     with pytest.raises(UnsupportedError, match="how often it would run in while_loop: the condition\n"):
-        grad(summed(f))(XS)  # what is nearest is named
+        grad(summed(f))(XS)  # the error names the innermost scope
     assert not log.taken()
 
 
-def test_what_runs_before_it_does_not_differentiate_a_value_of_the_host() -> None:
+def test_io_callback_before_value_in_grad() -> None:
     log = Log()
 
     def loss(x: Tensor) -> Tensor:
@@ -210,8 +210,8 @@ def test_what_runs_before_it_does_not_differentiate_a_value_of_the_host() -> Non
     assert log.taken() == [2, 2]
 
 
-def test_a_value_of_the_host_in_a_branch_or_a_derivative_is_of_one_call() -> None:
-    """A program has the call twice, in its results and in what it must do, and runs it once."""
+def test_io_callback_in_branch_or_grad_runs_once() -> None:
+    """The call occurs twice in the program, as a result and as an effect, but runs once."""
     log = Log()
     a = Tensor([6, 7])
     one = lambda a: scan(lambda c, k: (c + log.tenfold(a + k), None), 0.0, Tensor([1.0, 2.0]))[0]  # noqa: E731
@@ -224,7 +224,7 @@ def test_a_value_of_the_host_in_a_branch_or_a_derivative_is_of_one_call() -> Non
         assert log.taken() == [6, 7]
 
 
-def test_a_loop_in_a_branch_does_what_it_must_for_the_examples_that_take_it() -> None:
+def test_loop_in_branch_runs_effects_if_taken() -> None:
     log = Log()
 
     def loops(x: Tensor) -> Tensor:
@@ -240,7 +240,7 @@ def test_a_loop_in_a_branch_does_what_it_must_for_the_examples_that_take_it() ->
     assert sorted(seen[7:]) == sorted(("scan", c) for c in (17, 18, 2 * 18, 2 * 19) for _ in range(2))
 
 
-def test_an_effect_in_a_branch_divides_by_nothing_that_is_not_its_own() -> None:
+def test_effect_in_branch_does_not_divide_by_zero() -> None:
     log = Log()
     a, b = Tensor([6, 7]), Tensor([2, 0])
     f = lambda a, b: cond(b.ne(0), lambda: (log.note(a // b), a // b)[1], lambda: a)  # noqa: E731
@@ -433,7 +433,7 @@ WRITES = {f.__name__.strip("_"): f for f in (
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_an_effect_sees_what_was_written_before_it(name: str) -> None:
+def test_effect_sees_earlier_writes(name: str) -> None:
     f, log, x = WRITES[name], Log(), np.array([[1, 2], [3, 4]], np.float32)
     one = lambda x: f(log, x)  # noqa: E731
     each = [reads(tree.leaves(one(in_memory(row)))) for row in x]

@@ -1,6 +1,6 @@
-"""What a branch runs for the examples of another one: no function of the host, and no division by zero.
+"""A branch runs no host callback and no division for examples of the other branch.
 
-Wherever in the branch that stands: in a loop, a function, a checkpoint, a function with a rule, or in the rule.
+This holds inside loops, `function`, `checkpoint`, and custom rules and their functions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def long_while(f: F) -> F:
 
 
 WAYS: dict[str, Callable[[F], F]] = {
-    "by itself": lambda f: f,
+    "alone": lambda f: f,
     "scan": lambda f: lambda x: scan(lambda c, _: (c + f(x), None), x * 0, None, length=99)[0] // 99,
     "scan of scan": lambda f: lambda x: scan(lambda c, _: (c, WAYS["scan"](f)(x)), x, None, length=50)[1][49],
     "fori_loop": lambda f: lambda x: fori_loop(0, 99, lambda i, c: c + f(x), x * 0) // 99,
@@ -83,7 +83,7 @@ OUTER: dict[str, Callable[[F], F]] = {
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("f", [called, divided])
 @pytest.mark.parametrize("way", WAYS)
-def test_wherever_it_stands(way: str, f: F, outer: str) -> None:
+def test_branch_runs_only_for_its_examples(way: str, f: F, outer: str) -> None:
     g = OUTER[outer](lambda x: cond(x > 0, WAYS[way](f), lambda x: x - 1, x))
     assert g(Tensor([3, 0, 4, 0], dtype=dtypes.int32)).tolist() == [4, -1, 3, -1]
 
@@ -132,14 +132,14 @@ DERIVATIVES: dict[str, Callable[[F], F]] = {
 
 @pytest.mark.parametrize("what", DERIVATIVES)
 @pytest.mark.parametrize("rule", RULES, ids=lambda f: f.__name__[1:])
-def test_the_rule_is_of_its_examples_alone(rule: Callable[[], F], what: str) -> None:
+def test_rule_runs_only_for_its_examples(rule: Callable[[], F], what: str) -> None:
     if what == "jvp" and "vjp" in rule.__name__:
         pytest.skip("custom_vjp has no forward mode")
     found = DERIVATIVES[what](rule())(Tensor([4.0, -1.0, 2.0, -25.0]))
     np.testing.assert_allclose(found.numpy(), [-12 / 16, 2, -12 / 4, 2], rtol=1e-6)
 
 
-def test_what_calls_nothing_and_divides_by_nothing_stays_as_it_is() -> None:
+def test_predicate_leaves_safe_calls_unchanged() -> None:
     x, flag = Tensor([1.0, 2.0]), Tensor(True).uop
     plain: list[F] = [
         lambda x: scan(lambda c, _: (c * x, None), x, None, length=99)[0],

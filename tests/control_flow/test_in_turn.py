@@ -1,4 +1,4 @@
-"""sequential_vmap: examples run one after the other, each with its own of whatever varies, in time linear in them."""
+"""`sequential_vmap` runs examples one after the other, in time linear in their number."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def _scanned(f: Any) -> Callable[[Tensor], Tensor]:
 
 PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "trees": lambda q, v: v(lambda x: q(lambda d, k=2.0: {"a": d["x"] * k, "b": (d["x"].sum(),)})({"x": x}))(X),
-    "what all share": lambda q, v: v(lambda x: q(lambda x, w: (x * 2, w @ x, W.sum(), 3.0))(x, W))(X),
-    "what it closes over": lambda q, v: v(lambda x: (lambda w: q(lambda a: a * w)(x))(x * 3))(X),
+    "unbatched": lambda q, v: v(lambda x: q(lambda x, w: (x * 2, w @ x, W.sum(), 3.0))(x, W))(X),
+    "closure": lambda q, v: v(lambda x: (lambda w: q(lambda a: a * w)(x))(x * 3))(X),
     "two brands": lambda q, v: v(lambda x: vmap(lambda y: q(lambda a, b: (a * 2, b * 3, a * b))(x, y))(Y))(X),
-    "in one": lambda q, v: v(q(lambda x: vmap(q(lambda y: x * y))(Y)))(X),
+    "nested": lambda q, v: v(q(lambda x: vmap(q(lambda y: x * y))(Y)))(X),
     "gradients": lambda q, v: v(grad(lambda x: q(_f)(x).square().sum()))(X),
     "hessians": lambda q, v: v(hessian(lambda x: q(_f)(x).square().sum()))(X),
     "forward mode": lambda q, v: (v(jacfwd(q(_f)))(X), jvp(lambda w: v(q(lambda x: _f(x, w)))(X), (W,), (W,))[1]),
-    "a gradient by all": lambda q, v: grad(lambda w: v(q(lambda x: _f(x, w)))(X).square().sum())(W),
+    "gradient by unbatched": lambda q, v: grad(lambda w: v(q(lambda x: _f(x, w)))(X).square().sum())(W),
     "branches": lambda q, v: v(_taken(q, _f))(X),
     "their gradients": lambda q, v: v(grad(lambda x: _taken(q, _f)(x).sum()))(X),
     "a branch not taken": lambda q, v: v(
@@ -104,10 +104,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "a rule, by all": lambda q, v: grad(lambda xs: v(q(_known))(xs).sum())(X),
     "checkpoint": lambda q, v: v(grad(lambda x: checkpoint(q(_f))(x).sum()))(X),
     "keys": lambda q, v: v(q(lambda k: random.normal(k, (3,))))(random.split(random.key(0), 4)),
-    "what examples exchange": lambda q, v: v(lambda x: (lambda s: q(lambda x: x * s)(x))(psum(x, "i")), axis_name="i")(
-        X
-    ),
-    "its number": lambda q, v: v(lambda x: q(lambda x, i: x * i)(x, axis_index("i")), axis_name="i")(X),
+    "psum": lambda q, v: v(lambda x: (lambda s: q(lambda x: x * s)(x))(psum(x, "i")), axis_name="i")(X),
+    "axis_index": lambda q, v: v(lambda x: q(lambda x, i: x * i)(x, axis_index("i")), axis_name="i")(X),
     "jit": lambda q, v: jit(lambda x: v(q(_f))(x))(X),
     "a program": lambda q, v: make_expr(lambda x: v(q(_f))(x))(X)(X),
     "chunks": lambda q, v: v(q(_f), chunk_size=2, out_axes=1)(X),
@@ -135,7 +133,7 @@ def _over_two(f: Any, **options: Any) -> Any:
 
 @pytest.mark.parametrize("v", [_of_all, _over_two], ids=["one", "two"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_examples_in_turn_give_what_they_give_together(name: str, v: Any) -> None:
+def test_sequential_matches_vmap(name: str, v: Any) -> None:
     run = PROGRAMS[name]
     with Context(NOOPT=1):
         found = _arrays(run(sequential_vmap, v))
@@ -152,11 +150,9 @@ def _loops(u: UOp) -> list[Loop]:
 
 
 LINEAR: dict[str, Callable[[Tensor], Tensor]] = {
-    "what it closes over": lambda xs: vmap(lambda x, w: sequential_vmap(lambda a: a * w)(x))(xs, xs * 2),
+    "closure": lambda xs: vmap(lambda x, w: sequential_vmap(lambda a: a * w)(x))(xs, xs * 2),
     "a branch": lambda xs: vmap(_taken(sequential_vmap, lambda x: _f(x, W)))(xs),
-    "a gradient by what it closes over": lambda xs: grad(
-        lambda w: vmap(_taken(sequential_vmap, lambda x: _f(x, w)))(xs).sum()
-    )(W),
+    "gradient by closure": lambda xs: grad(lambda w: vmap(_taken(sequential_vmap, lambda x: _f(x, w)))(xs).sum())(W),
     "gradients of examples": lambda xs: vmap(
         lambda x: grad(lambda w: _taken(sequential_vmap, lambda x: _f(x, w))(x).sum())(W)
     )(xs),
@@ -164,7 +160,7 @@ LINEAR: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", LINEAR)
-def test_a_step_is_the_work_of_one_example(name: str) -> None:
+def test_step_computes_one_example(name: str) -> None:
     loops = _loops(LINEAR[name](_data(50, 3)).uop)
     assert loops
     for loop in loops:
@@ -175,10 +171,10 @@ def test_a_step_is_the_work_of_one_example(name: str) -> None:
 def test_each_device_runs_its_own_examples() -> None:
     y = vmap(sequential_vmap(_f), devices=("CPU:0", "CPU:1"))(X.shard(("CPU:0", "CPU:1"), 0).realize())
     linear, _ = y.linear_with_vars()
-    assert [c.src[1].max_numel() for c in linear.src if c.src[0].op is Ops.COPY] == [9]  # W, to the second
+    assert [c.src[1].max_numel() for c in linear.src if c.src[0].op is Ops.COPY] == [9]  # W, to CPU:1
 
 
-def test_an_effect_is_done_for_each_in_turn() -> None:
+def test_effects_run_example_by_example() -> None:
     seen = list[float]()
 
     def f(x: Tensor) -> Tensor:
@@ -190,15 +186,15 @@ def test_an_effect_is_done_for_each_in_turn() -> None:
     np.testing.assert_allclose(seen, X[:, :2].flatten().numpy())
 
 
-def test_what_it_gives_may_be_exchanged() -> None:
+def test_results_may_be_used_in_collectives() -> None:
     f = sequential_vmap(lambda x: (x * W[0]).sin())
     found = vmap(lambda x: f(x) - pmean(f(x), "i"), axis_name="i")(X)
     whole = (X * W[0]).sin()
     np.testing.assert_allclose(found.numpy(), (whole - whole.mean(0)).numpy(), atol=1e-6)
 
 
-def test_a_function_that_uses_no_argument() -> None:
-    """Its body has no parameter that would give the loop a device."""
+def test_function_that_ignores_its_arguments() -> None:
+    """The body has no parameter that gives the loop a device."""
     slope = sequential_vmap(lambda x, y: hessian(lambda z: Tensor.full((), 1.0))(y))
     found = vmap(lambda x: vmap(lambda y: slope(x, y), out_axes=None)(Y), in_axes=-1)(X)
     assert found.shape == (3, 3, 3) and not found.numpy().any()
