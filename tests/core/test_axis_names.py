@@ -1,4 +1,4 @@
-"""`as_axes` and `axes` at run time, their messages, and the page that shows what mypy says of axes."""
+"""`as_axes` and `axes`: their values, error messages, and the page of mypy's messages about axes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_axes_is_a_tensor_at_run_time() -> None:
         Axes()
 
 
-def test_as_axes_is_the_identity_and_axes_remembers() -> None:
+def test_as_axes_returns_its_tensor() -> None:
     x = Tensor.ones(4, 3)
     assert as_axes(x, Users, Features) is x and axes(x) == (Users, Features)
     assert as_axes(x, Users, 3) is x and axes(x) == (Users, 3)
@@ -50,7 +50,7 @@ def test_as_axes_is_the_identity_and_axes_remembers() -> None:
     assert axes(x + 1) == (4, Features) and axes(as_axes(Tensor(1.0))) == ()
 
 
-def test_nothing_is_kept_of_tensors_that_are_gone() -> None:
+def test_axes_of_deleted_tensors_are_forgotten() -> None:
     gc.collect()
     before = len(known_axes.told)
     tensors = [as_axes(Tensor.ones(2), Users) for _ in range(5)]
@@ -60,7 +60,7 @@ def test_nothing_is_kept_of_tensors_that_are_gone() -> None:
     assert len(known_axes.told) == before
 
 
-def test_the_axes_of_an_example() -> None:
+def test_axes_inside_vmap() -> None:
     seen: list[tuple[Any, ...]] = []
 
     def norm(x: Tensor) -> Tensor:
@@ -129,23 +129,23 @@ PLAIN: Any = Tensor(np.ones((3, 4), np.float32))
 KNOWN: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
     "elementwise": (lambda: (X * 2 - PLAIN).exp(), (Users, Features)),
     "a comparison": (lambda: (X > 0).where(X, 0.0), (Users, Features)),
-    "two names meet": (lambda: X + Y[:3], (3, Features)),
+    "two names": (lambda: X + Y[:3], (3, Features)),
     "broadcast": (lambda: X.unsqueeze(1) - Y, (Users, Others, Features)),
-    "a product": (lambda: X @ Y.T, (Users, Others)),
-    "a vector": (lambda: X @ Y[0], (Users,)),
+    "product": (lambda: X @ Y.T, (Users, Others)),
+    "matrix and vector": (lambda: X @ Y[0], (Users,)),
     "einsum": (lambda: Tensor.einsum("uf,of->ou", X, Y), (Others, Users)),
-    "turned": (lambda: X.T.reshape(1, 4, 3).squeeze(0), (Features, Users)),
+    "transpose": (lambda: X.T.reshape(1, 4, 3).squeeze(0), (Features, Users)),
     "split": (lambda: X.reshape(3, 2, 2), (Users, 2, 2)),
     "joined": (lambda: X.reshape(12), (12,)),
-    "joined behind": (lambda: X.unsqueeze(0).expand(2, 3, 4).reshape(6, 4), (6, Features)),
+    "joined after expand": (lambda: X.unsqueeze(0).expand(2, 3, 4).reshape(6, 4), (6, Features)),
     "repeated": (lambda: X.expand(2, 3, 4), (2, Users, Features)),
-    "of no entries": (lambda: as_axes(Tensor(np.ones((0, 4), np.float32)), Users, Features).reshape(4, 0), (4, 0)),
+    "empty": (lambda: as_axes(Tensor(np.ones((0, 4), np.float32)), Users, Features).reshape(4, 0), (4, 0)),
     "reduced": (lambda: X.mean(0), (Features,)),
     "reduced, kept": (lambda: X.sum(1, keepdim=True), (Users, 1)),
     "softmax": (lambda: X.softmax(1), (Users, Features)),
-    "a part": (lambda: X[1:, 0], (Users,)),
-    "taken": (lambda: X[Tensor([2, 0, 2, 1])], (4, Features)),
-    "put together": (lambda: X.cat(Y), (8, Features)),
+    "slice": (lambda: X[1:, 0], (Users,)),
+    "gather": (lambda: X[Tensor([2, 0, 2, 1])], (4, Features)),
+    "cat": (lambda: X.cat(Y), (8, Features)),
     "stacked": (lambda: X.stack(X), (2, Users, Features)),
     "cast": (lambda: X.half().contiguous(), (Users, Features)),
     "mapped": (lambda: vmap(lambda x: x.sum())(X), (Users,)),
@@ -154,16 +154,16 @@ KNOWN: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
     "a derivative": (lambda: grad(lambda x: (x * x).sum())(X), (Users, Features)),
     "another function": (lambda: linalg.inv(X @ X.T), (3, 3)),
 }
-"""What is known of the axes of a result; a name that is not so would be worse than none."""
+"""The axes known of each result; an unknown axis is better than a wrong one."""
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_axes_are_known_of_what_is_made_of_them(name: str) -> None:
+def test_axes_are_known_after_operations(name: str) -> None:
     made, known = KNOWN[name]
     assert axes(made()) == known
 
 
-def test_numbers_alone_are_those_of_other_tensors_too() -> None:
+def test_constants_share_no_axes() -> None:
     named = as_axes(Tensor(1.0).expand(4, 3), Users, Features)
     assert axes(named) == (Users, Features) and axes(Tensor(1.0).expand(4, 3)) == (4, 3)
     shared = Tensor(np.ones(4, np.float32))
@@ -180,7 +180,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "  right: f32[Others:5, Features:4], axis 0   (argument 2)\n"
         "  try:   in_axes=(None, 0) for 5 examples, or in_axes=(0, None) for 3 examples",
     ),
-    "a product": (
+    "product": (
         lambda: X @ Y,
         errors.ShapeError,
         "matmul: axis -1 of the first has 4 entries, and axis -2 of the second 5\n"
@@ -278,14 +278,14 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
 
 @pytest.mark.places
 @pytest.mark.parametrize("name", MET)
-def test_what_does_not_fit_is_told_with_its_axes(name: str) -> None:
+def test_shape_errors_show_axes(name: str) -> None:
     mistake, cls, text = MET[name]
     with pytest.raises(cls) as info:
         mistake()
     assert re.sub(r"\w+\.py:\d+", "app.py:12", str(info.value)) == text
 
 
-def test_without_names_tinygrad_says_what_it_said() -> None:
+def test_unnamed_tensors_keep_errors_of_tinygrad() -> None:
     with pytest.raises(RuntimeError, match="cannot dot") as info:
         PLAIN @ PLAIN
     assert not isinstance(info.value, BrandedError)
@@ -300,7 +300,7 @@ def _within_users(f: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_mistake_gets_one_message(name: str) -> None:
+def test_as_axes_error_messages(name: str) -> None:
     mistake, cls, text = WRONG[name]
     with pytest.raises(cls) as info:
         mistake()
@@ -308,7 +308,7 @@ def test_a_mistake_gets_one_message(name: str) -> None:
 
 
 @pytest.mark.parametrize(("program", "shown"), SHOWN.findall(PAGE.read_text()))
-def test_branded_check_says_what_the_page_shows(
+def test_check_prints_messages_of_the_page(
     program: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "app.py").write_text(program)
@@ -331,6 +331,6 @@ def test_branded_check_says_what_the_page_shows(
         ("Tensor", "Axes[A]", []),
     ],
 )
-def test_advice(got: str, wanted: str, says: list[str]) -> None:
+def test_mypy_advice(got: str, wanted: str, says: list[str]) -> None:
     lines = advice(f'Argument 1 has incompatible type "{got}"; expected "{wanted}"')
     assert len(lines) == len(says) and all(s in line for s, line in zip(says, lines, strict=True))

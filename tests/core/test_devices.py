@@ -1,4 +1,4 @@
-"""Several devices: the examples of a brand lie on them, and the numbers are those of one device."""
+"""`vmap` over several devices gives the same results as on one device."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ NESTED: dict[str, Callable[[Any], Any]] = {
         _scanned(lambda c: cond(c.sum() > 0, lambda c: _one_by_one(c - pmean(c, "i")), _step_of_one, c)), axis_name="i"
     )(X[:4]),
 }
-"""What runs on one device, in what runs on one, where the examples are on several, or on another than the values."""
+"""Single-device calls nested in single-device calls, while the examples are on several devices or on another one."""
 
 SPREAD = (M[:4] + 3 * Tensor.eye(3)).realize()
 TURNED = custom_vmap(lambda x: x * 2)
@@ -253,7 +253,7 @@ def _in_a_branch(c: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("layout", ["two", "one"])
 @pytest.mark.parametrize("name", NESTED)
-def test_what_runs_on_one_device_in_another(name: str, layout: str) -> None:
+def test_single_device_calls_in_each_other(name: str, layout: str) -> None:
     _same(LAYOUTS[layout], NESTED[name])
 
 
@@ -270,16 +270,16 @@ INNER: dict[str, Callable[[Any], Any]] = {
     )(M[:2, 0]),
     "in another": lambda v: v(lambda y: v(lambda x: _scanned(lambda d: d * y + W[0])(x))(X))(W),
 }
-"""A vmap on another device, in a loop on one."""
+"""A vmap on another device inside a loop on one device."""
 
 
 @pytest.mark.parametrize("name", INNER)
-def test_a_vmap_on_another_device_in_a_loop(name: str) -> None:
+def test_vmap_on_other_device_in_loop(name: str) -> None:
     _same(("CPU:1",), INNER[name])
 
 
 def _arrays(out: Any) -> list[np.ndarray]:
-    """Its numbers, gathered on one device, all at once."""
+    """Return the leaves as arrays, gathered on one device and realized together."""
     found = [y if y.device == "CPU" else y.contiguous().to("CPU") for y in tree.leaves(out)]
     Tensor.realize(*found)
     return [y.numpy() for y in found]
@@ -287,7 +287,7 @@ def _arrays(out: Any) -> list[np.ndarray]:
 
 @functools.cache
 def _on_one(run: Callable[[Any], Any]) -> list[np.ndarray]:
-    """What a program gives on one device, worked out from its graph."""
+    """Return the results of a program on one device, computed by numpy."""
     with realized.by_numpy():
         return _arrays(run(vmap))
 
@@ -305,14 +305,14 @@ def _close(found: list[np.ndarray], wanted: list[np.ndarray]) -> bool:
     return all(a.shape == b.shape and np.allclose(a, b, 1e-4, 1e-5, equal_nan=True) for a, b in pairs)
 
 
-def test_the_number_of_an_example_beside_a_sum_of_few() -> None:
-    """Each device has one example, and the sum is unrolled."""
+def test_axis_index_next_to_unrolled_sum() -> None:
+    """Each device has one example, so tinygrad unrolls the sum."""
     x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
     assert vmap(lambda r: r.sum() + axis_index("i"), axis_name="i", devices=TWO)(x).tolist() == [3, 8]
     assert vmap(lambda x: x * 2, devices=TWO)(Tensor([2.0]).expand(2)).tolist() == [4, 4]
 
 
-def test_second_derivatives_through_rows_that_devices_exchange() -> None:
+def test_second_derivative_through_ppermute() -> None:
     x, c = Tensor([[1.0, 2.0], [3.0, 5.0]]).realize(), Tensor([[10.0, 20.0], [30.0, 50.0]]).realize()
     losses = vmap(lambda x: (ppermute(x, "i", [(0, 1), (1, 0)]) ** 2).sum(), axis_name="i", devices=TWO)
     inner = grad(lambda xs: losses(xs).sum())
@@ -321,7 +321,7 @@ def test_second_derivatives_through_rows_that_devices_exchange() -> None:
 
 
 @pytest.mark.parametrize("name", ["psum_scatter", "all_to_all", "all_gather", "ppermute"])
-def test_second_derivatives_of_collectives_of_one_example_on_each_device(name: str) -> None:
+def test_second_derivative_of_collectives(name: str) -> None:
     exchange: Callable[[Tensor], Tensor] = {
         "psum_scatter": lambda x: psum_scatter(x, "i"),
         "all_to_all": lambda x: all_to_all(x, "i", 0, 0),
@@ -342,7 +342,7 @@ def test_second_derivatives_of_collectives_of_one_example_on_each_device(name: s
 
 
 @pytest.mark.parametrize("is_inner", [True, False])
-def test_an_exchange_over_two_axes_with_one_on_devices(is_inner: bool) -> None:
+def test_all_to_all_over_two_brands(is_inner: bool) -> None:
     xs = Tensor((np.arange(16).reshape(2, 2, 4) % 7 * 0.3 - 0.8).astype("float32")).realize()
 
     def loss(x: Tensor) -> Tensor:
@@ -359,19 +359,19 @@ def test_an_exchange_over_two_axes_with_one_on_devices(is_inner: bool) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_numbers_are_those_of_one_device(name: str) -> None:
+def test_two_devices_match_one(name: str) -> None:
     _same(TWO, PROGRAMS[name])
 
 
 @pytest.mark.parametrize("layout", ["four", "others", "one"])
 @pytest.mark.parametrize("name", [name for i, name in enumerate(PROGRAMS) if i % 4 == 0 or "ppermute" in name])
-def test_other_devices(name: str, layout: str) -> None:
+def test_other_layouts_match_one(name: str, layout: str) -> None:
     _same(LAYOUTS[layout], PROGRAMS[name])
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_drawn_programs(seed: int) -> None:
-    """Operations that a seed chooses, over one or two brands, of which one is on the devices."""
+def test_random_programs(seed: int) -> None:
+    """A seed chooses the operations and whether one or two brands are open; one brand is on the devices."""
     rng = np.random.default_rng(seed)
     steps: list[Callable[[Tensor], Tensor]] = [
         lambda x: x.sin() + W[int(seed) % 3],
@@ -404,7 +404,7 @@ def test_drawn_programs(seed: int) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4 * np.abs(wanted).max())
 
 
-def test_results_are_shards() -> None:
+def test_results_are_sharded() -> None:
     y = vmap(lambda x: x * 2, out_axes=1, devices=TWO)(X)
     assert (y.device, y.uop.axis) == (("CPU", "CPU:1"), 1)
     again = vmap(lambda x: x + 1, in_axes=1, devices=TWO)(y)
@@ -412,23 +412,23 @@ def test_results_are_shards() -> None:
     np.testing.assert_allclose(again.numpy(), X.numpy() * 2 + 1)
 
 
-def test_an_example_is_where_the_values_are() -> None:
+def test_example_reports_device_of_its_values() -> None:
     seen = []
     vmap(lambda x: (seen.append(x.device), x)[1], devices=("CPU:1", "CPU:2"))(X)
     assert seen == [X.device]
 
 
-def test_loops_run_on_the_device_of_their_examples() -> None:
-    """One loop for each device, with the examples that it has, and no value moved to another but what they share."""
+def test_loops_run_on_device_of_their_examples() -> None:
+    """Each device runs one loop over its examples, and only shared values are copied."""
     linear, _ = vmap(lambda x: _steps(x, W)[0], devices=TWO)(X.shard(TWO, 0).realize()).linear_with_vars()
     moved = [call.src[1].max_numel() for call in linear.src if call.src[0].op is Ops.COPY]
-    assert moved == [9], moved  # W, to the second
+    assert moved == [9], moved  # W, to CPU:1
 
 
 def _moved(
     f: Any, n: int, size: int = 16, sharded: bool = True, to: str | None = None, out: int | None = 0, ring: int = 1
 ) -> int:
-    """The bytes that go from one device to another."""
+    """Return the number of bytes copied between devices."""
     devices, x = tuple(f"CPU:{i}" for i in range(n)), _data(size, size)
     y = vmap(f, axis_name="i", devices=devices, out_axes=out)(x.shard(devices, 0).realize() if sharded else x)
     with Context(RING=ring):  # type: ignore[no-untyped-call]
@@ -436,7 +436,7 @@ def _moved(
     return sum(c.src[1].max_numel() * c.src[1].dtype.itemsize for c in linear.src if c.src[0].op is Ops.COPY)
 
 
-def test_an_effect_is_one_of_all_examples_in_their_order() -> None:
+def test_effects_run_once_in_order_of_examples() -> None:
     seen = list[float]()
 
     def f(x: Tensor) -> Tensor:
@@ -450,7 +450,7 @@ def test_an_effect_is_one_of_all_examples_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("layout", ["two", "others", "one"])
-def test_an_effect_of_what_is_here_and_there(layout: str) -> None:
+def test_effect_in_inner_vmap_on_one_device(layout: str) -> None:
     seen = list[float]()
     inner = lambda x: vmap(lambda w: (debug.callback(lambda v: seen.append(float(v)), (x * w).sum()), w)[1])(W)  # noqa: E731
     vmap(inner, devices=LAYOUTS[layout], out_axes=None)(X[:2])
@@ -458,15 +458,15 @@ def test_an_effect_of_what_is_here_and_there(layout: str) -> None:
 
 
 class Moves(NamedTuple):
-    """A collective of the specification: a program over examples of 16 numbers, and the bytes that are moved.
+    """A collective: a program over examples of 16 numbers, and the bytes that it copies.
 
-    `least` is what no way to do it is below, of the bytes of all examples, of those of one, and of n devices.
+    `least` is the lower bound from the bytes of all examples, the bytes of one example, and the number of devices.
     """
 
     f: Callable[[Any], Any]
     least: Callable[[int, int, int], int]
     moved: Callable[[int, int, int], int] | None = None
-    """Where it is more."""
+    """The bytes copied, if more than `least`."""
     options: Mapping[str, Any] = {}
 
 
@@ -479,14 +479,14 @@ COLLECTIVES = {
     "reduce": Moves(lambda x: psum(x, "i"), lambda whole, row, n: (n - 1) * row, options={"to": "CPU", "out": None}),
     "allgather": Moves(lambda x: x - all_gather(x, "i").sum(0), lambda whole, row, n: (n - 1) * whole),
     "reduce_scatter": Moves(lambda x: psum_scatter(x, "i"), lambda whole, row, n: (n - 1) * row),
-    # a small one goes from each to each
+    # a small allreduce sends each row to every device
     "allreduce": Moves(
         lambda x: x - psum(x, "i"), lambda whole, row, n: 2 * (n - 1) * row, lambda w, row, n: n * (n - 1) * row
     ),
     "allreduce, largest": Moves(
         lambda x: x - pmax(x, "i"), lambda whole, row, n: 2 * (n - 1) * row, lambda w, row, n: n * (n - 1) * row
     ),
-    # each device sends 2 (n - 1) / n of a row; another size, since tinygrad knows the kernels of a graph by its form
+    # each device sends 2 (n - 1) / n of a row; another size, because tinygrad caches schedules by the form of the graph
     "allreduce, a ring": Moves(
         lambda x: x - psum(x, "i"), lambda whole, row, n: 2 * (n - 1) * row, options={"ring": 2, "size": 32}
     ),
@@ -507,7 +507,7 @@ COLLECTIVES = {
 
 @pytest.mark.parametrize("n", [2, 4])
 @pytest.mark.parametrize("name", COLLECTIVES)
-def test_a_collective_moves_what_it_must(name: str, n: int) -> None:
+def test_collective_copies_expected_bytes(name: str, n: int) -> None:
     c = COLLECTIVES[name]
     size = c.options.get("size", 16)
     sizes = (size * size * 4, size * 4, n)
@@ -516,13 +516,13 @@ def test_a_collective_moves_what_it_must(name: str, n: int) -> None:
     assert _moved(c.f, n, **c.options) == moved >= least
 
 
-def test_what_is_permuted_within_a_device_is_not_moved() -> None:
+def test_ppermute_within_a_device_copies_nothing() -> None:
     assert _moved(lambda x: ppermute(x, "i", [(i, i ^ 2) for i in range(16)]), 2) == 0
 
 
 @pytest.mark.parametrize("n", [2, 4])
-def test_what_one_device_gets_is_a_reduce(n: int) -> None:
-    """Each other device sends its own sum, a row; to be known to all it goes from each to each."""
+def test_result_on_one_device_is_a_reduce(n: int) -> None:
+    """Each other device sends its own sum, one row; if all devices need the total, each sends to every other."""
     devices, row = tuple(f"CPU:{i}" for i in range(n)), 16 * 4
     x, w = _data(16, 16).shard(devices, 0).realize(), _data(16, seed=1)
 
@@ -595,7 +595,7 @@ ON_ONE: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize(
     ("name", "layout"), [*((n, x) for n in CLOSED for x in ("others", "one")), *((n, "one") for n in ON_ONE)]
 )
-def test_a_value_from_outside_goes_where_the_examples_are(name: str, layout: str) -> None:
+def test_closed_over_value_moves_to_the_examples(name: str, layout: str) -> None:
     _same(LAYOUTS[layout], (CLOSED | ON_ONE)[name])
 
 
@@ -629,14 +629,14 @@ GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_messages(name: str) -> None:
+def test_error_messages(name: str) -> None:
     run, text = GOLDEN[name]
     with pytest.raises(BrandedError) as error:
         run()
     assert str(error.value) == text
 
 
-def test_an_uneven_brand_is_refused() -> None:
+def test_uneven_brand_is_an_error() -> None:
     with shard("i", TWO), pytest.raises(BrandedError) as error, brand("i", 3):
         raise AssertionError("unreachable")
     assert str(error.value) == (
@@ -646,7 +646,7 @@ def test_an_uneven_brand_is_refused() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 2])
-def test_own_entries_of_what_devices_have_parts_of(axis: int) -> None:
+def test_diagonal_of_sharded_value(axis: int) -> None:
     x = np.arange(8 * 3 * 8, dtype="float32").reshape(8, 3, 8)
     own = tensor(_diagonal(Tensor(x).shard(FOUR, axis).uop, 0, 2))
     np.testing.assert_array_equal(own.numpy(), x.diagonal(axis1=0, axis2=2).T)

@@ -1,4 +1,4 @@
-"""Dispatch: what is zipped, what is broadcast, and that every operation of tinygrad has an answer."""
+"""Dispatch: zip, broadcast, and a rule or an error for every operation of tinygrad."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def tensor(*shape: int) -> Tensor:
     return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
 
 
-def test_every_operation_of_tinygrad_has_an_answer() -> None:
-    """A new version of tinygrad that adds an operation fails here, until it has a rule or a refusal."""
+def test_every_operation_has_a_rule_or_is_a_leaf() -> None:
+    """A tinygrad release that adds an operation fails here until the operation has a rule or raises an error."""
     assert {*TABLE, *LEAVES} == set(Ops)
 
 
-def test_each_rule_states_its_law() -> None:
+def test_each_rule_has_a_docstring() -> None:
     for op, rules in TABLE.items():
         for _, f in rules:
             assert f.__doc__, f"the rule {f.__name__} of {op} has no docstring"
@@ -44,7 +44,7 @@ def test_kinds() -> None:
 
 
 def test_rules_can_be_registered() -> None:
-    """A rule for an operation that has none: here NOOP, which belongs to kernels otherwise."""
+    """NOOP belongs to kernels, so it has no rule of its own."""
 
     @rule(Ops.NOOP)
     def noop(u: UOp, resolution: dispatch.Resolution, x: dispatch.Batched) -> UOp:
@@ -61,13 +61,13 @@ def test_rules_can_be_registered() -> None:
         vmap(lambda a: Tensor(UOp(Ops.NOOP, a.dtype, (a.uop,))) * 2)(x)
 
 
-def test_an_operation_without_a_rule_says_so() -> None:
+def test_operation_without_rule_is_an_error() -> None:
     with brand("users", 3) as users, pytest.raises(errors.UnsupportedError, match="BUFFER: no batching rule"):
         resolve(Ops.BUFFER, [(users,)])
 
 
 @pytest.mark.parametrize("op", sorted(GroupOp.Movement - {Ops.PERMUTE, Ops.FLIP}, key=lambda o: o.name))
-def test_shapes_that_carry_a_brand_are_refused(op: Ops) -> None:
+def test_batched_shapes_are_an_error(op: Ops) -> None:
     with brand("users", 3) as users:
         size = users.vec(Tensor([1, 2, 3])).uop
         x = tensor(4).uop
@@ -76,18 +76,18 @@ def test_shapes_that_carry_a_brand_are_refused(op: Ops) -> None:
             dispatch.close([UOp(op, x.dtype, (x, *args))])
 
 
-def test_what_comes_out_is_plain() -> None:
-    """No range, no index, nothing of ours is left in a graph."""
+def test_result_graph_has_no_brand() -> None:
+    """The graph has no RANGE, INDEX or STAGE."""
     x, y = tensor(3, 2), tensor(4, 2)
     out = vmap(lambda a: vmap(lambda b: (a * b).sum().reshape(1).expand(3))(y))(x)
     assert not has_brand(out.uop)
     assert not {Ops.RANGE, Ops.INDEX, Ops.STAGE} & {u.op for u in out.uop.toposort()}
 
 
-# ---- rows ----
+# ---- brands and names ----
 
 
-def test_rows_and_types() -> None:
+def test_brands_and_type_of_values() -> None:
     x = tensor(3, 2, 8)
 
     def body(a: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ def test_rows_and_types() -> None:
     assert vec_type(x) == "f32[3, 2, 8]" and brands(x) == () and brands(3) == ()
 
 
-def test_names_come_from_parameters() -> None:
+def test_brand_names_come_from_parameters() -> None:
     names: list[str] = []
 
     def f(weights: Tensor, *rows: Tensor, scale: Tensor | None = None) -> Tensor:
@@ -132,7 +132,7 @@ def test_names_come_from_parameters() -> None:
     assert names[4:] == ["brand", "brand", "b", "c"]
 
 
-def test_a_name_that_is_given_goes_before_one_that_is_found() -> None:
+def test_explicit_name_wins_over_parameter_name() -> None:
     x, seen = tensor(2, 3), list[str]()
 
     def pairs(name: str) -> None:
@@ -149,7 +149,7 @@ def test_a_name_that_is_given_goes_before_one_that_is_found() -> None:
     ]
 
 
-def test_isinstance_agrees_with_the_types() -> None:
+def test_isinstance_vec() -> None:
     x = tensor(3, 2)
     assert isinstance(x, Vec) and not isinstance(3, Vec)
     assert vmap(lambda a: a if isinstance(a, Vec) else None)(x).shape == (3, 2)
@@ -173,8 +173,8 @@ def test_brands_zip_and_broadcast() -> None:
     np.testing.assert_allclose(out.numpy(), x.numpy() @ y.numpy().T + w.numpy()[0][:, None], rtol=1e-5)
 
 
-def test_left_and_entered_again() -> None:
-    """Normalise over the examples in the middle of a body: leave, compute, enter."""
+def test_leave_and_enter_brand_again() -> None:
+    """Normalize over the examples inside a body: unvec, compute, vec."""
     x, y = tensor(3, 2), tensor(4, 2)
     with brand("users", 3) as users, brand("items", 4) as items:
         d = (users.vec(x) - items.vec(y)).square().sum()
@@ -185,13 +185,13 @@ def test_left_and_entered_again() -> None:
     np.testing.assert_allclose(out.numpy(), table - table.mean(0), rtol=1e-4, atol=1e-5)
 
 
-def test_a_value_that_does_not_vary_is_repeated() -> None:
+def test_unvec_repeats_unbatched_value() -> None:
     with brand("users", 3) as users:
         assert users.unvec(tensor(2), axis=1).shape == (2, 3)
         assert users.unvec(7).tolist() == [7, 7, 7]
 
 
-def test_brands_and_vmap_are_one_machinery() -> None:
+def test_vmap_inside_brand() -> None:
     x, y = tensor(3, 2), tensor(4, 2)
     with brand("users", 3) as users:
         u = users.vec(x)
@@ -211,7 +211,7 @@ def test_brand_classes() -> None:
     assert isinstance(seen[0], Users)
 
 
-def test_random_numbers_under_a_brand() -> None:
+def test_random_numbers_under_brand() -> None:
     with brand("users", 3, randomness="different") as users:
         assert len(np.unique(users.unvec(Tensor.rand()).numpy())) == 3
 
@@ -223,7 +223,7 @@ def test_lift() -> None:
     np.testing.assert_allclose(out.numpy(), ((x.numpy()[:, None] - y.numpy()) ** 2).sum(-1), rtol=1e-4)
 
 
-def test_unvec_of_a_plain_tensor_is_itself() -> None:
+def test_unvec_of_plain_tensor_returns_it() -> None:
     x = tensor(2)
     assert unvec(x) is x
 
@@ -245,15 +245,15 @@ STYLES = [OLD_STYLE] + [PEP_695] * (sys.version_info >= (3, 12))
 
 
 @pytest.mark.parametrize("program", STYLES)
-def test_annotations_are_there_at_run_time(program: str) -> None:
+def test_annotations_exist_at_run_time(program: str) -> None:
     names = {"Vec": Vec, "Brand": Brand, "Tensor": Tensor}
     exec(program, names)
     assert vmap(names["add"])(Tensor([1, 2]), Tensor([3, 4])).tolist() == [4, 6]
     assert set(names["add"].__annotations__) == {"a", "b", "return"}
 
 
-def test_a_kernel_by_hand_that_is_put_into_the_graph_is_refused() -> None:
-    """Past the method of Tensor, which refuses it where it is called."""
+def test_custom_kernel_in_graph_is_an_error() -> None:
+    """Tensor.custom_kernel raises the error itself; here the call bypasses it."""
     refused = "custom_kernel: a kernel written by hand has no batching rule"
     with pytest.raises(errors.UnsupportedError, match=refused):
         vmap(lambda x: Tensor(UOp.custom_kernel(Tensor.empty(2).uop, x.uop, fxn=lambda out, x: out)[0]))(tensor(3, 2))
@@ -265,10 +265,9 @@ def test_a_kernel_by_hand_that_is_put_into_the_graph_is_refused() -> None:
             dispatch.close([call])
 
 
-def test_a_large_int_is_described_by_its_digits() -> None:
+def test_large_int_is_described_by_its_digits() -> None:
     assert tree.short_repr(10**3000) == "an int of about 2999 digits"
 
 
-def test_it_stays_a_page() -> None:
-    """The part that everyone should read is read in ten minutes."""
+def test_dispatch_is_at_most_180_lines() -> None:
     assert len(Path(dispatch.__file__).read_text(encoding="utf-8").splitlines()) <= 180

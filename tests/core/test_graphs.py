@@ -1,4 +1,4 @@
-"""What a vmap builds is what a person would write: the same kernels, nothing of ours left, one pass, no loop."""
+"""`vmap` builds the same kernels as hand-written batching, in one pass, without a trace of brands."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def inputs(w: Workload) -> list[Tensor]:
 
 @contextmanager
 def counted(monkeypatch: pytest.MonkeyPatch, cls: type, method: str) -> Iterator[list[int]]:
-    """How often a method is called; the graph that it gets does not matter."""
+    """Count the calls of a method."""
     calls, original = [0], getattr(cls, method)
 
     def counting(*args: Any, **kwargs: Any) -> Any:
@@ -56,14 +56,14 @@ def counted(monkeypatch: pytest.MonkeyPatch, cls: type, method: str) -> Iterator
 
 
 @workloads
-def test_as_many_kernels_as_by_hand(w: Workload) -> None:
+def test_number_of_kernels_matches_by_hand(w: Workload) -> None:
     xs = inputs(w)
     assert len(kernels(w.mapped(*xs))) == len(kernels(w.hand(*xs)))
 
 
 @pytest.mark.parametrize("w", [w for w in WORKLOADS if w.same], ids=lambda w: w.name)
-def test_the_very_kernels_of_hand_written_batching(w: Workload) -> None:
-    """Those of tinygrad: on the CPU a sort is a call of numpy, and each call is one of its own."""
+def test_kernels_match_by_hand(w: Workload) -> None:
+    """BRANDED_CPU=0, because on the CPU each sort is a separate call of numpy."""
     xs = inputs(w)
     with Context(BRANDED_CPU=0):
         ours, hand = kernels(w.mapped(*xs)), kernels(w.hand(*xs))
@@ -76,26 +76,26 @@ OF_COLUMNS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tenso
     "layernorm": (lambda x: x.layernorm(), lambda x: x.layernorm(0)),
     "standard deviation": (lambda x: x.std(), lambda x: x.std(0)),
     "weighted sum": (lambda x: (x.softmax() * x).sum(), lambda x: (x.softmax(0) * x).sum(0)),
-    "two in turn": (lambda x: x.softmax().log_softmax(), lambda x: x.softmax(0).log_softmax(0)),
+    "two softmaxes": (lambda x: x.softmax().log_softmax(), lambda x: x.softmax(0).log_softmax(0)),
     "under two vmaps": (
         vmap(lambda x: x.softmax(), in_axes=-1, out_axes=-1),
         lambda x: x.softmax(0),
     ),
     "rows of matrices": (lambda x: x.softmax(-1), lambda x: x.softmax(1)),
 }
-"""For columns, and by hand for all of them: what is kept in memory, and the result, are not written transposed."""
+"""A function of a column, and the batched function by hand. Intermediate values and results are not transposed."""
 
 
 @pytest.mark.parametrize("name", OF_COLUMNS)
-def test_the_very_kernels_of_columns(name: str) -> None:
+def test_kernels_of_column_functions(name: str) -> None:
     column, hand = OF_COLUMNS[name]
     x = Tensor.empty(6, 16, 64) if name in ("under two vmaps", "rows of matrices") else Tensor.empty(96, 64)
     ours, theirs = kernels(vmap(column, in_axes=-1, out_axes=-1)(x)), kernels(hand(x))
     assert len(ours) == len(theirs) == shared(ours, theirs)
 
 
-def test_a_product_for_each_column_is_kept_by_columns() -> None:
-    """The examples stay the last axis of what is kept, as that of the arguments."""
+def test_intermediate_values_keep_column_layout() -> None:
+    """The examples stay the last axis of stored values, like the last axis of the arguments."""
 
     def f(x: Tensor, w: Tensor) -> Tensor:
         return (x @ w).tanh().softmax()
@@ -126,11 +126,11 @@ COLUMNS_BY_HAND = (
     "Writing: [int] = value",
     "Writing: contiguous of a movement",
 )
-"""Results and values in memory that are computed by all kinds of operations, also a part of them, or read again."""
+"""Cases whose stored values come from all kinds of operations, including slices and values read twice."""
 
 
 @pytest.mark.parametrize("name", COLUMNS_BY_HAND)
-def test_the_very_kernels_of_programs_by_hand_over_the_last_axis(name: str) -> None:
+def test_kernels_over_last_axis_match_by_hand(name: str) -> None:
     (case,) = [c for c in CASES if str(c) == name]
     mapped, hand = pair(case, 64)
     xs = [Tensor.empty(*arg.shape, 64, dtype=arg.dtype) for arg in case.args]
@@ -138,15 +138,15 @@ def test_the_very_kernels_of_programs_by_hand_over_the_last_axis(name: str) -> N
     assert len(ours) == len(theirs) == shared(ours, theirs)
 
 
-def test_the_layout_of_a_value_is_known_while_it_is_traced() -> None:
-    """`jit` traces with values that are entries of one more axis."""
+def test_layout_is_known_while_tracing() -> None:
+    """`jit` traces with values that are slices of a larger tensor."""
     x = Tensor.empty(1, 3, 64).uop
     with brand("one", 1) as one:
         layout = layout_of(enter(x, one).permute((1, 0)) * 2)
     assert layout is not None and layout.strides == (1, 64)
 
 
-def test_other_results_read_the_memory_of_a_result_of_columns() -> None:
+def test_other_results_read_buffer_of_columns() -> None:
     x = Tensor(np.arange(6.0, dtype=np.float32).reshape(2, 3)).realize()
     y, z = vmap(lambda x: ((y := x * 2), y.flip(0) + 1), in_axes=1, out_axes=1)(x)
     part = (x.permute(1, 0) + 1)[:, :1].permute(1, 0)
@@ -155,20 +155,20 @@ def test_other_results_read_the_memory_of_a_result_of_columns() -> None:
     assert part.tolist() == [[1, 2, 3]] and part.uop.base.op is Ops.BUFFER
 
 
-def test_results_of_columns_are_in_memory_as_they_are_read() -> None:
+def test_results_of_columns_have_own_buffers() -> None:
     x = Tensor(np.arange(6.0, dtype=np.float32).reshape(2, 3)).realize()
     y, moved = vmap(lambda x: x * 2, in_axes=1, out_axes=1)(x), (x.permute(1, 0) * 2)
     z = moved.permute(1, 0)
     Tensor.realize(y, z)
     assert y.uop.has_buffer_identity() and z.uop.has_buffer_identity()
-    assert moved.uop.base.op is Ops.BUFFER  # it has the same memory
+    assert moved.uop.base.op is Ops.BUFFER  # it shares the buffer
     assert y.tolist() == z.tolist() == moved.permute(1, 0).tolist() == [[0, 2, 4], [6, 8, 10]]
     z[0] = 7
     assert z.tolist() == [[7, 7, 7], [6, 8, 10]]
 
 
 @workloads
-def test_the_same_shapes_and_dtypes_as_by_hand(w: Workload) -> None:
+def test_shapes_and_dtypes_match_by_hand(w: Workload) -> None:
     xs = inputs(w)
     for ours, hand in zip(results(w.mapped(*xs)), results(w.hand(*xs)), strict=True):
         assert (ours.shape, ours.dtype) == (hand.shape, hand.dtype)
@@ -178,7 +178,7 @@ def test_the_same_shapes_and_dtypes_as_by_hand(w: Workload) -> None:
 
 
 @workloads
-def test_nothing_of_a_brand_is_left(w: Workload) -> None:
+def test_no_brand_is_left_in_graph(w: Workload) -> None:
     """A brand is a RANGE, entered by INDEX and left by STAGE."""
     left = [
         u for u in graph(w.mapped(*inputs(w))) if u.op in {Ops.RANGE, Ops.INDEX, Ops.STAGE} or brand_of(u) is not None
@@ -187,22 +187,22 @@ def test_nothing_of_a_brand_is_left(w: Workload) -> None:
 
 
 @workloads
-def test_no_larger_than_by_hand(w: Workload) -> None:
+def test_graph_is_at_most_10_percent_larger(w: Workload) -> None:
     xs = inputs(w)
     ours, hand = nodes(w.mapped(*xs)), nodes(w.hand(*xs))
     assert ours <= 1.1 * hand
 
 
 @workloads
-def test_the_same_call_gives_the_same_graph(w: Workload) -> None:
-    """Brands are fresh in each call and leave no trace: tinygrad finds again what it has scheduled and compiled."""
+def test_same_call_gives_same_graph(w: Workload) -> None:
+    """Brands are new in each call but leave no trace, so tinygrad's schedule and kernel caches hit."""
     xs = inputs(w)
     for first, second in zip(results(w.mapped(*xs)), results(w.mapped(*xs)), strict=True):
         assert first.uop is second.uop
 
 
 @workloads
-def test_shapes_are_those_that_tinygrad_works_out(w: Workload) -> None:
+def test_cached_shapes_match_tinygrad(w: Workload) -> None:
     for u in graph(w.mapped(*inputs(w))):
         assert u._shape == UOp._shape.fxn(u)
 
@@ -211,13 +211,13 @@ def test_shapes_are_those_that_tinygrad_works_out(w: Workload) -> None:
 
 
 @pytest.mark.parametrize("depth", range(1, 7))
-def test_one_pass_however_deep(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_pass_at_any_depth(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(monkeypatch, Pass, "run") as passes:
         nested(deep, depth)(Tensor.empty(*[2] * depth, 7))
     assert passes == [1]
 
 
-def test_one_pass_for_brands_that_are_opened_in_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_pass_for_nested_brands(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, z = (Tensor.empty(n, 7) for n in (2, 3, 5))
     with counted(monkeypatch, Pass, "run") as passes:
         pairwise(x, y)
@@ -232,13 +232,13 @@ def test_one_pass_for_many_results(monkeypatch: pytest.MonkeyPatch) -> None:
     assert passes == [1]
 
 
-def test_no_pass_where_nothing_varies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pass_for_unbatched_results(monkeypatch: pytest.MonkeyPatch) -> None:
     with counted(monkeypatch, Pass, "run") as passes:
         vmap(lambda x: Tensor.ones(2))(Tensor.empty(3, 7))
     assert passes == [0]
 
 
-def test_depth_adds_nothing_to_the_graph() -> None:
+def test_depth_does_not_grow_graph() -> None:
     sizes = {nodes(nested(deep, depth)(Tensor.empty(*[3] * depth, 7))) for depth in range(1, 7)}
     assert len(sizes) == 1
 
@@ -252,7 +252,7 @@ def chain(length: int, x: Tensor) -> Tensor:
     return x
 
 
-def test_the_graph_grows_linearly_with_the_program() -> None:
+def test_graph_grows_linearly_with_program() -> None:
     sizes = [nodes(vmap(functools.partial(chain, n))(Tensor.empty(10, 7))) for n in (10, 20, 30, 130)]
     step = sizes[1] - sizes[0]
     assert [b - a for a, b in itertools.pairwise(sizes)] == [step, step, 10 * step]
@@ -273,20 +273,20 @@ BODIES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_the_graph_does_not_depend_on_the_size_of_the_batch(name: str) -> None:
+def test_graph_size_is_independent_of_batch_size(name: str) -> None:
     f, shapes = BODIES[name]
     small, large = (nodes(vmap(f)(*[Tensor.empty(n, *s) for s in shapes])) for n in (10, 10_000))
     assert small == large
 
 
-def test_the_body_is_called_once() -> None:
+def test_body_is_called_once() -> None:
     calls = []
     out = vmap(lambda x, y: (calls.append(1), x * y)[1])(Tensor.empty(10_000, 7), Tensor.empty(10_000, 7))
     assert out.shape == (10_000, 7)
     assert calls == [1]
 
 
-def test_the_body_of_an_outer_product_is_called_once() -> None:
+def test_body_of_outer_product_is_called_once() -> None:
     calls = []
     x, y = Tensor.empty(10_000, 7), Tensor.empty(10_001, 7)
     out = vmap(lambda a: vmap(lambda b: (calls.append(1), (a * b).sum())[1])(y))(x)
@@ -299,7 +299,7 @@ def test_the_body_of_an_outer_product_is_called_once() -> None:
 
 @workloads
 def test_nothing_stays_alive(w: Workload) -> None:
-    """The graph per example goes with the call, and the result with its tensor: without the help of the collector."""
+    """The per-example graph dies with the call, and the result with its tensor, without the garbage collector."""
     xs = inputs(w)
     w.mapped(*xs)
     gc.collect()

@@ -1,4 +1,4 @@
-"""Gathers and scatters are loops over their entries, in kernels, and give what the plain loops of numpy give."""
+"""Gathers and scatters run as loops over their entries in kernels, and match plain numpy loops."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ R = np.random.default_rng(0)
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Scatters of any size."""
+    """Use scatter kernels for scatters of any size."""
     monkeypatch.setattr(scatter, "PLACES", 1)
     monkeypatch.setattr(scatter, "STEPS", 1)
     yield
@@ -38,12 +38,12 @@ def some(*shape: int, dtype: Any = np.float32) -> Any:
 
 
 def places(n: int, *shape: int, dtype: Any = np.int32) -> Any:
-    """Indices of an axis of n entries: also negative ones, and some out of range."""
+    """Return indices of an axis of n entries, including negative and out-of-range indices."""
     return R.integers(-n - 3, n + 3, shape).astype(dtype)
 
 
 def loops(*ts: Tensor) -> list[int]:
-    """For each kernel, the steps of all of its loops together."""
+    """Return, for each kernel, the product of its loop lengths."""
     linear = private_api.compile_linear(ts[0].linear_with_vars(*ts[1:])[0])
     kernels = [call.src[0].src[1] for call in linear.src if call.src[0].op is Ops.PROGRAM]
     return [math.prod(int(u.vmax) + 1 for u in kernel.src if u.op is Ops.RANGE) for kernel in kernels]
@@ -83,7 +83,7 @@ LARGE: dict[str, tuple[Callable[..., Tensor], list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_steps_are_entries_and_places_and_not_their_product(name: str) -> None:
+def test_cost_is_linear_in_entries(name: str) -> None:
     f, arrays = LARGE[name]
     xs = [in_memory(a) for a in arrays]
     y = f(*xs)
@@ -96,7 +96,7 @@ def test_steps_are_entries_and_places_and_not_their_product(name: str) -> None:
 
 
 def added(t: Any, i: Any, v: Any, step: Any = np.add) -> Any:
-    """The entries, one after the other."""
+    """Apply the entries one after the other."""
     out = t.copy()
     for k, at in enumerate(i):
         if 0 <= at < len(t):
@@ -124,7 +124,7 @@ def test_reductions_of_each_dtype(name: str, dtype: str) -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_entries_keep_their_meaning() -> None:
+def test_special_values_survive() -> None:
     nan, inf = math.nan, math.inf
     i, v = Tensor([0, 1, 9, -1, 0, 3]), Tensor([inf, nan, nan, inf, 1.0, -0.0])
     np.testing.assert_array_equal(Tensor.zeros(4).scatter_reduce(0, i, v, "sum").numpy(), [inf, nan, 0, 0])
@@ -140,7 +140,7 @@ def test_entries_keep_their_meaning() -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_the_last_entry_is_written() -> None:
+def test_last_duplicate_wins() -> None:
     t, i, v = some(9), R.integers(-9, 9, 40).astype(np.int32), some(40)
     want = t.copy()
     want[i] = v
@@ -171,7 +171,7 @@ LAWS: dict[str, tuple[Callable[..., Tensor], list[Any]]] = {
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("in_axes", [(0, 0, 0), (None, 0, 0), (0, None, 0), (0, 0, None)])
 @pytest.mark.usefixtures("always")
-def test_vmap_is_the_loop(name: str, in_axes: tuple[int | None, ...]) -> None:
+def test_vmap_matches_loop(name: str, in_axes: tuple[int | None, ...]) -> None:
     f, arrays = LAWS[name]
     given = [a if axis == 0 else a[0] for a, axis in zip(arrays, in_axes, strict=True)]
 
@@ -211,7 +211,7 @@ def test_second_derivatives_and_loops() -> None:
     np.testing.assert_allclose(got.numpy(), total, rtol=1e-5, atol=1e-6)
 
 
-def test_the_switch_decides_and_small_ones_stay_with_tinygrad() -> None:
+def test_switch_and_small_scatters_use_tinygrad() -> None:
     xs = [in_memory(a) for a in (some(N), places(N, M), some(M))]
     with Context(BRANDED_CPU=0):
         assert max(loops(xs[0].scatter_reduce(0, xs[1], xs[2], "sum"))) >= N * M // 32
@@ -221,8 +221,8 @@ def test_the_switch_decides_and_small_ones_stay_with_tinygrad() -> None:
 
 
 @pytest.mark.usefixtures("always")
-def test_sums_over_more_axes_than_the_index_has() -> None:
-    """A loop that does not change the place is reduced first: the sum so far is read once for all of its steps."""
+def test_sums_over_more_axes_than_index_has() -> None:
+    """A loop that does not change the index is reduced first, so the running sum is read once for all its steps."""
     i, v, t = places(9, 3, 20), R.integers(-4, 5, (3, 20, 4, 5)).astype(np.int32), some(9, 5)
     index, x = Tensor(i).reshape(3, 1, 20, 1, 1), Tensor(v).reshape(3, 1, 20, 4, 5)
     mask = index.eq(Tensor.arange(9).reshape(1, 9, 1, 1, 1))
@@ -236,7 +236,7 @@ def test_sums_over_more_axes_than_the_index_has() -> None:
         want = np.where(where, y, least).max(axes)
         np.testing.assert_array_equal((mask & (x != 0)).where(x, least).max(axes).numpy(), want)
         np.testing.assert_array_equal((mask & (x > 0)).any(axes).numpy(), (at & (y > 0)).any(axes))
-    # the entry depends on the place too, and one loop has its place by two conditions
+    # the entry depends on the index too, and one loop sets its index by two conditions
     of_place = (mask & (x > 0)).where(x * Tensor(t).reshape(1, 9, 1, 1, 5), 0).sum((2, 3))
     want = np.where(at & (y > 0), y * t.reshape(1, 9, 1, 1, 5), 0).sum((2, 3))
     np.testing.assert_allclose(of_place.numpy(), want, rtol=1e-5, atol=1e-5)

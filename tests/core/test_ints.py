@@ -1,4 +1,4 @@
-"""Ints: powers, products, means, and numbers of Python that do not fit into a dtype."""
+"""Ints: powers, products, means, and Python ints that do not fit a dtype."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WIDE = Tensor([1, 2, 3, 4], dtype="int64").realize()
 
 
 def _product(custom):
-    """`x * n` with a rule."""
+    """Return `x * n` with a custom rule."""
     return custom(lambda x, n: x * n)
 
 
@@ -45,27 +45,27 @@ def _assigned(x: Tensor) -> Tensor:
     return y
 
 
-def test_random_programs_of_ints_are_numpys() -> None:
+def test_random_int_programs_match_numpy() -> None:
     wrong = {seed: found for seed in range(40) if (found := ints.check(ints.program(seed), seed % 2 == 1))}
     assert not wrong
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
-def test_a_product_of_ints_is_exact(dtype: str) -> None:
+def test_powers_of_ints_are_exact(dtype: str) -> None:
     a, b = np.array([3, 2, 0, 1, 255, 7], np.int64).astype(dtype), np.array([5, 70, 0, 9, 3, 11], dtype)
     x, n = Tensor(a).realize(), Tensor(b).realize()
     with np.errstate(over="ignore"):
         assert (x**n).numpy().tolist() == vmap(lambda x, n: x**n)(x, n).numpy().tolist() == (a**b).tolist()
 
 
-def test_products_of_known_ints() -> None:
+def test_powers_of_known_ints() -> None:
     assert vmap(lambda i: 10**i)(Tensor([2, 3, 4])).tolist() == [100, 1000, 10000]
     assert (Tensor([10, 3]) ** Tensor([2, 5])).tolist() == [100, 243]
     assert (12345 // 10 ** Tensor.arange(5) % 10).tolist() == [5, 4, 3, 2, 1]
     assert (Tensor([1, -1, -1, 2, 0]) ** Tensor([-3, -3, -2, -1, -1])).tolist() == [1, -1, 1, 0, 0]
 
 
-def test_a_shift_by_more_bits_than_there_are_leaves_the_sign() -> None:
+def test_shift_by_more_bits_than_the_dtype() -> None:
     for dtype in ("int8", "uint8", "int32", "int64"):
         x, n = (Tensor(v, dtype=dtype).realize() for v in ([1, 100, 100 if dtype == "uint8" else -100], [40, 65, 70]))
         minus = 0 if dtype == "uint8" else -1
@@ -73,7 +73,7 @@ def test_a_shift_by_more_bits_than_there_are_leaves_the_sign() -> None:
         assert (x >> n).tolist() == (x >> 70).tolist() == [0, 0, minus]
 
 
-def test_a_shift_of_a_number_has_the_dtype_of_the_tensor() -> None:
+def test_shift_of_python_int_keeps_tensor_dtype() -> None:
     for dtype in ("uint8", "int32", "int64"):
         x = Tensor([0, 1, 2], dtype=dtype).realize()
         for f, expected in ((lambda x: 1 << x, [1, 2, 4]), (lambda x: 200 >> x, [200, 100, 50])):
@@ -82,7 +82,7 @@ def test_a_shift_of_a_number_has_the_dtype_of_the_tensor() -> None:
             assert ys.tolist() == y.tolist() == expected
 
 
-def test_a_chain_of_squares_ends() -> None:
+def test_chain_of_squares_terminates() -> None:
     x = Tensor([3, 2], dtype="int64").realize()
     for _ in range(64):
         x = x * x
@@ -90,7 +90,7 @@ def test_a_chain_of_squares_ends() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
-def test_the_dtype_of_a_product_is_that_in_which_it_is_computed(dtype: str) -> None:
+def test_matmul_accumulates_in_requested_dtype(dtype: str) -> None:
     rng = np.random.default_rng(0)
     top = np.iinfo(dtype)
     a, b = (rng.integers(top.min, top.max, shape, dtype) for shape in ((2, 3, 5), (2, 5, 4)))
@@ -101,7 +101,7 @@ def test_the_dtype_of_a_product_is_that_in_which_it_is_computed(dtype: str) -> N
     assert ((x @ y).numpy() == right.astype(dtype)).all()
 
 
-def test_a_product_of_float16_rounds_its_operands() -> None:
+def test_float16_matmul_rounds_its_operands() -> None:
     rng = np.random.default_rng(0)
     a, b = (Tensor(rng.standard_normal(shape, dtype=np.float32)).realize() for shape in ((9, 40), (40, 7)))
     for dtype in ("half", "bfloat16"):
@@ -109,7 +109,7 @@ def test_a_product_of_float16_rounds_its_operands() -> None:
         assert (x @ y).float().tolist() == (x.clone().realize() @ y.clone().realize()).float().tolist()
 
 
-def test_a_large_int_keeps_its_value_next_to_64_bits() -> None:
+def test_large_int_is_exact_with_64_bit_tensors() -> None:
     assert scan(lambda c, x: (c + x, None), LARGE, WIDE)[0].item() == LARGE + 10
     assert vmap(lambda x, n: x + n, in_axes=(0, None))(WIDE, LARGE).tolist() == [LARGE + i for i in range(1, 5)]
     add = jit(lambda x, n: x + n)
@@ -124,7 +124,7 @@ def test_a_large_int_keeps_its_value_next_to_64_bits() -> None:
     assert scan(lambda c, x: (LARGE, c + x), Tensor(0, dtype="int64"), WIDE)[0].item() == LARGE
 
 
-def test_a_negative_int_is_its_bits_in_an_unsigned_dtype() -> None:
+def test_negative_int_wraps_in_unsigned_dtype() -> None:
     x = Tensor([1, 2], dtype="uint8").realize()
     assert scan(lambda c, x: (c + x, c), -1, x)[1].tolist() == [255, 0]
     assert vmap(lambda x: cond(x > 1, lambda: -1, lambda: x))(x).tolist() == [1, 255]
@@ -146,8 +146,8 @@ TOO_LARGE = {
     "jit": _golden("jit", lambda: jit(lambda x: x + 1)(LARGE)),
     "jit next to an int32": _golden("jit", lambda: jit(lambda x, n: x + n)(FOUR, LARGE)),
     "jit of a tree": _golden("jit", lambda: jit(lambda d: d["n"] + 1)({"n": -LARGE}), -LARGE),
-    "jit of 32 bits without a sign": _golden("jit", lambda: jit(lambda x: x + 1)(2**32 - 5), 2**32 - 5),
-    "jit of 64 bits without a sign": _golden("jit", lambda: jit(lambda x: x + 1)(2**63), 2**63, "i64", "uint64"),
+    "jit uint32": _golden("jit", lambda: jit(lambda x: x + 1)(2**32 - 5), 2**32 - 5),
+    "jit uint64": _golden("jit", lambda: jit(lambda x: x + 1)(2**63), 2**63, "i64", "uint64"),
     "scan": _golden("scan: carry", lambda: scan(lambda c, x: (c + x, None), LARGE, FOUR)),
     "an output of scan": _golden("scan: the output", lambda: scan(lambda c, x: (c, LARGE), Tensor(0), FOUR)),
     "fori_loop": _golden("fori_loop: carry", lambda: fori_loop(0, 3, lambda i, c: c + i, LARGE)),
@@ -157,7 +157,7 @@ TOO_LARGE = {
     "vmap of a closure": _golden("lt", lambda: vmap(lambda x: x < LARGE)(FOUR)),
     "a result of vmap": _golden("vmap: a result", lambda: vmap(lambda x: LARGE)(FOUR)),
     "a choice of two": _golden("vmap: a result", lambda: vmap(lambda x: (x > 1).where(LARGE, 5))(FOUR)),
-    "vmap of 32 bits without a sign": _golden("add", lambda: vmap(lambda x: x + 2**31)(FOUR), 2**31),
+    "vmap uint32": _golden("add", lambda: vmap(lambda x: x + 2**31)(FOUR), 2**31),
     "a write": _golden("assign", lambda: vmap(_assigned)(FOUR)),
     "all_gather": _golden("vmap: a result", lambda: vmap(lambda x: all_gather(LARGE, "i"), axis_name="i")(FOUR)),
     "a result of jit": _golden("jit: the result", lambda: jit(lambda x: LARGE)(FOUR)),
@@ -170,9 +170,9 @@ TOO_LARGE = {
     ),
     "cond, then an int32": _golden("add", lambda: vmap(lambda x: cond(x > 1, lambda: LARGE, lambda: 5) * 2 + x)(FOUR)),
     "switch": _golden("switch: the result of branch 1", lambda: switch(1, [lambda n: 5, lambda n: n], LARGE)),
-    "what a step returns": _golden("scan: carry", lambda: scan(lambda c, x: (LARGE, x), Tensor(0), FOUR)),
-    "what a step adds": _golden("scan: carry", lambda: scan(lambda c, x: (c + LARGE, x), 0, FOUR)),
-    "what a body returns": _golden(
+    "result of a step": _golden("scan: carry", lambda: scan(lambda c, x: (LARGE, x), Tensor(0), FOUR)),
+    "sum in a step": _golden("scan: carry", lambda: scan(lambda c, x: (c + LARGE, x), 0, FOUR)),
+    "result of a body": _golden(
         "while_loop: carry[1]", lambda: while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, LARGE), (0, 0))
     ),
     "associative_scan": _golden("associative_scan: elems", lambda: associative_scan(lambda a, b: a + b, [LARGE, 2])),
@@ -188,11 +188,11 @@ TOO_LARGE = {
 
 
 @params(TOO_LARGE)
-def test_a_large_int_is_refused(g: Golden) -> None:
+def test_too_large_int_is_an_error(g: Golden) -> None:
     check(g)
 
 
-def test_the_advice_for_a_large_int_works() -> None:
+def test_suggested_fix_for_large_int_works() -> None:
     n = Tensor(1099511627776, dtype="int64")
     assert jit(lambda x: x + 1)(n).item() == LARGE + 1
     assert scan(lambda c, x: (c + x, None), n, FOUR)[0].item() == LARGE + 10
@@ -201,5 +201,5 @@ def test_the_advice_for_a_large_int_works() -> None:
     assert vmap(lambda x, n: x + n, in_axes=(0, None))(FOUR, n).tolist() == [LARGE + i for i in range(1, 5)]
 
 
-def test_a_typed_program_has_products_of_ints() -> None:
+def test_make_expr_of_int_powers() -> None:
     assert make_expr(lambda x, n: x**n)(FOUR, FOUR)(FOUR, FOUR).tolist() == [1, 4, 27, 256]

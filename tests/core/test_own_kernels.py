@@ -1,4 +1,4 @@
-"""Kernels written by hand, and ranges of the user's own: where they may run, and what is said where they may not."""
+"""Custom kernels and user-made `UOp.range`s: where they run, and the errors elsewhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def plus_one(x: Tensor) -> Tensor:
 
 
 def added_to(out: Tensor, x: Tensor) -> Tensor:
-    """It reads what it writes to."""
+    """Add `x` to `out` in place."""
     return out.custom_kernel(x, fxn=_kernel("added_to", lambda out, x: out + x))[0]
 
 
@@ -66,7 +66,7 @@ KERNELS: dict[str, tuple[Callable[[], Tensor], Any]] = {
     "in the rule of a custom_vmap": (lambda: vmap(whole)(X), A + 1),
     "among other operations": (lambda: vmap(lambda x: whole(x * 2).sum())(X), (A * 2 + 1).sum(1)),
     "in sequential_vmap": (lambda: vmap(sequential_vmap(plus_one))(X), A + 1),
-    "on what all examples share": (lambda: vmap(lambda x: x + plus_one(W))(X), A + B),
+    "unbatched": (lambda: vmap(lambda x: x + plus_one(W))(X), A + B),
     "jit": (lambda: jit(lambda x: plus_one(x * 2).sum())(X), (A * 2 + 1).sum()),
     "scan": (lambda: scan(lambda c, x: (c + plus_one(x), None), Tensor([0.0, 0.0]), X)[0], (A + 1).sum(0)),
     "a carry": (lambda: fori_loop(0, 3, lambda i, x: plus_one(x), Tensor([0.0, 1.0])), [3, 4]),
@@ -82,7 +82,7 @@ KERNELS: dict[str, tuple[Callable[[], Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_written_by_hand(name: str) -> None:
+def test_custom_kernels(name: str) -> None:
     call, wanted = KERNELS[name]
     np.testing.assert_allclose(call().numpy(), wanted)
 
@@ -108,7 +108,7 @@ RANGES: dict[str, tuple[Callable[[], Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("name", RANGES)
-def test_a_range_of_the_users(name: str) -> None:
+def test_user_made_ranges(name: str) -> None:
     call, wanted = RANGES[name]
     np.testing.assert_allclose(call().numpy(), wanted)
 
@@ -150,7 +150,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_what_is_refused(name: str) -> None:
+def test_error_messages(name: str) -> None:
     call, error, text = MISTAKES[name]
     with pytest.raises(error) as caught:
         call()

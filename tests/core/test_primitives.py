@@ -1,4 +1,4 @@
-"""The table of primitives: what a row reads from an operation, builds and writes in Python is the operation again."""
+"""Each row of the primitive table rebuilds its operation from parameters, text and Python code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNSIGNED = I.cast(dtypes.uint32)
 
 
 def made(op: str, *tensors: Tensor) -> UOp:
-    """An operation without parameters."""
+    """Return an operation without parameters."""
     dtype = dtypes.bool if op.startswith("CMP") else tensors[-1].uop.dtype
     return UOp(Ops[op], dtype, tuple(t.uop for t in tensors))
 
@@ -56,15 +56,15 @@ def operands(op: str) -> tuple[UOp, ...]:
     return u.src[:1] if op in ONE_VALUE else u.src
 
 
-def test_every_row_has_an_operation_here() -> None:
+def test_every_primitive_has_an_operation_here() -> None:
     assert OPERATIONS.keys() == PRIMITIVES.keys()
     assert {op.name for op in GroupOp.ALU} <= PRIMITIVES.keys()
     assert {name for name, row in PRIMITIVES.items() if row.python is None} == WITHOUT_PYTHON
 
 
 @pytest.mark.parametrize("op", sorted(PRIMITIVES))
-def test_building_it_again(op: str) -> None:
-    """build(params(u)) = u, also when the parameters were printed and read."""
+def test_build_restores_the_operation(op: str) -> None:
+    """build(params(u)) is u, also after printing and parsing the parameters."""
     row, u = PRIMITIVES[op], OPERATIONS[op]
     assert u.op is Ops[op]
     params = row.params(u)
@@ -76,8 +76,7 @@ def test_building_it_again(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", sorted(PRIMITIVES.keys() - WITHOUT_PYTHON))
-def test_what_python_writes(op: str) -> None:
-    """The line of Python gives the same value, from tensors and from what begins with a minus."""
+def test_python_code_gives_same_value(op: str) -> None:
     row, u = PRIMITIVES[op], OPERATIONS[op]
     assert row.python is not None
     given = [Operand(f"x{i}", tuple(v.shape)) for i, v in enumerate(operands(op))]
@@ -100,8 +99,7 @@ def test_numbers_and_signs_in_python() -> None:
     assert pad(x, offset=(1,), size=(5,)) == "x.pad(((1, 2),))"
 
 
-def test_what_no_text_says() -> None:
-    """A parameter that is not a number is left to who knows the operation."""
+def test_non_numeric_parameter_has_no_text() -> None:
     contiguous = UOp(Ops.CONTIGUOUS, X.uop.dtype, (X.uop,), arg=("hint",))
     assert PRIMITIVES["CONTIGUOUS"].params(contiguous) is None
 

@@ -1,4 +1,4 @@
-"""Programs that once went wrong: each is small, and each was wrong without a word or with somebody else's error."""
+"""Small programs that once failed silently or raised an unrelated error."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ X, W = tensor(3, 4), tensor(4, 4)
 
 
 @compiled
-def test_chunks_have_gradients_of_what_they_share() -> None:
+def test_gradients_of_captured_values_in_chunks() -> None:
     twice = W * 2
     loss = lambda w: vmap(lambda x: (w @ x).sum() + (W @ x).sum(), chunk_size=2)(X).sum()  # noqa: E731
     each = np.tile(X.numpy().sum(0), (4, 1))
@@ -70,7 +70,7 @@ def test_chunks_have_gradients_of_what_they_share() -> None:
 
 
 @compiled
-def test_chunks_under_the_jit() -> None:
+def test_chunks_under_tinyjit() -> None:
     f = TinyJit(lambda x, w: [t.realize() for t in vmap(lambda a: (w @ a, w * 2), out_axes=(0, None), chunk_size=2)(x)])
     for i in range(4):
         x, w = Tensor.ones(3, 4).contiguous().realize(), Tensor.full((4, 4), float(i)).contiguous().realize()
@@ -93,20 +93,20 @@ def test_chunks_with_writes() -> None:
 
 
 @compiled
-def test_in_chunks_all_examples_are_never_together() -> None:
+def test_unvec_in_chunks_is_an_error() -> None:
     body = lambda a: a - brands(a)[0].unvec(a).sum()  # noqa: E731
     assert vmap(body)(X).shape == (3, 4)
     with pytest.raises(errors.OptionError, match="runs in chunks"):
         vmap(body, chunk_size=2)(X)
 
 
-def test_results_of_a_function_vary_over_what_they_use() -> None:
+def test_function_results_vary_over_used_arguments() -> None:
     both = function(lambda a, b: (a * 2, b * 2))
     assert vmap(lambda a: both(a, W)[1], out_axes=None)(X).shape == (4, 4)
     close(vmap(lambda a: vmap(lambda r: both(a, r)[0])(W))(X), np.tile(2 * X.numpy()[:, None], (1, 4, 1)))
 
 
-def test_functions_may_use_inner_results() -> None:
+def test_function_may_use_inner_results() -> None:
     def body(a: Tensor) -> Tensor:
         inner = vmap(lambda r: (r * a).contiguous().sum())(W)
         return function(lambda b: b * inner, allow_implicit=True)(a)
@@ -116,13 +116,13 @@ def test_functions_may_use_inner_results() -> None:
 
 @compiled
 @pytest.mark.parametrize("precompile", [False, True])
-def test_functions_of_sharded_examples(precompile: bool) -> None:
+def test_function_of_sharded_examples(precompile: bool) -> None:
     s = W.shard(("CPU:0", "CPU:1"), 0).realize()
     close(vmap(function(lambda a: a * 2, precompile=precompile))(s), 2 * W.numpy())
 
 
 @compiled
-def test_a_clone_is_a_copy() -> None:
+def test_clone_is_a_copy() -> None:
     x = tensor(3, 4)
     before = x.numpy().copy()
     kept = vmap(lambda a: a.clone())(x).realize()
@@ -131,7 +131,7 @@ def test_a_clone_is_a_copy() -> None:
 
 
 @compiled
-def test_a_tensor_realized_in_the_body_is_still_from_outside() -> None:
+def test_write_to_tensor_realized_in_body() -> None:
     outside = (X[0] + 1).contiguous()
     wanted = X.numpy()[0] + 1
 
@@ -145,7 +145,7 @@ def test_a_tensor_realized_in_the_body_is_still_from_outside() -> None:
     close(outside, wanted)
 
 
-def test_gradients_of_closed_values_are_refused() -> None:
+def test_gradient_by_closed_value_is_an_error() -> None:
     kept: list[Tensor] = []
     losses = vmap(lambda a: kept.append(a) or a.square().sum())(X)
     with pytest.raises(errors.EscapeError, match="gradient: this value belongs to `a`, which is closed"):
@@ -157,11 +157,11 @@ def test_gradients_of_closed_values_are_refused() -> None:
             total.gradient(x)
 
 
-def test_a_loss_that_does_not_vary_has_a_gradient_of_zero_for_what_does() -> None:
+def test_unbatched_loss_has_zero_gradient() -> None:
     close(vmap(lambda a: (W * W).sum().gradient(a)[0])(X), np.zeros((3, 4)))
 
 
-def test_backward_from_a_per_example_gradient_is_refused() -> None:
+def test_backward_with_batched_gradient_is_an_error() -> None:
     q = tensor(4)
     with pytest.raises(errors.ReadError):
         vmap(lambda a: (q * q).backward(gradient=a))(X)
@@ -177,7 +177,7 @@ def test_brands_may_be_closed_in_any_order() -> None:
     assert open_brands() == ()
 
 
-def test_a_brand_may_be_entered_by_what_varies_over_it() -> None:
+def test_vec_of_batched_value() -> None:
     """Each example takes its own entry."""
     with brand("users", 3) as users:
         x = users.vec(X)
@@ -186,7 +186,7 @@ def test_a_brand_may_be_entered_by_what_varies_over_it() -> None:
     close(out, 3 * X.numpy())
 
 
-def test_what_a_dataclass_derives_is_derived_per_example() -> None:
+def test_dataclass_attributes_are_set_per_example() -> None:
     @dataclass
     class Point:
         at: Any
@@ -204,7 +204,7 @@ def test_what_a_dataclass_derives_is_derived_per_example() -> None:
 
 
 @pytest.mark.parametrize("shifts", [[-5, 0, 2], [1, 9, -1]])
-def test_a_roll_by_a_shift_of_each_example(shifts: list[int]) -> None:
+def test_roll_by_batched_shift(shifts: list[int]) -> None:
     x, i = X.numpy(), Tensor(shifts)
     both = list(zip(x, shifts, strict=True))
     close(vmap(lambda x, i: x.roll(i, 0))(X, i), np.stack([np.roll(x, i) for x, i in both]))
@@ -218,23 +218,23 @@ def test_a_roll_by_a_shift_of_each_example(shifts: list[int]) -> None:
     close(vmap(lambda i: X.roll(i, 0))(i), np.stack([np.roll(x, i, 0) for i in shifts]))
 
 
-def test_a_roll_by_what_is_not_a_shift() -> None:
+def test_roll_errors() -> None:
     with pytest.raises(ShapeError, match="roll: a shift is one int"):
         vmap(lambda x: x.roll(x, 0))(X)
     with pytest.raises(ShapeError, match="roll: 2 shifts for 1 axis\n  try: a shift for each axis"):
         vmap(lambda x, i: x.roll((i, 1), 0))(X, Tensor([1, 2, 3]))
 
 
-def test_a_counter_is_a_dict() -> None:
+def test_counter_is_a_dict() -> None:
     close(vmap(lambda c: c["k"])(collections.Counter({"k": X})), X.numpy())
 
 
 @compiled
-def test_assign_takes_its_argument_by_name() -> None:
+def test_assign_takes_argument_by_name() -> None:
     assert Tensor([1.0, 2.0]).contiguous().assign(x=Tensor([3.0, 4.0])).tolist() == [3.0, 4.0]
 
 
-def test_a_written_gradient_under_two_brands() -> None:
+def test_grad_fxn_under_two_brands() -> None:
     def grad(d: Any, call: Any) -> tuple[Any, ...]:
         return d * call.src[2], d * call.src[1]
 
@@ -248,7 +248,7 @@ def test_a_written_gradient_under_two_brands() -> None:
 
 
 @compiled
-def test_a_write_of_a_shared_value_would_be_done_once() -> None:
+def test_write_to_shared_value_is_an_error() -> None:
     count = Tensor([0.0]).realize()
 
     def body(a: Tensor) -> Tensor:
@@ -261,7 +261,7 @@ def test_a_write_of_a_shared_value_would_be_done_once() -> None:
     assert count.tolist() == [0]
 
 
-def test_a_brand_that_a_generator_forgot() -> None:
+def test_brand_left_open_by_generator() -> None:
     def forgets() -> Any:
         with brand("g", 3) as g:
             yield g
@@ -275,27 +275,27 @@ def test_a_brand_that_a_generator_forgot() -> None:
         pass
 
 
-def test_two_brands_of_one_name_are_refused_when_they_open() -> None:
+def test_duplicate_brand_name_is_an_error() -> None:
     first, second = brand("n", 3), brand("n", 3)
     with first, pytest.raises(errors.NameTakenError):
         second.__enter__()
 
 
 @pytest.mark.parametrize("axis", [None, "a", 1.0, True])
-def test_axes_of_unvec(axis: Any) -> None:
+def test_unvec_axis_type_errors(axis: Any) -> None:
     with brand("users", 3) as users, pytest.raises(errors.AxisTypeError):
         users.unvec(users.vec(X), axis=axis)
 
 
-def test_arrays_that_cannot_be_tensors() -> None:
+def test_non_numeric_arrays_are_an_error() -> None:
     for x in (np.array([None, 1]), np.array(["a", "b"])):
         with pytest.raises(errors.AxisTypeError):
             vmap(lambda a: a)(x)
     assert vmap(lambda a: a)(np.ma.masked_array([[1.0, 2.0]])).shape == (1, 2)
 
 
-def test_forward_mode_of_a_vmap_of_a_custom_rule() -> None:
-    """The rule of the user saw a value of the vmap that was closed."""
+def test_jvp_of_vmap_of_custom_jvp() -> None:
+    """The user's rule used to see a value of the closed vmap."""
 
     @custom_jvp
     def f(x: Tensor) -> Tensor:
@@ -309,7 +309,7 @@ def test_forward_mode_of_a_vmap_of_a_custom_rule() -> None:
 
 @compiled
 @pytest.mark.parametrize("how", ["add", "view", "assign"])
-def test_derivatives_of_a_write_into_a_part(how: str) -> None:
+def test_derivative_of_write_into_slice(how: str) -> None:
     def body(x: Tensor, v: Tensor) -> Tensor:
         y = x.clone()
         if how == "add":
@@ -330,15 +330,15 @@ def test_derivatives_of_a_write_into_a_part(how: str) -> None:
     close(tangent, (dx.numpy() * x.numpy()).sum(1) + (dv.numpy() * v.numpy()).sum(1))
 
 
-def test_a_program_with_an_operation_that_gives_what_it_was_given() -> None:
+def test_make_expr_of_identity_operations() -> None:
     w = Tensor([1.0, 2.0]).realize()
     expr = make_expr(lambda y: w.float() + w.reshape(2) + y)(Tensor(1.0))
     close(expr(Tensor(10.0)), [12, 14])
     close(expr.at("batched")(Tensor(10.0)), [12, 14])
 
 
-def rules_of_what_is_not_used() -> list[Any]:
-    """`(x, w) -> (x, w)` with rules of two kinds that say that each result depends on the other argument."""
+def rules_with_swapped_dependencies() -> list[Any]:
+    """Return `(x, w) -> (x, w)` with two kinds of rules that make each result depend on the other argument."""
     f = custom_jvp(lambda x, w: (x * 1, w * 1))
     f.defjvp(lambda primals, tangents: (f(*primals), (tangents[1] * 3, tangents[0] * 5)))
     g = custom_vjp(lambda x, w: (x * 1, w * 1))
@@ -346,30 +346,30 @@ def rules_of_what_is_not_used() -> list[Any]:
     return [f, g]
 
 
-@pytest.mark.parametrize("f", rules_of_what_is_not_used(), ids=["custom_jvp", "custom_vjp"])
-def test_a_rule_may_speak_of_an_argument_that_the_result_does_not_use(f: Any) -> None:
+@pytest.mark.parametrize("f", rules_with_swapped_dependencies(), ids=["custom_jvp", "custom_vjp"])
+def test_rule_depends_on_argument_result_ignores(f: Any) -> None:
     xs, w = Tensor([1.0, 2.0]), Tensor(4.0)
     close(grad(lambda w: f(xs[0], w)[0])(w), 3)
     close(grad(lambda w: vmap(lambda x: f(x, w)[0])(xs).sum())(w), 6)
     close(vmap(grad(lambda x: f(x, w)[1]))(xs), [5, 5])
     close(grad(lambda xs: vmap(lambda x: f(w, x)[0])(xs).sum())(xs), [3, 3])
-    shared = vmap(lambda x: f(w, x)[0])(xs)  # nobody knew that it would be differentiated
+    shared = vmap(lambda x: f(w, x)[0])(xs)  # at this point no derivative is known to follow
     with pytest.raises(errors.DerivativeError, match="gives a derivative by what a result does not use") as e:
         shared.sum().gradient(xs)
     assert "the same for all examples of `x`" in str(e.value)
 
 
-def rules_that_tell_apart(f: Callable[..., Any]) -> list[Any]:
-    """`(x, w) -> w`, for all `x` the same, with rules that say that its derivatives are 3 and cos x."""
+def rules_with_batched_derivatives(f: Callable[..., Any]) -> list[Any]:
+    """Return `(x, w) -> w` with rules whose derivatives are 3 and cos x, so they vary with `x`."""
     g, h = custom_jvp(f), custom_vjp(f)
     g.defjvp(lambda primals, ts: (g(*primals), 3 * ts[0] + primals[0].cos() * ts[1]))
     h.defvjp(lambda x, w: (h(x, w), x), lambda x, ct: (3 * ct, x.cos() * ct))
     return [g, h]
 
 
-@pytest.mark.parametrize("f", rules_that_tell_apart(lambda x, w: w * 1), ids=["custom_jvp", "custom_vjp"])
-def test_a_rule_may_tell_apart_what_the_function_does_not(f: Any) -> None:
-    """The derivative of the first example went for that of all of them."""
+@pytest.mark.parametrize("f", rules_with_batched_derivatives(lambda x, w: w * 1), ids=["custom_jvp", "custom_vjp"])
+def test_rule_is_batched_where_function_is_not(f: Any) -> None:
+    """The derivative of the first example used to be taken for all examples."""
     x, w, by = Tensor([0.0, 1.0, 2.0]).realize(), Tensor([2.0]).realize()[0], Tensor([1.0, 2.0, 3.0]).realize()
     wanted = ([3.0, 6.0, 9.0], np.cos([0, 1, 2]) @ [1, 2, 3])
 
@@ -395,8 +395,8 @@ def test_a_rule_may_tell_apart_what_the_function_does_not(f: Any) -> None:
     close(vmap(lambda x: f(x, w), out_axes=None)(x), 2)
 
 
-def test_forward_mode_where_a_rule_tells_examples_apart() -> None:
-    f = rules_that_tell_apart(lambda x, w: w * 1)[0]
+def test_jvp_with_rule_batched_unlike_function() -> None:
+    f = rules_with_batched_derivatives(lambda x, w: w * 1)[0]
     x, w = Tensor([0.0, 1.0, 2.0]), Tensor(2.0)
     y, dy = jvp(lambda w: vmap(lambda x: f(x, w))(x), (w,), (w,))
     close(y, [2, 2, 2])
@@ -405,7 +405,7 @@ def test_forward_mode_where_a_rule_tells_examples_apart() -> None:
 
 
 @compiled
-def test_a_loop_whose_step_uses_what_has_no_entries() -> None:
+def test_loop_whose_step_uses_empty_tensor() -> None:
     none, x = Tensor.zeros(0), Tensor([1.0, 2.0]).realize()
     step = lambda a: lambda c, y: (c + y + psum(a * y, "i"), c * 2)  # noqa: E731
     c, ys = vmap(lambda a: scan(step(a), Tensor(1.0), x), out_axes=None, axis_name="i")(none)
@@ -413,15 +413,15 @@ def test_a_loop_whose_step_uses_what_has_no_entries() -> None:
 
 
 @compiled
-def test_a_loop_one_of_whose_results_has_no_entries() -> None:
+def test_loop_with_empty_result() -> None:
     x = Tensor([1.0, 2.0]).realize()
     c, (ys, none) = scan(lambda c, y: (c + y, (c, Tensor.ones(0, 2) * y)), Tensor(1.0), x)
     Tensor.realize(c, ys, none)
     assert (c.item(), ys.tolist(), none.shape) == (4, [1, 2], (2, 0, 2))
 
 
-def test_forward_mode_with_respect_to_a_value_of_a_closed_vmap() -> None:
-    """In a loop's body the vmap is not worked out yet, and the leaf above it was not found: the tangent was 0."""
+def test_jvp_by_result_of_closed_vmap() -> None:
+    """The tangent used to be 0: in a loop's body the vmap is not lowered yet, so the leaf above it was missed."""
 
     def body(x: Tensor) -> Tensor:
         copies = vmap(lambda y: y)(x.expand(2, 2))
@@ -439,8 +439,8 @@ def rules_around(f: Any) -> list[Any]:
 
 @compiled
 @pytest.mark.parametrize("rule", [0, 1], ids=["custom_vjp", "custom_jvp"])
-def test_chunks_in_the_function_of_a_rule(rule: int) -> None:
-    """A chunk was a call that tinygrad schedules by itself, and those cannot be in another one."""
+def test_chunks_in_function_of_custom_rule(rule: int) -> None:
+    """A chunk used to be a call that tinygrad schedules on its own, and such calls cannot be nested."""
     f = rules_around(lambda x: vmap(lambda a: x - a, chunk_size=1)(x))[rule]
     x = Tensor([1.0, 3.0])
     close(f(x), [[0, 2], [-2, 0]])
@@ -448,7 +448,7 @@ def test_chunks_in_the_function_of_a_rule(rule: int) -> None:
 
 
 @compiled
-def test_jit_of_what_has_no_entries() -> None:
+def test_jit_with_empty_tensors() -> None:
     f = jit(lambda x, none: (x + none.sum(), none * 2))
     _, none = scan(lambda c, x: (c, x), Tensor(0.0), Tensor.zeros(0, 2))
     for value in (1.0, 2.0, 3.0):
@@ -458,8 +458,8 @@ def test_jit_of_what_has_no_entries() -> None:
 
 @compiled
 @pytest.mark.parametrize("rule", [0, 1], ids=["custom_vjp", "custom_jvp"])
-def test_jit_in_the_function_of_a_rule(rule: int) -> None:
-    """It was compiled for itself, where its argument is that of a call in a graph."""
+def test_jit_in_function_of_custom_rule(rule: int) -> None:
+    """The inner jit used to be compiled alone, although its argument belongs to a call in a graph."""
     f = rules_around(jit(lambda x: x.expand(2, 2) * 2))[rule]
     x = Tensor([1.0, 3.0])
     close(f(x), [[2, 6], [2, 6]])
@@ -467,8 +467,8 @@ def test_jit_in_the_function_of_a_rule(rule: int) -> None:
 
 
 @compiled
-def test_a_written_loop_over_numbers_that_no_device_has() -> None:
-    """The primitives of a scan, run on numbers: a carry is a value in memory, whatever it begins with."""
+def test_scan_over_numbers_in_make_expr() -> None:
+    """A carry must have a buffer, also if its initial value is a constant."""
     v = Tensor(0)
 
     def f(start: Tensor) -> tuple[Tensor, Tensor]:
@@ -484,8 +484,8 @@ def test_a_written_loop_over_numbers_that_no_device_has() -> None:
 
 
 @compiled
-def test_loops_that_differ_in_a_loop_of_their_body() -> None:
-    """Of two with equal first steps, the one that came first ran for both."""
+def test_loops_that_differ_in_inner_loop() -> None:
+    """If the first steps were equal, the first compiled loop used to run for both."""
     xs, x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize(), Tensor([1.5]).realize()[0]
 
     def nested(reverse: bool) -> Any:
@@ -501,7 +501,7 @@ def test_loops_that_differ_in_a_loop_of_their_body() -> None:
 
 
 @compiled
-def test_functions_that_differ_in_a_loop_of_their_body() -> None:
+def test_functions_that_differ_in_inner_loop() -> None:
     xs, x = Tensor([1.0, 2.0]).realize(), Tensor([1.5]).realize()[0].realize()
     step = lambda c, y: (c * 2 + y, None)  # noqa: E731
     found = [function(lambda x, xs, r=r: scan(step, x, xs, reverse=r)[0])(x, xs) for r in (False, True)]
@@ -511,7 +511,7 @@ def test_functions_that_differ_in_a_loop_of_their_body() -> None:
 
 
 @compiled
-def test_loops_whose_bodies_differ_in_a_rule() -> None:
+def test_loops_that_differ_in_custom_rule() -> None:
     def by(k: float) -> Any:
         f = custom_jvp(lambda x: x * 1.0)
         f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * k))
@@ -524,7 +524,7 @@ def test_loops_whose_bodies_differ_in_a_rule() -> None:
 
 
 @compiled
-def test_loops_whose_bodies_differ_in_a_function_of_the_host() -> None:
+def test_loops_that_differ_in_host_callback() -> None:
     x, types = Tensor([1.5]).realize()[0].realize(), [ShapeDtype((), dtypes.float32)]
     fs = [lambda v: np.float32(2 * v), lambda v: np.float32(5 * v)]
     looped = [scan(lambda c, _: (call("h", f, types, [c])[0], None), x, None, length=2)[0] for f in fs]
@@ -534,8 +534,8 @@ def test_loops_whose_bodies_differ_in_a_function_of_the_host() -> None:
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "tanh", "silu", "gelu"])
-def test_derivatives_where_a_sigmoid_is_zero(name: str) -> None:
-    """Infinity times zero was NaN, in both modes and each order: exp(-x) overflows before the sigmoid is anything."""
+def test_derivatives_of_sigmoids_near_zero(name: str) -> None:
+    """exp(-x) overflows, and infinity times zero used to give NaN in both modes and all orders."""
     f = getattr(Tensor, name)
     x = Tensor([-300.0, -100.0, -89.0])
     ones = x.const_like(1.0)
@@ -544,15 +544,15 @@ def test_derivatives_where_a_sigmoid_is_zero(name: str) -> None:
         np.testing.assert_allclose(y.numpy(), 0, atol=1e-30)
 
 
-def test_a_derivative_of_exp_is_differentiated_where_its_cotangent_is_zero() -> None:
+def test_second_derivative_of_exp_at_zero_cotangent() -> None:
     f = lambda x: x.exp() * x  # noqa: E731
     assert grad(grad(f))(Tensor(0.0)).item() == 2.0
     assert grad(Tensor.exp)(Tensor(1000.0)).item() == float("inf")
 
 
 @compiled
-def test_unique_is_filled_by_arrays_of_numpy() -> None:
-    """They broadcast to the result, as in JAX."""
+def test_unique_fill_value_from_numpy_arrays() -> None:
+    """The arrays broadcast to the result, as in JAX."""
     for fill in (np.array(7), np.array([7]), np.int32(7), np.array([9, 9, 9, 7])):
         assert unique(Tensor([1, 2, 2, 3]), size=4, fill_value=fill).tolist() == [1, 2, 3, 7]
     rows = unique(Tensor([[1, 2], [1, 2]]), size=2, axis=0, fill_value=np.array([7, 8]))
@@ -561,13 +561,13 @@ def test_unique_is_filled_by_arrays_of_numpy() -> None:
         unique(Tensor([1, 2]), size=2, fill_value=np.ones((3, 2)))
 
 
-def test_results_without_entries_of_a_compiled_function() -> None:
-    """They hung on the arguments, which are none where they were worked out."""
+def test_jit_results_without_elements() -> None:
+    """The results used to depend on the arguments, which do not exist while they are computed."""
     assert jit(lambda x: (x.sum() * Tensor.ones(0)).contiguous())(Tensor([1.0, 2.0])).tolist() == []
     assert jit(lambda x: unique(x, size=0))(Tensor([1, 2])).dtype == dtypes.int32
 
 
-# ---- numbers that lost their fraction: a carry was cast back after each step, a branch to the ints beside it ----
+# ---- lost fractions: a carry was cast back after each step, a branch result to the int dtype of the other one ----
 
 INTS = Tensor([1, 2, 3, 4, 5])
 
@@ -577,14 +577,14 @@ INTS = Tensor([1, 2, 3, 4, 5])
     "how", [{}, {"unroll": 2}, {"unroll": True}, {"checkpoint": 2}, {"checkpoint": 3, "unroll": 2}]
 )
 @pytest.mark.parametrize("init", [0, 0.0, False])
-def test_a_number_in_a_carry_takes_the_dtype_of_a_step(init: float, how: dict[str, Any]) -> None:
+def test_number_carry_takes_dtype_of_step(init: float, how: dict[str, Any]) -> None:
     last, seen = scan(lambda c, x: (c + x * 1.5, c), init, INTS, **how)
     assert (last.item(), seen.tolist()) == (22.5, [0, 1.5, 4.5, 9, 15])
     assert scan(lambda c, x: (c + x, c), init, Tensor([0.5, 1.0, 2.0, 4.0, 8.0]), **how)[0].item() == 15.5
 
 
 @compiled
-def test_loops_of_numbers_that_become_fractions() -> None:
+def test_int_carries_become_floats() -> None:
     assert fori_loop(0, 5, lambda i, c: c + 1.5, 0).item() == 7.5
     assert vmap(lambda x: while_loop(lambda c: c < 5, lambda c: c * 1.5 + x, 0))(INTS[:2]).tolist() == [8.125, 5.0]
     i, half = fori_loop(0, 3, lambda i, c: (c[0] + i, c[1] + i * 0.5), (0, 0))
@@ -594,12 +594,12 @@ def test_loops_of_numbers_that_become_fractions() -> None:
 
 @compiled
 @pytest.mark.parametrize("init", [Tensor([0], dtype=dtypes.int32), Tensor(False)])
-def test_a_tensor_in_a_carry_keeps_its_dtype(init: Tensor) -> None:
+def test_tensor_carry_keeps_its_dtype(init: Tensor) -> None:
     with pytest.raises(CarryError, match="carry changes its type from step to step"):
         scan(lambda c, x: (c + (1 if c.dtype == dtypes.bool else 1.5), None), init, INTS)
 
 
-def test_branches_that_give_numbers() -> None:
+def test_branches_that_return_numbers() -> None:
     choose = lambda f, g: vmap(lambda p, x: cond(p, f, g, x))(Tensor([True, False]), INTS[:2])  # noqa: E731
     assert choose(lambda x: 1, lambda x: 1.5).tolist() == [1, 1.5]
     assert choose(lambda x: Tensor(1), lambda x: Tensor(1.5)).tolist() == [1, 1.5]
@@ -612,8 +612,8 @@ def test_branches_that_give_numbers() -> None:
 
 
 @pytest.mark.parametrize("rule", [custom_jvp, custom_vjp])
-def test_what_a_rule_gave_is_differentiated_through_a_branch(rule: Any) -> None:
-    """A branch that is made safe leaves what a derivative goes by as it is: its derivative was 0."""
+def test_grad_of_branch_with_custom_rule_result(rule: Any) -> None:
+    """The gradient used to be 0; predicating a branch must keep the values that derivatives depend on."""
     double = rule(lambda x: x * 2)
     if rule is custom_jvp:
         double.defjvp(lambda primals, tangents: (primals[0] * 2, tangents[0] * 2))
@@ -659,8 +659,8 @@ def _ruled(make: Any) -> Callable[[Any], Any]:
 @compiled
 @pytest.mark.parametrize("what", CLOSED_OVER)
 @pytest.mark.parametrize("made", [_ruled(custom_jvp), _ruled(custom_vjp), checkpoint, lambda f: f])
-def test_a_write_into_a_copy_of_what_a_body_closes_over(made: Any, what: str) -> None:
-    """What was written before is a write of the body, too: the other rows had any value."""
+def test_write_into_copy_of_closed_over_value(made: Any, what: str) -> None:
+    """An earlier write belongs to the body too; the rows not written used to have undefined values."""
 
     def f(v: Tensor) -> Tensor:
         y = CLOSED_OVER[what]().clone()
@@ -675,8 +675,8 @@ def test_a_write_into_a_copy_of_what_a_body_closes_over(made: Any, what: str) ->
 
 
 @compiled
-def test_gradients_of_a_ctc_loss_of_each_sequence() -> None:
-    """A scan over the log-probabilities of paths, by each of 64 sequences: a segmentation fault, once."""
+def test_per_example_gradients_of_ctc_loss() -> None:
+    """A scan over log-probabilities for each of 64 sequences used to crash the process."""
     steps, kinds, labels, n = 4, 3, 2, 64
     places = 2 * labels + 1
     rng = np.random.default_rng(0)
@@ -697,7 +697,7 @@ def test_gradients_of_a_ctc_loss_of_each_sequence() -> None:
         return -last[places - 2 :].logsumexp(0)
 
     def by_paths(logit: np.ndarray, word: np.ndarray) -> np.ndarray:
-        """softmax - how often each label is said, over all the paths that are read as the word."""
+        """Return softmax minus the expected count of each label over all paths that spell the word."""
         p = np.exp(logit - logit.max(-1, keepdims=True))
         p /= p.sum(-1, keepdims=True)
         often, total = np.zeros_like(p), 0.0
@@ -715,8 +715,8 @@ def test_gradients_of_a_ctc_loss_of_each_sequence() -> None:
 @pytest.mark.parametrize(
     "xs", [np.uint8([200, 255, 3]), np.int32([2**31 - 1] * 2), np.float16([6e4, 6e4]), [True, False]]
 )
-def test_a_mean_of_what_is_too_large_to_add(xs: Any) -> None:
-    """pmean of the u8 200, 255 and 3 was 67.3, as it is in JAX."""
+def test_pmean_does_not_overflow(xs: Any) -> None:
+    """In JAX, the pmean of the uint8 values 200, 255 and 3 is 67.3."""
     xs = np.asarray(xs)
     got = vmap(lambda x: pmean(x, "i"), axis_name="i", out_axes=None)(Tensor(xs))
     assert got.numpy() == pytest.approx(xs.astype(np.float64).mean())
@@ -726,7 +726,7 @@ def test_a_mean_of_what_is_too_large_to_add(xs: Any) -> None:
     assert on_devices.numpy()[0] == pytest.approx(xs.astype(np.float64).mean())
 
 
-def test_indices_of_few_bits_from_the_end() -> None:
+def test_negative_int8_indices() -> None:
     x = Tensor.arange(300)
     for mode in ("fill", "clip"):
         at = Tensor([-1, -3, 5], dtype=dtypes.int8)
@@ -734,14 +734,14 @@ def test_indices_of_few_bits_from_the_end() -> None:
     assert take_along_axis(x, Tensor([-1, -400, 500]), mode="clip").tolist() == [299, 0, 299]
 
 
-def test_a_comparison_of_lists_is_no_tensor() -> None:
-    """The hint was `([x] == [-x]).where(...)`, which asks for the same truth value."""
+def test_comparison_of_lists_is_an_error() -> None:
+    """The hint used to be `([x] == [-x]).where(...)`, which asks for the same truth value."""
     with pytest.raises(errors.ReadError, match=r"try:   x\.where\(a, b\) in place of `if x`"):
         vmap(lambda x: x if [x] == [-x] else -x)(X)
 
 
-def test_a_number_in_a_carry_has_all_digits_of_a_double() -> None:
-    """It became a float32 first, and then the double that the body makes of it."""
+def test_number_carry_keeps_float64_precision() -> None:
+    """The number used to become a float32 before the float64 that the body makes of it."""
     step = Tensor(0.1, dtype=dtypes.float64)
     assert fori_loop(0, 3, lambda i, c: c + step, 0.1).item() == 0.1 + 0.1 + 0.1 + 0.1
     for how in ({}, {"unroll": 2}, {"checkpoint": True}):
@@ -750,15 +750,15 @@ def test_a_number_in_a_carry_has_all_digits_of_a_double() -> None:
     assert fori_loop(0, 1, lambda i, c: c + one, 2**40).item() == 2**40 + 1
 
 
-def test_the_first_steps_of_adam_in_doubles() -> None:
-    """1 - 0.999 in float32 has five digits."""
+def test_first_steps_of_adam_in_float64() -> None:
+    """1 - 0.999 in float32 has only five correct digits."""
     adam, g = optim.adam(0.1), Tensor([0.3], dtype=dtypes.float64)
     assert adam.update(g, adam.init(g))[0].item() == pytest.approx(-0.1 * 0.3 / (0.3 + 1e-8), rel=1e-12)
 
 
 @compiled
-def test_the_largest_of_entries_with_nan() -> None:
-    """The index of the first NaN, as in numpy and JAX; of three it was 3, which is out of range."""
+def test_argmax_with_nan() -> None:
+    """The result is the index of the first NaN, as in numpy and JAX; it used to be out of range."""
     nan, inf = np.nan, np.inf
     rows = [
         [nan, 1, 2],
@@ -790,8 +790,8 @@ def test_the_largest_of_entries_with_nan() -> None:
     assert vmap(lambda x: x.argmax())(Tensor([[1, 3, 3], [5, 2, 1]])).tolist() == [1, 0]
 
 
-def test_branches_of_numbers_take_the_dtype_of_what_they_meet() -> None:
-    """They became float32 first: beside a double 0.1 lost half of its digits, and a half became a float32."""
+def test_numbers_from_branches_take_operand_dtype() -> None:
+    """The numbers used to become float32: next to a float64, 0.1 lost precision, and float16 became float32."""
     p = Tensor([True, False])
 
     def choose(p: Tensor, a: Any, b: Any) -> Tensor:
@@ -813,8 +813,8 @@ def test_branches_of_numbers_take_the_dtype_of_what_they_meet() -> None:
 
 
 @compiled
-def test_what_branches_of_numbers_give_has_memory() -> None:
-    """tinygrad gives none to what is made of numbers of Python alone, and a TinyJit takes no such value."""
+def test_numbers_from_branches_have_buffers() -> None:
+    """tinygrad gives a constant no buffer, and TinyJit rejects a result without one."""
     sign = TinyJit(vmap(lambda x: cond(x > 0, lambda: 1.5, lambda: -1) * 2))
     for k in range(3):
         x = Tensor([1.0, -2.0 - k, 3.0]).realize()
@@ -825,19 +825,19 @@ def test_what_branches_of_numbers_give_has_memory() -> None:
 
 
 @compiled
-def test_keys_of_wide_ints_that_are_small() -> None:
-    """C leaves a shift of an int of 32 bits by 32 undefined: the upper word was the seed."""
+def test_random_key_of_int64_bool() -> None:
+    """C leaves a 32-bit shift of a 32-bit int undefined; the upper word used to be the seed."""
     p = Tensor([True, False]).realize()
     assert vmap(random.key)(p.cast(dtypes.int64)).tolist() == [[0, 1], [0, 0]]
     assert vmap(lambda p: random.key(cond(p, lambda: 0, lambda: 1)))(p).tolist() == [[0, 0], [0, 1]]
 
 
-def test_categories_of_nan() -> None:
+def test_categorical_with_nan() -> None:
     scores = Tensor([[0.0, float("inf"), float("nan")]])
     assert vmap(lambda x: random.categorical(random.key(0), x))(scores).tolist() == [2]
 
 
-def test_cond_reads_a_predicate_that_depends_on_an_update_of_a_whole_copy() -> None:
+def test_cond_predicate_after_update_of_copy() -> None:
     x = Tensor([[1.0], [-1.25]]).realize()
     y = x.clone()
     y[0:2] += x

@@ -1,4 +1,4 @@
-"""Sizes that are a bound Variable: the same values as with the number, also in loops and in a TinyJit."""
+"""Sizes that are a bound Variable give the same values as ints, also in loops and in TinyJit."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def n(k: int) -> Any:
     return Variable("n", 1, 16).bind(k)
 
 
-def test_a_product_of_matrices_of_a_symbolic_size() -> None:
+def test_matmul_with_symbolic_size() -> None:
     x, w = Tensor(X).realize(), Tensor(W).realize()
     found = (x[: n(5)] @ w).clone().realize()
     np.testing.assert_allclose(found[:5].numpy(), X[:5] @ W, rtol=1e-5, atol=1e-6)
 
 
-def test_a_kv_cache_in_a_tiny_jit() -> None:
+def test_kv_cache_in_tinyjit() -> None:
     cache = Tensor.zeros(2, 16, 4).contiguous().realize()
 
     @TinyJit
@@ -40,12 +40,12 @@ def test_a_kv_cache_in_a_tiny_jit() -> None:
     for k in range(1, 8):
         found = attend(Tensor(X[k : k + 1]).realize(), Variable("at", 1, 15).bind(k)).numpy()
         keys, values = X[: k + 1] * 2, X[: k + 1] - 1
-        keys[0] = values[0] = 0  # the cache begins at 1
+        keys[0] = values[0] = 0  # the cache starts at 1
         scores = np.exp(X[k] @ keys.T)
         np.testing.assert_allclose(found[0], scores @ values / scores.sum(), rtol=1e-4, atol=1e-5)
 
 
-def test_a_sample_of_programs() -> None:
+def test_random_programs() -> None:
     rng = random.Random(6)
     for _ in range(6):
         text, way, *sizes = symbolic.program(rng)
@@ -54,7 +54,7 @@ def test_a_sample_of_programs() -> None:
 
 LOOPS: dict[str, Callable[[Tensor, Any], Tensor]] = {
     "scan": lambda x, n: scan(lambda c, y: (c + (x[:n] * y).sum(), None), Tensor(0.0), Tensor([1.0, 2.0]))[0],
-    "of what the body makes": lambda x, n: scan(
+    "of a value of the body": lambda x, n: scan(
         lambda c, y: (c + (x[:n].exp() @ Tensor(W)).contiguous().sum() * y, None), Tensor(0.0), Tensor([1.0, 2.0])
     )[0],
     "fori_loop": lambda x, n: fori_loop(0, n, lambda i, s: s + x[i].sum(), Tensor(0.0)),
@@ -68,7 +68,7 @@ LOOPS: dict[str, Callable[[Tensor, Any], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_loops_in_a_tiny_jit_take_the_size_of_each_call(name: str) -> None:
+def test_loops_in_tinyjit_with_symbolic_sizes(name: str) -> None:
     x, f = Tensor(X).realize(), LOOPS[name]
     step = TinyJit(lambda n: f(x, n).realize())
     for k in (3, 5, 2, 7):
@@ -77,7 +77,7 @@ def test_loops_in_a_tiny_jit_take_the_size_of_each_call(name: str) -> None:
         np.testing.assert_allclose(step(n(k)).numpy(), wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_derivatives_of_a_symbolic_size() -> None:
+def test_derivatives_with_symbolic_size() -> None:
     x, w = Tensor(X).realize(), Tensor(W[:, 0]).realize()
     wanted = X[:5].cumsum(0).sum(0)
     f = lambda w: (x[: n(5)] * w).cumsum(0).sum()  # noqa: E731
@@ -130,7 +130,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_sizes_that_must_be_known(name: str) -> None:
+def test_error_messages(name: str) -> None:
     call, error, text = MISTAKES[name]
     with pytest.raises(error) as caught:
         call()

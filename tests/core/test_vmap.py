@@ -1,4 +1,4 @@
-"""vmap: its forms, axes, trees, sizes and options.  The oracle is numpy or the loop over examples."""
+"""`vmap`: forms, axes, pytrees, sizes and options, compared with numpy or a loop over the examples."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_outer() -> None:
 # ---- forms ----
 
 
-def test_forms() -> None:
+def test_decorator_method_and_callable_forms() -> None:
     x = tensor(3, 4)
     wanted = x.numpy().sum(1)
 
@@ -83,7 +83,7 @@ def test_forms() -> None:
     assert list(inspect.signature(plain).parameters) == ["row"]
 
 
-def test_arrays_are_taken_for_tensors() -> None:
+def test_arrays_become_tensors() -> None:
     x = array(3, 4)
     close(vmap(lambda row: row.sum())(x), x.sum(1))
     assert vmap(lambda row, n: row * n, in_axes=(0, None))(x, 2).shape == (3, 4)
@@ -102,7 +102,7 @@ def test_axes(i: int, o: int) -> None:
     close(out, np.stack([parts[k].T * 2 for k in range(n)], axis=o))
 
 
-def test_unmapped_results_go_where_out_axes_says() -> None:
+def test_out_axes_of_unbatched_results() -> None:
     x, w = tensor(3, 3), tensor(3, 5)
     for axis in (0, 1, 2, -1):
         out = vmap(lambda a: w, out_axes=axis)(x)
@@ -119,7 +119,7 @@ def test_numbers_and_none_as_results() -> None:
     assert vmap(lambda a: np.arange(2))(x).tolist() == [[0, 1]] * 3
 
 
-def test_lists_and_tuples_are_axes_alike() -> None:
+def test_axes_as_list_or_tuple() -> None:
     x, y = tensor(2, 3), tensor(3, 2)
     for axes in ((0, 1), [0, 1]):
         close(vmap(lambda a, b: a + b, in_axes=axes)(x, y), x.numpy() + y.numpy().T)
@@ -128,7 +128,7 @@ def test_lists_and_tuples_are_axes_alike() -> None:
     close(vmap(lambda p: p[0] + p[1], in_axes=((0, np.int64(1)),))((x, y)), x.numpy() + y.numpy().T)
 
 
-def test_dict_axes_go_by_key() -> None:
+def test_dict_axes_match_by_key() -> None:
     w, b = tensor(2, 2), tensor(2, 2)
     out = vmap(lambda p: p["w"] - p["b"], in_axes=({"b": 1, "w": 0},))({"w": w, "b": b})
     close(out, w.numpy() - b.numpy().T)
@@ -152,7 +152,7 @@ def test_other_arguments_pass_through() -> None:
     assert seen == ["s", len, 3, None]
 
 
-def test_axis_size_alone() -> None:
+def test_axis_size_without_mapped_arguments() -> None:
     x = tensor(2)
     close(vmap(lambda a: a * 2, in_axes=None, axis_size=3)(x), np.stack([x.numpy() * 2] * 3))
     assert vmap(lambda: Tensor.ones(2), axis_size=0)().shape == (0, 2)
@@ -182,7 +182,7 @@ class Line:
 register_pytree_node(Line, lambda x: ((x.a, x.b), x.unit), lambda unit, ab: Line(*ab, unit))
 
 
-def test_trees() -> None:
+def test_pytrees() -> None:
     x, y = tensor(3, 2), tensor(3, 2)
     nested = {"p": Pair([x], (y, None)), "q": collections.OrderedDict(a=x), "r": collections.deque([y])}
     out = vmap(lambda t: t)(nested)
@@ -221,7 +221,7 @@ def test_registered_classes() -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 6])
-def test_depths(depth: int) -> None:
+def test_nesting_depths(depth: int) -> None:
     shape = (2, 3, 1, 2, 2, 2)[:depth]
     x, w = tensor(*shape, 4), tensor(4, 3)
     f = lambda a: (a @ w).softmax()  # noqa: E731
@@ -245,14 +245,14 @@ def test_closures_over_outer_brands() -> None:
     close(f(x), wanted, 1e-4)
 
 
-def test_the_same_data_under_two_brands() -> None:
+def test_same_data_under_two_brands() -> None:
     x = tensor(3, 2)
     close(vmap(lambda a: vmap(lambda b: (a - b).square().sum())(x))(x), ((x.numpy()[:, None] - x.numpy()) ** 2).sum(-1))
     close(vmap(lambda a, b: a + b)(x, x), 2 * x.numpy())
     close(vmap(lambda a: vmap(lambda b: a[0] * b)(a))(x), x.numpy()[:, :1] * x.numpy())
 
 
-def test_inner_vmap_over_plain_data_may_be_read() -> None:
+def test_inner_vmap_of_plain_data_can_be_read() -> None:
     x, y = tensor(3, 2), tensor(4, 2)
 
     def body(a: Tensor) -> Tensor:
@@ -262,7 +262,7 @@ def test_inner_vmap_over_plain_data_may_be_read() -> None:
     close(vmap(body)(x), x.numpy() * y.numpy().sum(), 1e-4)
 
 
-def test_unmapped_operands_in_every_position() -> None:
+def test_unbatched_operands_in_every_position() -> None:
     x, w = tensor(3, 4), tensor(4)
     m, i = tensor(4, 4), Tensor([[0, 1], [2, 3], [1, 1]])
     close(vmap(lambda a: w - a)(x), w.numpy() - x.numpy())
@@ -275,7 +275,7 @@ def test_unmapped_operands_in_every_position() -> None:
 # ---- sizes, chunks, memory ----
 
 
-def test_a_batch_of_ten_thousand_is_traced_once() -> None:
+def test_large_batch_is_traced_once() -> None:
     calls: list[int] = []
     x = tensor(10_000, 3)
     close(vmap(lambda a: calls.append(1) or a.sum())(x), x.numpy().sum(1), 1e-4)
@@ -283,7 +283,7 @@ def test_a_batch_of_ten_thousand_is_traced_once() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_small_batches(n: int) -> None:
+def test_batches_of_size_0_and_1(n: int) -> None:
     x = Tensor(np.ones((n, 4), np.float32))
     w = tensor(4, 4)
     assert vmap(lambda a: (a @ w).sort()[0][[0, 1]].cumsum())(x).numpy().shape == (n, 2)
@@ -293,7 +293,7 @@ def test_small_batches(n: int) -> None:
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 20])
-def test_chunks_give_the_same(chunk: int) -> None:
+def test_chunks_match_whole_batch(chunk: int) -> None:
     x, w = tensor(4, 7), tensor(4)
     f = lambda a, b: {"y": (a * b).softmax(), "w": b, "n": 2}  # noqa: E731
     whole = vmap(f, in_axes=(1, None), out_axes={"y": -1, "w": None, "n": 0})(x, w)
@@ -303,7 +303,7 @@ def test_chunks_give_the_same(chunk: int) -> None:
     assert parts["n"].tolist() == [2] * 7
 
 
-def test_chunks_have_gradients_and_nest() -> None:
+def test_gradients_of_chunks_and_nested_chunks() -> None:
     x, w = tensor(5, 3), tensor(3)
     loss = lambda c: vmap(lambda a: (a * w).sin().sum(), chunk_size=c)(x).sum().gradient(w)[0].numpy()  # noqa: E731
     close(loss(2), loss(None))
@@ -311,7 +311,7 @@ def test_chunks_have_gradients_and_nest() -> None:
     close(table(2), table(None))
 
 
-def test_chunks_and_compiled_functions() -> None:
+def test_chunks_with_precompiled_function() -> None:
     x = tensor(5, 3)
     compiled = function(lambda a: a.sin() * 2, precompile=True)
     close(vmap(lambda a: compiled(a) + 1, chunk_size=2)(x), np.sin(x.numpy()) * 2 + 1)
@@ -336,7 +336,7 @@ def test_chunks_of_every_dtype(name: str) -> None:
             assert vmap(lambda x: x * x, chunk_size=2)(xs).sum().gradient(xs)[0].tolist() == read(2 * xs).tolist()
 
 
-def test_chunks_with_an_axis_of_no_entries() -> None:
+def test_chunks_with_empty_axis() -> None:
     nothing, w, rows = Tensor.empty(5, 0).realize(), tensor(3), tensor(5, 3)
     assert vmap(lambda x: x.sum(), chunk_size=2)(nothing).tolist() == [0.0] * 5
     close(vmap(lambda x: x.sum() + w, chunk_size=2)(nothing), np.tile(w.numpy(), (5, 1)))
@@ -344,7 +344,7 @@ def test_chunks_with_an_axis_of_no_entries() -> None:
     assert vmap(lambda x: x * 2, chunk_size=2)(nothing).shape == (5, 0)
 
 
-def test_chunks_bound_memory() -> None:
+def test_chunks_reduce_peak_memory() -> None:
     x = tensor(64, 128)
 
     def peak(chunk: int | None) -> int:
@@ -360,14 +360,14 @@ def test_chunks_bound_memory() -> None:
 # ---- tinygrad around and inside ----
 
 
-def test_jit_around() -> None:
+def test_vmap_inside_tinyjit() -> None:
     f = TinyJit(lambda t: vmap(lambda a: (a * 2).sum())(t).realize())
     for _ in range(4):
         x = tensor(3, 4)
         close(f(x), x.numpy().sum(1) * 2, 1e-4)
 
 
-def test_functions() -> None:
+def test_vmap_with_function() -> None:
     x, w = tensor(3, 4), tensor(4)
 
     @function
@@ -402,7 +402,7 @@ def test_functions() -> None:
     close(vmap(lambda a: maps_inside(a).sum().gradient(a)[0])(x), np.full((3, 4), w.numpy().sum()))
 
 
-def test_function_with_its_own_gradient() -> None:
+def test_function_with_grad_fxn() -> None:
     x, w = tensor(3, 4), tensor(4)
 
     def grad(d: Any, call: Any) -> tuple[Any, ...]:
@@ -432,7 +432,7 @@ def test_gradients() -> None:
     close(inner, np.repeat(2 * x.numpy().sum(1, keepdims=True), 4, 1), 1e-4)
 
 
-def test_gradient_of_an_inner_result() -> None:
+def test_gradient_by_inner_result() -> None:
     x, w = tensor(3, 4), tensor(5)
 
     def body(a: Tensor) -> Tensor:
@@ -442,7 +442,7 @@ def test_gradient_of_an_inner_result() -> None:
     close(vmap(body)(x), 2 * x.numpy()[:, None, :] * w.numpy()[None, :, None])
 
 
-def test_writes_to_the_example_s_own_values() -> None:
+def test_writes_to_per_example_values() -> None:
     x = tensor(3, 4)
     before = x.numpy().copy()
 
@@ -463,25 +463,25 @@ def test_writes_to_the_example_s_own_values() -> None:
     close(x, before)
 
 
-def test_layers() -> None:
+def test_nn_layers() -> None:
     layers = [nn.Linear(4, 4), nn.LayerNorm(4), Tensor.relu, nn.RMSNorm(4)]
     x = tensor(3, 4)
     close(vmap(lambda a: a.sequential(layers))(x), x.sequential(layers).numpy(), 1e-4)
 
 
-def test_sharded() -> None:
+def test_sharded_arguments() -> None:
     x = tensor(4, 6)
     devices = ("CPU:0", "CPU:1")
     for axis in (0, 1):
         s = x.shard(devices, axis)
         close(vmap(lambda a: a * 2 + a.sum())(s), x.numpy() * 2 + x.numpy().sum(1, keepdims=True), 1e-4)
         close(vmap(lambda a: vmap(lambda b: b * a.sum())(a))(s), x.numpy() * x.numpy().sum(1, keepdims=True), 1e-4)
-    out = vmap(vmap(lambda a: a.shard(devices, 0) * 2))(x.reshape(2, 2, 6))  # by the body
+    out = vmap(vmap(lambda a: a.shard(devices, 0) * 2))(x.reshape(2, 2, 6))  # sharded by the body
     assert out.uop.axis == 2
     close(out, x.numpy().reshape(2, 2, 6) * 2)
 
 
-def test_dtypes_are_those_of_one_example() -> None:
+def test_dtypes_match_single_example() -> None:
     kinds = [dtypes.bool, dtypes.uint8, dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32]
     bodies = [lambda a, b: a + b, lambda a, b: a * 2.5 + b, lambda a, b: (a < b).where(a, b), lambda a, b: a.sum() + b]
     ones = Tensor.ones(3, 2).contiguous()
@@ -504,7 +504,7 @@ def test_randomness() -> None:
     assert Tensor.rand(2).shape == (2,)
 
 
-def test_randomness_of_each_level() -> None:
+def test_randomness_of_nested_vmaps() -> None:
     x, y = tensor(3), tensor(4)
 
     def table(outer: Any, inner: Any) -> np.ndarray:
@@ -539,7 +539,7 @@ def test_random_methods() -> None:
 
 
 @pytest.mark.parametrize("randomness", ["same", "different"])
-def test_chunks_draw_what_the_whole_would(randomness: Any) -> None:
+def test_chunks_use_same_random_numbers(randomness: Any) -> None:
     x = tensor(5, 2)
 
     def run(chunk: int | None) -> np.ndarray:
@@ -555,7 +555,7 @@ def test_chunks_draw_what_the_whole_would(randomness: Any) -> None:
 # ---- scopes ----
 
 
-def test_threads_have_their_own_brands() -> None:
+def test_threads_have_separate_brands() -> None:
     seen: list[Any] = []
 
     def body(a: Tensor) -> Tensor:
@@ -568,6 +568,6 @@ def test_threads_have_their_own_brands() -> None:
     assert seen == [()]
 
 
-def test_the_gradient_of_what_no_example_changes_is_zero() -> None:
+def test_gradient_by_unused_argument_is_zero() -> None:
     w, xs = Tensor([1.0, 2.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert vmap(lambda x: (w * w).sum().gradient(x)[0])(xs).tolist() == [[0, 0], [0, 0]]

@@ -1,4 +1,4 @@
-"""Writes into per-example values: through views, in any order, at any depth; and `realize`, which names a place."""
+"""Writes into per-example values, through views, in any order and depth; and `realize` as a materialization hint."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ ROWS = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)
 PAIRS = np.arange(10.0, 16.0, dtype=np.float32).reshape(3, 2)
 Program = Callable[[Any, Any, Any], Any]
 
-# ---- programs of a tensor and of an array alike: numpy's views are what a tensor in memory is ----
+# ---- programs for tensors and arrays; numpy views are the oracle ----
 
 
 class Arrays:
-    """What numpy calls what tinygrad does."""
+    """The numpy counterparts of tinygrad's methods."""
 
     @staticmethod
     def assign(x: Any, v: Any) -> None:
@@ -163,7 +163,7 @@ PROGRAMS += (viewed_before, shifted, in_body, by_index)
 
 
 def loop(f: Program, *batches: Any) -> list[Any]:
-    """The results of a program for each example, on copies of the arguments, stacked."""
+    """Run a program once per example on copies of the arguments, and stack the results."""
     each = [f(Arrays, *(b[i].copy() for b in batches)) for i in range(len(batches[0]))]
     return [np.stack(ys) for ys in zip(*each, strict=True)]
 
@@ -174,7 +174,7 @@ def close(got: Any, want: Any) -> None:
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_a_write_is_seen_by_all_views(f: Program) -> None:
+def test_write_is_seen_by_all_views(f: Program) -> None:
     rows, pairs = Tensor(ROWS).realize(), Tensor(PAIRS).realize()
     want = loop(f, ROWS, PAIRS)
     close(vmap(lambda x, v: f(Tensors, x, v))(rows, pairs), want)
@@ -184,7 +184,7 @@ def test_a_write_is_seen_by_all_views(f: Program) -> None:
     close([rows, pairs], [ROWS, PAIRS])  # arguments are copies
 
 
-def test_kernels_and_chunks() -> None:
+def test_writes_in_kernels_and_chunks() -> None:
     rows, pairs = Tensor(ROWS).realize(), Tensor(PAIRS).realize()
     for options in ({}, {"chunk_size": 2}):
         out = vmap(lambda x, v: (*part(Tensors, x, v), *in_body(Tensors, x, v)), **options)(rows, pairs)
@@ -194,7 +194,7 @@ def test_kernels_and_chunks() -> None:
     np.testing.assert_array_equal(rows.numpy(), ROWS)
 
 
-# ---- the law, for generated programs ----
+# ---- random programs ----
 
 Step = tuple[Any, ...]
 INDEXES = (slice(0, 2), slice(1, 3), slice(None, None, 2), slice(None, None, -1), slice(2, 3), 0, -1)
@@ -210,7 +210,7 @@ def generated(rng: random.Random) -> list[Step]:
 
 
 def run(steps: list[Step], m: Any, x: Any, v: Any) -> Any:
-    """The steps on a pool of tensors, in which many are views of others; each write takes its value from the pool."""
+    """Run the steps on a pool of tensors, many of them views of others; written values come from the pool."""
     pool = [x, v]
     for kind, a, b, index, number in steps:
         t, other = pool[int(a * len(pool))], pool[int(b * len(pool))]
@@ -235,7 +235,7 @@ def run(steps: list[Step], m: Any, x: Any, v: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_generated_programs_equal_the_loop(seed: int) -> None:
+def test_random_programs_match_loop(seed: int) -> None:
     rng = random.Random(seed)
     steps = generated(rng)
     shape = rng.choice([(4,), (3, 4), (2, 3)])
@@ -252,7 +252,7 @@ def test_generated_programs_equal_the_loop(seed: int) -> None:
 
 
 class Attention:
-    """A step of attention with a cache, as in a transformer that writes one token at a time."""
+    """An attention step with a KV cache, as in a transformer that writes one token at a time."""
 
     def __init__(self) -> None:
         self.cache = Tensor.zeros(2, 4, 2).contiguous().realize()
@@ -271,7 +271,7 @@ def by_hand(xs: Any) -> list[Any]:
     return out
 
 
-def test_a_cache_of_a_transformer() -> None:
+def test_kv_cache_of_transformer() -> None:
     attention = Attention()
     tokens = np.random.default_rng(0).normal(size=(3, 4, 2)).astype(np.float32)
     rows, state = Tensor(tokens), {"cache": Tensor.zeros(3, 2, 4, 2)}
@@ -309,7 +309,7 @@ def gradient_by_hand(tokens: Any) -> Any:
 
 
 class Lazy:
-    """A module that makes its cache when it is first called, as tinygrad's llama does."""
+    """A module that makes its cache in the first call, as tinygrad's llama does."""
 
     def __init__(self) -> None:
         self.scale = Tensor([2.0])
@@ -321,7 +321,7 @@ class Lazy:
         return self.cache.sum()
 
 
-def test_a_cache_that_the_call_makes() -> None:
+def test_cache_made_in_first_call() -> None:
     model, pairs = Lazy(), Tensor(PAIRS)
     y, state = vmap(lambda v: functional_call(model, {}, v, mutable="cache"))(pairs)
     close([y, state["cache"]], [4 * PAIRS.sum(1) / 2, np.pad(2 * PAIRS, ((0, 0), (1, 1)))])
@@ -332,8 +332,8 @@ def test_a_cache_that_the_call_makes() -> None:
     assert sorted(state) == ["cache", "scale"] and state["scale"] is model.scale
 
 
-def test_a_cache_as_tinygrad_writes_it_without_a_tensor() -> None:
-    """tinygrad.llm stores into a part of the cache by its UOp."""
+def test_store_into_cache_by_uop() -> None:
+    """tinygrad.llm stores into a slice of the cache by its UOp."""
     rows, pairs = Tensor(ROWS).realize(), Tensor(PAIRS)
     body = lambda c, v: Tensor(c.uop.after(c[1:3].uop.store(v.uop)))  # noqa: E731
     want = ROWS.copy()
@@ -343,14 +343,14 @@ def test_a_cache_as_tinygrad_writes_it_without_a_tensor() -> None:
     close([vmap(lambda c: vmap(lambda v: body(c, v))(pairs))(rows)], [table])
 
 
-def test_what_is_stored_without_a_tensor_is_a_copy() -> None:
+def test_store_of_uop_copies() -> None:
     values = Tensor(ROWS).realize()
     y = vmap(lambda c, v: Tensor(c.uop.after(c.uop.store(v.uop))))(Tensor(ROWS * 2).realize(), values)
     y[0:1].assign(Tensor.zeros(1, 4)).realize()
     close([y, values], [np.where(np.arange(len(ROWS))[:, None] == 0, 0, ROWS), ROWS])
 
 
-# ---- inside of other transforms ----
+# ---- inside other transforms ----
 
 
 def test_writes_in_derivatives() -> None:
@@ -375,7 +375,7 @@ def test_writes_in_derivatives() -> None:
     close([rows], [ROWS])
 
 
-def test_a_value_from_before_a_write_has_its_own_derivative() -> None:
+def test_value_before_write_has_own_derivative() -> None:
     def f(w: Any) -> Any:
         before = w.square()
         v = w[0:2]
@@ -406,7 +406,7 @@ def test_writes_in_loops() -> None:
     np.testing.assert_array_equal(rows.numpy(), ROWS)
 
 
-def test_writes_in_functions_and_programs() -> None:
+def test_writes_in_function_and_make_expr() -> None:
     @function
     def f(x: Tensor) -> Tensor:
         y = x * 1
@@ -419,7 +419,7 @@ def test_writes_in_functions_and_programs() -> None:
     close(program(rows, Tensor(PAIRS)), loop(part, ROWS, PAIRS))
 
 
-def test_a_branch_writes_into_what_it_is_given() -> None:
+def test_branch_writes_into_its_argument() -> None:
     def double(x: Any) -> Any:
         x[0:2].assign(x[2:4])
         return x
@@ -428,7 +428,7 @@ def test_a_branch_writes_into_what_it_is_given() -> None:
     close([y, x], [np.where(ROWS.sum(1, keepdims=True) > 20, ROWS[:, [2, 3, 2, 3]], ROWS), ROWS])
 
 
-def test_what_examples_tell_each_other_is_written() -> None:
+def test_psum_result_is_written() -> None:
     def body(x: Any) -> Any:
         x[0:2].assign(psum(x[2:4], "i"))
         return x
@@ -438,7 +438,7 @@ def test_what_examples_tell_each_other_is_written() -> None:
     close([vmap(body, axis_name="i")(Tensor(ROWS))], [want])
 
 
-def test_one_tensor_given_twice_is_one() -> None:
+def test_same_tensor_passed_twice_is_aliased() -> None:
     def body(x: Any, y: Any) -> Any:
         x[0:2].assign(y[2:4])
         return x, y
@@ -446,11 +446,11 @@ def test_one_tensor_given_twice_is_one() -> None:
     close(vmap(body)(rows := Tensor(ROWS), rows), [ROWS[:, [2, 3, 2, 3]]] * 2)
 
 
-# ---- what has no memory ----
+# ---- values without a buffer ----
 
 
-def test_a_computed_value_that_is_never_read_again() -> None:
-    """As in a loop: only who asks for `y`, which could not see the write, is told."""
+def test_write_to_view_of_unused_computed_value() -> None:
+    """Only a later read of `y`, which cannot see the write, is an error, as in a loop."""
 
     def body(x: Any, v: Any) -> Any:
         y = x * 2
@@ -461,7 +461,7 @@ def test_a_computed_value_that_is_never_read_again() -> None:
     close([vmap(body)(Tensor(ROWS), Tensor(PAIRS))], [(2 * ROWS).reshape(3, 2, 2) + PAIRS[:, None]])
 
 
-def test_values_that_are_computed_alike_are_two() -> None:
+def test_equal_computed_values_are_distinct() -> None:
     def body(x: Any) -> Any:
         a, b, c, d = x * 2, x * 2, Tensor.zeros(4), Tensor.zeros(4)
         a += 1
@@ -637,8 +637,8 @@ OWN: dict[Callable[[Tensor], Tensor], tuple[float, list[float]]] = {
 
 
 @pytest.mark.parametrize("f", OWN)
-def test_a_derivative_reads_what_was_there_before_a_write(f: Callable[[Tensor], Tensor]) -> None:
-    """Without a vmap too, whichever of its results is read first, and in both modes."""
+def test_derivative_reads_values_before_write(f: Callable[[Tensor], Tensor]) -> None:
+    """This holds without vmap, for any order of reading the results, and in both modes."""
     value, slope = OWN[f]
     x = Tensor([1.0, 2.0, 3.0]).realize()
     for first in (0, 1):
@@ -653,7 +653,7 @@ def test_a_derivative_reads_what_was_there_before_a_write(f: Callable[[Tensor], 
     assert x.tolist() == [1, 2, 3]
 
 
-def test_a_derivative_writes_into_what_is_outside() -> None:
+def test_derivative_writes_into_captured_tensor() -> None:
     cache = Tensor.zeros(3).contiguous().realize()
 
     def f(x: Tensor) -> Tensor:
@@ -667,8 +667,8 @@ def test_a_derivative_writes_into_what_is_outside() -> None:
         assert cache.tolist() == [2 + 2 * k, 6, 9]
 
 
-def test_a_branch_knows_its_own_memory_though_no_tensor_from_outside_has_it() -> None:
-    """What was computed of the memory before the branch would see the write for all examples."""
+def test_branch_write_into_popped_tensor_is_error() -> None:
+    """A value computed from the buffer before the branch would otherwise see the write for all examples."""
 
     def f(x: Tensor) -> Any:
         held = [Tensor.zeros(2, dtype="int32").contiguous().realize()]
@@ -686,7 +686,7 @@ def test_a_branch_knows_its_own_memory_though_no_tensor_from_outside_has_it() ->
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_writes_that_are_refused(name: str) -> None:
+def test_invalid_writes_are_an_error(name: str) -> None:
     mistake, text = MISTAKES[name]
     rows = Tensor(ROWS).realize()
     with pytest.raises(errors.WriteError) as info:
@@ -698,13 +698,13 @@ def test_writes_that_are_refused(name: str) -> None:
     close([rows], [ROWS])
 
 
-# ---- what a write computes ----
+# ---- cost of a write ----
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("axis", [0, -1])
-def test_writes_that_no_other_value_reads_are_one_kernel(axis: int) -> None:
-    """Each was one; a value that is read between two writes is in memory, so that it is computed once."""
+def test_number_of_kernels_for_writes(axis: int) -> None:
+    """Writes without a read in between are one kernel; a value read between two writes is stored once."""
     x = np.arange(12.0 * 12, dtype="float32").reshape(12, 12)
 
     def unread(y: Any) -> Any:
@@ -728,8 +728,8 @@ def test_writes_that_no_other_value_reads_are_one_kernel(axis: int) -> None:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("axis", [0, -1])
-def test_a_sum_that_is_written_into_a_part_is_computed_once(axis: int) -> None:
-    """It was computed for each entry of the whole tensor, in which it is padded."""
+def test_sum_written_into_slice_is_computed_once(axis: int) -> None:
+    """The sum used to be recomputed for each entry of the padded tensor."""
     x = Tensor(np.arange(64.0 * 64, dtype="float32").reshape(64, 64)).realize()
 
     def body(x: Tensor) -> Tensor:
@@ -748,7 +748,7 @@ def test_a_sum_that_is_written_into_a_part_is_computed_once(axis: int) -> None:
     np.testing.assert_allclose(mapped.numpy() if axis == 0 else mapped.numpy().T, expected, rtol=1e-5)
 
 
-# ---- memory from outside of a derivative ----
+# ---- writes into captured tensors under derivatives ----
 
 WRITTEN: dict[str, Callable[[Tensor], Tensor]] = {
     "itself": lambda v: v,
@@ -779,8 +779,8 @@ DIFFERENTIATED: dict[str, Callable[[Any, Tensor], tuple[Tensor, Tensor]]] = {
 
 @pytest.mark.parametrize("how", DIFFERENTIATED)
 @pytest.mark.parametrize("what", WRITTEN)
-def test_what_a_function_writes_outside_of_it_is_written_once(what: str, how: str) -> None:
-    """A state that counts on, and that the result is made of, counted on twice."""
+def test_captured_tensor_is_written_once(what: str, how: str) -> None:
+    """A captured counter that the result depends on used to be incremented twice."""
     state, v = Tensor([1.0, 2.0]).realize(), Tensor([2.0, 3.0]).realize()
 
     def f(v: Tensor) -> Tensor:
@@ -795,7 +795,7 @@ def test_what_a_function_writes_outside_of_it_is_written_once(what: str, how: st
     np.testing.assert_allclose(state.numpy(), after)
 
 
-def test_a_pullback_does_not_write() -> None:
+def test_pullback_does_not_write() -> None:
     state, v = Tensor([1.0, 2.0]).realize(), Tensor([2.0, 3.0]).realize()
 
     def f(v: Tensor) -> Tensor:
@@ -810,8 +810,8 @@ def test_a_pullback_does_not_write() -> None:
     assert state.tolist() == [3, 5]
 
 
-def test_a_function_with_a_rule_writes_into_what_it_made() -> None:
-    """Its rule would do it again; what draws of `Tensor.rand` count does not matter."""
+def test_write_in_custom_jvp_is_an_error() -> None:
+    """The rule would repeat the write. The counter of `Tensor.rand` may change."""
     state = Tensor([1.0, 2.0]).realize()
 
     @custom_jvp
@@ -831,13 +831,13 @@ def test_a_function_with_a_rule_writes_into_what_it_made() -> None:
     assert grad(lambda x: g(x).sum())(Tensor([1.0, 1.0])).tolist() == [1, 1]
 
 
-def test_an_index_that_is_wrong_is_the_fault_of_the_index() -> None:
+def test_invalid_index_raises_index_error() -> None:
     with pytest.raises(IndexError, match="5 is out of bounds for an axis of 4 entries"):
         vmap(lambda x: x.__setitem__(5, 1.0))(Tensor(ROWS))
 
 
 @pytest.mark.parametrize("fix", ["clone", "realize", "contiguous().realize"])
-def test_the_fix_of_a_view_of_a_computed_value(fix: str) -> None:
+def test_fixes_for_view_of_computed_value(fix: str) -> None:
     def body(x: Any, v: Any) -> Any:
         y = {"clone": Tensor.clone, "realize": Tensor.realize}.get(fix, lambda t: t.contiguous().realize())(x * 2)
         w = y[1:3]
@@ -849,7 +849,7 @@ def test_the_fix_of_a_view_of_a_computed_value(fix: str) -> None:
     close(vmap(body)(Tensor(ROWS), Tensor(PAIRS)), [want, want[:, 1:3]])
 
 
-def test_a_view_from_before_a_value_was_realized_is_not_wrong_in_silence() -> None:
+def test_stale_view_after_realize_is_an_error() -> None:
     def body(x: Any) -> Any:
         y = x * 2
         v = y[0:2]
@@ -886,7 +886,7 @@ NAMES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_mistakes_with_mutable(name: str) -> None:
+def test_errors_for_mutable(name: str) -> None:
     mistake, cls, text = NAMES[name]
     with pytest.raises(cls) as info:
         mistake()
@@ -912,13 +912,13 @@ def test_realize_is_the_identity() -> None:
     assert scan(lambda c, x: ((c + x).realize(), x.realize()), Tensor(0.0), rows[0])[0].item() == ROWS[0].sum()
 
 
-def test_realize_says_where_to_materialize() -> None:
+def test_realize_materializes() -> None:
     plain = vmap(lambda x: (x * 2) + 1)(Tensor(ROWS).realize())
     hinted = vmap(lambda x: (x * 2).realize() + 1)(Tensor(ROWS).realize())
     assert len(plain.schedule_linear().src) == 1 and len(hinted.schedule_linear().src) == 2
 
 
-def test_a_tinyjit_in_a_body_is_its_function() -> None:
+def test_tinyjit_in_vmap_calls_its_function() -> None:
     f = TinyJit(lambda x: (x * 2).realize())
     rows = Tensor(ROWS)
     for _ in range(3):
@@ -933,7 +933,7 @@ STEPS = (slice(None, None, 2), slice(1, None, 2), slice(None, None, 3), slice(No
 @pytest.mark.enabled("cpu")
 @pytest.mark.parametrize("adds", (False, True), ids=("=", "+="))
 @pytest.mark.parametrize("step", STEPS, ids=str)
-def test_a_write_with_a_step(step: slice, adds: bool) -> None:
+def test_write_with_step(step: slice, adds: bool) -> None:
     x, w = np.arange(6, dtype=np.float32), np.arange(6, 12, dtype=np.float32)
     v = np.arange(len(x[step]), dtype=np.float32) * 10 + 1
 
@@ -962,7 +962,7 @@ def test_a_write_with_a_step(step: slice, adds: bool) -> None:
         np.testing.assert_array_equal(target.numpy(), right)
 
 
-def test_a_write_costs_the_same_after_many_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_of_write_is_constant(monkeypatch: pytest.MonkeyPatch) -> None:
     storage, asked = aliasing.storage, list[int]()
     monkeypatch.setattr(aliasing, "storage", lambda u: asked.append(1) or storage(u))
     x, one = Tensor([0.0]).realize(), Tensor([1.0]).realize()
@@ -977,7 +977,7 @@ def test_a_write_costs_the_same_after_many_writes(monkeypatch: pytest.MonkeyPatc
 
 
 class Reads:
-    """A module that looks at what it has written."""
+    """A module that reads the cache that it wrote."""
 
     def __init__(self) -> None:
         self.cache, self.seen = Tensor.zeros(4), list[Any]()
@@ -989,7 +989,7 @@ class Reads:
         return self.cache
 
 
-def test_a_module_that_reads_what_it_writes() -> None:
+def test_module_reads_its_own_writes() -> None:
     seen: list[Any] = []
     out, state = functional_call(Reads(), {"cache": Tensor(ROWS[0])}, Tensor(PAIRS[0]), seen, mutable=True)
     assert seen == [[1.0, 10.0, 11.0], [10.0, 4.0], 26.0]
@@ -998,5 +998,5 @@ def test_a_module_that_reads_what_it_writes() -> None:
 
 if __name__ == "__main__":  # python -m tests.core.test_writes 2000
     for number in range(int(sys.argv[1])):
-        test_generated_programs_equal_the_loop(number)
+        test_random_programs_match_loop(number)
     print(f"{sys.argv[1]} programs equal the loop")
