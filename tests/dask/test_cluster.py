@@ -1,4 +1,4 @@
-"""branded.dask on real processes: a scheduler, two workers, and what may happen to them."""
+"""branded.dask on a real cluster: a scheduler, two workers, and their failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ x = da.from_array(X, chunks=(4, 4))
 QUIET = {
     "distributed.scheduler.allowed-failures": 3,
     "distributed.worker.memory.terminate": 0.95,
-    "distributed.worker.multiprocessing-method": "forkserver",  # it has dask imported, and not branded
+    "distributed.worker.multiprocessing-method": "forkserver",  # the fork server has imported dask, but not branded
     "distributed.admin.large-graph-warning-threshold": "100MB",
     "logging": {"distributed": "critical"},
 }
@@ -43,7 +43,7 @@ QUIET = {
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[distributed.Client]:
-    """One cluster for all tests: two workers of one thread each, which the nanny starts again."""
+    """One cluster for all tests: two workers with one thread each, which the nanny restarts."""
     with dask.config.set(QUIET), distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, memory_limit="1GB", dashboard_address=None, silence_logs=50
     ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
@@ -56,33 +56,33 @@ def model(a: Tensor) -> Tensor:
 
 
 def expected() -> Any:
-    """What one process gives for each chunk."""
+    """Return the results that one process computes chunk by chunk."""
     f = branded.jit(branded.vmap(grad(model)))
     return np.concatenate([f(Tensor(X[i : i + 4])).numpy() for i in range(0, 40, 4)])
 
 
-def test_two_processes_give_the_bits_of_one(client: distributed.Client) -> None:
+def test_two_processes_match_one_bit_for_bit(client: distributed.Client) -> None:
     found = vmap(grad(model))(x).compute()
     assert np.array_equal(found, expected())
     pids = client.run(os.getpid)
     assert len({*pids.values(), os.getpid()}) == 3
 
 
-def test_what_all_share_is_sent_to_a_worker_once(client: distributed.Client) -> None:
+def test_shared_value_is_sent_to_each_worker_once(client: distributed.Client) -> None:
     w = Tensor(rng.standard_normal((500, 500)).astype("float32")).realize()
     y = da.from_array(rng.standard_normal((40, 500)).astype("float32"), chunks=(1, 500))
     before = client.run(_received)
     found = vmap(lambda a: (a @ w).sum() - pmean(a, "i").sum(), axis_name="i")(y)
     found.compute()
     moved = sum(client.run(_received).values()) - sum(before.values())
-    assert moved < 1.5 * w.nbytes()  # one worker has it from the other, if at all; there are 80 tasks
+    assert moved < 1.5 * w.nbytes()  # a worker may receive it from the other one; there are 80 tasks
 
 
 def _received(dask_worker: Any) -> int:
     return sum(int(log["total"]) for log in dask_worker.transfer_incoming_log)
 
 
-def test_a_killed_worker_loses_nothing(client: distributed.Client) -> None:
+def test_killed_worker_loses_nothing(client: distributed.Client) -> None:
     slow = x.map_blocks(_slowly, dtype=x.dtype, meta=x._meta)
     future = client.compute(vmap(grad(model))(slow))
     while not client.run_on_scheduler(_done):
@@ -100,7 +100,7 @@ def _done(dask_scheduler: Any) -> int:
     return sum(len(w.has_what) for w in dask_scheduler.workers.values())
 
 
-def test_a_slow_worker_is_waited_for(client: distributed.Client, tmp_path: Path) -> None:
+def test_slow_worker_is_waited_for(client: distributed.Client, tmp_path: Path) -> None:
     client.wait_for_workers(2)
     slow = x.map_blocks(_slow_in_one, str(tmp_path / "first"), dtype=x.dtype, meta=x._meta)
     assert np.array_equal(vmap(grad(model))(slow).compute(), expected())
@@ -116,7 +116,7 @@ def _slow_in_one(a: Any, first: str) -> Any:
     return a
 
 
-def test_a_worker_out_of_memory_says_which_task(client: distributed.Client) -> None:
+def test_out_of_memory_error_names_the_task(client: distributed.Client) -> None:
     client.run_on_scheduler(_allow, 0)
     large = x[:4].map_blocks(_large, dtype=x.dtype, meta=x._meta)
     with pytest.raises(distributed.KilledWorker, match="_large"):
@@ -134,21 +134,21 @@ def _large(a: Any) -> Any:
     return a + kept[0]
 
 
-def test_a_mistake_in_a_task_comes_back_as_it_is(client: distributed.Client) -> None:
+def test_error_in_task_is_raised(client: distributed.Client) -> None:
     broken = da.from_delayed(dask.delayed(lambda: 1 / 0)(), (4, 4), dtype="float32")
     with pytest.raises(ZeroDivisionError):
         vmap(model)(broken).compute()
 
 
-def test_zarr_in_and_out(client: distributed.Client, tmp_path: Path) -> None:
-    """What fits no memory: read, worked out and written chunk by chunk."""
+def test_zarr_input_and_output(client: distributed.Client, tmp_path: Path) -> None:
+    """Read, compute and write data chunk by chunk."""
     da.to_zarr(x, str(tmp_path / "x.zarr"))
     stored = da.from_zarr(str(tmp_path / "x.zarr"))
     da.to_zarr(vmap(lambda a: vmap(lambda b: (a * b).sum())(stored))(stored), str(tmp_path / "y.zarr"))
     assert np.allclose(da.from_zarr(str(tmp_path / "y.zarr")).compute(), X @ X.T, atol=1e-5)
 
 
-def test_named_dimensions_of_xarray(client: distributed.Client) -> None:
+def test_xarray_named_dimensions(client: distributed.Client) -> None:
     import xarray
 
     users = xarray.DataArray(x, dims=("users", "features"))
@@ -159,7 +159,7 @@ def test_named_dimensions_of_xarray(client: distributed.Client) -> None:
     assert found.dims == ("users",) and np.allclose(found.values, branded.vmap(model)(Tensor(X)).numpy(), atol=1e-6)
 
 
-def test_the_demo_finds_the_nearest_digits(client: distributed.Client) -> None:
+def test_demo_finds_nearest_digits(client: distributed.Client) -> None:
     data = digits.load(90)
     found = demo._nearest(data, 120, 50).compute()
     rows = np.concatenate([demo._digits(np.arange(i, min(i + 50, 120)), data.rows) for i in (0, 50, 100)])
@@ -170,10 +170,10 @@ def test_the_demo_finds_the_nearest_digits(client: distributed.Client) -> None:
 
 
 def listening() -> set[str]:
-    """The addresses on which this process listens, in hexadecimal, without their ports."""
+    """Return the addresses that this process listens on, in hexadecimal and without ports."""
     mine = set()
     for file in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # that of the folder itself
+        with contextlib.suppress(OSError):  # the descriptor of the folder itself
             mine.add(str(file.readlink()))
     lines = [x.split() for name in ("tcp", "tcp6") for x in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
     return {x[1].partition(":")[0] for x in lines if x[3] == "0A" and f"socket:[{x[9]}]" in mine}
@@ -184,7 +184,7 @@ LOOPBACK = int.from_bytes(bytes((127, 0, 0, 1)), sys.byteorder).to_bytes(4, "big
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /proc")
 @pytest.mark.parametrize("of", ["demo", "docs"])
-def test_clusters_listen_on_the_loopback_only(of: str) -> None:
+def test_clusters_listen_on_loopback_only(of: str) -> None:
     with dask.config.set(QUIET):
         if of == "demo":
             cluster = demo.cluster(1)
@@ -199,13 +199,13 @@ def test_clusters_listen_on_the_loopback_only(of: str) -> None:
             assert listening() == {LOOPBACK} and list(workers) == [{LOOPBACK}]
 
 
-def test_a_lost_scheduler_is_said(client: distributed.Client) -> None:
-    """The last of this file: there is no scheduler after it."""
+def test_lost_scheduler_is_an_error(client: distributed.Client) -> None:
+    """This test is the last in the file, because it closes the scheduler."""
     slow = x.map_blocks(_slowly, dtype=x.dtype, meta=x._meta)
     future = client.compute(vmap(model)(slow))
     client.sync(client.cluster.scheduler.close)
-    dask.config.set({"distributed.comm.timeouts.connect": "100ms"})  # closing the cluster waits so long for it
+    dask.config.set({"distributed.comm.timeouts.connect": "100ms"})  # closing the cluster waits this long
     with pytest.raises((distributed.CancelledError, asyncio.CancelledError)):
         future.result(60)
-    with dask.config.set(scheduler="sync"):  # what was to be done is known here, and can be done anew
+    with dask.config.set(scheduler="sync"):  # the graph is still known here and can be computed again
         assert np.allclose(vmap(model)(x).compute(), branded.vmap(model)(Tensor(X)).numpy(), atol=1e-6)

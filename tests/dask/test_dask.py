@@ -1,4 +1,4 @@
-"""vmap over arrays of dask: the numbers of one process, lazily, in whatever chunks and with whatever scheduler."""
+"""`vmap` over dask arrays: lazy, for any chunks and scheduler, with the results of one process."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def _here() -> Any:
 
 
 def same(found: Any, wanted: Any, atol: float = 1e-5) -> None:
-    """The results are lazy, say what they will be, and are that."""
+    """Assert that the results are lazy, that their metadata is correct, and that their values match."""
     f, w = branded.tree.leaves(found), branded.tree.leaves(wanted)
     assert branded.tree.structure(found) == branded.tree.structure(wanted)
     for a, b in zip(f, w, strict=True):
         b = read(b) if isinstance(b, Tensor) else np.asarray(b)
         assert isinstance(a, da.Array)
-        with Context(NOOPT=1):  # what the kernels of a chunk are is not what this is about
+        with Context(NOOPT=1):  # kernel optimization does not matter here
             value = a.compute()
         assert (a.shape, a.dtype) == (value.shape, value.dtype) == (b.shape, b.dtype)
         np.testing.assert_allclose(value, b, atol=atol)
@@ -66,7 +66,7 @@ def layer(a: Tensor) -> Tensor:
     return (a @ W).tanh()
 
 
-def test_a_task_for_each_chunk_and_the_numbers_of_one_process() -> None:
+def test_one_task_per_chunk() -> None:
     found = vmap(layer)(x)
     assert found.chunks == ((4, 4, 2), (3,)) and found.name.startswith("vmap-layer")
     chunks = [branded.vmap(layer)(Tensor(X[i : i + 4])).numpy() for i in range(0, 10, 4)]
@@ -81,7 +81,7 @@ def test_outer_brands_are_loops_over_chunks() -> None:
     same(three, np.einsum("if,jf,kf->jki", X, Y, X))
 
 
-def test_each_result_is_worked_out_over_its_own_loops() -> None:
+def test_each_result_has_its_own_loops() -> None:
     found = vmap(lambda a: (vmap(lambda b: a + b)(y), vmap(lambda b: b * 2)(x), a.sum()), out_axes=(0, None, 0))(x)
     assert [z.numblocks for z in found] == [(3, 3, 1), (3, 1), (3,)]
     same(found, (X[:, None] + Y, X * 2, X.sum(1)))
@@ -108,13 +108,13 @@ CASES: list[tuple[Callable[..., Any], Any, Any, tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
-def test_axes_and_trees(case: int) -> None:
+def test_axes_and_pytrees(case: int) -> None:
     f, in_axes, out_axes, args = CASES[case]
     here = branded.tree.map(lambda v: Tensor(v.compute().astype(v.dtype.name)) if isinstance(v, da.Array) else v, args)
     same(vmap(f, in_axes, out_axes)(*args), branded.vmap(f, in_axes, out_axes)(*here))
 
 
-def test_what_is_no_tensor_stays_and_names_map_over_axis_0() -> None:
+def test_non_tensor_results_and_keywords() -> None:
     found = vmap(lambda a, *, b: (a + b, 3), out_axes=(0, None))(x, b=x)
     same(found[0], 2 * X)
     assert found[1] == 3
@@ -126,23 +126,23 @@ COLLECTIVES: dict[str, tuple[Callable[[Tensor], Any], Any, Any]] = {
     "psum of what all share": (lambda a: psum(W.sum(), I), None, (W.sum() * 10).numpy()),
     "pmax and pmin": (lambda a: (pmax(a, I), pmin(a, I)), None, (X.max(0), X.min(0))),
     "pmean": (lambda a: a - pmean(a, I), 0, X - X.mean(0)),
-    "one after the other": (
+    "two steps": (
         lambda a: (a - pmean(a, I)) / (psum((a - pmean(a, I)).square(), I) / axis_size(I)).sqrt(),
         0,
         (X - X.mean(0)) / X.std(0),
     ),
     "axis_index": (lambda a: a * axis_index(I), 0, X * np.arange(10, dtype="float32")[:, None]),
-    "over the inner one": (
+    "over inner brand": (
         lambda a: vmap(lambda b: (a * b).sum() - psum((a * b).sum(), "j"), axis_name="j")(y),
         0,
         X @ Y.T - (X @ Y.T).sum(1, keepdims=True),
     ),
-    "over the outer one, within": (
+    "over outer brand in inner vmap": (
         lambda a: vmap(lambda b: (a * b).sum() - pmax((a * b).sum(), I))(y),
         0,
         X @ Y.T - (X @ Y.T).max(0),
     ),
-    "of the inner number": (
+    "axis_index of both brands": (
         lambda a: vmap(lambda b: axis_index((I, "j")) * b.sum(), axis_name="j")(y),
         0,
         np.arange(60, dtype="float32").reshape(10, 6) * Y.sum(1),
@@ -156,7 +156,7 @@ def test_collectives_become_reductions(name: str) -> None:
     same(vmap(f, out_axes=out_axes, axis_name=I)(x), wanted)
 
 
-def test_what_is_inside_is_the_workers_own() -> None:
+def test_transforms_inside_run_on_workers() -> None:
     same(vmap(grad(lambda a: layer(a).sum()))(x), branded.vmap(grad(lambda a: layer(a).sum()))(Tensor(X)))
 
     def loop(a: Tensor) -> Any:
@@ -168,11 +168,11 @@ def test_what_is_inside_is_the_workers_own() -> None:
     same(vmap(choice)(x), np.where(X.sum(1, keepdims=True) > 0, X, -X))
     table = branded.vmap(lambda a: branded.vmap(lambda b: (a * b).sum())(Tensor(Y)))
     same(vmap(lambda a: branded.vmap(lambda b: (a * b).sum())(Tensor(Y)))(x), table(Tensor(X)))
-    same(vmap(lambda a: vmap(lambda v: v * 2)(a))(x), X * 2)  # of a tensor, it is the vmap of one
+    same(vmap(lambda a: vmap(lambda v: v * 2)(a))(x), X * 2)  # plain vmap inside
 
 
-def test_nothing_runs_before_it_is_asked_for() -> None:
-    """Not the arrays, nor what the function writes or calls."""
+def test_nothing_runs_before_compute() -> None:
+    """Neither the arrays nor callbacks of the function run."""
     never = da.from_delayed(dask.delayed(lambda: 1 / 0)(), (4, 2), dtype="float32")
     assert vmap(lambda a: a.sum())(never).shape == (4,)
     seen: list[Any] = []
@@ -182,7 +182,7 @@ def test_nothing_runs_before_it_is_asked_for() -> None:
     assert found.shape == (10,) and seen == []
 
 
-def test_what_it_closes_over_is_what_it_was_when_it_was_called() -> None:
+def test_captured_value_is_from_time_of_call() -> None:
     w = Tensor([1.0, 2.0, 3.0, 4.0])
     found = vmap(lambda a: a * w)(x)
     w.assign(w * 0).realize()
@@ -191,11 +191,11 @@ def test_what_it_closes_over_is_what_it_was_when_it_was_called() -> None:
     same(vmap(lambda a: a * half.cast("float32"))(x), X * 1.5)
 
 
-def test_the_same_call_is_the_same_tasks() -> None:
+def test_same_call_gives_same_tasks() -> None:
     assert vmap(layer)(x).name == vmap(layer)(x).name != vmap(layer)(x + 1).name
 
 
-def test_the_data_does_not_go_with_the_function() -> None:
+def test_data_is_not_sent_with_function() -> None:
     big = da.zeros((1000, 1000), chunks=(50, 1000), dtype="float32") + X[0, 0]
     held = da.from_array(np.zeros((1000, 1000), "float32"), chunks=(50, 1000))
     found = vmap(lambda a: vmap(lambda b: (a * b).sum())(held))(big)
@@ -203,7 +203,7 @@ def test_the_data_does_not_go_with_the_function() -> None:
     assert len(pickle.dumps(payload)) < 10_000
 
 
-def test_a_process_keeps_the_programs_that_it_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recently_used_programs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_loaded", OrderedDict())
     monkeypatch.setattr(program, "Loaded", lambda payload: payload)
     payloads: list[Any] = [SimpleNamespace(digest=str(i)) for i in range(program._KEPT)]
@@ -214,14 +214,14 @@ def test_a_process_keeps_the_programs_that_it_used_last(monkeypatch: pytest.Monk
 
 
 def test_threads_take_turns() -> None:
-    """The lock is held while kernels run, so that the threads of dask give what one gives."""
+    """A lock is held while kernels run, so dask's threads give the results of one thread."""
     many = da.from_array(rng.standard_normal((64, 4)).astype("float32"), chunks=(4, 4))
     found = vmap(lambda a: layer(a) - pmean(layer(a), "i"), axis_name="i")(many)
     one = found.compute()
     assert np.array_equal(found.compute(scheduler="threads", num_workers=4), one)
 
 
-def test_functions_of_arrays() -> None:
+def test_on_arrays() -> None:
     f = on_arrays(branded.vmap(layer))
     assert np.allclose(f(X), np.tanh(X @ W.numpy()), atol=1e-6) and isinstance(f(X), np.ndarray)
     again = pickle.loads(pickle.dumps(f))
@@ -232,7 +232,7 @@ def test_functions_of_arrays() -> None:
 
 
 def inner(use: Callable[[Any], Any]) -> Callable[[], Any]:
-    """The result of an inner distributed vmap, used."""
+    """Return a call that applies `use` to the result of an inner distributed vmap."""
     return lambda: vmap(lambda a: use(vmap(lambda b: a + b)(y)))(x)
 
 
@@ -303,7 +303,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes(name: str) -> None:
+def test_errors_name_a_fix(name: str) -> None:
     error, text, call = MISTAKES[name]
     with pytest.raises(error) as info:
         call()
@@ -342,24 +342,24 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_the_whole_text(name: str) -> None:
+def test_full_error_messages(name: str) -> None:
     with pytest.raises(branded.BrandedError) as info:
         MISTAKES[name][2]()
     assert re.sub(r"at \w+\.py:\d+", "at app.py:12", str(info.value)) == textwrap.dedent(WHOLE[name]).strip()
 
 
-def test_dask_knows_how_large_a_function_is() -> None:
+def test_sizeof_program_counts_captured_data() -> None:
     w = Tensor(np.zeros((100, 100), "float32"))
     (program,) = (v.value for k, v in vmap(lambda a: a * w.sum())(x).dask.items() if "-program-" in str(k))
     assert 40_000 < sys.getsizeof(program) < 50_000
 
 
-def test_an_empty_chunk_among_others_adds_nothing() -> None:
+def test_empty_chunk_adds_nothing() -> None:
     holes = da.from_array(np.arange(5, dtype="float32") - 9, chunks=((3, 0, 2),))
     same(vmap(lambda a: (psum(a, I), pmax(a, I)), out_axes=None, axis_name=I)(holes), (np.float32(-35), np.float32(-5)))
 
 
-def test_what_cannot_be_sent_is_said() -> None:
+def test_unpicklable_function_is_an_error() -> None:
     import threading
 
     lock = threading.Lock()
@@ -372,15 +372,13 @@ def test_what_cannot_be_sent_is_said() -> None:
         vmap(held)(x)
 
 
-def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_dask_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "dask.array", None)
     with pytest.raises(OptionError, match=r"pip install 'branded\[dask\]'"):
         vmap(layer)(x)
 
 
-def test_collectives_of_chunks_are_of_all_examples() -> None:
-    """The same part of a batch, of one process: what is known of it is known of the whole."""
-
+def test_local_chunks_use_whole_batch_in_collectives() -> None:
     def f(a: Tensor) -> Any:
         return a * axis_index("i"), axis_size("i"), psum(1.0, "i"), psum(W.sum(), "i")
 
