@@ -1,3 +1,3 @@
-"""The law of vmap on every operation of tinygrad: a table of cases, and a list of what is no case and why."""
+"""The law of vmap for every operation of tinygrad: a table of cases, and the names that are not cases, with reasons."""
 
 import branded as branded  # finds a compiler before tinygrad looks for one

@@ -1,4 +1,4 @@
-"""Which of the names that a case covers does it really call?"""
+"""Find the covered names that a case really calls."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NUMERICS = str(Path(branded.__file__).parent / "tinygrad_compat" / "fixes" / "nu
 
 
 def code_of(name: str) -> CodeType:
-    """The code of a method of `Tensor`, or of a layer of `tinygrad.nn`."""
+    """Return the code of a method of `Tensor`, or of a layer of `tinygrad.nn`."""
     if name.startswith("nn."):
-        layer = getattr(nn, name.removeprefix("nn.").replace("1d", "2d"))  # those of one dimension make those of two
+        layer = getattr(nn, name.removeprefix("nn.").replace("1d", "2d"))  # Conv1d returns a Conv2d
         return layer.__call__.__code__  # type: ignore[no-any-return]
     if name == "function":
         return tinygrad.function.__globals__["_function"].__call__.__code__  # type: ignore[no-any-return]
@@ -38,9 +38,9 @@ def code_of(name: str) -> CodeType:
 
 
 def replacements(name: str) -> set[CodeType]:
-    """Return the code of the fixes that replace a method, which may not call tinygrad's own."""
+    """Return the code of the fixes that replace a method and may not call tinygrad's version."""
     found: Any = inspect.getattr_static(Tensor, name, None)
-    found = getattr(found, "__func__", found)  # of a class method
+    found = getattr(found, "__func__", found)  # of a classmethod
     found = getattr(found, "ours", found)
     chain = list[CodeType]()
     while hasattr(found, "__wrapped__"):
@@ -50,9 +50,9 @@ def replacements(name: str) -> set[CodeType]:
 
 
 def called(case: Case) -> set[str]:
-    """The names that the function of a case calls itself, on one example, among those that it covers.
+    """Return the covered names that the function of a case calls itself on one example.
 
-    Of tinygrad's own methods: on the CPU, numpy sorts in their place.
+    Only tinygrad's own methods count: on the CPU, numpy sorts instead of them.
     """
     wanted = {code: name for name in case.covers for code in (code_of(name), *replacements(name))}
     seen: set[str] = set()
@@ -78,7 +78,7 @@ def wraps_a_method(code: CodeType) -> bool:
 
 
 def by_the_case(frame: FrameType, name: str) -> bool:
-    """Does the call come from the case, with nothing between but what wraps a method?"""
+    """Tell whether the case makes the call, possibly through wrappers of the method."""
     if name.startswith("nn."):
         return True
     above = frame.f_back

@@ -1,4 +1,4 @@
-"""The law: vmap equals stacking the loop, in values, dtype and shape, however the arguments are mapped."""
+"""The law: vmap equals stacking the loop, in values, dtype and shape, for every way to map the arguments."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Plan:
     """One way to map a case.
 
     Attributes:
-        mode: Its kind.
-        name: Its kind in more words.
+        mode: The kind of mapping.
+        name: A longer description of the kind.
         rows: For each argument, the brands that it varies over, numbered by their axis in the result.
-        mapped: The mapped function, of batches.
-        ends: The last brand is at the end of the arguments and of the results, not behind the first one.
+        mapped: Maps the function over batches.
+        ends: Whether the last brand is the last axis of arguments and results, instead of following the first brand.
     """
 
     mode: Mode
@@ -52,12 +52,12 @@ class Plan:
 
 
 def lot(case: Case) -> int:
-    """A number that is another one for each case, but always the same."""
+    """Return a number that depends on the case alone."""
     return zlib.crc32(str(case).encode())
 
 
 def deep(case: Case) -> int:
-    """The depth from 3 to 6 at which a case is tried."""
+    """Return the nesting depth, from 3 to 6, at which a case is tried."""
     return 3 + lot(case) % 4
 
 
@@ -66,22 +66,22 @@ def nest(depth: int) -> Callable[[Function], Function]:
 
 
 def first_outside(f: Function) -> Function:
-    """The first argument under one vmap, the others under a second one inside."""
+    """Map the first argument in an outer vmap, and the others in an inner one."""
     return lambda x, *ys: vmap(lambda x: vmap(lambda *ys: f(x, *ys))(*ys))(x)
 
 
 def first_inside(f: Function) -> Function:
-    """The first argument under one vmap, the others under a second one outside."""
+    """Map the first argument in an inner vmap, and the others in an outer one."""
     return lambda x, *ys: vmap(lambda *ys: vmap(lambda x: f(x, *ys))(x))(*ys)
 
 
 def crossed(f: Function) -> Function:
-    """The outer brand is the last axis of arguments and results; the inner one, the first axis."""
+    """Map the outer brand over the last axis of arguments and results, and the inner brand over the first."""
     return vmap(vmap(f), in_axes=-1, out_axes=-1)
 
 
 def plans(case: Case) -> list[Plan]:
-    """All the ways to map a case."""
+    """Return all ways to map a case."""
     n = len(case.args)
 
     def everything() -> Iterator[Plan]:
@@ -102,7 +102,7 @@ def plans(case: Case) -> list[Plan]:
 
 
 def is_refused(case: Case, plan: Plan) -> bool:
-    """Is an argument written in place that the examples of the innermost brand share?"""
+    """Tell whether the case writes into an argument that the innermost brand does not map."""
     return any(len(plan.sizes) - 1 not in plan.rows[i] for i in case.writes)
 
 
@@ -111,17 +111,17 @@ class Loop:
 
     def __init__(self, case: Case, pool: list[np.ndarray]) -> None:
         self.case, self.pool = case, pool
-        self.needed: dict[tuple[int, ...], None] = {}  # the examples of the arguments
+        self.needed: dict[tuple[int, ...], None] = {}  # the argument examples to compute
         self.values: dict[tuple[int, ...], list[np.ndarray]] = {}
         inputs = self.inputs(tuple(0 for _ in pool))
-        self.given = [x.uop for x in inputs]  # before it writes into them
+        self.given = [x.uop for x in inputs]  # taken before the function writes into them
         self.first = leaves(case.f(*inputs))
 
     def inputs(self, ids: tuple[int, ...]) -> list[Tensor]:
         return [arg.tensor(xs[i]) for arg, xs, i in zip(self.case.args, self.pool, ids, strict=True)]
 
     def compute(self, read: Read) -> None:
-        """By numpy, its graph for one example says what it gives for all; kernels compute that of each."""
+        """Evaluate the graph of one example with numpy for each example, or run the kernels of each example."""
         if read is not by_numpy:
             self.values = {ids: read(leaves(self.case.f(*self.inputs(ids)))) for ids in self.needed}
             return
@@ -132,7 +132,7 @@ class Loop:
 
 
 def by_kernels(tensors: list[Tensor]) -> list[np.ndarray]:
-    """The values of many tensors, compiled and computed in one go."""
+    """Return the values of many tensors, compiled and computed together."""
 
     def readable(t: Tensor) -> Tensor:
         if t.dtype in dtypes.weaks:
@@ -148,12 +148,12 @@ def by_kernels(tensors: list[Tensor]) -> list[np.ndarray]:
 
 
 def check(case: Case) -> list[str]:
-    """Try every plan of a case: by numpy, and by kernels where numpy cannot tell or the test is `compiled`.
+    """Try every plan of a case by numpy; use kernels if numpy cannot evaluate the graph or the test is `compiled`.
 
     Returns:
-        What is wrong, a line for each plan that fails; nothing where the law holds.
+        One line for each plan that fails; an empty list if the law holds.
     """
-    # optimizing kernels of a few elements, and compiling them in a pool, takes longer than it saves
+    # optimizing tiny kernels, and compiling them in a pool, takes longer than it saves
     with Context(NOOPT=1, PARALLEL=0):
         rng = np.random.default_rng(lot(case))
         pool = [arg.sample(rng, case.pool) for arg in case.args]
@@ -178,7 +178,7 @@ def differences(loop: Loop, trials: list[Trial], read: Read) -> list[str]:
 
 
 def check_kernels(case: Case) -> list[str]:
-    """Compile one plan of a case: its kernels give the numbers that numpy gives for its graph."""
+    """Compile one plan of a case and compare its kernels with numpy's evaluation of its graph."""
     with Context(NOOPT=1, PARALLEL=0):
         rng = np.random.default_rng(lot(case))
         pool = [arg.sample(rng, case.pool) for arg in case.args]
@@ -189,16 +189,16 @@ def check_kernels(case: Case) -> list[str]:
         try:
             want = by_numpy(t.outs)
         except Unknown:
-            return []  # the law is put to kernels then
+            return []  # `check` then runs the law with kernels
         found = by_kernels(t.outs)
-    # a kernel may keep more digits of a half than its graph says
+    # a float16 kernel may keep more digits than its graph has
     coarse = max(TOLERANCE.get(dtype, 2e-5) for dtype in (*(y.dtype for y in t.outs), *(a.dtype for a in case.args)))
     pairs = enumerate(zip(found, want, strict=True))
     return [w for i, (a, b) in pairs for w in t.unequal(f"result {i + 1}: ", a, b, coarse)]
 
 
 def compute(trials: list[Trial], read: Read) -> None:
-    """The values of all results at once; one by one where that fails, to tell whose fault it is."""
+    """Compute the values of all results together, or one by one if that fails, to find the trial at fault."""
     try:
         values = iter(read([out for t in trials for out in t.outs]))
         for t in trials:
@@ -214,7 +214,7 @@ def compute(trials: list[Trial], read: Read) -> None:
 
 
 class Trial:
-    """One plan on the data of one case."""
+    """One plan applied to the data of one case."""
 
     def __init__(self, case: Case, plan: Plan, pool: list[np.ndarray], rng: np.random.Generator) -> None:
         self.case, self.plan, self.refused = case, plan, is_refused(case, plan)
@@ -229,13 +229,13 @@ class Trial:
         self.wrong: list[str] = []
 
     def _lanes(self, row: Row, rng: np.random.Generator) -> np.ndarray:
-        """Which example stands where, for arguments that vary over `row`."""
+        """Return the pool index of each example, for arguments that vary over `row`."""
         sizes, pool = tuple(self.plan.sizes[b] for b in row), self.case.pool
         n = int(np.prod(sizes))
         return (np.arange(n) if n <= pool else rng.integers(0, pool, n)).reshape(sizes)
 
     def examples(self) -> list[tuple[int, ...]]:
-        """The examples of all arguments, for each lane of the result."""
+        """Return, for each entry of the batch, the pool index of every argument."""
         at = np.indices(self.plan.sizes)
         each = [lane[tuple(at[b] for b in row)] for lane, row in zip(self.lanes, self.plan.rows, strict=True)]
         return [

@@ -1,4 +1,4 @@
-"""The names of `Tensor` and what is known about each: a case, a refusal, or a reason why it is not per example."""
+"""The public names of `Tensor`, each with a case, an error, or a reason why it is not per example."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from branded.errors import (
 
 
 def names() -> list[str]:
-    """Every public name of `Tensor`, and every special method that it or its mixins define."""
+    """Return every public name of `Tensor`, and every special method that it or its mixins define."""
     public = {name for name in dir(Tensor) if not name.startswith("_")}
     special = {
         name
@@ -38,7 +38,7 @@ def names() -> list[str]:
 
 
 def layers() -> list[str]:
-    """Every public layer of `tinygrad.nn`; `BatchNorm2d` and `BatchNorm3d` are other names of one."""
+    """Return every public layer of `tinygrad.nn`; `BatchNorm2d` and `BatchNorm3d` are aliases of one layer."""
     return sorted(
         f"nn.{name}"
         for name, x in vars(nn).items()
@@ -48,13 +48,13 @@ def layers() -> list[str]:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What vmap refuses.
+    """A use that vmap rejects.
 
     Attributes:
         why: The reason, for the reader.
-        error: The class of what is raised.
-        call: A call on a per-example tensor of shape (4,) that is refused.
-        when: In which use, where others are covered by cases.
+        error: The class of the error.
+        call: A rejected call on a per-example tensor of shape (4,).
+        when: The rejected use, if cases cover other uses.
     """
 
     why: str
@@ -151,11 +151,11 @@ REFUSED: dict[str, Refusal] = {
 
 @dataclass(frozen=True)
 class Fact:
-    """Why a name is not a matter of examples.
+    """The reason why a name is not per example.
 
     Attributes:
         why: The reason.
-        probe: A function of a per-example tensor of shape (4,), whose plain result inside is the one outside.
+        probe: A function of a tensor of shape (4,) with a plain result that is the same inside and outside vmap.
     """
 
     why: str

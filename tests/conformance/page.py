@@ -1,4 +1,4 @@
-"""The page `docs/conformance.md`, made from the table."""
+"""Write `docs/conformance.md` from the table."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class and from the table of cases in `tests/conformance/cases`.
 
 | what is proved | by |
 |---|---|
-| the law, for each case and each way to map it | `test_vmap_equals_the_loop` |
-| arguments are left as they were, and a write into a shared one is refused | `test_vmap_equals_the_loop` |
-| a case calls the names that it is counted for | `test_a_case_calls_what_it_covers` |
-| a refused name raises the error that is named here | `test_refusal` |
-| what is not per example is the same inside a mapped function as outside | `test_a_fact_is_the_same_inside` |
-| no name of the class is missing here | `test_every_name_is_in_a_list` |
-| no name is here that the class has not | `test_no_list_has_a_name_that_the_class_has_not` |
-| this page is what the table says | `test_the_page_is_up_to_date` |
+| the law, for each case and each way to map it | `test_vmap_matches_loop` |
+| arguments are left as they were, and a write into a shared one is refused | `test_vmap_matches_loop` |
+| a case calls the names that it is counted for | `test_case_calls_its_covered_names` |
+| a refused name raises the error that is named here | `test_rejected_use_raises_its_error` |
+| what is not per example is the same inside a mapped function as outside | `test_fact_holds_inside_vmap` |
+| no name of the class is missing here | `test_every_name_is_listed` |
+| no name is here that the class has not | `test_listed_names_exist` |
+| this page is what the table says | `test_page_is_up_to_date` |
 
 The ways to map a case: *zip*, all arguments over one brand; *broadcast*, each argument alone with the others shared;
 *outer*, the first argument over one brand and the others over a second one, inside or outside of it; *nested*, all over
@@ -76,7 +76,7 @@ def _families() -> Iterator[str]:
 
 
 def _home(name: str) -> str:
-    """The family with the most cases for a name; that of dtypes only where there is no other."""
+    """Return the family with the most cases for a name, preferring any family to that of dtypes."""
     times = Counter(case.family for case in CASES if name in case.covers)
     return max(FAMILIES, key=lambda family: (times[family] > 0, family != "Dtypes", times[family]))
 

@@ -1,4 +1,4 @@
-"""What a case is: a per-example function, the tinygrad names that it covers, and what its arguments look like."""
+"""A case: a per-example function, the tinygrad names that it covers, and a description of its arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Arg:
     high: int = 4
 
     def sample(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """`n` examples, in a dtype that numpy has."""
+        """Return `n` examples, in a dtype that numpy has."""
         shape = (n, *self.shape)
         match self.kind:
             case "real":
@@ -62,7 +62,7 @@ class Arg:
         return np.asarray(x).astype(_to_np_dtype(self.dtype) or np.float32)
 
     def tensor(self, x: np.ndarray) -> Tensor:
-        if self.dtype is dtypes.bfloat16:  # which numpy has not
+        if self.dtype is dtypes.bfloat16:  # numpy has no bfloat16
             return in_memory((np.array(x, order="C").view(np.uint32) >> 16).astype(np.uint16), self.dtype)
         return in_memory(x)
 
@@ -104,18 +104,18 @@ def bools(*shape: int) -> Arg:
 
 @dataclass(frozen=True)
 class Case:
-    """A function of one example, which vmap must agree with.
+    """A function of one example; vmap must agree with its loop.
 
     Attributes:
-        family: Where it stands in the page.
-        name: What it tries, in words.
-        covers: The names of `Tensor` that it calls itself; those of `tinygrad.nn` begin with `nn.`.
-        f: The function; it returns a tensor, or a tuple of them.
+        family: The section of the page.
+        name: A description.
+        covers: The names of `Tensor` that the function calls itself; names of `tinygrad.nn` begin with `nn.`.
+        f: The function; it returns a tensor, or a tuple of tensors.
         args: The arguments, each per example.
-        tolerance: Of floats, relative and absolute; by dtype where it is None.
-        writes: The arguments that it writes in place.  Where such an argument is shared, vmap refuses.
+        tolerance: Relative and absolute tolerance for floats; depends on the dtype if it is None.
+        writes: The arguments that it writes in place. vmap rejects the write if such an argument is unbatched.
         pool: The number of different examples.
-        modes: The ways to map that are tried; all where it is None.
+        modes: The ways to map that are tried; all if it is None.
     """
 
     family: str
@@ -136,7 +136,7 @@ CASES: list[Case] = []
 
 
 def family(name: str) -> Callable[..., None]:
-    """A function that adds cases to a family: `case(name, covers, f, *args)`, with the covered names in one string."""
+    """Return a function that adds cases to a family: `case(name, covers, f, *args)`, with names separated by spaces."""
 
     def case(what: str, covers: str, f: Callable[..., Any], *args: Arg, **options: Any) -> None:
         CASES.append(Case(name, what, tuple(covers.split()), f, args, **options))

@@ -1,4 +1,4 @@
-"""The table over the whole class: every name of `Tensor` is a case, a refusal, or not a matter of examples."""
+"""Every name of `Tensor` has a case or an error, or is not per example."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,46 +20,46 @@ BATCH = ((1.0, 2.0, 3.0, 4.0), (4.0, 3.0, 2.0, 1.0), (0.5, 0.1, 0.2, 0.3))
 
 
 def inside(f: Callable[[Tensor], Any]) -> Any:
-    """What `f` gives for a per-example value, out of the mapped function by a side door."""
+    """Return `f` of a per-example value, smuggled out of the mapped function."""
     found = []
     vmap(lambda x: found.append(f(x)) or x)(Tensor(BATCH))
     return found[0]
 
 
-def test_every_name_is_in_a_list() -> None:
+def test_every_name_is_listed() -> None:
     known = COVERED | REFUSED.keys() | NOT_PER_EXAMPLE.keys()
     assert sorted({*names(), *layers()} - known) == []
 
 
-def test_no_list_has_a_name_that_the_class_has_not() -> None:
+def test_listed_names_exist() -> None:
     existing = {*names(), *layers(), "function"}
     assert sorted((COVERED | REFUSED.keys() | NOT_PER_EXAMPLE.keys()) - existing) == []
 
 
-def test_a_name_that_is_not_per_example_is_in_no_other_list() -> None:
+def test_facts_have_no_case_and_no_error() -> None:
     assert sorted(NOT_PER_EXAMPLE.keys() & (COVERED | REFUSED.keys())) == []
 
 
-def test_a_name_is_refused_always_unless_a_case_covers_it() -> None:
+def test_covered_names_are_rejected_in_some_uses() -> None:
     for name, refusal in REFUSED.items():
         assert (refusal.when == "always") == (name not in COVERED), name
 
 
-def test_cases_have_different_names_and_known_families() -> None:
+def test_cases_have_unique_names_and_known_families() -> None:
     assert len({str(case) for case in CASES}) == len(CASES)
     assert {case.family for case in CASES} == set(FAMILIES)
 
 
 @pytest.mark.enabled("cpu")
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_case_calls_what_it_covers(family: str) -> None:
+def test_case_calls_its_covered_names(family: str) -> None:
     cases: list[Case] = [case for case in CASES if case.family == family]
     wrong = {str(case): missing for case in cases if (missing := set(case.covers) - called(case))}
     assert not wrong
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusal(name: str) -> None:
+def test_rejected_use_raises_its_error(name: str) -> None:
     refusal, shared = REFUSED[name], (SHARED, SHARED_INTS)
     before = [t.uop for t in shared]
     with pytest.raises(BrandedError) as caught:
@@ -69,9 +69,9 @@ def test_refusal(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROBES)
-def test_a_fact_is_the_same_inside(name: str) -> None:
+def test_fact_holds_inside_vmap(name: str) -> None:
     assert inside(PROBES[name]) == PROBES[name](Tensor(BATCH[0]))
 
 
-def test_the_page_is_up_to_date() -> None:
+def test_page_is_up_to_date() -> None:
     assert page.PATH.read_text() == page.text(), "run python -m tests.conformance"

@@ -1,4 +1,4 @@
-"""The cases, one file per family.  Importing them fills the table."""
+"""Fill the table of cases, one module per family."""
 
 from ..table import CASES as CASES
 from . import convolution as convolution

@@ -1,4 +1,4 @@
-"""Tensors that mapped functions close over: the same for every example."""
+"""Tensors captured by the mapped functions; they are the same for every example."""
 
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ MASK = Tensor(np.array([True, False, True, True])).realize()
 
 
 def fixed(layer: L) -> L:
-    """A layer of `tinygrad.nn` with weights that do not depend on a seed."""
+    """Give a layer of `tinygrad.nn` weights that do not depend on a seed."""
     for name, p in nn.state.get_state_dict(layer).items():
         if p.is_floating_point():
             x = _rng.uniform(0.2, 1.0, p.shape) * (1 if name.endswith("var") else _rng.choice((-1, 1), p.shape))

@@ -1,4 +1,4 @@
-"""Convolutions of one to three dimensions, transposed ones, and pooling."""
+"""Convolutions in one to three dimensions, transposed convolutions, and pooling."""
 
 from tinygrad import Tensor
 

@@ -1,4 +1,4 @@
-"""Every dtype, casts, promotion of two dtypes, and weak Python numbers."""
+"""All dtypes, casts, promotion of two dtypes, and weak Python numbers."""
 
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
@@ -16,7 +16,7 @@ NAMES = {getattr(dtypes, name): name for name in dir(dtypes) if name[-1].isdigit
 
 
 def some(*shape: int, dtype: DType) -> Arg:
-    """An argument of any dtype whose values survive arithmetic."""
+    """Return an argument of any dtype whose values survive arithmetic."""
     if dtype is dtypes.bool:
         return bools(*shape)
     return real(*shape, dtype=dtype) if dtypes.is_float(dtype) else index(*shape, dtype=dtype)

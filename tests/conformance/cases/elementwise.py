@@ -196,7 +196,7 @@ case(
 case("sum and product of masks", "usum uprod", lambda p, q: Tensor.stack(p.usum(q), p.uprod(q)), bools(3), bools(3))
 case("number as operand", "ufix", lambda x: x * x.ufix(2), real(3))
 
-# tensors that are the same for all examples, in every position
+# unbatched tensors in every operand position
 case(
     "closure + x",
     "__add__ __mul__ __truediv__ __sub__",

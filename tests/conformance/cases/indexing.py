@@ -1,4 +1,4 @@
-"""Reading by index: integers, slices, None, Ellipsis, lists, tensors, and all of them mixed."""
+"""Indexing with integers, slices, None, Ellipsis, lists, tensors, and mixtures of them."""
 
 from tinygrad import Tensor, Variable, dtypes
 

@@ -1,4 +1,4 @@
-"""Products and decompositions of matrices, and hashes."""
+"""Matrix products, decompositions, and hashes."""
 
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -132,7 +132,7 @@ def cholesky(a: Tensor) -> Tensor:
 
 @contextmanager
 def short_keccak(stand_in: Callable[[Tensor], Tensor]):
-    """`hash` on a stand-in for its two rounds of keccak, which take gigabytes for a megabyte."""
+    """Return `hash` with a stand-in for its two rounds of keccak, which take gigabytes per megabyte of data."""
     original = Tensor._hash_1mb
     Tensor._hash_1mb = stand_in
     try:

@@ -1,4 +1,4 @@
-"""Movement of elements: shapes, axes, slices, paddings, copies of elements."""
+"""Movement operations: shapes, axes, slices, padding, repetition."""
 
 from tinygrad import Tensor
 

@@ -202,7 +202,7 @@ def training(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_weights(w: Tensor, b: Tensor, x: Tensor) -> Tensor:
-    """The layer on weights that differ from example to example."""
+    """Apply the layer with per-example weights."""
     layer = nn.Linear.__new__(nn.Linear)
     layer.weight, layer.bias = w, b
     return layer(x)

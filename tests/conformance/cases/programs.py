@@ -64,7 +64,7 @@ class Scale:
 
 
 def halved(grad: UOp, call: UOp) -> tuple[UOp, UOp]:
-    """A gradient that only its author could know."""
+    """Return scaled gradients, which no derivative rule would give."""
     a, b = call.src[1:]
     return grad * b * 0.5, grad * a * 0.25
 
@@ -75,7 +75,7 @@ def own_gradient(a: Tensor, b: Tensor) -> Tensor:
 
 
 def with_own_closure(x: Tensor, y: Tensor) -> Tensor:
-    """A function that closes over the value of the example."""
+    """Call a function that closes over a per-example value."""
     return function(lambda a: (a * y).sin() + y, allow_implicit=True)(x)
 
 

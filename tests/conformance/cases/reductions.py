@@ -1,4 +1,4 @@
-"""Reductions over axes, with and without keeping them; running reductions; sorting."""
+"""Reductions over axes, with and without `keepdim`; running reductions; sorting."""
 
 from tinygrad import dtypes
 

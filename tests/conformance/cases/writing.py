@@ -1,4 +1,4 @@
-"""Writing: scatter, `__setitem__`, `assign` and the in-place operators, on the example's own values."""
+"""Writes into per-example values: scatter, `__setitem__`, `assign` and in-place operators."""
 
 import operator
 from collections.abc import Callable
@@ -46,7 +46,7 @@ case("closure.scatter_reduce(x)", "scatter_reduce", lambda i, s: V.scatter_reduc
 
 
 def setting(at: Any, value: Any = None) -> Callable[..., Tensor]:
-    """The function that writes into a copy of its first argument: `at` and `value` are given, or made of the others."""
+    """Return a function that writes into a copy of its first argument; the others may give `at` and `value`."""
 
     def write(x: Tensor, *args: Tensor) -> Tensor:
         y = x * 1
