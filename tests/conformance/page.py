@@ -76,7 +76,7 @@ def _families() -> Iterator[str]:
 
 
 def _home(name: str) -> str:
-    """Return the family with the most cases for a name, preferring any family to that of dtypes."""
+    """Return the family with the most cases for a name, preferring any other family to Dtypes."""
     times = Counter(case.family for case in CASES if name in case.covers)
     return max(FAMILIES, key=lambda family: (times[family] > 0, family != "Dtypes", times[family]))
 

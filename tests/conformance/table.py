@@ -112,10 +112,10 @@ class Case:
         covers: The names of `Tensor` that the function calls itself; names of `tinygrad.nn` begin with `nn.`.
         f: The function; it returns a tensor, or a tuple of tensors.
         args: The arguments, each per example.
-        tolerance: Relative and absolute tolerance for floats; depends on the dtype if it is None.
+        tolerance: Relative and absolute tolerance for floats; None chooses it by dtype.
         writes: The arguments that it writes in place. vmap rejects the write if such an argument is unbatched.
         pool: The number of different examples.
-        modes: The ways to map that are tried; all if it is None.
+        modes: The ways to map that are tried; None means all.
     """
 
     family: str
