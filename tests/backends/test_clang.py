@@ -1,4 +1,4 @@
-"""clang is started once for several kernels: what it makes of them, and what happens when it does not."""
+"""One clang process compiles several kernels: its output, and its failures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COMPILER: Any = Device["CPU"].renderer.compiler
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[clang_batches._Clangs]:
-    """Those of this test, of which there are none yet."""
+    """An empty set of clang processes for this test."""
     if clang_batches._words(COMPILER) is None:
         COMPILER.compile(KERNELS[0])
     monkeypatch.setattr(clang_batches, "clangs", own := clang_batches._Clangs())
@@ -53,14 +53,14 @@ def by_tinygrad(source: str) -> bytes:
 
 
 def loaded(code: bytes) -> bytes:
-    """The machine code, without the name of the file that it is of."""
+    """Return the machine code, without the name of its file."""
     program = private_api.CPUProgram
     out: bytes = jit_loader(code, base=0, link_libs=[program.libm, program.rt_lib])
     return out
 
 
 def until(holds: Callable[[], bool]) -> bool:
-    """Wait for it; does it hold now?"""
+    """Wait until the condition holds, for at most 30 seconds, and return whether it does."""
     end = time.monotonic() + 30
     while not (held := holds()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -68,7 +68,7 @@ def until(holds: Callable[[], bool]) -> bool:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]:
-    """With what it is called."""
+    """Record the arguments of each call of a function."""
     calls: list[Any] = []
     original = getattr(place, name)
 
@@ -80,9 +80,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]
     return calls
 
 
-def test_twelve_kernels_are_one_start_and_the_code_of_tinygrad(
-    alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_twelve_kernels_start_clang_once(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     started = counted(monkeypatch, subprocess, "Popen")
     codes = [COMPILER.compile(source) for source in KERNELS]
     assert len(started) == 1 and alone.all[0].made == len(KERNELS)
@@ -91,7 +89,7 @@ def test_twelve_kernels_are_one_start_and_the_code_of_tinygrad(
     assert len({loaded(code) for code in codes}) == len(KERNELS)
 
 
-def test_the_next_is_started_when_all_files_are_read(alone: clang_batches._Clangs) -> None:
+def test_next_clang_starts_after_last_file(alone: clang_batches._Clangs) -> None:
     for _ in range(clang_batches.FILES - 1):
         COMPILER.compile(KERNELS[0])
     (first,) = alone.all
@@ -101,14 +99,12 @@ def test_the_next_is_started_when_all_files_are_read(alone: clang_batches._Clang
     assert len(alone.all) == 1 and alone.all[0] is not first
 
 
-def test_a_source_that_is_longer_than_a_pipe(alone: clang_batches._Clangs) -> None:
+def test_source_longer_than_a_pipe_buffer(alone: clang_batches._Clangs) -> None:
     code = COMPILER.compile(f"/* {'x' * 300_000} */{KERNELS[1]}")
     assert loaded(code) == loaded(COMPILER.compile(KERNELS[1])) and alone.all[0].made == 2
 
 
-def test_one_that_fails_fails_alone_and_as_ever(
-    alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_kernel_does_not_break_the_next(alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
     before = COMPILER.compile(KERNELS[2])
     with pytest.raises(BrandedError, match="does not compile what tinygrad wrote"):
         COMPILER.compile(WRONG)
@@ -117,12 +113,12 @@ def test_one_that_fails_fails_alone_and_as_ever(
     assert loaded(COMPILER.compile(KERNELS[2])) == loaded(before) and alone.all[0].made == 1
 
 
-def test_a_warning_is_seen(alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_warning_is_printed(alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
     assert loaded(COMPILER.compile(WARNS)) == loaded(by_tinygrad(WARNS))
     assert capfd.readouterr().err.count("warning: equality comparison result unused") == 2
 
 
-def test_one_that_was_ended_is_replaced(alone: clang_batches._Clangs) -> None:
+def test_killed_clang_is_replaced(alone: clang_batches._Clangs) -> None:
     before = COMPILER.compile(KERNELS[3])
     alone.all[0].process.send_signal(signal.SIGKILL)
     alone.all[0].process.wait()
@@ -131,9 +127,7 @@ def test_one_that_was_ended_is_replaced(alone: clang_batches._Clangs) -> None:
     assert len(alone.all) == 1
 
 
-def test_an_interrupt_leaves_none_that_has_read_half(
-    alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_discards_half_fed_clang(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     COMPILER.compile(KERNELS[4])
     one = alone.all[0]
 
@@ -146,8 +140,8 @@ def test_an_interrupt_leaves_none_that_has_read_half(
     assert alone.all == alone.free == [] and one.process.returncode == -signal.SIGKILL
 
 
-def test_it_ends_by_itself_when_nobody_is_left_who_could_write(alone: clang_batches._Clangs) -> None:
-    """As where the process was killed that started it."""
+def test_clang_ends_when_its_pipes_close(alone: clang_batches._Clangs) -> None:
+    """The pipes also close when the parent process is killed."""
     COMPILER.compile(KERNELS[5])
     one = alone.all.pop()
     one._close()
@@ -155,8 +149,8 @@ def test_it_ends_by_itself_when_nobody_is_left_who_could_write(alone: clang_batc
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_does_not_keep_the_pipes_open(alone: clang_batches._Clangs) -> None:
-    """With a write end that is open in the child, clang would wait for the rest of the source."""
+def test_forked_child_closes_the_pipes(alone: clang_batches._Clangs) -> None:
+    """If the child kept a write end open, clang would wait for more source."""
     right = COMPILER.compile(KERNELS[6])
     read, end = os.pipe()
     if not (child := os.fork()):
@@ -172,14 +166,14 @@ def test_a_child_does_not_keep_the_pipes_open(alone: clang_batches._Clangs) -> N
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang_batches._Clangs) -> None:
-    """It closes the pipe that the thread reads from, and takes no lock that the thread has there."""
+def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
+    """The child closes the pipe that the thread reads, without taking the thread's lock."""
     one = clang_batches.Clang(["sh", "-c", "exec sleep 60", "sh"])
     alone.all.append(one)
     thread = threading.Thread(target=one.compile, args=(b"",))
     thread.start()
     until(lambda: len(one.ends) < clang_batches.FILES)
-    time.sleep(0.05)  # now it reads
+    time.sleep(0.05)  # the thread reads now
     if not (child := os.fork()):
         os._exit(0 if alone.all == [] else 1)
     found: list[int] = []
@@ -198,21 +192,21 @@ def test_a_child_of_a_process_in_which_a_thread_compiles(alone: clang_batches._C
     assert found == [0]
 
 
-def test_what_makes_nothing_is_given_up(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiler_without_output_is_given_up(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [alone.compile(["false"], b"") for _ in range(clang_batches.FAILURES)] == [None] * clang_batches.FAILURES
     assert alone.all == [] and alone.started(["false"]) is None
     monkeypatch.setattr(alone, "failures", 0)
     assert alone.compile(["/no/compiler"], b"") is None and alone.failures == 1
 
 
-def test_a_short_word_is_not_waited_for() -> None:
-    """What says it may then wait for the next file."""
+def test_clang_with_short_output_is_not_awaited() -> None:
+    """After the short output, clang may already wait for the next file."""
     one = clang_batches.Clang(["sh", "-c", "echo no; exec sleep 60", "sh"])
     assert one.compile(b"") is None and one.process.poll() is None
     one.end()
 
 
-def test_a_program_may_close_all_that_is_open(alone: clang_batches._Clangs) -> None:
+def test_program_may_close_all_descriptors(alone: clang_batches._Clangs) -> None:
     before = COMPILER.compile(KERNELS[7])
     (one,) = alone.all
     assert one.process.stdout is not None
@@ -222,7 +216,7 @@ def test_a_program_may_close_all_that_is_open(alone: clang_batches._Clangs) -> N
 
 
 @pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
-def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_compilers_use_the_driver(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clang_batches, "_known", {})
     monkeypatch.setattr(clang_batches, "_driver_command", lambda *_: [cc, "-c", "-", "-o", "-"])
     assert clang_batches._words(COMPILER) is None and clang_batches._by_the_driver(COMPILER, b"") is None
@@ -231,7 +225,7 @@ def test_what_is_no_clang_compiles_as_tinygrad_says(cc: str, monkeypatch: pytest
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
-    """A database in which nothing is, and a process that knows nothing."""
+    """Replace the disk cache by an empty dict, and forget the known commands."""
     kept: dict[Any, Any] = {}
     monkeypatch.setattr(clang_batches, "_known", {})
     monkeypatch.setattr(private_api.helpers, "diskcache_get", lambda table, key: kept.get((table, key)))
@@ -241,7 +235,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
     return kept
 
 
-def test_what_the_driver_starts_it_says_with_the_first_kernel(
+def test_first_kernel_reveals_the_cc1_command(
     alone: clang_batches._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = counted(monkeypatch, subprocess, "Popen")
@@ -255,9 +249,7 @@ def test_what_the_driver_starts_it_says_with_the_first_kernel(
     assert [loaded(first), loaded(second)] == [loaded(by_tinygrad(source)) for source in KERNELS[:2]]
 
 
-def test_what_the_driver_starts_is_known_to_the_next_process(
-    kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cc1_command_is_cached_on_disk(kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     COMPILER.compile(KERNELS[0])
     (words,) = kept.values()
     clang_batches._known.clear()
@@ -268,7 +260,7 @@ def test_what_the_driver_starts_is_known_to_the_next_process(
 
 
 @pytest.mark.parametrize("source", [WARNS, WRONG])
-def test_the_first_kernel_may_not_compile(
+def test_first_kernel_may_fail_to_compile(
     source: str, alone: clang_batches._Clangs, kept: dict[Any, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     if source is WRONG:
@@ -280,12 +272,12 @@ def test_the_first_kernel_may_not_compile(
     assert loaded(COMPILER.compile(KERNELS[2])) == loaded(by_tinygrad(KERNELS[2]))
 
 
-def test_the_c_that_runs_tables_is_that_of_tinygrad(alone: clang_batches._Clangs) -> None:
+def test_replay_source_matches_tinygrads_compiler(alone: clang_batches._Clangs) -> None:
     assert loaded(COMPILER.compile(native._SOURCE)) == loaded(by_tinygrad(native._SOURCE))
 
 
-def test_the_kernels_of_a_program_are_one_start(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
-    number = int.from_bytes(os.urandom(4)) / 7  # that no cache has
+def test_kernels_of_a_program_start_clang_once(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = int.from_bytes(os.urandom(4)) / 7  # not in any cache
     starts = counted(monkeypatch, alone, "started")
     monkeypatch.setattr(private_api.worker.PARALLEL, "value", 1)
     x = Tensor([1.0, 2.0, 3.0]).realize()
@@ -294,14 +286,14 @@ def test_the_kernels_of_a_program_are_one_start(alone: clang_batches._Clangs, mo
     assert len(starts) == 1 and alone.all[0].made >= 3
 
 
-def test_the_first_kernels_of_a_new_compiler_wait_for_no_thread(
+def test_first_kernels_of_new_compiler_do_not_hang(
     alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database knows other kernels, and not this compiler; who has the lock of tinygrad waits for who asks it."""
+    """A thread that holds tinygrad's lock must not wait for a thread that asks for this lock."""
     monkeypatch.setattr(clang_batches, "_known", {})
     monkeypatch.setattr(clang_batches, "features", lambda: f"of a machine like {os.urandom(8)!r}")
     monkeypatch.setattr(private_api.worker.PARALLEL, "value", 1)
-    number = int.from_bytes(os.urandom(4)) / 7  # that no cache has
+    number = int.from_bytes(os.urandom(4)) / 7  # not in any cache
     x = Tensor([1.0, 2.0, 3.0]).realize()
     ys = [(x * number + i).contiguous() for i in range(3)]
     own = threading.Thread(target=Tensor.realize, args=ys, daemon=True)
@@ -310,7 +302,7 @@ def test_the_first_kernels_of_a_new_compiler_wait_for_no_thread(
     assert not own.is_alive() and list(clang_batches._known.values()) != [None]
 
 
-def test_a_program_can_wait_for_all_of_its_children() -> None:
+def test_program_can_wait_for_all_its_children() -> None:
     program = (
         "import os, branded; from tinygrad import Tensor\n"
         "(Tensor([1.0, 2.0]).realize() * 3 + 1).tolist()\n"

@@ -1,4 +1,4 @@
-"""Sums of columns on the CPU, products, and what is largest: some rows at a time, and then what these give."""
+"""Column sums, products and maxima on the CPU: reduce groups of rows first, and then the partial results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ rng = np.random.default_rng(0)
 
 
 def whole(*shape: int) -> Tensor:
-    """Whole numbers, of which a sum is exact in any order."""
+    """Return integers, whose sum is exact in any order."""
     return Tensor(rng.integers(-9, 9, shape).astype(np.float32)).realize()
 
 
@@ -37,12 +37,12 @@ SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "in three steps": (lambda: TALL.sum(0), 3),
     "of the middle axis": (lambda: Y.sum(1), 2),
     "of two axes": (lambda: Z.sum((0, 1)), 2),
-    "of what is worked out": (lambda: ((X - V) * (X + 1)).sum(0) * 2 + V, 2),
-    "of what is chosen": (lambda: (X > 0).where(X, X * 2).sum(0), 2),
+    "of an expression": (lambda: ((X - V) * (X + 1)).sum(0) * 2 + V, 2),
+    "of where": (lambda: (X > 0).where(X, X * 2).sum(0), 2),
     "of integers": (lambda: X.cast("int").sum(0), 2),
     "of float64": (lambda: X.double().sum(0), 2),
     "of bools": (lambda: (X > 0).sum(0), 2),
-    "of rows from the last to the first": (lambda: X.flip(0).sum(0), 2),
+    "of flipped rows": (lambda: X.flip(0).sum(0), 2),
     "the largest": (lambda: X.max(0), 2),
     "the least": (lambda: TALL.min(0) + 1, 3),
     "the largest of float64": (lambda: X.double().max(0), 2),
@@ -53,21 +53,21 @@ SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "of two groups and five rows": (lambda: WIDE.sum(0), 3),
     "of two axes of prime sizes": (lambda: CUBE.sum((0, 1)), 3),
     "products": (lambda: (X > 0).where(1.0, -1.0).prod(0), 2),
-    "is there one": (lambda: (X > 8).any(0), 2),
+    "any": (lambda: (X > 8).any(0), 2),
     "of examples": (lambda: vmap(lambda row: row * V + 1)(X).sum(0), 2),
 }
-"""With the kernels of each."""
+"""The number of kernels of each reduction."""
 OTHERS: dict[str, Callable[[], Tensor]] = {
     "few numbers": lambda: whole(100, 300).sum(0),
     "few rows": lambda: whole(32, 4096).sum(0),
     "rows, not columns": lambda: X.sum(1),
-    "columns from the last to the first": lambda: X.flip(1).sum(0),
+    "flipped columns": lambda: X.flip(1).sum(0),
     "a border": lambda: X.pad(((1, 1), (2, 2))).sum(0),
     "the largest of few": lambda: whole(100, 300).max(0),
     "the largest of rows": lambda: X.max(1),
-    "what is dear, many times": lambda: sum(((X + i).exp() for i in range(20)), X).sum(0),
+    "many exponentials": lambda: sum(((X + i).exp() for i in range(20)), X).sum(0),
     "rows by their number": lambda: TALL[AT],
-    "a part of the rows": lambda: (Tensor.arange(4096).reshape(-1, 1) < 3000).where(TALL, 0).sum(0),
+    "masked rows": lambda: (Tensor.arange(4096).reshape(-1, 1) < 3000).where(TALL, 0).sum(0),
     "columns of few numbers": lambda: whole(20000, 4).sum(0),
 }
 
@@ -77,7 +77,7 @@ def kernels(x: Tensor) -> list[UOp]:
 
 
 @pytest.mark.parametrize("name", SUMS)
-def test_some_rows_at_a_time(name: str) -> None:
+def test_rows_are_reduced_in_groups(name: str) -> None:
     of, steps = SUMS[name]
     made = private_api.realize.compile_linear(of().schedule_linear()).src
     assert len(made) == steps and LOOPS in made[0].src[0].src[0].arg.applied_opts
@@ -88,11 +88,11 @@ def test_some_rows_at_a_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_stays_one_kernel(name: str) -> None:
+def test_other_reductions_stay_one_kernel(name: str) -> None:
     assert len(kernels(OTHERS[name]())) == 1
 
 
-def test_a_sum_goes_on_in_what_it_is_added_to() -> None:
+def test_sum_is_fused_with_addition() -> None:
     t = V.clone().realize()
     before, add = t.numpy(), X.numpy().sum(0)
     t.assign(t + X.sum(0))
@@ -100,12 +100,12 @@ def test_a_sum_goes_on_in_what_it_is_added_to() -> None:
     np.testing.assert_array_equal(jit(lambda x, t: t + x.sum(0))(X, V).numpy(), V.numpy() + add)
 
 
-def test_a_sum_of_halves_is_one_of_float32() -> None:
+def test_float16_sum_accumulates_in_float32() -> None:
     x = whole(1000, 300).cast(dtypes.float16).realize()
     np.testing.assert_array_equal(x.sum(0).numpy(), x.numpy().astype(np.float32).sum(0).astype(np.float16))
 
 
-def test_numbers_that_are_none() -> None:
+def test_sum_propagates_nan_and_infinity() -> None:
     a = np.ones((256, 300), np.float32)
     a[17, 3], a[100, 5], a[[3, 200], 7] = np.nan, np.inf, (np.inf, -np.inf)
     with np.errstate(invalid="ignore"):
@@ -113,8 +113,8 @@ def test_numbers_that_are_none() -> None:
 
 
 @pytest.mark.parametrize(("rows", "dtype"), [(256, dtypes.float16), (600, dtypes.float32), (256, dtypes.float64)])
-def test_the_largest_is_so_without_nan(rows: int, dtype: DType) -> None:
-    """As in rows.  Where it is the first of some rows, it is not their largest."""
+def test_maximum_ignores_nan(rows: int, dtype: DType) -> None:
+    """Row maxima ignore NaN too. A NaN in the first row of a group must not become the maximum of the group."""
     a = rng.integers(-99, 99, (rows, 300)).astype(np.float32)
     a[0, 0] = a[16, 1] = a[-1, 2] = a[::8, 3] = a[1:, 4] = np.nan
     a[3, 5], a[4, 6], a[:, 7], a[:, 8] = np.inf, -np.inf, -np.inf, -0.0
@@ -126,7 +126,7 @@ def test_the_largest_is_so_without_nan(rows: int, dtype: DType) -> None:
     assert Tensor(np.full((rows, 300), np.nan)).cast(dtype).max(0).numpy().max() == -np.inf
 
 
-def test_a_product_with_nan_is_nan() -> None:
+def test_product_propagates_nan() -> None:
     a = np.ones((256, 300), np.float32)
     a[17, 3], a[100, 5], a[[3, 200], 7], a[9, 8] = np.nan, np.inf, (np.inf, 0), -0.0
     with np.errstate(invalid="ignore"):
@@ -136,7 +136,7 @@ def test_a_product_with_nan_is_nan() -> None:
     np.testing.assert_array_equal(np.signbit(found[8]), np.signbit(want[8]))
 
 
-def test_a_chunk_that_is_summed_within_each_example() -> None:
+def test_chunks_with_sum_inside_each_example() -> None:
     xs = whole(1000, 64)
     f = lambda x: (x.reshape(64, 1) * x).contiguous().sin().sum(0)  # noqa: E731
     np.testing.assert_allclose(vmap(f, chunk_size=250)(xs).numpy(), vmap(f)(xs).numpy(), atol=1e-4)

@@ -1,4 +1,4 @@
-"""The parts of a kernel side by side: each is done once, by threads that are real, with the numbers of one thread."""
+"""Kernels split over threads: each part runs once, and the results match a single thread."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _two() -> Iterator[None]:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every kernel that has parts is large."""
+    """Treat every divisible kernel as large."""
     monkeypatch.setattr(cores, "LARGE", 1)
 
 
@@ -61,14 +61,14 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def _helpers() -> int:
-    """How many threads were started."""
+    """Return the number of started threads."""
     pool = cores._pool()
     return int(pool.helpers) if pool is not None else 0
 
 
 @several
 @pytest.mark.parametrize("name", CASES)
-def test_the_numbers_are_those_of_one_thread(name: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_match_single_thread(name: str, small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x, made = data(256, 1024), list[native.Op]()
     original = python_executor.make_executor
     monkeypatch.setattr(
@@ -81,14 +81,14 @@ def test_the_numbers_are_those_of_one_thread(name: str, small: None, monkeypatch
 
 
 def _parts(f: Callable[[int], Any], count: int, args: int = 3) -> None:
-    """Call a function of Python as a kernel is called, with the number of the part."""
+    """Call a Python function like a kernel, with the index of the part."""
     take = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * args)(lambda *given: f(given[1]))
     native.run_parts(ctypes.cast(take, ctypes.c_void_p).value or 0, range(10, 10 + args), 1, count)
 
 
 @several
 @pytest.mark.parametrize("args", [2, 7, 20, 40])
-def test_each_part_is_done_once(args: int) -> None:
+def test_each_part_runs_once(args: int) -> None:
     for count in (1, 2, 7):
         done: list[int] = []
         _parts(done.append, count, args)
@@ -96,7 +96,7 @@ def test_each_part_is_done_once(args: int) -> None:
 
 
 @several
-def test_two_parts_are_done_at_the_same_time() -> None:
+def test_two_parts_run_at_the_same_time() -> None:
     both, seen = threading.Barrier(2), set[int]()
 
     def part(i: int) -> None:
@@ -108,15 +108,14 @@ def test_two_parts_are_done_at_the_same_time() -> None:
 
 
 @several
-def test_a_part_that_has_parts() -> None:
-    """The threads are at work, so it does them itself."""
+def test_nested_parts_run_on_the_calling_thread() -> None:
     done: list[tuple[int, int]] = []
     _parts(lambda i: _parts(lambda k: done.append((i, k)), 2), 2)
     assert sorted(done) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 @several
-def test_many_threads_of_python() -> None:
+def test_parts_from_many_python_threads() -> None:
     done: list[int] = []
     threads = [threading.Thread(target=lambda: [_parts(done.append, 3) for _ in range(20)]) for _ in range(4)]
     for t in threads:
@@ -129,7 +128,7 @@ def test_many_threads_of_python() -> None:
 @several
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own() -> None:
+def test_forked_process_starts_its_own_threads() -> None:
     _parts(lambda i: None, 2)
     before = _helpers()
     if not (child := os.fork()):
@@ -145,8 +144,8 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
 
 
 @several
-def test_without_threads_one_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no thread can be started: `pthread_create` says so, and is not asked again."""
+def test_one_thread_runs_all_parts_if_none_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If `pthread_create` fails once, it is not called again."""
     pool, asked = cores._pool(), list[int]()
     assert pool is not None
     create = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(lambda *_: asked.append(1) or 11)
@@ -162,35 +161,35 @@ def test_without_threads_one_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
             setattr(pool, name, value)
 
 
-# ---- which kernels ----
+# ---- choice of kernels to split ----
 
 
 def sizes(x: Tensor) -> list[int]:
     return [program.arg.global_size[0] for program in programs(x)]
 
 
-def test_which_kernels_have_parts() -> None:
-    assert sizes(data(64, 512).sin().exp()) == [2]  # what is dear counts more
+def test_kernels_that_are_split() -> None:
+    assert sizes(data(64, 512).sin().exp()) == [2]  # expensive operations count more
     assert sizes(data(64, 512) + 1) == [1]
     assert sizes(data(1024, 512) + 1) == [2]
-    assert sizes(data(1023, 512) + 1) == [2]  # the one loop of both axes
-    assert sizes((data(1023, 1, 511).exp() + data(1023, 511, 1)[:, :1]).sum(2)) == [1]  # nothing that has two halves
+    assert sizes(data(1023, 512) + 1) == [2]  # one loop over both axes
+    assert sizes((data(1023, 1, 511).exp() + data(1023, 511, 1)[:, :1]).sum(2)) == [1]  # no loop can be halved
     with Context(NUM_CPU_THREADS=1):
         assert sizes(data(1024, 512) + 1) == [1]
 
 
-def test_what_a_kernel_is_said_to_take() -> None:
+def test_estimated_cost_of_kernels() -> None:
     (loops,) = programs(data(1024, 1024).exp())
     (tile,) = programs(data(1024, 512) + data(512, 1024).T)
     (whole,) = programs(data(64, 64).exp())
     (again,) = programs(data(128, 3, 16, 16).conv2d(data(4, 3, 3, 3)))
     assert 150_000 < cores.work(loops, True) < 800_000
     assert cores.LARGE < cores.work(tile, False) < 500_000 and cores.work(whole, True) == 0
-    assert 100_000 < cores.work(again, True) < 350_000  # each number is read for nine others
+    assert 100_000 < cores.work(again, True) < 350_000  # nine elements of the result read each input element
 
 
 @several
-def test_c_is_compiled_for_large_kernels_when_it_pays(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c_is_compiled_for_large_kernels_if_it_pays(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = data(128, 1024)
     monkeypatch.setattr(native, "is_compiled", lambda: False)
     made: list[python_executor.PythonExecutor] = []
@@ -205,14 +204,14 @@ def test_c_is_compiled_for_large_kernels_when_it_pays(small: None, monkeypatch: 
     assert isinstance(plan.run.__self__, native.Plan) and np.array_equal(first, f(x).numpy())
     monkeypatch.setattr(native, "is_compiled", lambda: True)
     jit(lambda x: x.exp())(x)
-    assert len(made) == 1  # there is nothing to wait for
+    assert len(made) == 1  # nothing to wait for
 
 
-# ---- what tinygrad runs ----
+# ---- kernels run by tinygrad ----
 
 
 @several
-def test_what_tinygrad_runs(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_of_tinygrad_are_split(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x, ran = data(96, 1024), list[int]()
     original = native.run_parts
     monkeypatch.setattr(native, "is_loaded", lambda: True)
@@ -225,7 +224,7 @@ def test_what_tinygrad_runs(small: None, monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
 
 
-def test_c_is_not_compiled_for_a_few_kernels_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c_is_not_compiled_for_few_tinygrad_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("is_loaded", "is_compiled"):
         monkeypatch.setattr(native, name, lambda: False)
     monkeypatch.setattr(cores, "address", lambda: 1)
@@ -238,7 +237,7 @@ def test_c_is_not_compiled_for_a_few_kernels_of_tinygrad(monkeypatch: pytest.Mon
 
 
 @several
-def test_in_the_steps_of_a_loop(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_of_loop_steps_are_split(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def f(xs: Tensor) -> Tensor:
         return scan(lambda c, x: ((c + x).sin().exp(), None), xs[0] * 0, xs)[0]
 

@@ -1,4 +1,4 @@
-"""What is found, counted and transformed on the CPU: as by operations of tinygrad, of as many steps as entries."""
+"""Searching, counting, sorting and FFTs on the CPU match tinygrad's operations, in steps linear in the entries."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ can_compile = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no 
 
 
 def both(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
-    """A function here, compiled, and by operations of tinygrad: of these, the graph says what they are."""
+    """Compare a function, plain and compiled, with tinygrad's operations evaluated from the graph."""
     given = [in_memory(x) for x in xs]
     got, compiled = f(*given), jit(f)(*given)
     with cpu.plain():
         plain = f(*given)
         wanted = reads(plain if isinstance(plain, tuple) else (plain,))
     got, compiled, plain = (y if isinstance(y, tuple) else (y,) for y in (got, compiled, plain))
-    Tensor.realize(*got)  # at once, as the compiled function does: its kernels are the same
+    Tensor.realize(*got)  # together, to get the kernels of the compiled function
     for a, b, c, want in zip(got, compiled, plain, wanted, strict=True):
         assert a.dtype == c.dtype and a.shape == c.shape
         np.testing.assert_allclose(found := a.numpy(), want, rtol=rtol, atol=rtol)
@@ -41,7 +41,7 @@ def both(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
 
 
 def derived(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
-    """A derivative of what `both` was put to, not compiled: the graph says what it is in both ways."""
+    """Compare an uncompiled derivative with tinygrad's, both evaluated from the graph."""
     given = [in_memory(x) for x in xs]
     got = f(*given)
     with cpu.plain():
@@ -57,7 +57,7 @@ WANTED = np.float32([[0, -0.0, 1], [NAN, INF, -INF], [3, 5, -7]])
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_places_in_sorted_entries(side: str) -> None:
+def test_searchsorted(side: str) -> None:
     def f(a: Tensor, v: Tensor) -> Tensor:
         return branded.searchsorted(a, v, side)
 
@@ -78,7 +78,7 @@ IDS = np.int32([2, 0, -1, 2, 9, 1, 2])
 
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
-def test_entries_with_the_same_number(name: str, dtype: Any) -> None:
+def test_segment_reductions(name: str, dtype: Any) -> None:
     reduce = getattr(branded, f"segment_{name}")
 
     def f(x: Tensor, ids: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def test_entries_with_the_same_number(name: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
-def test_their_derivatives(name: str) -> None:
+def test_derivatives_of_segment_reductions(name: str) -> None:
     reduce = getattr(branded, f"segment_{name}")
     ids, w = Tensor(IDS), Tensor(R.standard_normal((4, 2)))
 
@@ -112,13 +112,13 @@ def test_their_derivatives(name: str) -> None:
     derived(vmap(grad(f)), R.standard_normal((3, 7, 2)))
 
 
-def test_not_a_number_is_the_largest_and_the_least() -> None:
+def test_segment_max_and_min_propagate_nan() -> None:
     x, ids = Tensor([1.0, NAN, 2.0]), Tensor([0, 0, 1])
     for reduce in (branded.segment_max, branded.segment_min):
         np.testing.assert_array_equal(jit(lambda reduce=reduce: reduce(x, ids, 2))().numpy(), [NAN, 2])
 
 
-def test_counts_of_ints_wrap_around() -> None:
+def test_segment_sum_of_ints_wraps_around() -> None:
     x = np.int32([2**31 - 1, 1])
     assert branded.segment_sum(Tensor(x), Tensor([0, 0]), 1).tolist() == [-(2**31)]
 
@@ -139,7 +139,7 @@ def test_histograms() -> None:
 
 
 @pytest.mark.parametrize("shape", [(16, 24), (300,), (3, 127)])
-def test_transforms(shape: tuple[int, ...]) -> None:
+def test_fourier_transforms(shape: tuple[int, ...]) -> None:
     x, y = R.standard_normal((2, *shape))
 
     def f(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -158,12 +158,12 @@ def test_transforms(shape: tuple[int, ...]) -> None:
     derived(lambda x, y: jvp(size, (x, y), (y, x))[1], x, y, rtol=1e-8)
     derived(lambda x, y: jvp(grad(size), (x, y), (y, x))[1], x, y, rtol=1e-8)
     derived(grad(lambda x: (branded.rfft(x)[1] ** 3).sum()), x, rtol=1e-8)
-    if len(shape) == 2:  # of one operand, all examples have the same
+    if len(shape) == 2:  # if only one operand is batched
         derived(grad(lambda y, x: vmap(size, in_axes=(0, None))(x, y).sum()), y[0], x, rtol=1e-8)
         both(vmap(grad(size)), x, y, rtol=1e-8)
 
 
-def test_the_largest_and_the_middle() -> None:
+def test_top_k_and_quantiles() -> None:
     x = np.float32([[3, NAN, 1, 3, -0.0, 0], [1, 2, 2, 5, 2, INF]])
     both(lambda x: branded.top_k(x, 4), x)
     both(vmap(lambda x: branded.top_k(x, 2)), x)
@@ -189,12 +189,12 @@ def test_no_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         assert jit(lambda x: branded.histogram(x, 4)[0])(x).sum().item() == 9
 
 
-def test_numpy_does_the_same_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_fallback_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Host, "in_c", lambda self, results, args: None)
     both(vmap(lambda a, v: branded.searchsorted(a, v, "right"), in_axes=(None, 0)), SORTED[1:], WANTED)
 
 
-def test_segments_of_other_dtypes_and_without_entries() -> None:
+def test_segments_of_other_dtypes_and_empty_input() -> None:
     assert branded.segment_sum(Tensor([1.0, 2.0, 3.0]).half(), Tensor([0, 1, 0]), 2).tolist() == [4, 2]
     assert branded.segment_max(Tensor([True, False, True]), Tensor([0, 1, 0]), 2).tolist() == [True, False]
     assert branded.segment_sum(Tensor.zeros(0), Tensor.zeros(0, dtype=dtypes.int32), 2).tolist() == [0, 0]
@@ -203,8 +203,8 @@ def test_segments_of_other_dtypes_and_without_entries() -> None:
 @can_compile
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 @pytest.mark.parametrize("descending", [True, False])
-def test_entries_by_their_place_in_c(dtype: Any, descending: bool) -> None:
-    """Of few places, of many, twice the same, and of none that there is; equal entries keep their order."""
+def test_order_statistics_in_c(dtype: Any, descending: bool) -> None:
+    """Take few, many, repeated and out-of-range positions; equal entries keep their order."""
     for n in (1, 5, 30, 100, 3000):
         x = (5 * R.standard_normal((2, n))).astype(dtype)
         if dtype is np.float32:

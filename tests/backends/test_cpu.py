@@ -38,13 +38,13 @@ pytestmark = [
 
 
 def made(x: Tensor) -> list[UOp]:
-    """The programs that tinygrad makes for a tensor."""
+    """Return the compiled programs of a tensor."""
     linear = private_api.realize.compile_linear(x.linear_with_vars()[0])
     return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
 
 
 def written(x: Tensor) -> list[UOp]:
-    """The programs that tinygrad writes for a tensor, which clang does not see: what is looked at and never run."""
+    """Return the programs of a tensor without compiling them, to inspect their source."""
     renderer: Any = copy.copy(Device["CPU"].renderer)
     renderer.compiler = private_api.device.Compiler()
     return [private_api.codegen.do_to_program(call.src[0], renderer) for call in x.schedule_linear().src]
@@ -63,11 +63,11 @@ def data(*shape: int) -> Tensor:
 
 
 def ints(*shape: int) -> Tensor:
-    """What no BLAS multiplies."""
+    """Return integers, which no BLAS multiplies."""
     return in_memory((8 * np.random.default_rng(0).standard_normal(shape).astype(np.float32)).astype(np.int32))
 
 
-# ---- which kernels ----
+# ---- choice of kernels ----
 
 LOOPS: dict[str, Callable[[], Tensor]] = {
     "elementwise": lambda: (data(40, 30).sin() * 2).tanh(),
@@ -76,7 +76,7 @@ LOOPS: dict[str, Callable[[], Tensor]] = {
     "sums of rows": lambda: data(30, 40).sum(1),
     "the sum of all": lambda: data(40, 30).sum(),
     "largest of rows": lambda: data(30, 100).max(1),
-    "a sum of what is dear": lambda: data(40, 20).exp().sum(1),
+    "sum of exponentials": lambda: data(40, 20).exp().sum(1),
     "a product in a sum": lambda: (data(40, 30) * data(40, 30)).sum(1),
     "matrix-vector products": lambda: (data(8, 20, 30) @ data(8, 30, 1)).squeeze(-1),
     "all pairs": lambda: (data(20, 1, 32) - data(1, 24, 32)).square().sum(-1),
@@ -85,10 +85,10 @@ TILES: dict[str, Callable[[], Tensor]] = {
     "sums of columns": lambda: data(40, 30).sum(0),
     "a product of matrices of integers": lambda: ints(40, 64) @ ints(64, 24),
     "a transposed matrix": lambda: data(40, 30).T.contiguous(),
-    "short rows, of which neither four nor eight are a part": lambda: data(30, 32).sum(1),
+    "row count not divisible by four": lambda: data(30, 32).sum(1),
     "short rows of integers": lambda: (ints(100, 24) * ints(100, 24)).sum(1),
     "rows of ten": lambda: data(100, 10).sum(1),
-    "rows of twelve that other rows have too": lambda: (data(30, 8, 1, 12) - data(30, 1, 8, 12)).square().sum(-1),
+    "rows of twelve, all pairs": lambda: (data(30, 8, 1, 12) - data(30, 1, 8, 12)).square().sum(-1),
     "largest of short rows": lambda: data(100, 64).max(1),
     "every other number": lambda: data(40, 60)[:, ::2] + 1,
     "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
@@ -97,10 +97,10 @@ TILES: dict[str, Callable[[], Tensor]] = {
 ROWS: dict[str, Callable[[], Tensor]] = {
     "sums of rows of 4": lambda: data(100, 4).sum(1),
     "largest of rows of 3": lambda: data(100, 3).max(1),
-    "a number of each row for each of its numbers": lambda: data(100, 4) * data(100, 1).exp(),
-    "a row of the numbers of a row": lambda: rotated(data(100), data(100, 2)).contiguous(),
+    "scaled rows": lambda: data(100, 4) * data(100, 1).exp(),
+    "rotated rows": lambda: rotated(data(100), data(100, 2)).contiguous(),
     "distances in the plane": lambda: (data(40, 1, 2) - data(1, 24, 2)).square().sum(-1).neg().exp(),
-    "what is dear of a row and a column": lambda: (data(40, 1) - data(1, 20)).exp().sum(1),
+    "exponentials of all pairs": lambda: (data(40, 1) - data(1, 20)).exp().sum(1),
     "sums of columns of 20": lambda: data(20, 300).sum(0),
     "a convolution of integers": lambda: ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3)),
     "small matrices": lambda: ints(30, 8, 8) @ ints(30, 8, 8),
@@ -126,7 +126,7 @@ def rotated(a: Tensor, x: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_loops(name: str) -> None:
+def test_plain_loops(name: str) -> None:
     (program,) = made(LOOPS[name]())
     assert is_loops(program)
     with cpu.plain():
@@ -135,7 +135,7 @@ def test_loops(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TILES)
-def test_what_tinygrad_does_better_is_left_to_it(name: str) -> None:
+def test_kernels_left_to_tinygrad(name: str) -> None:
     (program,) = made(TILES[name]())
     with cpu.plain():
         (before,) = written(TILES[name]())
@@ -143,7 +143,7 @@ def test_what_tinygrad_does_better_is_left_to_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_short_rows_are_vectors_over_the_rows(name: str) -> None:
+def test_short_rows_are_vectorized_over_rows(name: str) -> None:
     (program,) = made(ROWS[name]())
     assert is_loops(program) and "float4" not in source(program)
     options = {opt.op for opt in program.src[0].arg.applied_opts}
@@ -169,7 +169,7 @@ OTHER_COLUMNS: dict[str, Callable[[], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_narrow_columns_are_added_up_together(name: str) -> None:
+def test_narrow_columns_are_summed_together(name: str) -> None:
     (program,) = made(COLUMNS[name]())
     assert is_loops(program) and any(opt.op is private_api.OptOps.UPCAST for opt in program.src[0].arg.applied_opts)
     found, expected = COLUMNS[name]().numpy(), read(COLUMNS[name]())
@@ -183,7 +183,7 @@ def test_other_columns_are_left_to_tinygrad(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ABREAST)
-def test_short_rows_are_added_up_abreast(name: str) -> None:
+def test_short_rows_are_summed_side_by_side(name: str) -> None:
     f, rows = ABREAST[name]
     (program,) = made(f())
     assert [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is private_api.OptOps.UPCAST] == [rows]
@@ -191,23 +191,23 @@ def test_short_rows_are_added_up_abreast(name: str) -> None:
     np.testing.assert_allclose(f().numpy(), read(f()), rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
 
 
-def test_a_cosine_in_a_loop_is_one_of_c() -> None:
-    """The number by which it is known stays in the step: from pi / 2 - x it is as far off as x is rounded."""
+def test_cosine_in_loop_uses_c_helper() -> None:
+    """The loop step keeps the cosine; sin(pi / 2 - x) would lose precision to the rounding of x."""
     x = data(3, 40) * 1000 + 5000
     found = jit(lambda x: scan(lambda c, x: (c, x.cos()), x[0] * 0, x)[1])(x)
     np.testing.assert_allclose(found.numpy(), np.cos(x.numpy().astype(np.float64)), atol=2e-7)
 
 
-# ---- what several kernels would work out ----
+# ---- values shared by several kernels ----
 
 
 def drawn(key: Tensor, x: Tensor) -> tuple[Tensor, ...]:
-    """Of numbers that are drawn three sums, each a kernel."""
+    """Return three sums of random numbers, one kernel each."""
     y = random.normal(key, (20, 10)) * 2
     return (y * x).sum(), (y + x).abs().sum(0), (y - x).square().sum(1)
 
 
-def test_what_many_kernels_read_is_worked_out_once() -> None:
+def test_value_read_by_many_kernels_is_stored_once() -> None:
     key, x = random.key(3), data(10)
     values = [y.uop for y in drawn(key, x)]
     inserted = set(UOp.sink(*once(values)).toposort()) - set(UOp.sink(*values).toposort())
@@ -220,7 +220,7 @@ def test_what_many_kernels_read_is_worked_out_once() -> None:
 
 
 @pytest.mark.parametrize("is_negated", [False, True])
-def test_a_mask_of_indices_keeps_plain_loads(is_negated: bool) -> None:
+def test_index_mask_keeps_plain_loads(is_negated: bool) -> None:
     x = data(64, 64)
     index = Tensor.arange(64)
     mask = index.reshape(64, 1) >= index if is_negated else index.reshape(64, 1) < index
@@ -230,14 +230,14 @@ def test_a_mask_of_indices_keeps_plain_loads(is_negated: bool) -> None:
     np.testing.assert_allclose(y.numpy(), np.triu(x.numpy(), 1))
 
 
-def test_a_load_out_of_bounds_has_a_condition() -> None:
+def test_out_of_bounds_load_has_a_condition() -> None:
     x = data(64, 64)
     y = x.pad(((1, 1), (2, 0)))
     assert any("?*" in source(program) for program in made(y + 1))
     np.testing.assert_allclose((y + 1).numpy(), np.pad(x.numpy(), ((1, 1), (2, 0))) + 1)
 
 
-def test_a_long_chain_is_cut_into_kernels() -> None:
+def test_long_chain_is_cut_into_kernels() -> None:
     def chain(x: Tensor) -> Tensor:
         for _ in range(700):
             x = (x * 1.01).tanh()
@@ -251,7 +251,7 @@ def test_a_long_chain_is_cut_into_kernels() -> None:
     np.testing.assert_allclose(jit(vmap(chain))(x).numpy(), expected, rtol=1e-4)
 
 
-def test_what_one_kernel_works_out_stays_in_it() -> None:
+def test_value_of_one_kernel_is_not_stored() -> None:
     y = data(8, 16)
     for k in range(60):
         y = y * 0.9 + k
@@ -264,7 +264,7 @@ def test_what_one_kernel_works_out_stays_in_it() -> None:
     assert once(values) == values
 
 
-def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
+def test_only_sums_are_reassociated() -> None:
     (program,) = made((data(40, 30).exp() - 1).sum(1))
     text = source(program)
     assert text.count("#pragma clang fp reassociate(on)") == 1
@@ -272,14 +272,14 @@ def test_only_what_is_added_up_may_be_added_in_any_order() -> None:
     assert "pragma" not in source(made(data(40, 30).exp() - 1)[0])
 
 
-def test_sums_of_products_of_an_exp_are_vectors() -> None:
-    """A product that is one operation with the sum is worked out under the conditions of the `exp`, one by one."""
+def test_sums_of_products_of_exp_are_vectorized() -> None:
+    """A multiply-add would be computed element by element, under the conditions of `exp`."""
     (program,) = written((data(40, 60).exp() * data(60)).sum(1))
     assert is_loops(program) and loops_of_vectors(program) == 1
 
 
 def loops_of_vectors(program: UOp) -> int:
-    """So many loops of a program are vectors, as clang says."""
+    """Return the number of loops of a program that clang vectorizes."""
     compiler: Any = Device["CPU"].renderer.compiler
     given = ["-c", "-x", "c", "-O2", "-ffreestanding", f"--target={compiler.arch}-none-unknown-elf", *compiler.args]
     words = [*zig_clang.command(), *given, "-Rpass=loop-vectorize", "-", "-o", os.devnull]
@@ -287,8 +287,8 @@ def loops_of_vectors(program: UOp) -> int:
     return run.stderr.count("vectorized loop")
 
 
-def test_short_loops_of_a_part_and_of_a_step_are_vectors() -> None:
-    """Clang makes none of 14 numbers behind a place that may be beyond the range of an int."""
+def test_short_loops_in_parts_and_steps_vectorize() -> None:
+    """Clang does not vectorize a loop of 14 elements after an offset that may overflow an int."""
     x, w = data(512, 1, 16, 16), data(4, 1, 3, 3)
     with Context(NUM_CPU_THREADS=2):
         (part,) = made(x.conv2d(w))
@@ -298,8 +298,8 @@ def test_short_loops_of_a_part_and_of_a_step_are_vectors() -> None:
     assert [v.expr for v in program.arg.vars] == ["step"] and is_loops(program) and loops_of_vectors(program) == 1
 
 
-def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
-    """Of 4 x 4 numbers of a convolution each has 9 products, which are 144 lines that take long to be made."""
+def test_tile_with_too_much_unrolling_keeps_loops() -> None:
+    """A 4 x 4 tile of a convolution has 9 products per element: 144 lines that compile slowly."""
     x, w = ints(4, 16, 16, 16), ints(8, 16, 3, 3)
     (program,) = made(x.conv2d(w))
     opts = program.src[0].arg.applied_opts
@@ -312,8 +312,8 @@ def test_a_tile_that_is_written_out_too_often_keeps_its_loops() -> None:
     assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
 
 
-def test_a_sum_whose_terms_are_written_out_with_many_an_exp_keeps_its_loop() -> None:
-    """Of 20 terms, each with eight functions, which are lines of C each."""
+def test_expensive_sum_is_not_unrolled() -> None:
+    """The 20 terms have eight functions each, and each function takes several lines of C."""
     x = data(20, 12)
 
     def dear() -> Tensor:
@@ -328,11 +328,11 @@ def test_a_sum_whose_terms_are_written_out_with_many_an_exp_keeps_its_loop() -> 
     assert 5 * len(source(program)) < len(source(before))
 
 
-# ---- what is kept in memory ----
+# ---- values kept in memory ----
 
 
 def worked_out(*xs: Tensor) -> tuple[int, list[int]]:
-    """How often the kernels have an `exp` in them, and how many numbers each of them writes."""
+    """Return the number of `exp` operations in the kernels, and the number of elements that each kernel writes."""
     asts = [call.src[0] for call in xs[0].schedule_linear(*xs[1:]).src]
     sizes = [int(u.src[0].src[0].max_numel()) for ast in asts for u in ast.toposort() if u.op is Ops.STORE]
     return sum(u.op is Ops.EXP2 for ast in asts for u in ast.toposort()), sizes
@@ -342,17 +342,17 @@ KEPT: dict[str, Callable[[], list[Tensor]]] = {
     "softmax": lambda: [data(64, 128).softmax()],
     "sums of rows and of columns": lambda: [(y := data(64, 128).tanh()).sum(0), y.sum(1)],
     "attention": lambda: [(data(4, 64, 16) @ data(4, 16, 64)).softmax() @ data(4, 64, 16)],
-    "large, and more than an exp": lambda: [(y := data(1200, 1200).sigmoid()).sum(0), y.sum(1)],
+    "large sigmoid": lambda: [(y := data(1200, 1200).sigmoid()).sum(0), y.sum(1)],
 }
 AGAIN: dict[str, Callable[[], list[Tensor]]] = {
     "small": lambda: [data(16, 20).softmax()],
     "large": lambda: [data(1200, 1200).softmax()],
-    "more than it is worked out from": lambda: [(y := (data(128, 1) * data(1, 128)).exp()).sum(0), y.sum(1)],
+    "larger than its inputs": lambda: [(y := (data(128, 1) * data(1, 128)).exp()).sum(0), y.sum(1)],
 }
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_what_is_dear_is_worked_out_once(name: str) -> None:
+def test_expensive_value_is_computed_once(name: str) -> None:
     times, _ = worked_out(*KEPT[name]())
     with cpu.plain():
         before, _ = worked_out(*KEPT[name]())
@@ -362,13 +362,13 @@ def test_what_is_dear_is_worked_out_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", AGAIN)
-def test_what_is_better_worked_out_again(name: str) -> None:
+def test_value_is_recomputed_if_cheaper(name: str) -> None:
     found = worked_out(*AGAIN[name]())
     with cpu.plain():
         assert found == worked_out(*AGAIN[name]())
 
 
-def test_an_outer_product_that_is_summed_at_once_is_never_there() -> None:
+def test_summed_outer_product_is_never_stored() -> None:
     a, b = data(512), data(512)
     _, sizes = worked_out((a.reshape(512, 1) * b).exp().sum(1))
     assert sizes == [512]
@@ -393,8 +393,8 @@ STEPS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_chain_of_steps_takes_no_longer_for_each_step(name: str) -> None:
-    """Each reads a value in several places: the kernels of twice as many steps are twice as long, not squared."""
+def test_kernel_length_is_linear_in_steps(name: str) -> None:
+    """Each step reads its input in several places; the kernels must not grow quadratically."""
 
     def operations(steps: int) -> int:
         y = data(4, 3)
@@ -409,8 +409,8 @@ def test_a_chain_of_steps_takes_no_longer_for_each_step(name: str) -> None:
     np.testing.assert_allclose(y.numpy(), read(y), rtol=1e-5, atol=1e-5)
 
 
-def test_what_is_kept_is_no_matter_of_what_was_asked_before() -> None:
-    """tinygrad remembers its schedules; those with the switch off are others."""
+def test_schedules_are_cached_per_switch() -> None:
+    """tinygrad caches schedules; those with the CPU code generator off are separate."""
     x = data(64, 128)
     assert worked_out(x.softmax())[0] == 1
     with cpu.plain():
@@ -418,7 +418,7 @@ def test_what_is_kept_is_no_matter_of_what_was_asked_before() -> None:
     assert worked_out(x.softmax())[0] == 1
 
 
-# ---- numbers ----
+# ---- numerics ----
 
 SPECIAL = np.array(
     [*(0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 3.0, 1e-40, -1e-40, 1e-38, 3e38, -3e38, 88.0, -104.0)],
@@ -439,7 +439,7 @@ ONE: dict[str, Callable[[Tensor], Tensor]] = {
     "(x + 1) - 1": lambda x: (x + 1) - 1,
 }
 POWERS = {"exp", "exp2", "tanh", "sigmoid", "erf"}
-"""What has an exponential in it, which is nearer to what is right: see `test_exponentials.py`."""
+"""Functions that contain an exponential, which is more accurate than tinygrad's; see `test_exponentials.py`."""
 TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": Tensor.add,
     "sub": Tensor.sub,
@@ -455,13 +455,13 @@ TWO: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def bits(x: Tensor) -> np.ndarray:
-    """The numbers of a result, each NaN the same one."""
+    """Return the bits of a result, with one bit pattern for all NaNs."""
     a = x.numpy()
     return np.where(np.isnan(a), np.float32(np.nan), a).view(np.uint32) if a.dtype == np.float32 else a
 
 
 @pytest.mark.parametrize("name", ONE)
-def test_special_numbers(name: str) -> None:
+def test_special_values(name: str) -> None:
     x = Tensor(np.tile(SPECIAL, 4)).realize()
     ours = ONE[name](x)
     with cpu.plain():
@@ -474,14 +474,14 @@ def test_special_numbers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TWO)
-def test_pairs_of_special_numbers(name: str) -> None:
+def test_pairs_of_special_values(name: str) -> None:
     x, y = (Tensor(a.copy()).realize() for a in np.meshgrid(SPECIAL, SPECIAL))
     ours = bits(TWO[name](x, y))
     with cpu.plain():
         np.testing.assert_array_equal(ours, bits(TWO[name](x, y)))
 
 
-def test_signed_zeros_are_those_of_numpy() -> None:
+def test_signed_zeros_match_numpy() -> None:
     x = np.tile(np.array([0.0, -0.0], np.float32), 20)
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal((1 / Tensor(x)).numpy(), 1 / x)
@@ -500,8 +500,8 @@ def test_sums_keep_nan_and_infinities(dtype: Any, size: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64], ids=str)
-def test_the_largest_number_is_so_without_nan(dtype: Any) -> None:
-    """As of tinygrad's max(a, b), which is a where b is NaN, of one number after the other."""
+def test_maximum_ignores_nan(dtype: Any) -> None:
+    """tinygrad's max(a, b) is a if b is NaN, applied to one element after the other."""
     rows = np.random.default_rng(0).standard_normal((5, 40))
     rows[0, 0] = rows[1, 17] = rows[2, 39] = np.nan
     rows[3] = np.nan
@@ -512,7 +512,7 @@ def test_the_largest_number_is_so_without_nan(dtype: Any) -> None:
     np.testing.assert_array_equal(x.max(1).numpy(), wanted)
 
 
-def test_elementwise_programs_have_the_same_bits() -> None:
+def test_elementwise_programs_are_bitwise_equal() -> None:
     x = Tensor(np.linspace(-90, 90, 5000, dtype=np.float32)).realize()
 
     def f(x: Tensor) -> Tensor:
@@ -531,21 +531,21 @@ def test_sums_are_as_exact_as_tinygrads() -> None:
         assert ours <= np.abs(x.sum(1).numpy() - exact).max()
 
 
-def test_some_programs_of_the_fuzz() -> None:
-    """`python -m tests.fuzz.cpu_fuzz` runs 2,000."""
+def test_random_programs() -> None:
+    """Run more programs with `python -m tests.fuzz.cpu_fuzz`."""
     programs = [cpu_fuzz.program(1, i) for i in range(30)]
     assert not [f"{p.text}: {said}" for p in programs if (said := cpu_fuzz.wrong(p))]
 
 
-def test_the_fuzz_sees_a_wrong_number() -> None:
+def test_fuzz_detects_a_wrong_element() -> None:
     p = cpu_fuzz.Program("", Tensor([1.0, 2.0]), np.array([1.0, 2.001]), np.array([1e-6, 1e-6]))
     assert cpu_fuzz.wrong(p) == "1 of 2 are wrong, as 2.0 at (1,) in place of 2.001"
 
 
-# ---- on and off ----
+# ---- switching the CPU code generator ----
 
 
-def test_programs_are_not_shared() -> None:
+def test_programs_are_cached_per_switch() -> None:
     (ast,) = [call.src[0] for call in data(20, 30).sum(1).schedule_linear().src]
     renderer = Device["CPU"].renderer
     keys = {private_api.codegen.to_program_key(ast, renderer)}
@@ -554,7 +554,7 @@ def test_programs_are_not_shared() -> None:
     assert len(keys) == 2
 
 
-def test_a_compiled_function_has_a_program_for_each() -> None:
+def test_jit_compiles_a_program_per_switch() -> None:
     f = jit(lambda x: x.sum(1))
     x = data(20, 30)
     on = f(x).numpy()
@@ -566,7 +566,7 @@ def test_a_compiled_function_has_a_program_for_each() -> None:
     np.testing.assert_array_equal(off, plain)
 
 
-def test_a_loop_has_a_step_for_each() -> None:
+def test_loop_compiles_a_step_per_switch() -> None:
     x = data(400)
 
     def sums() -> np.ndarray:
@@ -580,7 +580,7 @@ def test_a_loop_has_a_step_for_each() -> None:
     np.testing.assert_array_equal(on, sums())
 
 
-def test_the_block_ends_with_an_error() -> None:
+def test_plain_block_is_left_on_error() -> None:
     with pytest.raises(ValueError, match="x"), cpu.plain():
         assert not loops.cpu_codegen.value
         raise ValueError("x")
@@ -606,7 +606,7 @@ def run(**options: str) -> str:
     return done.stdout
 
 
-def test_processes_that_compile_and_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
+def test_worker_processes_and_environment_variables(capsys: pytest.CaptureFixture[str]) -> None:
     with Context(PARALLEL=0):
         exec(PROGRAM, {})
     here = capsys.readouterr().out
@@ -616,7 +616,7 @@ def test_processes_that_compile_and_the_environment(capsys: pytest.CaptureFixtur
     assert run(PARALLEL="0", BRANDED_PATCHES="0") == off
 
 
-def test_processes_that_compile_install_it() -> None:
+def test_worker_processes_install_the_backend() -> None:
     assert loops.__name__ in compile_workers.INSTALLED
 
 

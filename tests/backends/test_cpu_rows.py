@@ -1,4 +1,4 @@
-"""What is the same for each row of a kernel is worked out before it, once."""
+"""Slow values that are the same for each row of a kernel are computed once, before the kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def data(*shape: int) -> Tensor:
 
 
 def slow_in_loops(*xs: Tensor) -> list[set[int]]:
-    """For each kernel with something slow in it, the sizes of its loops."""
+    """Return the loop lengths of each kernel that contains a slow operation."""
     asts = [call.src[0].toposort() for call in xs[0].schedule_linear(*xs[1:]).src]
     return [
         {int(u.src[0].val) for u in ast if u.op is Ops.RANGE} for ast in asts if any(u.op in kernels.DEAR for u in ast)
@@ -39,12 +39,12 @@ ROWS: dict[str, tuple[Callable[..., Tensor], Callable[..., Any], set[int]]] = {
     "a matrix and a vector": (lambda x, b, c: x @ b.tanh(), lambda x, b, c: x @ np.tanh(b), {192}),
     "sums of rows": (lambda x, b, c: (x - b.sin()).sum(1), lambda x, b, c: (x - np.sin(b)).sum(1), {192}),
     "repeated": (lambda x, b, c: b.exp().expand(96, 192).contiguous(), lambda x, b, c: np.exp(b) + 0 * x, {192}),
-    "what is divided by": (lambda x, b, c: x / (1 + b.exp()), lambda x, b, c: x / (1 + np.exp(b)), {192}),
+    "divisor": (lambda x, b, c: x / (1 + b.exp()), lambda x, b, c: x / (1 + np.exp(b)), {192}),
 }
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_what_each_row_would_work_out_again_is_a_kernel_of_its_own(name: str) -> None:
+def test_value_common_to_rows_gets_its_own_kernel(name: str) -> None:
     f, by_numpy, loops = ROWS[name]
     x, b, c = data(96, 192), data(192), data(96)
     assert slow_in_loops(f(x, b, c))[0] == loops
@@ -66,12 +66,12 @@ ONE_KERNEL: dict[str, Callable[[], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", ONE_KERNEL)
-def test_what_is_not_worth_a_kernel(name: str) -> None:
+def test_cheap_or_small_values_stay_in_one_kernel(name: str) -> None:
     assert len(ONE_KERNEL[name]().schedule_linear().src) == 1
 
 
-def test_what_comes_before_the_rows_has_the_same_bits() -> None:
-    """As of a whole matrix of these rows, of which nothing is the same."""
+def test_hoisted_values_are_bitwise_equal() -> None:
+    """Compare with a full matrix of these rows, where nothing can be hoisted."""
     x, b = data(96, 192), data(192)
     whole = b.expand(96, 192).contiguous().realize()
     fs: list[Callable[[Tensor], Tensor]] = [
@@ -84,7 +84,7 @@ def test_what_comes_before_the_rows_has_the_same_bits() -> None:
         assert np.array_equal(f(b).numpy(), f(whole).numpy())
 
 
-def test_a_row_that_the_kernel_writes_over() -> None:
+def test_row_that_the_kernel_overwrites() -> None:
     x = data(96, 96).clone().realize()
     before = x.numpy().copy()
     x.assign(x * x[0].exp()).realize()

@@ -1,4 +1,4 @@
-"""Powers of e and of 2 on the CPU: one unit in the last place, for all numbers, in vectors."""
+"""`exp` and `exp2` on the CPU: accurate to one unit in the last place for all inputs, and vectorized."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [
 
 rng = np.random.default_rng(0)
 NEAR = 1.2
-"""Without instructions that multiply and add at once; with them it is 0.87."""
+"""The error bound without fused multiply-add instructions; with them the error is 0.87."""
 NUMBERS = {
     "small": rng.uniform(-1, 1, 20_000),
     "all results": rng.uniform(-105, 90, 50_000),
@@ -38,7 +38,7 @@ NUMBERS = {
 
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("which", NUMBERS)
-def test_one_unit_in_the_last_place(which: str) -> None:
+def test_error_is_at_most_one_ulp(which: str) -> None:
     x = NUMBERS[which].astype(np.float32)
     given = Tensor(x).realize()
     for got, exact in ((given.exp(), np.exp(x.astype(np.float64))), (given.exp2(), np.exp2(x.astype(np.float64)))):
@@ -48,7 +48,7 @@ def test_one_unit_in_the_last_place(which: str) -> None:
         assert ulps(found[finite], exact[finite]) < NEAR
 
 
-def test_ends() -> None:
+def test_overflow_and_underflow_limits() -> None:
     x = Tensor([0.0, -0.0, math.inf, -math.inf, 88.72283, 88.72284, -103.97, -103.98, 1e-45], dtype="float32").realize()
     smallest, largest = 2.0**-149, 3.4027983e38
     want = [1.0, 1.0, math.inf, 0.0, largest, math.inf, smallest, 0.0, 1.0]
@@ -58,8 +58,8 @@ def test_ends() -> None:
     assert y.exp2().tolist() == [math.inf, 2.0**127, smallest, 0.0, 1024.0, 0.5]
 
 
-def test_a_power_of_e_stays_one() -> None:
-    """tinygrad takes e^y for 2^(y / ln 2), whose quotient is rounded: here y = 80 is as near as y = 1."""
+def test_scaled_exp_is_computed_as_exp() -> None:
+    """tinygrad computes e^y as 2^(y / ln 2), whose rounded quotient loses precision at y = 80."""
     y = np.linspace(-20, 20, 501).astype(np.float32)
     x, exact = Tensor(y).realize(), y.astype(np.float64)
     assert ulps((4 * x).exp().numpy(), np.exp(4 * exact)) < NEAR
@@ -72,8 +72,8 @@ def test_a_power_of_e_stays_one() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 3, 17, 64])
-def test_one_number_or_many(n: int) -> None:
-    """The function is the same in kernels of all forms: one number, a tile, a loop, a sum."""
+def test_same_function_in_all_kernel_forms(n: int) -> None:
+    """Cover scalars, tiles, loops and sums."""
     x = np.linspace(-50, 50, n).astype(np.float32)
     exact = np.exp(x.astype(np.float64))
     assert ulps(Tensor(x).realize().exp().numpy(), exact) < NEAR
@@ -82,13 +82,13 @@ def test_one_number_or_many(n: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.float64])
-def test_other_floats_are_as_ever(dtype: Any) -> None:
+def test_other_float_dtypes(dtype: Any) -> None:
     x = np.linspace(-3, 3, 40)
     got = Tensor(x, dtype=dtype).realize().exp().numpy()
     np.testing.assert_allclose(got, np.exp(x), rtol=3e-3 if dtype == dtypes.float16 else 1e-12)
 
 
-def test_what_is_called() -> None:
+def test_generated_calls() -> None:
     x = Tensor(np.zeros((8, 32), np.float32)).realize()
     for of_e, call in ((x.exp(), "power_of_e(val0)"), ((x * -0.5).exp(), "power_of_e(-0.5f*(val0))")):
         assert call in source(of_e)

@@ -1,4 +1,4 @@
-"""LAPACK called from C: it gives what numpy gives, for every matrix of a batch, and no Python runs."""
+"""LAPACK called from C matches numpy for every matrix of a batch, and no Python runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def some(*shape: int) -> Any:
 
 
 def by_c(kind: str, option: int, shapes: list[tuple[int, ...]], xs: Arrays) -> Arrays:
-    """What C writes, into arrays of these shapes."""
+    """Return arrays of the given shapes, written by C."""
     dtype = dtypes.float32 if xs[0].dtype == np.float32 else dtypes.float64
     ys: Arrays = [np.full(shape, 7, xs[0].dtype) for shape in shapes]
     work = drivers.in_c(kind, option)
@@ -52,14 +52,14 @@ def same(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> None
         wanted = f(*given)
         got = by_c(kind, option, [w.shape for w in wanted], given)
         for x, y in zip(got, wanted, strict=True):
-            if kind in ("eigh", "svd"):  # where the last bits decide about a sign
+            if kind in ("eigh", "svd"):  # signs depend on the last bits
                 x, y = abs(x), abs(y)
             np.testing.assert_allclose(x, y, rtol=places, atol=places)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 19, 40, 70])
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
-def test_it_gives_what_numpy_gives(n: int, batch: tuple[int, ...]) -> None:
+def test_drivers_match_numpy(n: int, batch: tuple[int, ...]) -> None:
     a, b = some(*batch, n, n) / n**0.5 + 2 * np.eye(n), some(*batch, n, 3)
     symmetric = a + a.swapaxes(-1, -2) + np.diag(np.arange(n))
     same("cholesky", lapack.cholesky, a @ a.swapaxes(-1, -2))
@@ -96,7 +96,7 @@ def test_operands_broadcast() -> None:
         same("solve_triangular", lapack.solve_triangular(True, False), a, b, option=1)
 
 
-def test_what_has_no_answer_is_nan_for_its_example_alone() -> None:
+def test_failed_example_is_nan_alone() -> None:
     eye = np.eye(6)
     hole = np.diag([1.0, 2, 3, 0, 5, 6])
     bad = np.stack([eye, -eye, 0 * eye, eye * math.nan, hole, eye])
@@ -106,19 +106,19 @@ def test_what_has_no_answer_is_nan_for_its_example_alone() -> None:
     same("svd", lapack.svd(False), bad)
 
 
-def test_a_product_of_pivots_that_is_too_large_on_its_way() -> None:
+def test_determinant_with_overflowing_partial_product() -> None:
     sizes = np.array([1e200, 1e200, 1e-200, 1e-200, 7.0])
     (found,) = by_c("det", 0, [(2,)], [np.stack([np.diag(sizes), np.diag(sizes[::-1])])])
     np.testing.assert_allclose(found, [7, 7])
 
 
-def test_entries_that_are_very_large_or_very_small() -> None:
+def test_very_large_and_small_entries() -> None:
     x = some(4, 3)
-    for size in (1e-160, 1e160):  # their squares are none of its numbers
+    for size in (1e-160, 1e160):  # their squares overflow or underflow
         q, r = by_c("qr", 0, [(4, 3), (3, 3)], [x * size])
         np.testing.assert_allclose(q @ (r / size), x, rtol=1e-9)
         np.testing.assert_allclose(q.T @ q, np.eye(3), atol=1e-12)
-    small = np.float32([[1e-40, 1], [1e-40, 3]])  # the reciprocal of the pivot is none
+    small = np.float32([[1e-40, 1], [1e-40, 3]])  # the reciprocal of the pivot overflows
     (found,) = by_c("det", 0, [()], [small])
     np.testing.assert_allclose(found, 2e-40, rtol=1e-4)
 
@@ -149,7 +149,7 @@ def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_python")
 @pytest.mark.parametrize("f", [f for _, f in FORMS], ids=[name for name, _ in FORMS])
 def test_no_python_runs(f: Callable[..., Tensor]) -> None:
-    """Neither where an operation is called by itself, nor in a compiled function, nor in a loop."""
+    """This holds for a single call, in a compiled function, and in a loop."""
     x = some(3, 5, 5)
     a, b = Tensor(x @ x.swapaxes(-1, -2) + np.eye(5)), Tensor(some(3, 5))
     once = vmap(f)(a, b).numpy()
@@ -161,8 +161,8 @@ def test_no_python_runs(f: Callable[..., Tensor]) -> None:
 
 @pytest.mark.parametrize("least", [1e-150, 1e-310, 1e-131])
 @pytest.mark.parametrize("most", [1.0, 1e200, 1e-100])
-def test_the_factors_of_entries_that_are_far_apart(least: float, most: float) -> None:
-    """The square of the first entry of a column overflowed where those below it are tiny: all was NaN."""
+def test_qr_of_entries_with_very_different_sizes(least: float, most: float) -> None:
+    """The square of a column's first entry used to overflow if the entries below are tiny, and gave NaN."""
     a = np.array([[most, 0.5], [least, 1.0]])
     q, r = by_c("qr", 0, [(2, 2), (2, 2)], [a])
     wanted = np.linalg.qr(a)
@@ -170,7 +170,7 @@ def test_the_factors_of_entries_that_are_far_apart(least: float, most: float) ->
     np.testing.assert_allclose(r, wanted[1], rtol=1e-12)
 
 
-def test_numpy_does_it_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_is_used_if_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drivers, "_table", drivers._table.__wrapped__)
     work, x = drivers.in_c("inv"), ArrayType((7, 7), dtypes.float32)
     assert work is not None and work([x], [x]) is not None
@@ -180,7 +180,7 @@ def test_numpy_does_it_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(linalg.inv(Tensor(a)).numpy(), np.linalg.inv(a))
 
 
-def test_the_signs_of_a_factor_are_those_of_lapack_where_a_column_begins_with_zero() -> None:
+def test_qr_signs_match_lapack_for_leading_zero() -> None:
     for first in (0.0, -0.0):
         a = np.array([[first, 2.0], [3.0, 4.0]])
         np.testing.assert_allclose(by_c("qr", 0, [(2, 2), (2, 2)], [a])[1], np.linalg.qr(a)[1], rtol=1e-12)
@@ -190,12 +190,12 @@ kept: list[Any] = []
 
 
 @pytest.mark.parametrize("kind", [k for k in drivers.KINDS if k not in ("cholesky", "solve_triangular")])
-def test_no_memory_to_work_in_is_an_error(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By itself, compiled and in a loop: C went on, to where nothing is, and that was the end of the process."""
+def test_failed_allocation_raises_an_error(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C used to continue with a null pointer, which crashed the process."""
     table = drivers._table(dtypes.float32)
     none = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint64)(lambda size: None)
     given = (ctypes.c_uint64 * len(table))(*table)
-    kept.append((given, none))  # programs are kept, with where it is
+    kept.append((given, none))  # programs are cached with this address
     given[drivers.SYSTEM.index("malloc")] = ctypes.cast(none, ctypes.c_void_p).value or 0
     f = dict(FORMS)[kind]
     a, b = Tensor(np.float32(some(2, 31, 31))), Tensor(np.float32(some(2, 31)))
@@ -218,8 +218,8 @@ def test_no_memory_to_work_in_is_an_error(kind: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.skipif(not cores.address(), reason="one core, or no threads")
 @pytest.mark.parametrize("kind", sorted(drivers.KINDS))
 @pytest.mark.parametrize("batch", [(5,), (1, 3), (3, 2)])
-def test_a_batch_that_is_shared_out(kind: str, batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the bits of one thread, and an example without an answer is NaN alone."""
+def test_batch_split_over_threads(kind: str, batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results equal one thread bit for bit, and only examples without a solution are NaN."""
     n = 4
     a = some(*batch, n, n).astype(np.float32)
     a = a @ a.swapaxes(-1, -2) + np.eye(n, dtype=np.float32)

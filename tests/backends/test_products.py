@@ -1,6 +1,6 @@
-"""Products of matrices by BLAS: which kernels are, that they are where they should, and that they give what numpy does.
+"""Matrix products by BLAS: which kernels use it, and that the results match numpy.
 
-Counts are tested, never times.
+The tests count products and kernels, and measure no times.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def here(*xs: Any) -> list[Tensor]:
 
 
 def done(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:
-    """The products and the kernels that give a value, and the value."""
+    """Return the products and the kernels of a value, and the value."""
     linear, values = t.linear_with_vars()
     kernels = [call for call in linear.src if call.src[0].op is Ops.SINK]
     private_api.run_linear(linear, values)
@@ -91,7 +91,7 @@ FORMS: list[tuple[str, Callable[..., Tensor], Callable[..., Any], list[Any], tup
 
 
 @pytest.mark.parametrize(("f", "want", "args", "sizes", "around"), [c[1:] for c in FORMS], ids=[c[0] for c in FORMS])
-def test_it_is_one_product_and_nothing_else(
+def test_form_is_one_product_and_no_kernel(
     f: Callable[..., Tensor], want: Callable[..., Any], args: list[Any], sizes: Any, around: Any
 ) -> None:
     made, kernels, got = done(f(*here(*args)))
@@ -102,14 +102,14 @@ def test_it_is_one_product_and_nothing_else(
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_what_is_read_backwards_is_copied_for_a_product(which: int) -> None:
+def test_flipped_operand_is_copied_for_product(which: int) -> None:
     a, b = (x.flip(0) if i == which else x for i, x in enumerate(here(AS, BS)))
     made, kernels, got = done(a @ b)
     assert (len(made), len(kernels)) == (1, 1)
     close(got, AS[::-1] @ BS if which == 0 else AS @ BS[::-1])
 
 
-def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
+def test_operation_on_product_is_a_kernel_after_it() -> None:
     made, kernels, got = done((here(A)[0] @ here(B)[0] + 1).relu())
     assert (len(made), len(kernels)) == (1, 1)
     close(got, np.maximum(A @ B + 1, 0))
@@ -117,15 +117,15 @@ def test_what_is_done_to_the_sums_is_a_kernel_after_it() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("n", "products"), [(32, 0), (48, 1), (64, 1)])
-def test_long_columns_are_left_to_blas_whatever_is_done_to_their_sums(n: int, products: int, dtype: Any) -> None:
-    """As the step of an RNN whose state is a row.  The terms of short columns are written out in the kernel."""
+def test_matvec_followed_by_tanh(n: int, products: int, dtype: Any) -> None:
+    """An RNN step with a row as its state. Long columns use BLAS; short columns are unrolled in the kernel."""
     h, w = array(n).astype(dtype), array(n, n).astype(dtype)
     made, kernels, got = done((lambda h, w: (h @ w + h).tanh())(*here(h, w)))
     assert (len(made), len(kernels)) == (products, 1)
     close(got, np.tanh(h @ w + h))
 
 
-def test_a_number_that_the_sums_are_multiplied_by_is_part_of_the_product() -> None:
+def test_scale_factor_is_part_of_product() -> None:
     a, b = array(64, 300), array(300, 48)
     made, kernels, got = done(here(a)[0] @ here(b)[0] / 8)
     assert [p.alpha for p in made] == [0.125]
@@ -139,7 +139,7 @@ def test_a_number_that_the_sums_are_multiplied_by_is_part_of_the_product() -> No
     close(got, a @ b * 4)
 
 
-def test_zero_times_a_product_with_nan_is_nan() -> None:
+def test_zero_times_product_with_nan_is_nan() -> None:
     a = A.copy()
     a[3, 4] = np.nan
     (ta, tb) = here(a, B)
@@ -149,31 +149,31 @@ def test_zero_times_a_product_with_nan_is_nan() -> None:
     np.testing.assert_array_equal(got, want)
 
 
-def test_what_is_no_buffer_is_worked_out_once_before() -> None:
+def test_computed_operand_is_stored_once() -> None:
     made, kernels, got = done(here(A)[0].exp() @ here(B)[0])
     assert (len(made), len(kernels)) == (1, 1)
     close(got, np.exp(A) @ B)
 
 
-def test_a_number_within_an_operand_is_part_of_the_product() -> None:
+def test_scale_factor_of_operand_is_part_of_product() -> None:
     x, y, b = array(96, 96), array(96, 96), array(96, 96)
     products, kernels, got = done((lambda x, y, b: (0.5 * x * (1 + y)) @ b)(*here(x, y, b)))
     assert len(products) == 1 and len(kernels) == 1
     close(got, (0.5 * x * (1 + y)) @ b)
 
 
-def test_a_convolution_is_a_product_of_windows() -> None:
+def test_convolution_is_product_of_windows() -> None:
     x, w = array(4, 8, 20, 20), array(16, 8, 3, 3)
     f = lambda x, w: x.conv2d(w, padding=1)  # noqa: E731
     made, _, got = done(f(*here(x, w)))
     with Context(BRANDED_CPU=0):
         none, _, want = done(f(*here(x, w)))
     assert (len(made), len(none)) == (1, 0)
-    assert not made[0].b_is_transposed  # the windows are laid out as the images are
+    assert not made[0].b_is_transposed  # the windows are laid out like the images
     close(got, want)
 
 
-def test_windows_are_laid_out_where_the_product_pays() -> None:
+def test_windows_are_laid_out_if_product_pays() -> None:
     x, w = here(array(32, 8, 16, 16), array(8, 8, 3, 3))
     assert done(x.conv2d(w))[0]
     x, w = here(array(32, 1, 16, 16), array(2, 1, 2, 2))
@@ -181,7 +181,7 @@ def test_windows_are_laid_out_where_the_product_pays() -> None:
 
 
 def _convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int, dilation: int) -> tuple[np.ndarray, ...]:
-    """A convolution, and the gradients of half of the sum of its squares, place by place."""
+    """Return a convolution and the gradients of half its squared sum, computed offset by offset."""
     inside = slice(padding, -padding or None)
     p = np.pad(x, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2)).astype(np.float64)
     n, m = ((s - dilation * (w.shape[-1] - 1) - 1) // stride + 1 for s in p.shape[2:])
@@ -226,8 +226,8 @@ def test_gradients_of_convolutions(stride: int, padding: int, dilation: int, k: 
     close(each.numpy(), dx)
 
 
-def test_the_gradient_of_windows_is_one_product() -> None:
-    """The cotangents of all windows are stored, and each index adds those that it has a place in."""
+def test_gradient_of_windows_is_one_product() -> None:
+    """The cotangents of all windows are stored; each index sums over its windows."""
     x, w, g = array(2, 8, 16, 16), array(8, 8, 3, 3), array(2, 8, 14, 14)
     made, kernels, got = done(grad(lambda x, w, g: (x.conv2d(w) * g).sum())(*here(x, w, g)))
     assert (len(made), len(kernels)) == (1, 1)
@@ -238,16 +238,16 @@ def test_the_gradient_of_windows_is_one_product() -> None:
     close(got, want)
 
 
-def test_an_array_is_padded_before_its_windows_are_read() -> None:
-    """No kernel tests all windows: one pads, one lays the windows out, and a product follows."""
+def test_array_is_padded_before_windows_are_read() -> None:
+    """One kernel pads, one lays out the windows, and a product follows."""
     x, w = array(4, 16, 32, 32), array(32, 16, 3, 3)
     made, kernels, got = done(here(x)[0].conv2d(here(w)[0], padding=1))
     assert (len(made), len(kernels)) == (1, 2)
     close(got, _convolved(x, w, 1, 1, 1)[0])
 
 
-def test_gradients_of_each_example_are_products() -> None:
-    """Of a layer that is linear, on sequences: forward, and one for the weights of all examples."""
+def test_per_example_gradients_are_products() -> None:
+    """A linear layer on sequences needs one product forward and one for the weight gradients of all examples."""
     w, xs = array(32, 24), array(8, 20, 32)
     made, _, got = done(vmap(grad(lambda w, x: (x @ w).square().sum()), in_axes=(None, 0))(*here(w, xs)))
     assert len(made) == 2
@@ -270,19 +270,19 @@ def test_gradients_of_each_example_are_products() -> None:
     ],
     ids=["dot", "small", "matvec", "batched matvec", "integers", "half", "outer", "distances", "max", "sums"],
 )
-def test_other_kernels_stay(f: Callable[..., Tensor], args: list[Any]) -> None:
+def test_other_kernels_are_not_products(f: Callable[..., Tensor], args: list[Any]) -> None:
     made, kernels, _ = done(f(*here(*args)))
     assert not made
     assert kernels
 
 
-def test_it_can_be_switched_off() -> None:
+def test_products_can_be_switched_off() -> None:
     with Context(BRANDED_CPU=0):
         assert not done(here(A)[0] @ here(B)[0])[0]
     assert done(here(A)[0] @ here(B)[0])[0]
 
 
-def test_without_a_library_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_blas_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas, "library", lambda: None)
     made, kernels, got = done(here(A)[0] @ here(B)[0])
     assert (len(made), len(kernels)) == (0, 1)
@@ -292,7 +292,7 @@ def test_without_a_library_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> N
 # ---- memory ----
 
 
-def test_an_operand_that_is_written() -> None:
+def test_assign_to_operand() -> None:
     x = array(40, 40)
     (t,) = here(x)
     t.assign(t @ t).realize()
@@ -301,8 +301,8 @@ def test_an_operand_that_is_written() -> None:
     close(t.numpy(), x @ x + x @ x @ x @ x)
 
 
-def test_a_donated_weight_is_written_in_place() -> None:
-    """The sums go elsewhere where the weight is read for what takes its place."""
+def test_donated_weight_is_written_in_place() -> None:
+    """The product needs another buffer if its result replaces a weight that is read."""
     w, x, y = array(40, 24), array(30, 40), array(30, 24)
     update = lambda w, x, y: w - 0.1 * (x.T @ y)  # noqa: E731
     f = jit(update, donate_argnums=0)
@@ -315,14 +315,14 @@ def test_a_donated_weight_is_written_in_place() -> None:
     assert len(done(update(*here(w, x, y)))[0]) == 1
 
 
-def test_what_was_in_the_result_does_not_matter() -> None:
+def test_old_result_buffer_does_not_matter() -> None:
     for a, b in ((A, B), (array(128, 96), array(96))):
         (to,) = here(np.full((a @ b).shape, np.nan, np.float32))
         to.assign(here(a)[0] @ here(b)[0]).realize()
         close(to.numpy(), a @ b)
 
 
-def test_nan_and_infinities_go_through() -> None:
+def test_nan_and_infinity_propagate() -> None:
     a, b = A.copy(), B.copy()
     a[3, 4], a[5, 6], b[6, 7], a[9, 0], b[1] = np.nan, np.inf, 0, -np.inf, 0
     with np.errstate(invalid="ignore"):
@@ -333,12 +333,12 @@ def test_nan_and_infinities_go_through() -> None:
     np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
 
 
-# ---- in compiled functions and loops ----
+# ---- compiled functions and loops ----
 
 
 @pytest.fixture
 def from_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[blas.Product]]:
-    """The products that were laid out for C; none is done by Python."""
+    """Record the products that are laid out for C; a product run from Python fails the test."""
     laid_out: list[blas.Product] = []
     kernel = blas.kernel
 
@@ -366,7 +366,7 @@ def test_in_tinyjit() -> None:
         close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
 
 
-def test_in_the_steps_of_a_scan(from_c: list[blas.Product]) -> None:
+def test_in_scan(from_c: list[blas.Product]) -> None:
     w, xs = array(32, 32) * np.float32(0.2), array(7, 12, 32)
     hs, h = [], np.zeros((12, 32), np.float32)
     for x in xs:
@@ -385,7 +385,7 @@ def test_in_the_steps_of_a_scan(from_c: list[blas.Product]) -> None:
     assert len(from_c) == 3
 
 
-def test_each_step_has_an_operand_of_its_own(from_c: list[blas.Product]) -> None:
+def test_each_step_has_its_own_operand(from_c: list[blas.Product]) -> None:
     ws, x = array(9, 40, 40) * np.float32(0.2), array(40, 24)
     want = x
     for w in ws:
@@ -397,7 +397,7 @@ def test_each_step_has_an_operand_of_its_own(from_c: list[blas.Product]) -> None
     assert {p.a.by_variable + p.b.by_variable for p in from_c} == {40 * 40}
 
 
-def test_in_a_loop_whose_length_is_found_out(from_c: list[blas.Product]) -> None:
+def test_in_while_loop(from_c: list[blas.Product]) -> None:
     w, x = array(40, 40) * np.float32(0.1), array(40, 24)
     (tw, tx) = here(w, x)
     got = while_loop(lambda c: c.square().sum() > 1e-3, lambda c: tw @ c, tx).numpy()
@@ -420,7 +420,9 @@ def test_in_a_loop_whose_length_is_found_out(from_c: list[blas.Product]) -> None
     ],
     ids=["rows", "columns", "batch", "long vector", "vector of columns", "transposed"],
 )
-def test_a_large_product_is_shared_out(f: Callable[..., Any], args: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_product_is_split_over_threads(
+    f: Callable[..., Any], args: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(blas, "_WORTH", 1 << 20)
     made, _, got = done(f(*here(*args)))
     threads, where = blas._shared(made[0])
@@ -430,8 +432,8 @@ def test_a_large_product_is_shared_out(f: Callable[..., Any], args: list[Any], m
 
 
 @pytest.mark.parametrize("way", ["late", "never"])
-def test_nobody_waits_for_a_thread_that_has_not_begun(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The caller does all parts; a thread that begins after that finds none left."""
+def test_caller_does_not_wait_for_late_threads(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller runs all parts; a thread that starts later finds none left."""
     address, kept, _ = blas._system()
     if not address:
         pytest.skip("there are no threads here")
@@ -458,7 +460,7 @@ def test_nobody_waits_for_a_thread_that_has_not_begun(way: str, monkeypatch: pyt
         close(got, a @ b)
 
 
-def test_openblas_has_its_threads_back() -> None:
+def test_openblas_thread_count_is_restored() -> None:
     library: Any = blas.library()
     before = library.scipy_openblas_get_num_threads64_()
     x = array(300, 300)
@@ -468,7 +470,7 @@ def test_openblas_has_its_threads_back() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_after_a_fork() -> None:
-    """No thread of the parent is there in a child."""
+    """A forked child has none of the parent's threads."""
     x = array(300, 300)
     (t,) = here(x)
     f = jit(lambda t: t @ t)
@@ -483,10 +485,10 @@ def test_after_a_fork() -> None:
     close(f(t).numpy(), x @ x)
 
 
-# ---- all forms ----
+# ---- random programs ----
 
 
-def test_programs_of_all_forms() -> None:
+def test_random_programs() -> None:
     with always():
         ran = [(seed, *Program(seed).run()) for seed in range(30)]
     with always(parted=True):
@@ -495,14 +497,14 @@ def test_programs_of_all_forms() -> None:
     assert sum(n > 0 for _, n, _ in ran) >= 20
 
 
-def test_the_fuzz_sees_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fuzz_detects_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = blas.Product.numbers
     monkeypatch.setattr(blas.Product, "numbers", lambda p: numbers(p._replace(alpha=p.alpha * 1.001)))
     with always():
         assert any(Program(seed).run()[1] for seed in range(10))
 
 
-def test_a_product_goes_to_another_process() -> None:
+def test_product_can_be_pickled() -> None:
     import pickle
 
     (p,) = done(here(A)[0] @ here(B)[0])[0]
@@ -511,7 +513,7 @@ def test_a_product_goes_to_another_process() -> None:
     assert p.dtype == dtypes.float32
 
 
-# ---- what is done to sums that are left to loops ----
+# ---- operations after sums in loops ----
 
 
 @pytest.mark.parametrize(
@@ -522,7 +524,7 @@ def test_a_product_goes_to_another_process() -> None:
         (lambda w, x, y: w @ x, 1),
     ],
 )
-def test_what_is_slow_comes_after_the_sums_and_not_within_their_loops(f: Callable[..., Tensor], kernels: int) -> None:
+def test_slow_operation_runs_after_the_sums(f: Callable[..., Tensor], kernels: int) -> None:
     w, x, y = array(96, 80) / 9, array(80), array(96)
     products, made, got = done(f(*here(w, x, y)))
     assert (len(products), len(made)) == (0, kernels)
@@ -530,12 +532,12 @@ def test_what_is_slow_comes_after_the_sums_and_not_within_their_loops(f: Callabl
     assert min(np.abs(got - want).max() for want in wants) < 1e-5
 
 
-def test_of_few_sums_all_is_one_kernel() -> None:
+def test_few_sums_and_tanh_are_one_kernel() -> None:
     w, x = here(array(8, 80), array(80))
     assert len(done((w @ x).tanh())[1]) == 1
 
 
-def test_a_sum_apart_may_be_written_over_what_it_is_worked_out_from() -> None:
+def test_split_sum_may_overwrite_its_operand() -> None:
     w, h = array(96, 96) / 9, array(96)
     t = Tensor(h).realize()
     t.assign((Tensor(w).realize() @ t).tanh()).realize()
@@ -545,12 +547,12 @@ def test_a_sum_apart_may_be_written_over_what_it_is_worked_out_from() -> None:
     close(steps[1].numpy(), np.stack(want))
 
 
-# ---- halves ----
+# ---- float16 and bfloat16 ----
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.bfloat16], ids=["half", "bfloat16"])
-def test_products_of_halves_are_not_rounded_before_they_are_added_up(dtype: Any) -> None:
-    """As numpy has them in float32; the sum is rounded."""
+def test_float16_products_accumulate_in_float32(dtype: Any) -> None:
+    """Only the final sum is rounded."""
     a, b = (Tensor(array(48, 48)).cast(dtype).realize() for _ in range(2))
     right = a.float().numpy() @ b.float().numpy()
     unit = 2.0 ** (-10 if dtype == dtypes.float16 else -7)
@@ -562,8 +564,8 @@ def test_products_of_halves_are_not_rounded_before_they_are_added_up(dtype: Any)
     assert (p.m, p.n, p.k, p.dtype) == (48, 48, 48, dtypes.float32)
 
 
-def test_a_kernel_of_many_products_keeps_so_many_arguments_as_a_call_takes() -> None:
-    """Each product that comes before the kernel is one more argument of it."""
+def test_kernel_of_many_products_limits_arguments() -> None:
+    """Each product computed before the kernel is one more argument of the kernel."""
     rows = np.random.RandomState(0).randn(20, 3).astype(np.float32)
     by = np.array([0.3, 0.2, 0.1], np.float32)
     ts, c, out = [Tensor(x).realize() for x in rows], Tensor(by).realize(), Tensor(0.0)

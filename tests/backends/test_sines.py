@@ -1,4 +1,4 @@
-"""Sine and cosine on the CPU: two units in the last place, for all angles, in vectors."""
+"""Sine and cosine on the CPU: accurate to two units in the last place for all angles, and vectorized."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ ANGLES = {
 
 
 def ulps(got: Any, want: Any) -> float:
-    """How far off, in units of the last place of what is right."""
+    """Return the largest error, in units in the last place of the exact result."""
     place = np.maximum(np.spacing(np.abs(want.astype(np.float32))), np.float32(2.0**-149))
     return float((np.abs(got - want) / place).max())
 
 
 @pytest.mark.parametrize("which", ANGLES)
-def test_two_units_in_the_last_place(which: str) -> None:
+def test_error_is_at_most_two_ulps(which: str) -> None:
     x = ANGLES[which].astype(np.float32)
     exact = x.astype(np.float64)
     given = Tensor(x).realize()
@@ -51,7 +51,7 @@ def test_two_units_in_the_last_place(which: str) -> None:
     assert ulps(given.cos().numpy(), np.cos(exact)) < 2
 
 
-def test_numbers_without_an_angle() -> None:
+def test_zeros_infinities_nan_and_denormals() -> None:
     x = Tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-40], dtype="float32").realize()
     sin, cos = x.sin().numpy(), x.cos().numpy()
     assert sin[[0, 1, 5, 6]].tobytes() == x.numpy()[[0, 1, 5, 6]].tobytes()  # the sign of zero too
@@ -60,8 +60,8 @@ def test_numbers_without_an_angle() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 3, 17, 64])
-def test_one_number_or_many(n: int) -> None:
-    """The function is the same in kernels of all forms: one number, a tile, a loop, a sum."""
+def test_same_function_in_all_kernel_forms(n: int) -> None:
+    """Cover scalars, tiles, loops and sums."""
     x = np.linspace(-100, 100, n).astype(np.float32)
     exact = np.sin(x.astype(np.float64))
     assert ulps(Tensor(x).realize().sin().numpy(), exact) < 2
@@ -69,13 +69,13 @@ def test_one_number_or_many(n: int) -> None:
     np.testing.assert_allclose(Tensor(x).realize().sin().sum().item(), exact.sum(), atol=1e-4)
 
 
-def test_derivatives_are_as_near() -> None:
+def test_derivative_is_as_accurate() -> None:
     x = Tensor(np.linspace(1000, 1010, 50).astype(np.float32)).realize()
     assert ulps(vmap(grad(lambda a: a.sin()))(x).numpy(), np.cos(x.numpy().astype(np.float64))) < 2
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.float64])
-def test_other_floats_are_as_ever(dtype: Any) -> None:
+def test_other_float_dtypes(dtype: Any) -> None:
     x = np.linspace(-3, 3, 40)
     got = Tensor(x, dtype=dtype).realize().sin().numpy()
     np.testing.assert_allclose(got, np.sin(x), atol=2e-3 if dtype == dtypes.float16 else 1e-12)
@@ -87,7 +87,7 @@ def source(x: Tensor) -> str:
     return "\n".join(str(u.arg) for p in programs for u in p.src if u.op is Ops.SOURCE)
 
 
-def test_what_is_called() -> None:
+def test_generated_calls() -> None:
     x = Tensor(np.zeros((8, 32), np.float32)).realize()
     assert "sine(float x, int turn)" in (text := source(x.sin())) and ", 0)" in text
     assert ", 1)" in source((2 * x).cos()) and ", 1)" in source((-x).cos())
@@ -98,8 +98,8 @@ def test_what_is_called() -> None:
         assert "sine" not in source(x.cos())
 
 
-def test_pi() -> None:
-    """By Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+def test_stored_digits_of_pi() -> None:
+    """Compare with Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
 
     def arctan(n: int) -> int:
         term = total = (1 << sines.BITS + 32) // n

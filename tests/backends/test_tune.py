@@ -1,6 +1,6 @@
-"""`jit(f, tune=...)`: the fastest form of a kernel is taken, once for all processes, and its numbers are the rule's.
+"""`jit(f, tune=...)` takes the fastest form of a kernel, stores the choice for all processes, and keeps the results.
 
-What is fastest is said by the tests, but for one where nobody could doubt it: no time is asked for.
+A fake clock decides which form is fastest, except in one test with a clear difference.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def data(*shape: int, seed: int = 0) -> Tensor:
 
 
 class Clock:
-    """In place of a clock: a run of a form takes a millisecond, or as long as is said."""
+    """A fake clock: a run takes a millisecond, or the time set in `said`."""
 
     def __init__(self) -> None:
         self.said: dict[str, float] = {}
         self.trials: list[list[str]] = []
-        """The forms of each trial; of the first look at a kernel its rule's alone."""
+        """The forms of each trial; the first trial of a kernel has the rule's form alone."""
 
     def seconds(self, which: Sequence[str]) -> dict[str, float]:
         self.trials.append(list(which))
@@ -66,7 +66,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Nothing is known of any kernel, and nothing is kept on disk."""
+    """A fake clock, with no known kernels and no disk cache."""
     clock = Clock()
     monkeypatch.setattr(choices, "_known", {})
     monkeypatch.setattr(program_cache, "is_kept", lambda: False)
@@ -75,7 +75,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Of the forms beside the rule's only these, which spares the compiler the others."""
+    """Restrict the forms to the rule's and the named ones, to save compile time."""
     original = space.others
     monkeypatch.setattr(
         space, "others", lambda k, how: {name: x for name, x in original(k, how).items() if name in names}
@@ -87,7 +87,7 @@ def columns(x: Tensor) -> Tensor:
 
 
 def calls_of(f: Any) -> list[UOp]:
-    """The kernels and products of the one program of a compiled function."""
+    """Return the kernels and products of the only program of a compiled function."""
     (program,) = f._programs.values()
     return [call.src[0] for call in program.run.run.linear.linear.src]
 
@@ -100,10 +100,10 @@ def options(f: Any) -> tuple[Any, ...]:
 X = data(96, 64)
 EIGHT, IN_LOOPS = "1 x 8 vectors", "1 x 8 loops"
 
-# ---- what is taken ----
+# ---- choice of a form ----
 
 
-def test_the_fastest_form_is_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fastest_form_is_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT, "loops")
     clock.said[EIGHT] = 1e-4
     f: Any = jit(columns, tune="fast")
@@ -115,8 +115,8 @@ def test_the_fastest_form_is_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch
     assert str(f.tuned).splitlines()[1].split()[1:] == [*EIGHT.split(), "1000.00", "100.00", "10.00", "3"]
 
 
-def test_a_bad_rule_is_corrected_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sum that goes down each column takes many times as long as eight of them side by side."""
+def test_real_clock_corrects_a_bad_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Summing one column at a time is many times slower than eight columns side by side."""
     monkeypatch.setattr(choices, "_known", {})
     monkeypatch.setattr(program_cache, "is_kept", lambda: False)
     only(monkeypatch, EIGHT)
@@ -124,7 +124,7 @@ def test_a_bad_rule_is_corrected_by_the_clock(monkeypatch: pytest.MonkeyPatch) -
         private_api.heuristic, "hand_coded_optimizations", bad_rule(private_api.heuristic.hand_coded_optimizations)
     )
     f: Any = jit(columns, tune="fast")
-    f(data(599, 104, seed=1))  # of fewer numbers than are reduced in groups of rows
+    f(data(599, 104, seed=1))  # too small to be reduced in groups of rows
     (kernel,) = f.tuned
     assert kernel.form == EIGHT and kernel.gain > 1.05
 
@@ -139,7 +139,7 @@ def bad_rule(original: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
-def test_as_fast_is_no_reason(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equally_fast_form_is_not_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT)
     clock.said[EIGHT] = 0.97e-3
     f: Any = jit(columns, tune="fast")
@@ -150,7 +150,7 @@ def test_as_fast_is_no_reason(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     assert options(f) == options(plain)
 
 
-def test_what_gives_other_numbers_is_not_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_form_with_wrong_results_is_not_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT, "loops")
     clock.said |= {EIGHT: 1e-4, "loops": 2e-4}
     original = trials.Trial._results
@@ -168,7 +168,7 @@ def test_what_gives_other_numbers_is_not_taken(clock: Clock, monkeypatch: pytest
     assert f.tuned[0].form == "loops"
 
 
-def test_little_and_what_is_a_small_part_is_not_tried(clock: Clock) -> None:
+def test_short_kernels_are_not_tried(clock: Clock) -> None:
     clock.said["rule"] = 1e-6
     f: Any = jit(columns, tune="fast")
     f(X)
@@ -176,7 +176,7 @@ def test_little_and_what_is_a_small_part_is_not_tried(clock: Clock) -> None:
     assert [c.tried for c in choices._known.values()] == [0]
 
 
-def test_a_step_of_a_loop_is_tried_though_it_is_short(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_kernel_in_loop_is_tried(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "rows", "loops")
     clock.said |= {"rule": 1e-6, "loops": 1e-7}
 
@@ -211,7 +211,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_numbers_are_those_of_the_rule(name: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_match_the_rules_form(name: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     f, args, form = PROGRAMS[name]
     only(monkeypatch, form)
     clock.said[form] = 1e-4
@@ -226,7 +226,7 @@ def test_numbers_are_those_of_the_rule(name: str, clock: Clock, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("how", ["fast", "best"])
-def test_forms_are_distinct_and_not_long(how: Any) -> None:
+def test_forms_are_distinct_and_short(how: Any) -> None:
     for f, args, _ in PROGRAMS.values():
         for call in f(*args).schedule_linear().src:
             if call.src[0].op is not Ops.SINK or (k := space.loops_of(call.src[0], Device["CPU"].renderer)) is None:
@@ -238,7 +238,7 @@ def test_forms_are_distinct_and_not_long(how: Any) -> None:
             assert all(x.upcast_size() * least <= space.WRITTEN_OUT[how] for x in space.others(k, how).values())
 
 
-def test_numbers_in_order_have_one_form() -> None:
+def test_contiguous_elementwise_kernel_has_one_form() -> None:
     (call,) = (X.exp() * 2).schedule_linear().src
     k = space.loops_of(call.src[0], Device["CPU"].renderer)
     assert k is not None and not space.others(k, "best")
@@ -252,7 +252,7 @@ def layer(w: Tensor, x: Tensor) -> Tensor:
     return (w @ x + 1).tanh()
 
 
-def test_blas_in_place_of_a_kernel(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blas_replaces_a_kernel(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "loops", "no options")
     w, x = data(12, 12), data(12, 12, seed=1)
     clock.said["BLAS"] = 1e-4
@@ -265,7 +265,7 @@ def test_blas_in_place_of_a_kernel(clock: Clock, monkeypatch: pytest.MonkeyPatch
 
 
 def ways(**calls: Sequence[int]) -> dict[str, trials.Way]:
-    """Ways of kernels of so many parts; 0 is a product."""
+    """Return ways with one kernel per number of parts; 0 stands for a product."""
     kernel = calls_of(called(jit(columns)))[0]
 
     def one(parts: int) -> UOp:
@@ -281,7 +281,7 @@ def called(f: Any) -> Any:
     return f
 
 
-def test_which_is_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fastest_way_counts_parallel_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "count", lambda: 2)
     one, two = ways(rule=[1], loops=[1]), ways(rule=[2], loops=[1])
     assert search._fastest({"rule": 1.0, "loops": 0.9}, one) == "loops"
@@ -300,7 +300,7 @@ def test_which_is_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(blas.library() is None, reason="no BLAS")
-def test_a_kernel_in_place_of_blas(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_replaces_blas(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "loops")
     w, x = data(32, 32), data(32, 32, seed=1)
     clock.said["kernel"] = 1e-4
@@ -311,14 +311,14 @@ def test_a_kernel_in_place_of_blas(clock: Clock, monkeypatch: pytest.MonkeyPatch
     assert f.tuned[0].form == "kernel" and [k.op for k in calls_of(f)] == [Ops.PROGRAM]
 
 
-def test_a_large_product_is_left_to_blas(clock: Clock) -> None:
+def test_large_product_is_left_to_blas(clock: Clock) -> None:
     w = data(48, 48)
     f: Any = jit(lambda w: w @ w, tune="best")
     f(w)
     assert not clock.trials if blas.library() is not None else clock.trials
 
 
-# ---- which kernels may be tried ----
+# ---- safety of trials ----
 
 
 def unsafe() -> dict[str, Tensor]:
@@ -326,21 +326,21 @@ def unsafe() -> dict[str, Tensor]:
     return {"a quotient": 7 // i, "a remainder": i % (i - 1), "odd numbers": X.cast(dtypes.fp8e4m3) + 1}
 
 
-def test_what_could_end_the_process_is_not_tried() -> None:
+def test_kernel_that_could_crash_is_not_tried() -> None:
     for name, x in unsafe().items():
         assert not all(trials.is_safe(call.src[0]) for call in x.schedule_linear().src), name
     assert all(trials.is_safe(call.src[0]) for call in (X * 2 // 3).sum(0).schedule_linear().src)
 
 
-def test_what_reads_at_an_index_that_it_reads_is_not_tried(clock: Clock) -> None:
+def test_kernel_with_loaded_index_is_not_tried(clock: Clock) -> None:
     f: Any = jit(lambda x, i: x[i].sum(0), tune="fast")
     x, i = data(40, 16), Tensor([3, 0, 39, 3]).realize()
     np.testing.assert_allclose(f(x, i).numpy(), x.numpy()[i.numpy()].sum(0), rtol=1e-5)
     assert not f.tuned and clock.trials == [["rule"]]
 
 
-def test_the_buffers_of_all_steps_have_room_for_one() -> None:
-    """A step is compiled for 2^31 numbers, whatever the length of its loop."""
+def test_trial_buffers_hold_one_loop_step() -> None:
+    """A step is compiled for 2^31 elements, whatever the length of its loop."""
     at = UOp.variable("branded_step", 0, 1 << 20)
     many, out = (UOp.param(i, dtypes.float32, (n,), "CPU") for i, n in ((0, 64 << 20), (1, 64)))
     r = UOp.range(64, 0)
@@ -349,7 +349,7 @@ def test_the_buffers_of_all_steps_have_room_for_one() -> None:
     assert list(trials.sizes(kernel.call(*args)).values()) == [64, 64]
 
 
-def test_numbers_of_a_trial() -> None:
+def test_trial_inputs() -> None:
     rng = np.random.default_rng(0)
     for dtype in (dtypes.float32, dtypes.float16, dtypes.float64, dtypes.bfloat16):
         x = trials._values(trials.numbers(rng, 1000, dtype, True), dtype).astype(np.float64)
@@ -359,7 +359,7 @@ def test_numbers_of_a_trial() -> None:
     assert set(trials.numbers(rng, 999, dtypes.int16, False).view(np.int16)) == {*range(8)}
 
 
-def test_agreement_is_but_for_rounding() -> None:
+def test_agreement_up_to_rounding() -> None:
     x = np.linspace(-1, 1, 50, dtype=np.float32)
 
     def same(y: Any, terms: int = 1, dtype: Any = dtypes.float32) -> bool:
@@ -373,7 +373,7 @@ def test_agreement_is_but_for_rounding() -> None:
     assert not same((x * 100).astype(np.int32), dtype=dtypes.int32)
 
 
-# ---- what is kept ----
+# ---- stored choices ----
 
 ANEW = """
 from branded import jit
@@ -417,7 +417,7 @@ def test_another_process_tries_nothing(tmp_path: Path) -> None:
         assert run() == first, "what is not whole is tried anew"
 
 
-def test_what_a_choice_is_kept_by(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_of_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     (kernel,) = (call.src[0] for call in X.sum(0).schedule_linear().src)
     renderer = Device["CPU"].renderer
     keys = {choices.key(kernel, renderer, "fast"), choices.key(kernel, renderer, "best")}
@@ -428,7 +428,7 @@ def test_what_a_choice_is_kept_by(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(keys) == 4 and choices.key(kernel, renderer, "fast") in keys
 
 
-def test_what_is_kept_is_read_as_it_was() -> None:
+def test_serialized_choice_round_trips() -> None:
     whole = choices.Choice(
         "r_4", "loops", (kernels.LOOPS, private_api.Opt(private_api.OptOps.UPCAST, 0, 4)), 1e-3, 2e-3, 5, 3e-3
     )
@@ -440,8 +440,8 @@ def test_what_is_kept_is_read_as_it_was() -> None:
         assert choices._parse_choice(odd) is None
 
 
-def test_a_trial_does_not_change_what_is_worth_one(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rule's form is timed again in a trial: the share of the other kernels stays as it was."""
+def test_trial_does_not_change_share_of_others(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial times the rule's form again, but must not change the share of the other kernels."""
     only(monkeypatch, EIGHT)
     monkeypatch.setattr(search, "SHARE", 0.3)
     times = iter([1e-3, 3e-4])  # of the two kernels
@@ -456,7 +456,7 @@ def test_a_trial_does_not_change_what_is_worth_one(clock: Clock, monkeypatch: py
     assert clock.trials == [["rule"], ["rule"], ["rule", EIGHT]]
 
 
-def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_choices_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choices, "_known", {})
     monkeypatch.setattr(choices, "MOST", 3)
     monkeypatch.setattr(program_cache, "is_kept", lambda: False)
@@ -466,7 +466,7 @@ def test_it_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choices.TABLE.startswith(program_cache.TABLES.rstrip("%")), "on disk it is bounded as all tables of ours are"
 
 
-def test_a_second_call_and_a_second_function_try_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_call_and_function_try_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT)
     clock.said[EIGHT] = 1e-4
     for tried in (2, 0):
@@ -476,7 +476,7 @@ def test_a_second_call_and_a_second_function_try_nothing(clock: Clock, monkeypat
     assert len(clock.trials) == 2
 
 
-def test_a_program_without_it_has_the_forms_of_the_rule(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jit_without_tune_keeps_the_rules_form(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT)
     clock.said[EIGHT] = 1e-4
     jit(columns, tune="fast")(X)
@@ -500,10 +500,10 @@ def test_threads_try_a_kernel_once(clock: Clock, monkeypatch: pytest.MonkeyPatch
         np.testing.assert_allclose(x, X.numpy().sum(0), rtol=1e-5, atol=1e-5)
 
 
-# ---- where it stands ----
+# ---- other uses of jit ----
 
 
-def test_it_decorates(clock: Clock) -> None:
+def test_jit_as_decorator(clock: Clock) -> None:
     clock.said["rule"] = 1e-9
 
     @jit(tune="fast")
@@ -518,21 +518,21 @@ def test_it_decorates(clock: Clock) -> None:
     assert len(clock.trials) == 1, "the first asks how long it takes"
 
 
-def test_within_another_transform_it_is_the_function(clock: Clock) -> None:
+def test_tuned_function_inside_other_transforms(clock: Clock) -> None:
     f: Any = jit(columns, tune="fast")
     np.testing.assert_allclose(vmap(columns)(data(3, 4, 5)).numpy(), vmap(f)(data(3, 4, 5)).numpy())
     jit(lambda x: f(x) + 1)(X)
     assert not f.tuned and not clock.trials
 
 
-def test_without_the_room_nothing_is_tried(clock: Clock) -> None:
+def test_nothing_is_tried_without_cpu_codegen(clock: Clock) -> None:
     f: Any = jit(columns, tune="fast")
     with cpu.plain():
         np.testing.assert_allclose(f(X).numpy(), X.numpy().sum(0), rtol=1e-4, atol=1e-5)
     assert not clock.trials
 
 
-def test_a_donated_argument(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_donated_argument(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT)
     clock.said[EIGHT] = 1e-4
     f: Any = jit(lambda x: x - x.sum(0), donate_argnums=0, tune="fast")
@@ -540,7 +540,7 @@ def test_a_donated_argument(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(f(data(96, 64)).numpy(), x - x.sum(0), rtol=1e-4, atol=1e-4)
 
 
-def test_the_search_of_tinygrad_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_devices_use_beam_search(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
 
     def compiled(calls: UOp, beam: int) -> UOp:
@@ -556,7 +556,9 @@ def test_the_search_of_tinygrad_elsewhere(monkeypatch: pytest.MonkeyPatch) -> No
     assert found == [0, 2, 4] and config.how() is None
 
 
-def test_the_bench(clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_compares_tuned_kernels(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     only(monkeypatch, EIGHT)
     clock.said[EIGHT] = 1e-4
     program = Program("columns", (floats(96, 64),), lambda m: columns)
@@ -575,7 +577,7 @@ def test_the_bench(clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest
         bench.main(["--only", "no such program"])
 
 
-def test_the_profile_shows_it(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profile_shows_tuned_kernels(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, EIGHT)
     clock.said[EIGHT] = 1e-4
     monkeypatch.setattr(profiling, "peak", lambda: profiling.Peak(1e9, 1e9))
