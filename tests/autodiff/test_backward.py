@@ -60,7 +60,7 @@ def test_backward() -> None:
 
 SHARED: dict[str, Callable[[Any, Tensor], Any]] = {
     "a product": lambda v, w: v(lambda x: _step(x, w))(X),
-    "its transpose": lambda v, w: v(lambda x: _step(x, w.T))(X),
+    "transpose": lambda v, w: v(lambda x: _step(x, w.T))(X),
     "slice": lambda v, w: v(lambda x: x * w[0])(X),
     "a scan": lambda v, w: v(lambda x: _scanned(x, w))(X),
     "a branch": lambda v, w: v(lambda x: cond(x.sum() > 0, lambda x: x @ w.T, lambda x: x, x))(X),

@@ -70,7 +70,7 @@ def test_pytrees_keywords_and_non_tensors() -> None:
     assert value.item() == 9 and slope["w"].tolist() == [3, 3] and slope["b"].item() == 0
 
 
-def memory(f: Callable[..., Any], *args: Any) -> int:
+def scratch_bytes(f: Callable[..., Any], *args: Any) -> int:
     """Return the scratch bytes that the kernels of `jit(f)` use."""
     fast = jit(f)
     with Context(NOOPT=1):
@@ -79,7 +79,7 @@ def memory(f: Callable[..., Any], *args: Any) -> int:
     return int(program.run.run.scratch.nbytes)
 
 
-def deep(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def deep_gradient(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def loss(w: Any, x: Any) -> Any:
         for _ in range(5):
             x = f(w, x)
@@ -97,10 +97,12 @@ def test_checkpoint_saves_memory() -> None:
         return x
 
     w, x = floats(16, 16), floats(512, 16)
-    every = {p: memory(deep(checkpoint(products, policy=p)), w, x) for p in ("nothing", "dots", "everything")}
+    every = {
+        p: scratch_bytes(deep_gradient(checkpoint(products, policy=p)), w, x) for p in ("nothing", "dots", "everything")
+    }
     assert every["nothing"] < 0.6 * every["everything"], every
     assert every["dots"] > 0.9 * every["everything"], every
-    closed_over = memory(deep(lambda w, x: checkpoint(lambda x: products(w, x))(x)), w, x)
+    closed_over = scratch_bytes(deep_gradient(lambda w, x: checkpoint(lambda x: products(w, x))(x)), w, x)
     assert closed_over < 0.6 * every["everything"]
 
 
@@ -115,7 +117,7 @@ def test_nested_scan_needs_square_root_memory() -> None:
     blocks = xs.reshape(8, 8, 8)
     nested = grad(lambda w: scan(lambda h, block: scan(step(w), h, block), first, blocks)[0].square().sum())
     np.testing.assert_allclose(flat(w).numpy(), nested(w).numpy(), rtol=1e-3, atol=1e-4)
-    assert memory(nested, w) < 0.5 * memory(flat, w)
+    assert scratch_bytes(nested, w) < 0.5 * scratch_bytes(flat, w)
 
 
 def test_make_expr_inlines_checkpoint() -> None:

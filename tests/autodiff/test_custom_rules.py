@@ -75,7 +75,7 @@ def leaves(x: Any) -> list[Tensor]:
     return [x] if isinstance(x, Tensor) else [y for part in x for y in leaves(part)]
 
 
-def same(program: Callable[[F], Any], own: Callable[[F], F]) -> None:
+def assert_same(program: Callable[[F], Any], own: Callable[[F], F]) -> None:
     """Assert that the program gives equal results with and without the rule."""
     with_rule, without = leaves(program(own)), leaves(program(lambda f: f))
     for x, y in zip(with_rule, without, strict=True):
@@ -83,14 +83,14 @@ def same(program: Callable[[F], Any], own: Callable[[F], F]) -> None:
         np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-4, atol=1e-5)
 
 
-def two(w: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+def batched_and_unbatched(w: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return one result that varies with `x` and one that does not."""
     return (w * x).sum(), (w * w).sum()
 
 
 @RULES
 def test_result_varies_only_over_used_arguments(own: Callable[[F], F]) -> None:
-    f = own(two)
+    f = own(batched_and_unbatched)
     assert vmap(lambda x: f(W, x)[1], out_axes=None)(X).item() == 9
     assert vmap(lambda y: vmap(lambda x: f(W, x * y)[1])(X))(Y).shape == (2, 3)
     assert vmap(lambda y: vmap(lambda x: f(y, x)[1], out_axes=None)(X))(Y).tolist() == [1, 4]
@@ -141,12 +141,12 @@ def test_collectives_of_unbatched_values(own: Callable[[F], F]) -> None:
             inside = vmap(lambda x: (g(V), grad(lambda v: (g(v) * x).sum())(V)), axis_name="i")(X)
             return inside, grad(lambda v: (vmap(lambda x: g(v) * x, axis_name="i")(X)).sum())(V)
 
-        same(program, own)
+        assert_same(program, own)
 
 
 @RULES
-def test_cotangent_of_unbatched_result_counts_once(own: Callable[[F], F]) -> None:
-    f = own(two)
+def test_unbatched_cotangent_counts_once(own: Callable[[F], F]) -> None:
+    f = own(batched_and_unbatched)
     assert grad(lambda w: vmap(lambda x: f(w, x)[1], out_axes=None)(X))(W).item() == 6
     both = lambda w: vmap(lambda x: f(w, x), out_axes=(0, None))(X)  # noqa: E731
     assert grad(lambda w: both(w)[0].sum() + both(w)[1])(W).item() == 12
@@ -156,8 +156,8 @@ def test_cotangent_of_unbatched_result_counts_once(own: Callable[[F], F]) -> Non
         assert b.unvec(grad(lambda w: sum(f(w, b.vec(X))))(W)).tolist() == [7, 8, 9]
 
 
-def test_tangent_of_unbatched_result_counts_once() -> None:
-    f = custom_jvp(two)
+def test_unbatched_tangent_counts_once() -> None:
+    f = custom_jvp(batched_and_unbatched)
     f.defjvp(lambda p, t: (f(*p), (p[0] * t[1] + p[1] * t[0], 2 * p[0] * t[0] + 0 * p[1])))  # batched by 0 * p[1]
     y, dy = jvp(lambda w: vmap(lambda x: f(w, x), out_axes=(0, None))(X), (W,), (Tensor(1.0),))
     assert [t.tolist() for t in (*y, *dy)] == [[3, 6, 9], 9, [1, 2, 3], 6]
@@ -169,8 +169,10 @@ def test_vmap_inside_custom_rule(own: Callable[[F], F]) -> None:
         lambda x: vmap(lambda y: x + y)(Y).sum(),
         lambda x: vmap(lambda y: x * y * psum(x, "i"))(Y).sum(),
         lambda x: jacfwd(lambda v: v * v * x)(Y).sum(),
-        lambda x: vmap(lambda y: own(two)(x, y)[1], out_axes=None)(Y),
-        lambda x: scan(lambda c, y: (vmap(lambda z: own(two)(c, z)[1], out_axes=None)(Y) * 0.1 + y, None), x, Y)[0],
+        lambda x: vmap(lambda y: own(batched_and_unbatched)(x, y)[1], out_axes=None)(Y),
+        lambda x: scan(
+            lambda c, y: (vmap(lambda z: own(batched_and_unbatched)(c, z)[1], out_axes=None)(Y) * 0.1 + y, None), x, Y
+        )[0],
     ):
 
         def program(own: Callable[[F], F], f: F = f) -> Any:
@@ -178,7 +180,7 @@ def test_vmap_inside_custom_rule(own: Callable[[F], F]) -> None:
             inside = vmap(lambda x: (g(x), grad(lambda x: g(x) ** 2)(x)), axis_name="i")(X)
             return inside, grad(lambda xs: (vmap(g, axis_name="i")(xs) ** 2).sum())(X)
 
-        same(program, own)
+        assert_same(program, own)
 
 
 @RULES
@@ -191,7 +193,7 @@ def test_rule_closes_over_batched_value(own: Callable[[F], F]) -> None:
         outside = grad(lambda xs: vmap(body, axis_name="i")(xs, V).sum())(X)
         return outside, vmap(grad(body), axis_name="i")(X, V)
 
-    same(program, own)
+    assert_same(program, own)
 
 
 @RULES
@@ -213,7 +215,7 @@ def test_collectives_inside_and_outside_rule(own: Callable[[F], F]) -> None:
         second = grad(lambda w: sum(t.sin().sum() for t in each(w)))(Y)
         return each(Y), second
 
-    same(program, own)
+    assert_same(program, own)
 
 
 def test_grad_of_outer_collective_in_inner_vmap() -> None:
@@ -304,7 +306,7 @@ def test_batched_leaf_stays_batched_in_outer_grad(size: int) -> None:
     np.testing.assert_allclose(shared.numpy(), g, rtol=1e-5)
 
 
-def test_rule_returns_cotangent_primal_does_not_use() -> None:
+def test_rule_returns_cotangent_of_unused_value() -> None:
     f = custom_vjp(lambda total, x: x * 1)
     f.defvjp(lambda total, x: (x * 1, None), lambda _, ct: (ct, 2 * ct))
     slope = grad(lambda x: f(all_gather(x, "i").sum(0), x).sum())

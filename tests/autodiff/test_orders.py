@@ -29,7 +29,7 @@ pytestmark = [
 R = np.random.default_rng(0)
 
 
-def some(*shape: int) -> Any:
+def normals(*shape: int) -> Any:
     return R.standard_normal(shape).astype(np.float32)
 
 
@@ -38,7 +38,7 @@ def test_random_programs() -> None:
     assert list(orders.wrong(25, 3)) == []
 
 
-def test_derivatives_of_products_with_zero_entries() -> None:
+def test_derivatives_of_products_with_zeros() -> None:
     x, w = np.array([2, 0, 3, 1, 0, 4, 5, 2, 0.5], np.float64), R.standard_normal(9)
     for f in (lambda x: (x.cumprod(0) * Tensor(w)).sum(), lambda x: (x.cumprod(0) * Tensor(w)).flip(0)[0]):
         first, second = read(grad(f)(Tensor(x))), read(hessian(f)(Tensor(x)))
@@ -54,7 +54,7 @@ def _slope(x: Any, w: Any, by: set[int]) -> Any:
     return sum(w[k] * math.prod(x[m] for m in range(k + 1) if m not in by) for k in range(max(by), len(x)))
 
 
-def test_ties_share_running_max_derivative_like_jax() -> None:
+def test_ties_share_derivative_of_running_max() -> None:
     weights = [[1, 0, 0, 0, 0], [0.5, 0.5, 0, 0, 0], [0.25, 0.25, 0.5, 0, 0], [0.25] * 4 + [0], [0.125] * 4 + [0.5]]
     for f in (lambda x: x.cummax(0)[0], lambda x: x.cummin(0)[0]):
         got = vmap(lambda d, f=f: jvp(f, (Tensor.ones(5),), (d,))[1], 0, 1)(Tensor.eye(5))
@@ -108,7 +108,7 @@ def test_c_kernel_matches_numpy(name: str, dtype: Any) -> None:
 
 
 def test_gather_with_out_of_range_indices() -> None:
-    x, at = some(2, 1, 4), np.array([[[0, 3, 3], [-1, 9, 2]]], np.int32)
+    x, at = normals(2, 1, 4), np.array([[[0, 3, 3], [-1, 9, 2]]], np.int32)
     want = np.where((at >= 0) & (at < 4), np.take_along_axis(x, at.clip(0, 3), 2), 0)
     np.testing.assert_array_equal(tensor(sorting.gather(Tensor(x).uop, Tensor(at).uop)).numpy(), want)
 
@@ -125,7 +125,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivative_cost_is_not_quadratic(name: str) -> None:
-    f, x = FUNCTIONS[name], Tensor(some(2, 300))
+    f, x = FUNCTIONS[name], Tensor(normals(2, 300))
     first = vmap(grad(lambda x: f(x).square().sum()))(x)
     second = vmap(lambda x: jvp(grad(lambda x: f(x).square().sum()), (x,), (x + 1,))[1])(x)
     for y in (first, second):
@@ -137,8 +137,8 @@ def test_derivative_cost_is_not_quadratic(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cumprod", "cummax", "topk"])
 def test_derivatives_in_chunks_jit_and_scan(name: str) -> None:
-    f, x = FUNCTIONS[name], Tensor(some(3, 60)).realize()
-    w = Tensor(some(60)).realize()
+    f, x = FUNCTIONS[name], Tensor(normals(3, 60)).realize()
+    w = Tensor(normals(60)).realize()
 
     def slope(x: Tensor) -> Tensor:
         return grad(lambda x: (f(x) * w[:40]).sum() if name == "topk" else (f(x) * w).sum())(x)
@@ -174,7 +174,7 @@ IN_BRANCHES: dict[str, Callable[[Tensor], Tensor]] = {
 def test_derivatives_in_branch_of_some_examples(name: str) -> None:
     """The package's own host calls get no predicate argument, which derivative rules would mistake for x."""
     f = IN_BRANCHES[name]
-    x, d = np.stack([some(60), -some(60)]), some(2, 60)
+    x, d = np.stack([normals(60), -normals(60)]), normals(2, 60)
     x[0] += 1
     x[1] -= 1
 

@@ -135,7 +135,7 @@ def test_rule_in_body_uses_closed_over_tensor(name: str) -> None:
     close(vmap(hessian(lambda x: f(x) * f(x)))(XS), [72.0] * 5)
 
 
-def test_function_in_rule_closes_over_stop_gradient() -> None:
+def test_function_in_rule_uses_stop_gradient() -> None:
     """The value is an argument of the function, hidden by its stop_gradient."""
 
     def f(w: Any) -> Any:
@@ -251,7 +251,7 @@ def scaled(x: Any, by: float = 1.0, *, plus: float = 0.0) -> Any:
     return x * by + plus
 
 
-def test_partial_that_binds_by_keyword() -> None:
+def test_partial_with_keyword_arguments() -> None:
     f = custom_jvp(functools.partial(scaled, by=3.0))
     f.defjvp(lambda p, t: (f(*p), t[0] * 5))
     g = custom_vjp(functools.partial(scaled, by=3.0))

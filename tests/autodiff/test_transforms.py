@@ -625,7 +625,7 @@ def test_custom_jvp_under_vmap_and_in_scan() -> None:
     assert grad(lambda x: cubed(3, x))(TWO).item() == 3
 
 
-def test_cotangent_none_for_part_of_pytree() -> None:
+def test_missing_cotangents_in_pytree() -> None:
     f = custom_vjp(lambda p, x: p["a"] * x + p["b"][0] * p["b"][1])
     params = {"a": TWO, "b": (TWO, TWO)}
 
@@ -678,7 +678,7 @@ def test_custom_vmap_sees_one_brand_at_a_time() -> None:
     assert vmap(grad(lambda x: add(x * x, TWO)))(X).tolist() == [2, 4, 6]
 
 
-def test_custom_vmap_rule_returns_pytree_of_batched() -> None:
+def test_custom_vmap_out_batched_pytree() -> None:
     @custom_vmap
     def f(x: Tensor) -> dict[str, Any]:
         return {"twice": x * 2, "rest": (x, x.sum())}
@@ -755,7 +755,7 @@ def test_error_in_body_closes_all_scopes() -> None:
     assert brands(TWO * 2) == () and vmap(grad(lambda x: x * x))(X).tolist() == [2, 4, 6]
 
 
-def test_value_that_escapes_body_is_an_error() -> None:
+def test_escaped_body_value_is_an_error() -> None:
     kept: list[Tensor] = []
     scan(lambda c, x: (kept.append(x) or c, None), TWO, X)
     with pytest.raises(errors.EscapeError):
@@ -776,7 +776,7 @@ def test_transforms_do_not_leak_objects() -> None:
     assert len(gc.get_objects()) - before < 500
 
 
-def test_maximum_rounded_differently_by_two_kernels() -> None:
+def test_maximum_under_different_rounding() -> None:
     """tinygrad folds the factors 0.2 and 1..8 in one kernel and not in the other."""
     a = np.random.RandomState(0).rand(8, 8).astype(np.float32)
     x, factor = Tensor(a).realize(), np.arange(1, 9)[:, None] * 0.2

@@ -52,14 +52,14 @@ def by_tinygrad(source: str) -> bytes:
     return code
 
 
-def loaded(code: bytes) -> bytes:
+def machine_code(code: bytes) -> bytes:
     """Return the machine code, without the name of its file."""
     program = private_api.CPUProgram
     out: bytes = jit_loader(code, base=0, link_libs=[program.libm, program.rt_lib])
     return out
 
 
-def until(holds: Callable[[], bool]) -> bool:
+def wait_until(holds: Callable[[], bool]) -> bool:
     """Wait until the condition holds, for at most 30 seconds, and return whether it does."""
     end = time.monotonic() + 30
     while not (held := holds()) and time.monotonic() < end:
@@ -67,7 +67,7 @@ def until(holds: Callable[[], bool]) -> bool:
     return held
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]:
+def record_calls(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]:
     """Record the arguments of each call of a function."""
     calls: list[Any] = []
     original = getattr(place, name)
@@ -81,12 +81,12 @@ def counted(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> list[Any]
 
 
 def test_twelve_kernels_start_clang_once(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
-    started = counted(monkeypatch, subprocess, "Popen")
+    started = record_calls(monkeypatch, subprocess, "Popen")
     codes = [COMPILER.compile(source) for source in KERNELS]
     assert len(started) == 1 and alone.all[0].made == len(KERNELS)
     monkeypatch.undo()
-    assert [loaded(codes[i]) for i in (0, 11)] == [loaded(by_tinygrad(KERNELS[i])) for i in (0, 11)]
-    assert len({loaded(code) for code in codes}) == len(KERNELS)
+    assert [machine_code(codes[i]) for i in (0, 11)] == [machine_code(by_tinygrad(KERNELS[i])) for i in (0, 11)]
+    assert len({machine_code(code) for code in codes}) == len(KERNELS)
 
 
 def test_next_clang_starts_after_last_file(alone: clang_batches._Clangs) -> None:
@@ -101,7 +101,7 @@ def test_next_clang_starts_after_last_file(alone: clang_batches._Clangs) -> None
 
 def test_source_longer_than_a_pipe_buffer(alone: clang_batches._Clangs) -> None:
     code = COMPILER.compile(f"/* {'x' * 300_000} */{KERNELS[1]}")
-    assert loaded(code) == loaded(COMPILER.compile(KERNELS[1])) and alone.all[0].made == 2
+    assert machine_code(code) == machine_code(COMPILER.compile(KERNELS[1])) and alone.all[0].made == 2
 
 
 def test_failed_kernel_does_not_break_the_next(alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
@@ -110,11 +110,11 @@ def test_failed_kernel_does_not_break_the_next(alone: clang_batches._Clangs, cap
         COMPILER.compile(WRONG)
     assert "<stdin>:1:27: error: expected expression" in capfd.readouterr().err
     assert alone.all == []
-    assert loaded(COMPILER.compile(KERNELS[2])) == loaded(before) and alone.all[0].made == 1
+    assert machine_code(COMPILER.compile(KERNELS[2])) == machine_code(before) and alone.all[0].made == 1
 
 
 def test_warning_is_printed(alone: clang_batches._Clangs, capfd: pytest.CaptureFixture[str]) -> None:
-    assert loaded(COMPILER.compile(WARNS)) == loaded(by_tinygrad(WARNS))
+    assert machine_code(COMPILER.compile(WARNS)) == machine_code(by_tinygrad(WARNS))
     assert capfd.readouterr().err.count("warning: equality comparison result unused") == 2
 
 
@@ -122,7 +122,7 @@ def test_killed_clang_is_replaced(alone: clang_batches._Clangs) -> None:
     before = COMPILER.compile(KERNELS[3])
     alone.all[0].process.send_signal(signal.SIGKILL)
     alone.all[0].process.wait()
-    assert loaded(COMPILER.compile(KERNELS[3])) == loaded(before) and alone.all == []
+    assert machine_code(COMPILER.compile(KERNELS[3])) == machine_code(before) and alone.all == []
     COMPILER.compile(KERNELS[3])
     assert len(alone.all) == 1
 
@@ -155,12 +155,12 @@ def test_forked_child_closes_the_pipes(alone: clang_batches._Clangs) -> None:
     read, end = os.pipe()
     if not (child := os.fork()):
         os.close(end)
-        mine = alone.all == [] and loaded(COMPILER.compile(KERNELS[6])) == loaded(right)
+        mine = alone.all == [] and machine_code(COMPILER.compile(KERNELS[6])) == machine_code(right)
         os.read(read, 1)  # until the parent has compiled
         alone.end()
         os._exit(0 if mine else 1)
     os.close(read)
-    assert loaded(COMPILER.compile(KERNELS[6])) == loaded(right) and alone.all[0].made == 2
+    assert machine_code(COMPILER.compile(KERNELS[6])) == machine_code(right) and alone.all[0].made == 2
     os.close(end)
     assert os.waitpid(child, 0)[1] == 0
 
@@ -172,7 +172,7 @@ def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
     alone.all.append(one)
     thread = threading.Thread(target=one.compile, args=(b"",))
     thread.start()
-    until(lambda: len(one.ends) < clang_batches.FILES)
+    wait_until(lambda: len(one.ends) < clang_batches.FILES)
     time.sleep(0.05)  # the thread reads now
     if not (child := os.fork()):
         os._exit(0 if alone.all == [] else 1)
@@ -183,7 +183,7 @@ def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
         found.extend([status] * (pid == child))
         return bool(found)
 
-    if not until(has_ended):
+    if not wait_until(has_ended):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     alone.all.remove(one)
@@ -212,7 +212,7 @@ def test_program_may_close_all_descriptors(alone: clang_batches._Clangs) -> None
     assert one.process.stdout is not None
     for end in (*one.ends, one.process.stdout.fileno()):
         os.close(end)
-    assert loaded(COMPILER.compile(KERNELS[7])) == loaded(before) and alone.all == []
+    assert machine_code(COMPILER.compile(KERNELS[7])) == machine_code(before) and alone.all == []
 
 
 @pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
@@ -238,7 +238,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
 def test_first_kernel_reveals_the_cc1_command(
     alone: clang_batches._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = counted(monkeypatch, subprocess, "Popen")
+    started = record_calls(monkeypatch, subprocess, "Popen")
     clang_batches.ready(COMPILER)
     assert started == []
     first = COMPILER.compile(KERNELS[0])
@@ -246,7 +246,7 @@ def test_first_kernel_reveals_the_cc1_command(
     second = COMPILER.compile(KERNELS[1])
     assert ["-cc1" in call[0] for call in started] == [False, True] and alone.all[0].made == 1
     monkeypatch.undo()
-    assert [loaded(first), loaded(second)] == [loaded(by_tinygrad(source)) for source in KERNELS[:2]]
+    assert [machine_code(first), machine_code(second)] == [machine_code(by_tinygrad(source)) for source in KERNELS[:2]]
 
 
 def test_cc1_command_is_cached_on_disk(kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,18 +267,18 @@ def test_first_kernel_may_fail_to_compile(
         with pytest.raises(BrandedError, match="does not compile what tinygrad wrote"):
             COMPILER.compile(source)
     else:
-        assert loaded(COMPILER.compile(source)) == loaded(by_tinygrad(source))
+        assert machine_code(COMPILER.compile(source)) == machine_code(by_tinygrad(source))
     assert "<stdin>:1:" in capfd.readouterr().err
-    assert loaded(COMPILER.compile(KERNELS[2])) == loaded(by_tinygrad(KERNELS[2]))
+    assert machine_code(COMPILER.compile(KERNELS[2])) == machine_code(by_tinygrad(KERNELS[2]))
 
 
 def test_replay_source_matches_tinygrads_compiler(alone: clang_batches._Clangs) -> None:
-    assert loaded(COMPILER.compile(native._SOURCE)) == loaded(by_tinygrad(native._SOURCE))
+    assert machine_code(COMPILER.compile(native._SOURCE)) == machine_code(by_tinygrad(native._SOURCE))
 
 
 def test_kernels_of_a_program_start_clang_once(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     number = int.from_bytes(os.urandom(4)) / 7  # not in any cache
-    starts = counted(monkeypatch, alone, "started")
+    starts = record_calls(monkeypatch, alone, "started")
     monkeypatch.setattr(private_api.worker.PARALLEL, "value", 1)
     x = Tensor([1.0, 2.0, 3.0]).realize()
     ys = [(x * number + i).contiguous() for i in range(4)]
@@ -286,9 +286,7 @@ def test_kernels_of_a_program_start_clang_once(alone: clang_batches._Clangs, mon
     assert len(starts) == 1 and alone.all[0].made >= 3
 
 
-def test_first_kernels_of_new_compiler_do_not_hang(
-    alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_compiler_does_not_hang(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that holds tinygrad's lock must not wait for a thread that asks for this lock."""
     monkeypatch.setattr(clang_batches, "_known", {})
     monkeypatch.setattr(clang_batches, "features", lambda: f"of a machine like {os.urandom(8)!r}")

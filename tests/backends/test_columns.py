@@ -66,7 +66,7 @@ OTHERS: dict[str, Callable[[], Tensor]] = {
     "the largest of few": lambda: whole(100, 300).max(0),
     "the largest of rows": lambda: X.max(1),
     "many exponentials": lambda: sum(((X + i).exp() for i in range(20)), X).sum(0),
-    "rows by their number": lambda: TALL[AT],
+    "gathered rows": lambda: TALL[AT],
     "masked rows": lambda: (Tensor.arange(4096).reshape(-1, 1) < 3000).where(TALL, 0).sum(0),
     "columns of few numbers": lambda: whole(20000, 4).sum(0),
 }

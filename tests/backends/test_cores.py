@@ -144,7 +144,7 @@ def test_forked_process_starts_its_own_threads() -> None:
 
 
 @several
-def test_one_thread_runs_all_parts_if_none_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_runs_all_if_pthreads_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """If `pthread_create` fails once, it is not called again."""
     pool, asked = cores._pool(), list[int]()
     assert pool is not None
@@ -168,7 +168,7 @@ def sizes(x: Tensor) -> list[int]:
     return [program.arg.global_size[0] for program in programs(x)]
 
 
-def test_kernels_that_are_split() -> None:
+def test_choice_of_split_kernels() -> None:
     assert sizes(data(64, 512).sin().exp()) == [2]  # expensive operations count more
     assert sizes(data(64, 512) + 1) == [1]
     assert sizes(data(1024, 512) + 1) == [2]
@@ -189,7 +189,7 @@ def test_estimated_cost_of_kernels() -> None:
 
 
 @several
-def test_c_is_compiled_for_large_kernels_if_it_pays(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c_is_compiled_if_large_kernels_pay(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     x = data(128, 1024)
     monkeypatch.setattr(native, "is_compiled", lambda: False)
     made: list[python_executor.PythonExecutor] = []
@@ -224,7 +224,7 @@ def test_kernels_of_tinygrad_are_split(small: None, monkeypatch: pytest.MonkeyPa
     np.testing.assert_allclose(found[0], expected, rtol=1e-5)
 
 
-def test_c_is_not_compiled_for_few_tinygrad_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_tinygrad_kernels_compile_no_c(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("is_loaded", "is_compiled"):
         monkeypatch.setattr(native, name, lambda: False)
     monkeypatch.setattr(cores, "address", lambda: 1)

@@ -25,7 +25,7 @@ NAN, INF = float("nan"), float("inf")
 can_compile = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
 
-def both(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
+def compare(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
     """Compare a function, plain and compiled, with tinygrad's operations evaluated from the graph."""
     given = [in_memory(x) for x in xs]
     got, compiled = f(*given), jit(f)(*given)
@@ -40,7 +40,7 @@ def both(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
         np.testing.assert_array_equal(found, b.numpy())
 
 
-def derived(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
+def compare_derivative(f: Callable[..., Any], *xs: Any, rtol: float = 1e-6) -> None:
     """Compare an uncompiled derivative with tinygrad's, both evaluated from the graph."""
     given = [in_memory(x) for x in xs]
     got = f(*given)
@@ -61,16 +61,16 @@ def test_searchsorted(side: str) -> None:
     def f(a: Tensor, v: Tensor) -> Tensor:
         return branded.searchsorted(a, v, side)
 
-    both(f, SORTED, WANTED)
-    both(f, SORTED.astype(np.float64), WANTED.astype(np.float64))
-    both(f, np.arange(7, dtype=np.int32), np.int32([-1, 0, 3, 9]))
-    both(f, np.int64([3, 1 << 40]), np.int64([1 << 40, 5]))
+    compare(f, SORTED, WANTED)
+    compare(f, SORTED.astype(np.float64), WANTED.astype(np.float64))
+    compare(f, np.arange(7, dtype=np.int32), np.int32([-1, 0, 3, 9]))
+    compare(f, np.int64([3, 1 << 40]), np.int64([1 << 40, 5]))
     rows = np.sort(R.standard_normal((4, 6)).astype(np.float32))
     wanted = R.standard_normal((4, 5)).astype(np.float32)
-    both(vmap(f), rows, wanted)
-    both(vmap(f, in_axes=(None, 0)), rows[0], wanted)
-    both(vmap(f, in_axes=(0, None)), rows, wanted[0])
-    both(lambda a, v: vmap(lambda a: vmap(lambda v: f(a, v))(v))(a), rows, wanted)
+    compare(vmap(f), rows, wanted)
+    compare(vmap(f, in_axes=(None, 0)), rows[0], wanted)
+    compare(vmap(f, in_axes=(0, None)), rows, wanted[0])
+    compare(lambda a, v: vmap(lambda a: vmap(lambda v: f(a, v))(v))(a), rows, wanted)
 
 
 IDS = np.int32([2, 0, -1, 2, 9, 1, 2])
@@ -87,12 +87,12 @@ def test_segment_reductions(name: str, dtype: Any) -> None:
 
     x = (10 * R.standard_normal((3, 7, 2))).astype(dtype)
     many = np.stack([IDS, IDS[::-1], np.roll(IDS, 1)])
-    both(f, x[0], IDS)
-    both(f, x[0, :, 0], IDS.astype(np.int64))
-    both(f, x[0], IDS.astype(np.uint8))
-    both(vmap(f), x, many)
-    both(vmap(f, in_axes=(None, 0)), x[0], many)
-    both(vmap(f, in_axes=(0, None)), x, IDS)
+    compare(f, x[0], IDS)
+    compare(f, x[0, :, 0], IDS.astype(np.int64))
+    compare(f, x[0], IDS.astype(np.uint8))
+    compare(vmap(f), x, many)
+    compare(vmap(f, in_axes=(None, 0)), x[0], many)
+    compare(vmap(f, in_axes=(0, None)), x, IDS)
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
@@ -105,11 +105,11 @@ def test_derivatives_of_segment_reductions(name: str) -> None:
         return (y.isinf().where(0, y) ** 2 * w).sum()
 
     x, d = R.standard_normal((7, 2)), R.standard_normal((7, 2))
-    both(grad(f), x)
-    derived(lambda x, d: jvp(f, (x,), (d,))[1], x, d)
-    derived(lambda x, d: jvp(grad(f), (x,), (d,))[1], x, d)
-    derived(grad(lambda x: vmap(f)(x).sum()), R.standard_normal((3, 7, 2)))
-    derived(vmap(grad(f)), R.standard_normal((3, 7, 2)))
+    compare(grad(f), x)
+    compare_derivative(lambda x, d: jvp(f, (x,), (d,))[1], x, d)
+    compare_derivative(lambda x, d: jvp(grad(f), (x,), (d,))[1], x, d)
+    compare_derivative(grad(lambda x: vmap(f)(x).sum()), R.standard_normal((3, 7, 2)))
+    compare_derivative(vmap(grad(f)), R.standard_normal((3, 7, 2)))
 
 
 def test_segment_max_and_min_propagate_nan() -> None:
@@ -127,13 +127,13 @@ def test_histograms() -> None:
     x, w = R.standard_normal((3, 50)).astype(np.float32), R.random((3, 50)).astype(np.float32)
     x[0, :4] = [NAN, INF, -INF, 1.0]
     edges = np.float32([-2, -1, 0.5, 0.5, 1])
-    both(lambda a, e: branded.histogram(a, e), x[0], edges)
-    both(lambda a, w: branded.histogram(a, 7, (-1.0, 1.0), w), x[0], w[0])
-    both(lambda a, w: branded.histogram(a, 5, weights=w, density=True), x[1], w[1])
-    both(vmap(lambda a, w: branded.histogram(a, 5, weights=w)), x[1:], w[1:])
-    both(vmap(lambda a: branded.histogram(a, 5)[0]), x[1:])
-    both(lambda x: branded.bincount(x, length=5), IDS)
-    derived(grad(lambda w: (branded.histogram(Tensor(x[1]), 4, weights=w)[0] ** 2).sum()), w[1])
+    compare(lambda a, e: branded.histogram(a, e), x[0], edges)
+    compare(lambda a, w: branded.histogram(a, 7, (-1.0, 1.0), w), x[0], w[0])
+    compare(lambda a, w: branded.histogram(a, 5, weights=w, density=True), x[1], w[1])
+    compare(vmap(lambda a, w: branded.histogram(a, 5, weights=w)), x[1:], w[1:])
+    compare(vmap(lambda a: branded.histogram(a, 5)[0]), x[1:])
+    compare(lambda x: branded.bincount(x, length=5), IDS)
+    compare_derivative(grad(lambda w: (branded.histogram(Tensor(x[1]), 4, weights=w)[0] ** 2).sum()), w[1])
     counts, _ = branded.histogram(Tensor(x[1]), 6)
     np.testing.assert_array_equal(counts.numpy(), np.histogram(x[1], 6)[0])
 
@@ -145,35 +145,35 @@ def test_fourier_transforms(shape: tuple[int, ...]) -> None:
     def f(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         return branded.fft((x, y), norm="ortho")
 
-    both(f, x, y, rtol=1e-9)
-    both(lambda x: branded.rfft(x), x, rtol=1e-9)
-    both(lambda x, y: branded.irfft((x, y)), x, y, rtol=1e-9)
-    both(lambda x, y: branded.ifft((x, y)), x, y, rtol=1e-9)
+    compare(f, x, y, rtol=1e-9)
+    compare(lambda x: branded.rfft(x), x, rtol=1e-9)
+    compare(lambda x, y: branded.irfft((x, y)), x, y, rtol=1e-9)
+    compare(lambda x, y: branded.ifft((x, y)), x, y, rtol=1e-9)
 
     def size(x: Tensor, y: Tensor) -> Tensor:
         a, b = f(x * y, y)
         return (a**3 + a * b**2).sum()
 
-    both(grad(size), x, y, rtol=1e-8)
-    derived(lambda x, y: jvp(size, (x, y), (y, x))[1], x, y, rtol=1e-8)
-    derived(lambda x, y: jvp(grad(size), (x, y), (y, x))[1], x, y, rtol=1e-8)
-    derived(grad(lambda x: (branded.rfft(x)[1] ** 3).sum()), x, rtol=1e-8)
+    compare(grad(size), x, y, rtol=1e-8)
+    compare_derivative(lambda x, y: jvp(size, (x, y), (y, x))[1], x, y, rtol=1e-8)
+    compare_derivative(lambda x, y: jvp(grad(size), (x, y), (y, x))[1], x, y, rtol=1e-8)
+    compare_derivative(grad(lambda x: (branded.rfft(x)[1] ** 3).sum()), x, rtol=1e-8)
     if len(shape) == 2:  # if only one operand is batched
-        derived(grad(lambda y, x: vmap(size, in_axes=(0, None))(x, y).sum()), y[0], x, rtol=1e-8)
-        both(vmap(grad(size)), x, y, rtol=1e-8)
+        compare_derivative(grad(lambda y, x: vmap(size, in_axes=(0, None))(x, y).sum()), y[0], x, rtol=1e-8)
+        compare(vmap(grad(size)), x, y, rtol=1e-8)
 
 
 def test_top_k_and_quantiles() -> None:
     x = np.float32([[3, NAN, 1, 3, -0.0, 0], [1, 2, 2, 5, 2, INF]])
-    both(lambda x: branded.top_k(x, 4), x)
-    both(vmap(lambda x: branded.top_k(x, 2)), x)
-    both(lambda x: branded.top_k(x, 1, axis=0), x)
-    both(lambda x: branded.nanmedian(x, 1), x)
-    both(vmap(lambda x: branded.nanquantile(x, Tensor([0.2, 0.9]))), x)
+    compare(lambda x: branded.top_k(x, 4), x)
+    compare(vmap(lambda x: branded.top_k(x, 2)), x)
+    compare(lambda x: branded.top_k(x, 1, axis=0), x)
+    compare(lambda x: branded.nanmedian(x, 1), x)
+    compare(vmap(lambda x: branded.nanquantile(x, Tensor([0.2, 0.9]))), x)
     for method in ("linear", "lower", "higher", "midpoint", "nearest"):
-        both(lambda x, method=method: branded.quantile(x, Tensor([0.0, 0.3, 1.0]), 1, method=method), x[1:, :5])
-    derived(grad(lambda x: (branded.top_k(x, 3)[0] ** 2).sum()), x[1, :5])
-    derived(grad(lambda x: branded.median(x) ** 2), x[1, :5])
+        compare(lambda x, method=method: branded.quantile(x, Tensor([0.0, 0.3, 1.0]), 1, method=method), x[1:, :5])
+    compare_derivative(grad(lambda x: (branded.top_k(x, 3)[0] ** 2).sum()), x[1, :5])
+    compare_derivative(grad(lambda x: branded.median(x) ** 2), x[1, :5])
 
 
 @can_compile
@@ -191,7 +191,7 @@ def test_no_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_numpy_fallback_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Host, "in_c", lambda self, results, args: None)
-    both(vmap(lambda a, v: branded.searchsorted(a, v, "right"), in_axes=(None, 0)), SORTED[1:], WANTED)
+    compare(vmap(lambda a, v: branded.searchsorted(a, v, "right"), in_axes=(None, 0)), SORTED[1:], WANTED)
 
 
 def test_segments_of_other_dtypes_and_empty_input() -> None:

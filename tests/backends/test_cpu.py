@@ -37,13 +37,13 @@ pytestmark = [
 ]
 
 
-def made(x: Tensor) -> list[UOp]:
+def programs_of(x: Tensor) -> list[UOp]:
     """Return the compiled programs of a tensor."""
     linear = private_api.realize.compile_linear(x.linear_with_vars()[0])
     return [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
 
 
-def written(x: Tensor) -> list[UOp]:
+def uncompiled_of(x: Tensor) -> list[UOp]:
     """Return the programs of a tensor without compiling them, to inspect their source."""
     renderer: Any = copy.copy(Device["CPU"].renderer)
     renderer.compiler = private_api.device.Compiler()
@@ -127,24 +127,24 @@ def rotated(a: Tensor, x: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_plain_loops(name: str) -> None:
-    (program,) = made(LOOPS[name]())
+    (program,) = programs_of(LOOPS[name]())
     assert is_loops(program)
     with cpu.plain():
-        (before,) = written(LOOPS[name]())
+        (before,) = uncompiled_of(LOOPS[name]())
     assert not is_loops(before) and source(before) != source(program)
 
 
 @pytest.mark.parametrize("name", TILES)
 def test_kernels_left_to_tinygrad(name: str) -> None:
-    (program,) = made(TILES[name]())
+    (program,) = programs_of(TILES[name]())
     with cpu.plain():
-        (before,) = written(TILES[name]())
+        (before,) = uncompiled_of(TILES[name]())
     assert not is_loops(program) and source(before) == source(program)
 
 
 @pytest.mark.parametrize("name", ROWS)
 def test_short_rows_are_vectorized_over_rows(name: str) -> None:
-    (program,) = made(ROWS[name]())
+    (program,) = programs_of(ROWS[name]())
     assert is_loops(program) and "float4" not in source(program)
     options = {opt.op for opt in program.src[0].arg.applied_opts}
     assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL}
@@ -170,7 +170,7 @@ OTHER_COLUMNS: dict[str, Callable[[], Tensor]] = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_narrow_columns_are_summed_together(name: str) -> None:
-    (program,) = made(COLUMNS[name]())
+    (program,) = programs_of(COLUMNS[name]())
     assert is_loops(program) and any(opt.op is private_api.OptOps.UPCAST for opt in program.src[0].arg.applied_opts)
     found, expected = COLUMNS[name]().numpy(), read(COLUMNS[name]())
     np.testing.assert_allclose(found, expected, rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
@@ -178,14 +178,14 @@ def test_narrow_columns_are_summed_together(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHER_COLUMNS)
 def test_other_columns_are_left_to_tinygrad(name: str) -> None:
-    (program,) = made(OTHER_COLUMNS[name]())
+    (program,) = programs_of(OTHER_COLUMNS[name]())
     assert not is_loops(program)
 
 
 @pytest.mark.parametrize("name", ABREAST)
 def test_short_rows_are_summed_side_by_side(name: str) -> None:
     f, rows = ABREAST[name]
-    (program,) = made(f())
+    (program,) = programs_of(f())
     assert [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is private_api.OptOps.UPCAST] == [rows]
     assert is_loops(program) and loops_of_vectors(program) == 1
     np.testing.assert_allclose(f().numpy(), read(f()), rtol=2e-3 if name == "halves" else 1e-5, atol=1e-5)
@@ -201,21 +201,21 @@ def test_cosine_in_loop_uses_c_helper() -> None:
 # ---- values shared by several kernels ----
 
 
-def drawn(key: Tensor, x: Tensor) -> tuple[Tensor, ...]:
+def three_sums(key: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     """Return three sums of random numbers, one kernel each."""
     y = random.normal(key, (20, 10)) * 2
     return (y * x).sum(), (y + x).abs().sum(0), (y - x).square().sum(1)
 
 
-def test_value_read_by_many_kernels_is_stored_once() -> None:
+def test_value_of_many_kernels_is_stored_once() -> None:
     key, x = random.key(3), data(10)
-    values = [y.uop for y in drawn(key, x)]
+    values = [y.uop for y in three_sums(key, x)]
     inserted = set(UOp.sink(*once(values)).toposort()) - set(UOp.sink(*values).toposort())
     (new,) = [u for u in inserted if u.op is Ops.CONTIGUOUS]
     assert new.shape == (20, 10)
     with cpu.plain():
         assert once(values) == values
-    for found, right in zip(jit(drawn)(key, x), reads(drawn(key, x)), strict=True):
+    for found, right in zip(jit(three_sums)(key, x), reads(three_sums(key, x)), strict=True):
         np.testing.assert_allclose(found.numpy(), right, rtol=1e-5)
 
 
@@ -225,7 +225,7 @@ def test_index_mask_keeps_plain_loads(is_negated: bool) -> None:
     index = Tensor.arange(64)
     mask = index.reshape(64, 1) >= index if is_negated else index.reshape(64, 1) < index
     y = mask.where(0, x) if is_negated else mask.where(x, 0)
-    (program,) = made(y.exp())
+    (program,) = programs_of(y.exp())
     assert is_loops(program) and "?*" not in source(program)
     np.testing.assert_allclose(y.numpy(), np.triu(x.numpy(), 1))
 
@@ -233,7 +233,7 @@ def test_index_mask_keeps_plain_loads(is_negated: bool) -> None:
 def test_out_of_bounds_load_has_a_condition() -> None:
     x = data(64, 64)
     y = x.pad(((1, 1), (2, 0)))
-    assert any("?*" in source(program) for program in made(y + 1))
+    assert any("?*" in source(program) for program in programs_of(y + 1))
     np.testing.assert_allclose((y + 1).numpy(), np.pad(x.numpy(), ((1, 1), (2, 0))) + 1)
 
 
@@ -265,16 +265,16 @@ def test_value_of_one_kernel_is_not_stored() -> None:
 
 
 def test_only_sums_are_reassociated() -> None:
-    (program,) = made((data(40, 30).exp() - 1).sum(1))
+    (program,) = programs_of((data(40, 30).exp() - 1).sum(1))
     text = source(program)
     assert text.count("#pragma clang fp reassociate(on)") == 1
     assert text.index("return a + b;") < text.index("void r_")  # in a function of its own
-    assert "pragma" not in source(made(data(40, 30).exp() - 1)[0])
+    assert "pragma" not in source(programs_of(data(40, 30).exp() - 1)[0])
 
 
 def test_sums_of_products_of_exp_are_vectorized() -> None:
     """A multiply-add would be computed element by element, under the conditions of `exp`."""
-    (program,) = written((data(40, 60).exp() * data(60)).sum(1))
+    (program,) = uncompiled_of((data(40, 60).exp() * data(60)).sum(1))
     assert is_loops(program) and loops_of_vectors(program) == 1
 
 
@@ -291,24 +291,24 @@ def test_short_loops_in_parts_and_steps_vectorize() -> None:
     """Clang does not vectorize a loop of 14 elements after an offset that may overflow an int."""
     x, w = data(512, 1, 16, 16), data(4, 1, 3, 3)
     with Context(NUM_CPU_THREADS=2):
-        (part,) = made(x.conv2d(w))
+        (part,) = programs_of(x.conv2d(w))
     assert part.arg.global_size[0] == 2 and is_loops(part) and loops_of_vectors(part) == 1
     step = UOp.variable("step", 0, 7)
-    (program,) = made(data(8, 4, 3, 16, 16)[step.bind(2)].conv2d(data(3, 3, 3, 3)))
+    (program,) = programs_of(data(8, 4, 3, 16, 16)[step.bind(2)].conv2d(data(3, 3, 3, 3)))
     assert [v.expr for v in program.arg.vars] == ["step"] and is_loops(program) and loops_of_vectors(program) == 1
 
 
 def test_tile_with_too_much_unrolling_keeps_loops() -> None:
     """A 4 x 4 tile of a convolution has 9 products per element: 144 lines that compile slowly."""
     x, w = ints(4, 16, 16, 16), ints(8, 16, 3, 3)
-    (program,) = made(x.conv2d(w))
+    (program,) = programs_of(x.conv2d(w))
     opts = program.src[0].arg.applied_opts
     assert {opt.op.name for opt in opts} >= {"UPCAST"} and not any(opt.op is private_api.OptOps.UNROLL for opt in opts)
     with cpu.plain():
-        (program,) = written(x.conv2d(w))
+        (program,) = uncompiled_of(x.conv2d(w))
         assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
     np.testing.assert_array_equal(x.conv2d(w).numpy(), read(x.conv2d(w)))
-    (program,) = made(ints(40, 32) @ ints(32, 24))  # a tile of 64
+    (program,) = programs_of(ints(40, 32) @ ints(32, 24))  # a tile of 64
     assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
 
 
@@ -319,10 +319,10 @@ def test_expensive_sum_is_not_unrolled() -> None:
     def dear() -> Tensor:
         return ((x.exp() + 1).log() * (x.square() + 1).sqrt().log() / (x.exp2().sin() + 2).sqrt()).sum(0)
 
-    (program,) = made(dear())
+    (program,) = programs_of(dear())
     assert not program.src[0].arg.applied_opts
     with cpu.plain():
-        (before,) = written(dear())
+        (before,) = uncompiled_of(dear())
         assert [opt.op for opt in before.src[0].arg.applied_opts] == [private_api.OptOps.UNROLL]
     np.testing.assert_allclose(dear().numpy(), read(dear()), rtol=1e-4)
     assert 5 * len(source(program)) < len(source(before))
@@ -331,7 +331,7 @@ def test_expensive_sum_is_not_unrolled() -> None:
 # ---- values kept in memory ----
 
 
-def worked_out(*xs: Tensor) -> tuple[int, list[int]]:
+def count_exps(*xs: Tensor) -> tuple[int, list[int]]:
     """Return the number of `exp` operations in the kernels, and the number of elements that each kernel writes."""
     asts = [call.src[0] for call in xs[0].schedule_linear(*xs[1:]).src]
     sizes = [int(u.src[0].src[0].max_numel()) for ast in asts for u in ast.toposort() if u.op is Ops.STORE]
@@ -353,9 +353,9 @@ AGAIN: dict[str, Callable[[], list[Tensor]]] = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_expensive_value_is_computed_once(name: str) -> None:
-    times, _ = worked_out(*KEPT[name]())
+    times, _ = count_exps(*KEPT[name]())
     with cpu.plain():
-        before, _ = worked_out(*KEPT[name]())
+        before, _ = count_exps(*KEPT[name]())
     assert (times, before) == (1, 2)
     for x, want in zip(KEPT[name](), reads(KEPT[name]()), strict=True):
         np.testing.assert_allclose(x.numpy(), want, rtol=2e-5, atol=5e-6)
@@ -363,14 +363,14 @@ def test_expensive_value_is_computed_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", AGAIN)
 def test_value_is_recomputed_if_cheaper(name: str) -> None:
-    found = worked_out(*AGAIN[name]())
+    found = count_exps(*AGAIN[name]())
     with cpu.plain():
-        assert found == worked_out(*AGAIN[name]())
+        assert found == count_exps(*AGAIN[name]())
 
 
 def test_summed_outer_product_is_never_stored() -> None:
     a, b = data(512), data(512)
-    _, sizes = worked_out((a.reshape(512, 1) * b).exp().sum(1))
+    _, sizes = count_exps((a.reshape(512, 1) * b).exp().sum(1))
     assert sizes == [512]
 
 
@@ -412,10 +412,10 @@ def test_kernel_length_is_linear_in_steps(name: str) -> None:
 def test_schedules_are_cached_per_switch() -> None:
     """tinygrad caches schedules; those with the CPU code generator off are separate."""
     x = data(64, 128)
-    assert worked_out(x.softmax())[0] == 1
+    assert count_exps(x.softmax())[0] == 1
     with cpu.plain():
-        assert worked_out(x.softmax())[0] == 2
-    assert worked_out(x.softmax())[0] == 1
+        assert count_exps(x.softmax())[0] == 2
+    assert count_exps(x.softmax())[0] == 1
 
 
 # ---- numerics ----
@@ -606,7 +606,7 @@ def run(**options: str) -> str:
     return done.stdout
 
 
-def test_worker_processes_and_environment_variables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_workers_and_environment_variables(capsys: pytest.CaptureFixture[str]) -> None:
     with Context(PARALLEL=0):
         exec(PROGRAM, {})
     here = capsys.readouterr().out
@@ -622,11 +622,11 @@ def test_worker_processes_install_the_backend() -> None:
 
 def test_noopt_is_left_alone() -> None:
     with Context(NOOPT=1):
-        (program,) = made(data(20, 30).sum(1))
+        (program,) = programs_of(data(20, 30).sum(1))
     assert not is_loops(program)
 
 
-def test_computed_float64_vectors_are_cast_to_float16() -> None:
+def test_float64_vectors_are_cast_to_float16() -> None:
     x = Tensor([[-0.5, 1.0, -2.0], [0.5, -0.25, 2.0]], dtype="float16", device="CPU").realize()
 
     def step(_: Tensor, c: Tensor) -> Tensor:

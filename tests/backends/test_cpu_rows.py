@@ -84,7 +84,7 @@ def test_hoisted_values_are_bitwise_equal() -> None:
         assert np.array_equal(f(b).numpy(), f(whole).numpy())
 
 
-def test_row_that_the_kernel_overwrites() -> None:
+def test_row_overwritten_by_its_kernel() -> None:
     x = data(96, 96).clone().realize()
     before = x.numpy().copy()
     x.assign(x * x[0].exp()).realize()

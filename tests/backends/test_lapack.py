@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 
-def some(*shape: int) -> Any:
+def normals(*shape: int) -> Any:
     return R.standard_normal(shape)
 
 
@@ -46,7 +46,7 @@ def by_c(kind: str, option: int, shapes: list[tuple[int, ...]], xs: Arrays) -> A
     return ys
 
 
-def same(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> None:
+def compare(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> None:
     for dtype, places in ((np.float32, 1e-3), (np.float64, 1e-8)):
         given = [np.ascontiguousarray(x, dtype) for x in xs]
         wanted = f(*given)
@@ -60,25 +60,25 @@ def same(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> None
 @pytest.mark.parametrize("n", [1, 2, 5, 19, 40, 70])
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
 def test_drivers_match_numpy(n: int, batch: tuple[int, ...]) -> None:
-    a, b = some(*batch, n, n) / n**0.5 + 2 * np.eye(n), some(*batch, n, 3)
+    a, b = normals(*batch, n, n) / n**0.5 + 2 * np.eye(n), normals(*batch, n, 3)
     symmetric = a + a.swapaxes(-1, -2) + np.diag(np.arange(n))
-    same("cholesky", lapack.cholesky, a @ a.swapaxes(-1, -2))
+    compare("cholesky", lapack.cholesky, a @ a.swapaxes(-1, -2))
     for right in (b, b[..., :1]):
-        same("solve", lapack.solve, a, right)
+        compare("solve", lapack.solve, a, right)
         for option in range(4):
             f = lapack.solve_triangular(bool(option & 1), bool(option & 2))
-            same("solve_triangular", f, a, right, option=option)
-    same("inv", lapack.inv, a)
-    same("det", lapack.det, a)
-    same("slogdet", lapack.slogdet, -a)
-    same("eigh", lapack.eigh, symmetric)
-    same("eigvalsh", lapack.eigvalsh, symmetric)
+            compare("solve_triangular", f, a, right, option=option)
+    compare("inv", lapack.inv, a)
+    compare("det", lapack.det, a)
+    compare("slogdet", lapack.slogdet, -a)
+    compare("eigh", lapack.eigh, symmetric)
+    compare("eigvalsh", lapack.eigvalsh, symmetric)
     for m in (n, n + 2):
-        for x in (some(*batch, m, n), some(*batch, n, m)):
-            same("svdvals", lapack.svdvals, x)
-            same("qr", lapack.qr(False), x)
-            same("qr", lapack.qr(True), x)
-            same("svd", lapack.svd(False), x)
+        for x in (normals(*batch, m, n), normals(*batch, n, m)):
+            compare("svdvals", lapack.svdvals, x)
+            compare("qr", lapack.qr(False), x)
+            compare("qr", lapack.qr(True), x)
+            compare("svd", lapack.svd(False), x)
             u, s, vt = by_c("svd", 0, [y.shape for y in lapack.svd(True)(x)], [x])
             k = s.shape[-1]
             np.testing.assert_allclose(u[..., :k] * s[..., None, :] @ vt[..., :k, :], x, atol=1e-12)
@@ -91,9 +91,9 @@ def test_drivers_match_numpy(n: int, batch: tuple[int, ...]) -> None:
 def test_operands_broadcast() -> None:
     well = 3 * np.eye(5)
     for first, second in (((2, 1), (3,)), ((3,), (2, 1)), ((), (2, 3)), ((2, 3), ()), ((2, 1, 3, 1), (4, 1, 2))):
-        a, b = some(*first, 5, 5) + well, some(*second, 5, 2)
-        same("solve", lapack.solve, a, b)
-        same("solve_triangular", lapack.solve_triangular(True, False), a, b, option=1)
+        a, b = normals(*first, 5, 5) + well, normals(*second, 5, 2)
+        compare("solve", lapack.solve, a, b)
+        compare("solve_triangular", lapack.solve_triangular(True, False), a, b, option=1)
 
 
 def test_failed_example_is_nan_alone() -> None:
@@ -101,19 +101,19 @@ def test_failed_example_is_nan_alone() -> None:
     hole = np.diag([1.0, 2, 3, 0, 5, 6])
     bad = np.stack([eye, -eye, 0 * eye, eye * math.nan, hole, eye])
     for name in ("cholesky", "inv", "det", "slogdet", "eigvalsh", "svdvals", "eigh"):
-        same(name, getattr(lapack, name), bad)
-    same("solve", lapack.solve, bad, some(6, 6, 2))
-    same("svd", lapack.svd(False), bad)
+        compare(name, getattr(lapack, name), bad)
+    compare("solve", lapack.solve, bad, normals(6, 6, 2))
+    compare("svd", lapack.svd(False), bad)
 
 
-def test_determinant_with_overflowing_partial_product() -> None:
+def test_determinant_with_partial_overflow() -> None:
     sizes = np.array([1e200, 1e200, 1e-200, 1e-200, 7.0])
     (found,) = by_c("det", 0, [(2,)], [np.stack([np.diag(sizes), np.diag(sizes[::-1])])])
     np.testing.assert_allclose(found, [7, 7])
 
 
 def test_very_large_and_small_entries() -> None:
-    x = some(4, 3)
+    x = normals(4, 3)
     for size in (1e-160, 1e160):  # their squares overflow or underflow
         q, r = by_c("qr", 0, [(4, 3), (3, 3)], [x * size])
         np.testing.assert_allclose(q @ (r / size), x, rtol=1e-9)
@@ -150,8 +150,8 @@ def no_python(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("f", [f for _, f in FORMS], ids=[name for name, _ in FORMS])
 def test_no_python_runs(f: Callable[..., Tensor]) -> None:
     """This holds for a single call, in a compiled function, and in a loop."""
-    x = some(3, 5, 5)
-    a, b = Tensor(x @ x.swapaxes(-1, -2) + np.eye(5)), Tensor(some(3, 5))
+    x = normals(3, 5, 5)
+    a, b = Tensor(x @ x.swapaxes(-1, -2) + np.eye(5)), Tensor(normals(3, 5))
     once = vmap(f)(a, b).numpy()
     compiled = jit(vmap(f))
     for _ in range(3):
@@ -176,7 +176,7 @@ def test_numpy_is_used_if_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert work is not None and work([x], [x]) is not None
     monkeypatch.setenv("BRANDED_LAPACK", "0")
     assert work([x], [x]) is None
-    a = some(7, 7)
+    a = normals(7, 7)
     np.testing.assert_array_equal(linalg.inv(Tensor(a)).numpy(), np.linalg.inv(a))
 
 
@@ -198,7 +198,7 @@ def test_failed_allocation_raises_an_error(kind: str, monkeypatch: pytest.Monkey
     kept.append((given, none))  # programs are cached with this address
     given[drivers.SYSTEM.index("malloc")] = ctypes.cast(none, ctypes.c_void_p).value or 0
     f = dict(FORMS)[kind]
-    a, b = Tensor(np.float32(some(2, 31, 31))), Tensor(np.float32(some(2, 31)))
+    a, b = Tensor(np.float32(normals(2, 31, 31))), Tensor(np.float32(normals(2, 31)))
     programs = [
         lambda a, b: vmap(f)(a, b),
         jit(vmap(f)),
@@ -221,10 +221,10 @@ def test_failed_allocation_raises_an_error(kind: str, monkeypatch: pytest.Monkey
 def test_batch_split_over_threads(kind: str, batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """The results equal one thread bit for bit, and only examples without a solution are NaN."""
     n = 4
-    a = some(*batch, n, n).astype(np.float32)
+    a = normals(*batch, n, n).astype(np.float32)
     a = a @ a.swapaxes(-1, -2) + np.eye(n, dtype=np.float32)
     a[(0,) * len(batch)] = 0
-    b = some(batch[-1], n, 2).astype(np.float32)
+    b = normals(batch[-1], n, 2).astype(np.float32)
     xs = [a, b] if kind.startswith("solve") else [a]
     tails = {"det": [()], "slogdet": [(), ()], "eigh": [(n,), (n, n)], "eigvalsh": [(n,)], "svdvals": [(n,)]}
     tails |= {"qr": [(n, n)] * 2, "svd": [(n, n), (n,), (n, n)], "solve": [(n, 2)], "solve_triangular": [(n, 2)]}

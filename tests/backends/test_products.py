@@ -34,11 +34,11 @@ def array(*shape: int, dtype: Any = np.float32) -> Any:
     return R.standard_normal(shape).astype(dtype)
 
 
-def here(*xs: Any) -> list[Tensor]:
+def tensors(*xs: Any) -> list[Tensor]:
     return [in_memory(x) for x in xs]
 
 
-def done(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:
+def execute(t: Tensor) -> tuple[list[blas.Product], list[Any], Any]:
     """Return the products and the kernels of a value, and the value."""
     linear, values = t.linear_with_vars()
     kernels = [call for call in linear.src if call.src[0].op is Ops.SINK]
@@ -94,7 +94,7 @@ FORMS: list[tuple[str, Callable[..., Tensor], Callable[..., Any], list[Any], tup
 def test_form_is_one_product_and_no_kernel(
     f: Callable[..., Tensor], want: Callable[..., Any], args: list[Any], sizes: Any, around: Any
 ) -> None:
-    made, kernels, got = done(f(*here(*args)))
+    made, kernels, got = execute(f(*tensors(*args)))
     assert [(p.m, p.n, p.k) for p in made] in ([sizes], [(sizes[1], sizes[0], sizes[2])])
     assert tuple(loop.size for loop in made[0].loops) == around
     assert not kernels
@@ -103,14 +103,14 @@ def test_form_is_one_product_and_no_kernel(
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_flipped_operand_is_copied_for_product(which: int) -> None:
-    a, b = (x.flip(0) if i == which else x for i, x in enumerate(here(AS, BS)))
-    made, kernels, got = done(a @ b)
+    a, b = (x.flip(0) if i == which else x for i, x in enumerate(tensors(AS, BS)))
+    made, kernels, got = execute(a @ b)
     assert (len(made), len(kernels)) == (1, 1)
     close(got, AS[::-1] @ BS if which == 0 else AS @ BS[::-1])
 
 
-def test_operation_on_product_is_a_kernel_after_it() -> None:
-    made, kernels, got = done((here(A)[0] @ here(B)[0] + 1).relu())
+def test_elementwise_kernel_follows_product() -> None:
+    made, kernels, got = execute((tensors(A)[0] @ tensors(B)[0] + 1).relu())
     assert (len(made), len(kernels)) == (1, 1)
     close(got, np.maximum(A @ B + 1, 0))
 
@@ -120,29 +120,29 @@ def test_operation_on_product_is_a_kernel_after_it() -> None:
 def test_matvec_followed_by_tanh(n: int, products: int, dtype: Any) -> None:
     """An RNN step with a row as its state. Long columns use BLAS; short columns are unrolled in the kernel."""
     h, w = array(n).astype(dtype), array(n, n).astype(dtype)
-    made, kernels, got = done((lambda h, w: (h @ w + h).tanh())(*here(h, w)))
+    made, kernels, got = execute((lambda h, w: (h @ w + h).tanh())(*tensors(h, w)))
     assert (len(made), len(kernels)) == (products, 1)
     close(got, np.tanh(h @ w + h))
 
 
 def test_scale_factor_is_part_of_product() -> None:
     a, b = array(64, 300), array(300, 48)
-    made, kernels, got = done(here(a)[0] @ here(b)[0] / 8)
+    made, kernels, got = execute(tensors(a)[0] @ tensors(b)[0] / 8)
     assert [p.alpha for p in made] == [0.125]
     assert not kernels
     close(got, a @ b / 8)
-    made, kernels, got = done((here(a)[0] @ here(b)[0] * 3 + 1).relu())
+    made, kernels, got = execute((tensors(a)[0] @ tensors(b)[0] * 3 + 1).relu())
     assert ([p.alpha for p in made], len(kernels)) == ([3.0], 1)
     close(got, np.maximum(a @ b * 3 + 1, 0))
-    x = here(a)[0] @ here(b)[0]
-    made, kernels, got = done(x * 3 + x)
+    x = tensors(a)[0] @ tensors(b)[0]
+    made, kernels, got = execute(x * 3 + x)
     close(got, a @ b * 4)
 
 
 def test_zero_times_product_with_nan_is_nan() -> None:
     a = A.copy()
     a[3, 4] = np.nan
-    (ta, tb) = here(a, B)
+    (ta, tb) = tensors(a, B)
     got = ((ta @ tb) * 0.0).numpy()
     with Context(BRANDED_CPU=0):
         want = ((ta @ tb) * 0.0).numpy()
@@ -150,14 +150,14 @@ def test_zero_times_product_with_nan_is_nan() -> None:
 
 
 def test_computed_operand_is_stored_once() -> None:
-    made, kernels, got = done(here(A)[0].exp() @ here(B)[0])
+    made, kernels, got = execute(tensors(A)[0].exp() @ tensors(B)[0])
     assert (len(made), len(kernels)) == (1, 1)
     close(got, np.exp(A) @ B)
 
 
-def test_scale_factor_of_operand_is_part_of_product() -> None:
+def test_operand_scale_is_part_of_product() -> None:
     x, y, b = array(96, 96), array(96, 96), array(96, 96)
-    products, kernels, got = done((lambda x, y, b: (0.5 * x * (1 + y)) @ b)(*here(x, y, b)))
+    products, kernels, got = execute((lambda x, y, b: (0.5 * x * (1 + y)) @ b)(*tensors(x, y, b)))
     assert len(products) == 1 and len(kernels) == 1
     close(got, (0.5 * x * (1 + y)) @ b)
 
@@ -165,19 +165,19 @@ def test_scale_factor_of_operand_is_part_of_product() -> None:
 def test_convolution_is_product_of_windows() -> None:
     x, w = array(4, 8, 20, 20), array(16, 8, 3, 3)
     f = lambda x, w: x.conv2d(w, padding=1)  # noqa: E731
-    made, _, got = done(f(*here(x, w)))
+    made, _, got = execute(f(*tensors(x, w)))
     with Context(BRANDED_CPU=0):
-        none, _, want = done(f(*here(x, w)))
+        none, _, want = execute(f(*tensors(x, w)))
     assert (len(made), len(none)) == (1, 0)
     assert not made[0].b_is_transposed  # the windows are laid out like the images
     close(got, want)
 
 
 def test_windows_are_laid_out_if_product_pays() -> None:
-    x, w = here(array(32, 8, 16, 16), array(8, 8, 3, 3))
-    assert done(x.conv2d(w))[0]
-    x, w = here(array(32, 1, 16, 16), array(2, 1, 2, 2))
-    assert not done(x.conv2d(w))[0]
+    x, w = tensors(array(32, 8, 16, 16), array(8, 8, 3, 3))
+    assert execute(x.conv2d(w))[0]
+    x, w = tensors(array(32, 1, 16, 16), array(2, 1, 2, 2))
+    assert not execute(x.conv2d(w))[0]
 
 
 def _convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int, dilation: int) -> tuple[np.ndarray, ...]:
@@ -218,7 +218,7 @@ def test_gradients_of_convolutions(stride: int, padding: int, dilation: int, k: 
     def loss(x: Tensor, w: Tensor) -> Tensor:
         return x.conv2d(w, stride=stride, padding=padding, dilation=dilation).square().sum() / 2
 
-    xs, ws = here(x, w)
+    xs, ws = tensors(x, w)
     close(xs.conv2d(ws, stride=stride, padding=padding, dilation=dilation).numpy(), out)
     for got, expected in zip(grad(loss, argnums=(0, 1))(xs, ws), (dx, dw), strict=True):
         close(got.numpy(), expected)
@@ -229,7 +229,7 @@ def test_gradients_of_convolutions(stride: int, padding: int, dilation: int, k: 
 def test_gradient_of_windows_is_one_product() -> None:
     """The cotangents of all windows are stored; each index sums over its windows."""
     x, w, g = array(2, 8, 16, 16), array(8, 8, 3, 3), array(2, 8, 14, 14)
-    made, kernels, got = done(grad(lambda x, w, g: (x.conv2d(w) * g).sum())(*here(x, w, g)))
+    made, kernels, got = execute(grad(lambda x, w, g: (x.conv2d(w) * g).sum())(*tensors(x, w, g)))
     assert (len(made), len(kernels)) == (1, 1)
     want = np.zeros(x.shape)
     for i in range(3):
@@ -241,7 +241,7 @@ def test_gradient_of_windows_is_one_product() -> None:
 def test_array_is_padded_before_windows_are_read() -> None:
     """One kernel pads, one lays out the windows, and a product follows."""
     x, w = array(4, 16, 32, 32), array(32, 16, 3, 3)
-    made, kernels, got = done(here(x)[0].conv2d(here(w)[0], padding=1))
+    made, kernels, got = execute(tensors(x)[0].conv2d(tensors(w)[0], padding=1))
     assert (len(made), len(kernels)) == (1, 2)
     close(got, _convolved(x, w, 1, 1, 1)[0])
 
@@ -249,7 +249,7 @@ def test_array_is_padded_before_windows_are_read() -> None:
 def test_per_example_gradients_are_products() -> None:
     """A linear layer on sequences needs one product forward and one for the weight gradients of all examples."""
     w, xs = array(32, 24), array(8, 20, 32)
-    made, _, got = done(vmap(grad(lambda w, x: (x @ w).square().sum()), in_axes=(None, 0))(*here(w, xs)))
+    made, _, got = execute(vmap(grad(lambda w, x: (x @ w).square().sum()), in_axes=(None, 0))(*tensors(w, xs)))
     assert len(made) == 2
     close(got, np.einsum("bti,btj->bij", xs, 2 * (xs @ w)))
 
@@ -271,20 +271,20 @@ def test_per_example_gradients_are_products() -> None:
     ids=["dot", "small", "matvec", "batched matvec", "integers", "half", "outer", "distances", "max", "sums"],
 )
 def test_other_kernels_are_not_products(f: Callable[..., Tensor], args: list[Any]) -> None:
-    made, kernels, _ = done(f(*here(*args)))
+    made, kernels, _ = execute(f(*tensors(*args)))
     assert not made
     assert kernels
 
 
 def test_products_can_be_switched_off() -> None:
     with Context(BRANDED_CPU=0):
-        assert not done(here(A)[0] @ here(B)[0])[0]
-    assert done(here(A)[0] @ here(B)[0])[0]
+        assert not execute(tensors(A)[0] @ tensors(B)[0])[0]
+    assert execute(tensors(A)[0] @ tensors(B)[0])[0]
 
 
 def test_without_blas_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas, "library", lambda: None)
-    made, kernels, got = done(here(A)[0] @ here(B)[0])
+    made, kernels, got = execute(tensors(A)[0] @ tensors(B)[0])
     assert (len(made), len(kernels)) == (0, 1)
     close(got, A @ B)
 
@@ -294,7 +294,7 @@ def test_without_blas_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_assign_to_operand() -> None:
     x = array(40, 40)
-    (t,) = here(x)
+    (t,) = tensors(x)
     t.assign(t @ t).realize()
     close(t.numpy(), x @ x)
     t.assign(t + t @ t).realize()
@@ -307,18 +307,18 @@ def test_donated_weight_is_written_in_place() -> None:
     update = lambda w, x, y: w - 0.1 * (x.T @ y)  # noqa: E731
     f = jit(update, donate_argnums=0)
     for _ in range(3):
-        (tw, tx, ty) = here(w, x, y)
+        (tw, tx, ty) = tensors(w, x, y)
         at = tw.uop.base.buffer._buf.va_addr  # type: ignore[union-attr]
         got = f(tw, tx, ty)
         assert got.uop.base.buffer._buf.va_addr == at  # type: ignore[union-attr]
         close(got.numpy(), w - 0.1 * (x.T @ y))
-    assert len(done(update(*here(w, x, y)))[0]) == 1
+    assert len(execute(update(*tensors(w, x, y)))[0]) == 1
 
 
 def test_old_result_buffer_does_not_matter() -> None:
     for a, b in ((A, B), (array(128, 96), array(96))):
-        (to,) = here(np.full((a @ b).shape, np.nan, np.float32))
-        to.assign(here(a)[0] @ here(b)[0]).realize()
+        (to,) = tensors(np.full((a @ b).shape, np.nan, np.float32))
+        to.assign(tensors(a)[0] @ tensors(b)[0]).realize()
         close(to.numpy(), a @ b)
 
 
@@ -327,7 +327,7 @@ def test_nan_and_infinity_propagate() -> None:
     a[3, 4], a[5, 6], b[6, 7], a[9, 0], b[1] = np.nan, np.inf, 0, -np.inf, 0
     with np.errstate(invalid="ignore"):
         want = a @ b
-    made, _, got = done(here(a)[0] @ here(b)[0])
+    made, _, got = execute(tensors(a)[0] @ tensors(b)[0])
     assert made
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
@@ -351,28 +351,28 @@ def from_c(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[blas.Product]]:
     yield laid_out
 
 
-def test_in_jit(from_c: list[blas.Product]) -> None:
+def test_product_in_jit(from_c: list[blas.Product]) -> None:
     f = jit(lambda a, b: (a @ b).relu())
     for _ in range(3):
         a = array(48, 32)
-        close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
+        close(f(*tensors(a, B)).numpy(), np.maximum(a @ B, 0))
     assert len(from_c) == 1
 
 
-def test_in_tinyjit() -> None:
+def test_product_in_tinyjit() -> None:
     f = TinyJit(lambda a, b: (a @ b).relu().realize())
     for _ in range(4):
         a = array(48, 32)
-        close(f(*here(a, B)).numpy(), np.maximum(a @ B, 0))
+        close(f(*tensors(a, B)).numpy(), np.maximum(a @ B, 0))
 
 
-def test_in_scan(from_c: list[blas.Product]) -> None:
+def test_product_in_scan(from_c: list[blas.Product]) -> None:
     w, xs = array(32, 32) * np.float32(0.2), array(7, 12, 32)
     hs, h = [], np.zeros((12, 32), np.float32)
     for x in xs:
         h = np.tanh(h @ w + x)
         hs.append(h)
-    (tw, txs) = here(w, xs)
+    (tw, txs) = tensors(w, xs)
 
     def step(h: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         h = (h @ tw + x).tanh()
@@ -391,15 +391,15 @@ def test_each_step_has_its_own_operand(from_c: list[blas.Product]) -> None:
     for w in ws:
         want = w @ want
     for reverse in (False, True):
-        (tws, tx) = here(ws[::-1].copy() if reverse else ws, x)
+        (tws, tx) = tensors(ws[::-1].copy() if reverse else ws, x)
         got = scan(lambda c, w: (w @ c, None), tx, tws, reverse=reverse)[0]
         close(got.numpy(), want)
     assert {p.a.by_variable + p.b.by_variable for p in from_c} == {40 * 40}
 
 
-def test_in_while_loop(from_c: list[blas.Product]) -> None:
+def test_product_in_while_loop(from_c: list[blas.Product]) -> None:
     w, x = array(40, 40) * np.float32(0.1), array(40, 24)
-    (tw, tx) = here(w, x)
+    (tw, tx) = tensors(w, x)
     got = while_loop(lambda c: c.square().sum() > 1e-3, lambda c: tw @ c, tx).numpy()
     want = x
     while np.square(want).sum() > 1e-3:
@@ -424,7 +424,7 @@ def test_large_product_is_split_over_threads(
     f: Callable[..., Any], args: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blas, "_WORTH", 1 << 20)
-    made, _, got = done(f(*here(*args)))
+    made, _, got = execute(f(*tensors(*args)))
     threads, where = blas._shared(made[0])
     if os.cpu_count() != 1:
         assert threads >> 8 > 1 or not where
@@ -450,7 +450,7 @@ def test_caller_does_not_wait_for_late_threads(way: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(blas, "_system", lambda: (ctypes.addressof(table), table, 3))
     monkeypatch.setattr(blas, "_WORTH", 1 << 20)
     a, b = array(300, 200), array(200, 150)
-    made, _, got = done(here(a)[0] @ here(b)[0])
+    made, _, got = execute(tensors(a)[0] @ tensors(b)[0])
     assert blas._shared(made[0])[0] >> 8 == 3
     close(got, a @ b)
     assert len(begun) == 2
@@ -464,7 +464,7 @@ def test_openblas_thread_count_is_restored() -> None:
     library: Any = blas.library()
     before = library.scipy_openblas_get_num_threads64_()
     x = array(300, 300)
-    done(here(x)[0] @ here(x)[0])
+    execute(tensors(x)[0] @ tensors(x)[0])
     assert library.scipy_openblas_get_num_threads64_() == before
 
 
@@ -472,7 +472,7 @@ def test_openblas_thread_count_is_restored() -> None:
 def test_after_a_fork() -> None:
     """A forked child has none of the parent's threads."""
     x = array(300, 300)
-    (t,) = here(x)
+    (t,) = tensors(x)
     f = jit(lambda t: t @ t)
     close(f(t).numpy(), x @ x)
     if (child := os.fork()) == 0:
@@ -507,7 +507,7 @@ def test_fuzz_detects_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_product_can_be_pickled() -> None:
     import pickle
 
-    (p,) = done(here(A)[0] @ here(B)[0])[0]
+    (p,) = execute(tensors(A)[0] @ tensors(B)[0])[0]
     name = blas.ProductName(p)
     assert pickle.loads(pickle.dumps(name)).product == p
     assert p.dtype == dtypes.float32
@@ -526,15 +526,15 @@ def test_product_can_be_pickled() -> None:
 )
 def test_slow_operation_runs_after_the_sums(f: Callable[..., Tensor], kernels: int) -> None:
     w, x, y = array(96, 80) / 9, array(80), array(96)
-    products, made, got = done(f(*here(w, x, y)))
+    products, made, got = execute(f(*tensors(w, x, y)))
     assert (len(products), len(made)) == (0, kernels)
     wants = np.tanh(w @ x + y), np.maximum(w @ x + y, 0), w @ x
     assert min(np.abs(got - want).max() for want in wants) < 1e-5
 
 
 def test_few_sums_and_tanh_are_one_kernel() -> None:
-    w, x = here(array(8, 80), array(80))
-    assert len(done((w @ x).tanh())[1]) == 1
+    w, x = tensors(array(8, 80), array(80))
+    assert len(execute((w @ x).tanh())[1]) == 1
 
 
 def test_split_sum_may_overwrite_its_operand() -> None:
@@ -560,7 +560,7 @@ def test_float16_products_accumulate_in_float32(dtype: Any) -> None:
     for y in (a @ b, vmap(Tensor.matmul)(a.unsqueeze(0), b.unsqueeze(0))[0], jit(Tensor.matmul)(a, b)):
         assert y.dtype == dtype
         np.testing.assert_allclose(y.contiguous().realize().float().numpy(), rounded, rtol=unit, atol=unit)
-    (p,), *_ = done((a @ b).contiguous())
+    (p,), *_ = execute((a @ b).contiguous())
     assert (p.m, p.n, p.k, p.dtype) == (48, 48, 48, dtypes.float32)
 
 

@@ -52,16 +52,16 @@ def data(*shape: int, seed: int = 0) -> Tensor:
 
 
 class Clock:
-    """A fake clock: a run takes a millisecond, or the time set in `said`."""
+    """A fake clock: a run takes a millisecond, or the time set in `run_times`."""
 
     def __init__(self) -> None:
-        self.said: dict[str, float] = {}
+        self.run_times: dict[str, float] = {}
         self.trials: list[list[str]] = []
         """The forms of each trial; the first trial of a kernel has the rule's form alone."""
 
     def seconds(self, which: Sequence[str]) -> dict[str, float]:
         self.trials.append(list(which))
-        return {name: self.said.get(name, 1e-3) for name in which}
+        return {name: self.run_times.get(name, 1e-3) for name in which}
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+def restrict_forms(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Restrict the forms to the rule's and the named ones, to save compile time."""
     original = space.others
     monkeypatch.setattr(
@@ -104,8 +104,8 @@ EIGHT, IN_LOOPS = "1 x 8 vectors", "1 x 8 loops"
 
 
 def test_fastest_form_is_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT, "loops")
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT, "loops")
+    clock.run_times[EIGHT] = 1e-4
     f: Any = jit(columns, tune="fast")
     np.testing.assert_allclose(f(X).numpy(), X.numpy().sum(0), rtol=1e-5, atol=1e-5)
     (kernel,) = f.tuned
@@ -119,7 +119,7 @@ def test_real_clock_corrects_a_bad_rule(monkeypatch: pytest.MonkeyPatch) -> None
     """Summing one column at a time is many times slower than eight columns side by side."""
     monkeypatch.setattr(choices, "_known", {})
     monkeypatch.setattr(program_cache, "is_kept", lambda: False)
-    only(monkeypatch, EIGHT)
+    restrict_forms(monkeypatch, EIGHT)
     monkeypatch.setattr(
         private_api.heuristic, "hand_coded_optimizations", bad_rule(private_api.heuristic.hand_coded_optimizations)
     )
@@ -140,8 +140,8 @@ def bad_rule(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def test_equally_fast_form_is_not_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 0.97e-3
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 0.97e-3
     f: Any = jit(columns, tune="fast")
     f(X)
     assert f.tuned[0].form == "rule" and f.tuned[0].gain == 1 and f.tuned[0].tried == 2
@@ -151,8 +151,8 @@ def test_equally_fast_form_is_not_taken(clock: Clock, monkeypatch: pytest.Monkey
 
 
 def test_form_with_wrong_results_is_not_taken(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT, "loops")
-    clock.said |= {EIGHT: 1e-4, "loops": 2e-4}
+    restrict_forms(monkeypatch, EIGHT, "loops")
+    clock.run_times |= {EIGHT: 1e-4, "loops": 2e-4}
     original = trials.Trial._results
 
     def wrong(self: trials.Trial, name: str, seed: int, signs: bool) -> dict[UOp, Any]:
@@ -169,7 +169,7 @@ def test_form_with_wrong_results_is_not_taken(clock: Clock, monkeypatch: pytest.
 
 
 def test_short_kernels_are_not_tried(clock: Clock) -> None:
-    clock.said["rule"] = 1e-6
+    clock.run_times["rule"] = 1e-6
     f: Any = jit(columns, tune="fast")
     f(X)
     assert not f.tuned and str(f.tuned) == "no kernel was tried" and clock.trials == [["rule"]]
@@ -177,8 +177,8 @@ def test_short_kernels_are_not_tried(clock: Clock) -> None:
 
 
 def test_short_kernel_in_loop_is_tried(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "rows", "loops")
-    clock.said |= {"rule": 1e-6, "loops": 1e-7}
+    restrict_forms(monkeypatch, "rows", "loops")
+    clock.run_times |= {"rule": 1e-6, "loops": 1e-7}
 
     def sums(x: Tensor) -> Tensor:
         return scan(lambda c, row: (c, (row.reshape(8, 8) * c).sum(0)), x[0, 0] * 0 + 2, x)[1]
@@ -213,8 +213,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...], str]] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_match_the_rules_form(name: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     f, args, form = PROGRAMS[name]
-    only(monkeypatch, form)
-    clock.said[form] = 1e-4
+    restrict_forms(monkeypatch, form)
+    clock.run_times[form] = 1e-4
     g: Any = jit(f, tune="fast")
     before = [x.numpy().copy() for x in args]
     found = g(*args).numpy()
@@ -238,7 +238,7 @@ def test_forms_are_distinct_and_short(how: Any) -> None:
             assert all(x.upcast_size() * least <= space.WRITTEN_OUT[how] for x in space.others(k, how).values())
 
 
-def test_contiguous_elementwise_kernel_has_one_form() -> None:
+def test_elementwise_kernel_has_one_form() -> None:
     (call,) = (X.exp() * 2).schedule_linear().src
     k = space.loops_of(call.src[0], Device["CPU"].renderer)
     assert k is not None and not space.others(k, "best")
@@ -253,9 +253,9 @@ def layer(w: Tensor, x: Tensor) -> Tensor:
 
 
 def test_blas_replaces_a_kernel(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "loops", "no options")
+    restrict_forms(monkeypatch, "loops", "no options")
     w, x = data(12, 12), data(12, 12, seed=1)
-    clock.said["BLAS"] = 1e-4
+    clock.run_times["BLAS"] = 1e-4
     plain: Any = jit(layer)
     f: Any = jit(layer, tune="fast")
     np.testing.assert_allclose(f(w, x).numpy(), plain(w, x).numpy(), rtol=1e-4, atol=1e-5)
@@ -264,9 +264,9 @@ def test_blas_replaces_a_kernel(clock: Clock, monkeypatch: pytest.MonkeyPatch) -
         assert f.tuned[0].form == "BLAS" and isinstance(calls_of(f)[0].arg, blas.ProductName)
 
 
-def ways(**calls: Sequence[int]) -> dict[str, trials.Way]:
+def make_ways(**calls: Sequence[int]) -> dict[str, trials.Way]:
     """Return ways with one kernel per number of parts; 0 stands for a product."""
-    kernel = calls_of(called(jit(columns)))[0]
+    kernel = calls_of(after_call(jit(columns)))[0]
 
     def one(parts: int) -> UOp:
         if not parts:
@@ -276,24 +276,24 @@ def ways(**calls: Sequence[int]) -> dict[str, trials.Way]:
     return {name.replace("_", " "): tuple(map(one, parts)) for name, parts in calls.items()}
 
 
-def called(f: Any) -> Any:
+def after_call(f: Any) -> Any:
     f(X)
     return f
 
 
 def test_fastest_way_counts_parallel_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "count", lambda: 2)
-    one, two = ways(rule=[1], loops=[1]), ways(rule=[2], loops=[1])
+    one, two = make_ways(rule=[1], loops=[1]), make_ways(rule=[2], loops=[1])
     assert search._fastest({"rule": 1.0, "loops": 0.9}, one) == "loops"
     assert search._fastest({"rule": 1.0, "loops": 0.96}, one) == "rule"
     assert search._fastest({"rule": 1.0, "loops": 0.6}, two) == "rule", "its parts are done side by side"
     assert search._fastest({"rule": 1e-5, "loops": 0.6e-5}, two) == "loops", "no thread is woken for so little"
     assert search._fastest({"rule": 1.0}, two) == "rule"
-    beside = ways(rule=[2], loops=[2], BLAS=[1, 0])
+    beside = make_ways(rule=[2], loops=[2], BLAS=[1, 0])
     assert search._fastest({"rule": 1.0, "loops": 0.8, "BLAS": 0.7}, beside) == "BLAS"
     assert search._fastest({"rule": 1.0, "loops": 0.8, "BLAS": 0.79}, beside) == "loops"
     assert search._fastest({"rule": 1.0, "loops": 1.2, "BLAS": 0.97}, beside) == "rule"
-    product = ways(rule=[1, 0], kernel=[2], loops=[2])
+    product = make_ways(rule=[1, 0], kernel=[2], loops=[2])
     assert search._fastest({"rule": 1.0, "kernel": 0.9, "loops": 0.7}, product) == "loops"
     assert search._fastest({"rule": 1.0, "kernel": 0.96, "loops": 1.1}, product) == "rule"
     assert search._fastest({"rule": 1.0}, product) == "rule", "the others gave other numbers"
@@ -301,9 +301,9 @@ def test_fastest_way_counts_parallel_parts(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.skipif(blas.library() is None, reason="no BLAS")
 def test_kernel_replaces_blas(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "loops")
+    restrict_forms(monkeypatch, "loops")
     w, x = data(32, 32), data(32, 32, seed=1)
-    clock.said["kernel"] = 1e-4
+    clock.run_times["kernel"] = 1e-4
     plain: Any = jit(layer)
     f: Any = jit(layer, tune="fast")
     np.testing.assert_allclose(f(w, x).numpy(), plain(w, x).numpy(), rtol=1e-4, atol=1e-5)
@@ -326,7 +326,7 @@ def unsafe() -> dict[str, Tensor]:
     return {"a quotient": 7 // i, "a remainder": i % (i - 1), "odd numbers": X.cast(dtypes.fp8e4m3) + 1}
 
 
-def test_kernel_that_could_crash_is_not_tried() -> None:
+def test_unsafe_kernel_is_not_tried() -> None:
     for name, x in unsafe().items():
         assert not all(trials.is_safe(call.src[0]) for call in x.schedule_linear().src), name
     assert all(trials.is_safe(call.src[0]) for call in (X * 2 // 3).sum(0).schedule_linear().src)
@@ -442,7 +442,7 @@ def test_serialized_choice_round_trips() -> None:
 
 def test_trial_does_not_change_share_of_others(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial times the rule's form again, but must not change the share of the other kernels."""
-    only(monkeypatch, EIGHT)
+    restrict_forms(monkeypatch, EIGHT)
     monkeypatch.setattr(search, "SHARE", 0.3)
     times = iter([1e-3, 3e-4])  # of the two kernels
 
@@ -467,8 +467,8 @@ def test_number_of_choices_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_second_call_and_function_try_nothing(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 1e-4
     for tried in (2, 0):
         f: Any = jit(columns, tune="fast")
         f(X), f(X)
@@ -477,8 +477,8 @@ def test_second_call_and_function_try_nothing(clock: Clock, monkeypatch: pytest.
 
 
 def test_jit_without_tune_keeps_the_rules_form(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 1e-4
     jit(columns, tune="fast")(X)
     f: Any = jit(columns)
     f(X)
@@ -486,8 +486,8 @@ def test_jit_without_tune_keeps_the_rules_form(clock: Clock, monkeypatch: pytest
 
 
 def test_threads_try_a_kernel_once(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 1e-4
     f: Any = jit(columns, tune="fast")
     found: list[Any] = []
     threads = [threading.Thread(target=lambda: found.append(f(X).numpy())) for _ in range(4)]
@@ -504,7 +504,7 @@ def test_threads_try_a_kernel_once(clock: Clock, monkeypatch: pytest.MonkeyPatch
 
 
 def test_jit_as_decorator(clock: Clock) -> None:
-    clock.said["rule"] = 1e-9
+    clock.run_times["rule"] = 1e-9
 
     @jit(tune="fast")
     def doubled(x: Tensor) -> Tensor:
@@ -533,8 +533,8 @@ def test_nothing_is_tried_without_cpu_codegen(clock: Clock) -> None:
 
 
 def test_donated_argument(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 1e-4
     f: Any = jit(lambda x: x - x.sum(0), donate_argnums=0, tune="fast")
     x = X.numpy()
     np.testing.assert_allclose(f(data(96, 64)).numpy(), x - x.sum(0), rtol=1e-4, atol=1e-4)
@@ -559,8 +559,8 @@ def test_other_devices_use_beam_search(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bench_compares_tuned_kernels(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 1e-4
     program = Program("columns", (floats(96, 64),), lambda m: columns)
     monkeypatch.setattr(bench, "PROGRAMS", [program])
     monkeypatch.setattr(bench, "calls_of", lambda run: 1)
@@ -578,8 +578,8 @@ def test_bench_compares_tuned_kernels(
 
 
 def test_profile_shows_tuned_kernels(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, EIGHT)
-    clock.said[EIGHT] = 1e-4
+    restrict_forms(monkeypatch, EIGHT)
+    clock.run_times[EIGHT] = 1e-4
     monkeypatch.setattr(profiling, "peak", lambda: profiling.Peak(1e9, 1e9))
     found = profile(jit(columns, tune="fast"), X)
     assert [k.form for k in found.tuned] == [EIGHT] and str(found).endswith(str(found.tuned))

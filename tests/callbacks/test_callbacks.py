@@ -106,7 +106,7 @@ def test_vmap_without_method_is_an_error() -> None:
         vmap(lambda x: f.on(x, x, method=None))(Tensor(XS))
 
 
-def test_in_jit_tinyjit_and_function() -> None:
+def test_callback_in_jit_tinyjit_and_function() -> None:
     f = added()
     run = jit(lambda x, y: f.on(x * 2, y + 1) * 3)
     for k in range(3):
@@ -119,7 +119,7 @@ def test_in_jit_tinyjit_and_function() -> None:
 
 
 @pytest.mark.parametrize("outer", [lambda f: f, jit, lambda f: lambda x: f(x), vmap])
-def test_in_loops(outer: Callable[..., Any]) -> None:
+def test_callback_in_loops(outer: Callable[..., Any]) -> None:
     f = added()
 
     def summed(x: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ def test_in_loops(outer: Callable[..., Any]) -> None:
         assert np.array_equal(outer(doubled)(Tensor(y)).numpy(), powers(y))
 
 
-def test_in_branches() -> None:
+def test_callback_in_branches() -> None:
     f = added()
     by = vmap(lambda x: cond(x.sum() > 2, lambda: f.on(x, x), lambda: -x))(Tensor(XS))
     assert np.array_equal(by.numpy(), np.where(XS.sum(1, keepdims=True) > 2, 2 * XS, -XS))
@@ -189,7 +189,7 @@ def test_derivative_needs_custom_jvp() -> None:
     assert grad(lambda x: (f.on(x.detach()) * x).sum())(Tensor([0.0])).tolist() == [0.0]
 
 
-def test_callback_error_is_raised_then_retry_works() -> None:
+def test_call_after_callback_error_works() -> None:
     f = Spy(lambda x: x * 2)
     runs: list[Callable[[Tensor], Tensor]] = [
         vmap(f.on),
@@ -606,7 +606,7 @@ def test_guarded_callback_sees_only_its_examples() -> None:
     assert scan(lambda c, x: (c, f(x)), 0.0, xs)[1].tolist() == [2, -4, 3]
 
 
-def test_in_threads() -> None:
+def test_effects_in_threads() -> None:
     log = Log()
     run = jit(vmap(lambda x: (log.note(x), x * 2)[1]))
     found: dict[int, list[float]] = {}
@@ -650,7 +650,7 @@ def test_expr_shows_callback_as_one_line() -> None:
     assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS, full=True))
 
 
-def test_edited_text_with_two_callbacks_is_an_error() -> None:
+def test_edited_text_with_two_callbacks_fails() -> None:
     def one_and_ten(x: Tensor) -> tuple[Tensor, Tensor]:
         return pure_callback(lambda a: a + 1, x, x), pure_callback(lambda a: a * 10, x, x)
 

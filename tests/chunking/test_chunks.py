@@ -51,7 +51,7 @@ def square(a: Tensor) -> Tensor:
 
 
 @pytest.fixture
-def highest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], Tensor]], int]]:
+def peak_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], Tensor]], int]]:
     """Return a function that measures peak buffer memory during a run, above the level before it."""
     allocate, most = Buffer.allocate, [0]
 
@@ -72,14 +72,14 @@ def highest(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], 
 # ---- automatic chunk size ----
 
 
-def test_auto_makes_fewest_chunks_that_fit(highest: Callable[[Callable[[], Tensor]], int]) -> None:
+def test_auto_makes_fewest_fitting_chunks(peak_memory: Callable[[Callable[[], Tensor]], int]) -> None:
     limit = 100_000
     fitting = vmap(square, chunk_size="auto", memory_limit=limit)
-    assert 0.7 * limit < highest(lambda: fitting(X)) <= limit
+    assert 0.7 * limit < peak_memory(lambda: fitting(X)) <= limit
     count = _count(fitting, X)
     assert count > 2
     # the joined results count as if they were in memory at the same time as a chunk
-    assert highest(lambda: vmap(square, chunk_size=-(-60 // (count - 2)))(X)) > limit
+    assert peak_memory(lambda: vmap(square, chunk_size=-(-60 // (count - 2)))(X)) > limit
     np.testing.assert_allclose(fitting(X).numpy(), vmap(square)(X).numpy(), rtol=1e-5, atol=1e-5)
 
 
@@ -89,7 +89,7 @@ def _count(f: Callable[..., Tensor], *args: Tensor) -> int:
     return max(1, sum(u.op.name == "FUNCTION" for u in graph))
 
 
-def test_batch_that_fits_is_one_chunk() -> None:
+def test_fitting_batch_is_one_chunk() -> None:
     assert (
         _count(vmap(square, chunk_size="auto"), X)
         == 1
@@ -218,7 +218,7 @@ def test_messages(g: Golden) -> None:
 # ---- progress ----
 
 
-def bars() -> None:
+def run_with_bars() -> None:
     xs = Tensor.ones(40, 8).contiguous()
     f = lambda a: (a * 2).sum()  # noqa: E731
     assert vmap(f, chunk_size=10, progress=True)(xs).tolist() == vmap(f)(xs).tolist()
@@ -256,7 +256,7 @@ def test_progress_bar_on_terminal(hidden: tuple[str, ...], monkeypatch: pytest.M
     if find("tqdm") is not None:
         monkeypatch.setattr("tqdm.tqdm.monitor_interval", 0)  # otherwise tqdm's monitor thread stays alive
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *at: None if name in hidden else find(name, *at))
-    shown = on_a_terminal(bars, monkeypatch)
+    shown = on_a_terminal(run_with_bars, monkeypatch)
     assert "vmap" in shown and "scan" in shown and "40/40" in shown.replace(" ", "")
 
 
@@ -273,12 +273,12 @@ def test_progress_bar_in_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *at: name == "tqdm" or find(name, *at))
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=tqdm))
-    bars()
+    run_with_bars()
     assert [options["desc"] for options in made] == ["vmap", "scan"]
 
 
 def test_no_bar_elsewhere(capfd: pytest.CaptureFixture[str]) -> None:
-    bars()
+    run_with_bars()
     assert capfd.readouterr() == ("", "")
 
 
@@ -313,16 +313,16 @@ def same(a: Any, b: Any) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(numbers(a), numbers(b), strict=True))
 
 
-def drawn(*shape: int) -> Tensor:
+def normals(*shape: int) -> Tensor:
     return in_memory(np.random.default_rng(3).normal(size=shape).astype("f"))
 
 
 MAPPED: dict[str, tuple[Callable[[int], Tensor], int]] = {
-    "in memory": (lambda n: drawn(n, 8), 0),
-    "unaligned rows": (lambda n: drawn(n, 3), 0),
-    "along the last axis": (lambda n: drawn(8, n), 1),
-    "transposed": (lambda n: drawn(8, n).T, 0),
-    "unrealized": (lambda n: drawn(n, 8).sin(), 0),
+    "in memory": (lambda n: normals(n, 8), 0),
+    "unaligned rows": (lambda n: normals(n, 3), 0),
+    "along the last axis": (lambda n: normals(8, n), 1),
+    "transposed": (lambda n: normals(8, n).T, 0),
+    "unrealized": (lambda n: normals(n, 8).sin(), 0),
     "without a buffer": (lambda n: Tensor.arange(n).reshape(n, 1), 0),
 }
 
@@ -388,7 +388,7 @@ def test_saved_results_of_other_run_are_an_error(what: str, run: Callable[[Path]
 
 
 @pytest.mark.by_numpy
-def test_changed_weights_or_callbacks_are_a_new_run(tmp_path: Path) -> None:
+def test_changed_weights_make_a_new_run(tmp_path: Path) -> None:
     def mapped(w: Tensor, by: float, at: str) -> list[float]:
         host = lambda x: x * by  # noqa: E731
         f = lambda a: (pure_callback(host, a, a, vmap_method="expand_dims") * w).sum()  # noqa: E731

@@ -213,9 +213,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("suffix", ["", ":main"])
-def test_branded_error_prints_location_and_message(
-    suffix: str, write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_branded_error_prints_its_location(suffix: str, write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(MISMATCH)
     assert cli.main(["run", f"{path}{suffix}"]) == 1
     out, err = capsys.readouterr()

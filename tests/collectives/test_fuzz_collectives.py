@@ -13,5 +13,5 @@ def test_random_collectives_match_whole_batches(start: int) -> None:
 
 
 @pytest.mark.parametrize(("seed", "start"), [(3, 781), (4, 409), (4, 559)])
-def test_programs_that_once_failed(seed: int, start: int) -> None:
+def test_past_failures(seed: int, start: int) -> None:
     assert collectives.main(["--programs", "1", "--seed", str(seed), "--start", str(start)]) == 0

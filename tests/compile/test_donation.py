@@ -18,7 +18,7 @@ def floats(*values: float) -> Tensor:
     return Tensor(np.array(values, dtype=np.float32)).realize()
 
 
-def at(t: Tensor) -> int:
+def address(t: Tensor) -> int:
     return address_of(t.uop)
 
 
@@ -45,18 +45,18 @@ def test_result_reuses_donated_memory_if_safe(name: str) -> None:
     y = floats(1, 2, 3, 4)
     for i in range(3):
         x = floats(i, 5, -1, 2)
-        before, wanted = at(x), f(x, y)
+        before, wanted = address(x), f(x, y)
         wanted = [t.numpy() for t in (wanted if isinstance(wanted, tuple) else (wanted,))]
         x = floats(i, 5, -1, 2)
-        before = at(x)
+        before = address(x)
         out = step(x, y)
         outs = out if isinstance(out, tuple) else (out,)
         for a, b in zip(outs, wanted, strict=True):
             np.testing.assert_allclose(a.numpy(), b, rtol=1e-6)
         if name in SAFE:
-            assert at(outs[0]) == before
+            assert address(outs[0]) == before
         if name in UNSAFE and name != "used by a later kernel":
-            assert before not in map(at, outs)
+            assert before not in map(address, outs)
         assert y.tolist() == [1, 2, 3, 4]
 
 
@@ -94,10 +94,10 @@ def test_training_state_keeps_its_address() -> None:
     xs = Tensor(np.linspace(-1, 1, 24, dtype=np.float32).reshape(8, 3)).realize()
     make = lambda: {"a": Tensor(np.full((3, 2), 0.5, np.float32)).realize(), "b": floats(1, 2)}  # noqa: E731
     w, v, compiled, plain = make(), make(), jit(step, donate_argnums=(0,)), jit(step)
-    places = {k: at(t) for k, t in w.items()}
+    places = {k: address(t) for k, t in w.items()}
     for _ in range(5):
         w, v = compiled(w, xs), plain(v, xs)
-        assert {k: at(t) for k, t in w.items()} == places
+        assert {k: address(t) for k, t in w.items()} == places
     for k in w:
         np.testing.assert_allclose(w[k].numpy(), v[k].numpy(), rtol=1e-5)
 
@@ -138,7 +138,7 @@ def test_memory_is_donated_only_once() -> None:
     got, wanted = ((floats(1, 2, 3, 4), floats(5, 6, 7, 8)) for _ in range(2))
     for _ in range(5):
         got, wanted = step(*got), jit(f)(*wanted)
-        assert at(got[0]) != at(got[1])
+        assert address(got[0]) != address(got[1])
     assert [x.tolist() for x in got] == [x.tolist() for x in wanted]
 
 

@@ -51,14 +51,14 @@ class Plan:
         return SIZES[: 1 + max(brand for row in self.rows for brand in row)]
 
 
-def lot(case: Case) -> int:
+def case_hash(case: Case) -> int:
     """Return a number that depends on the case alone."""
     return zlib.crc32(str(case).encode())
 
 
-def deep(case: Case) -> int:
+def depth_of(case: Case) -> int:
     """Return the nesting depth, from 3 to 6, at which a case is tried."""
-    return 3 + lot(case) % 4
+    return 3 + case_hash(case) % 4
 
 
 def nest(depth: int) -> Callable[[Function], Function]:
@@ -90,12 +90,12 @@ def plans(case: Case) -> list[Plan]:
             alone = tuple((0,) if j == i else () for j in range(n))
             axes = tuple(0 if j == i else None for j in range(n))
             yield Plan("broadcast", f"only argument {i + 1}", alone, functools.partial(vmap, in_axes=axes))
-        if n > 1 and lot(case) // 4 % 2:
+        if n > 1 and case_hash(case) // 4 % 2:
             yield Plan("outer", "outer, first argument outside", ((0,), *((1,),) * (n - 1)), first_outside)
         elif n > 1:
             yield Plan("outer", "outer, first argument inside", ((1,), *((0,),) * (n - 1)), first_inside)
         yield Plan("nested", "nested", ((0, 1),) * n, crossed, ends=True)
-        depth = deep(case)
+        depth = depth_of(case)
         yield Plan("deep", f"depth {depth}", (tuple(range(depth)),) * n, nest(depth))
 
     return [plan for plan in everything() if case.modes is None or plan.mode in case.modes]
@@ -155,7 +155,7 @@ def check(case: Case) -> list[str]:
     """
     # optimizing tiny kernels, and compiling them in a pool, takes longer than it saves
     with Context(NOOPT=1, PARALLEL=0):
-        rng = np.random.default_rng(lot(case))
+        rng = np.random.default_rng(case_hash(case))
         pool = [arg.sample(rng, case.pool) for arg in case.args]
         loop, trials = Loop(case, pool), [Trial(case, plan, pool, rng) for plan in plans(case)]
         for t in trials:
@@ -180,7 +180,7 @@ def differences(loop: Loop, trials: list[Trial], read: Read) -> list[str]:
 def check_kernels(case: Case) -> list[str]:
     """Compile one plan of a case and compare its kernels with numpy's evaluation of its graph."""
     with Context(NOOPT=1, PARALLEL=0):
-        rng = np.random.default_rng(lot(case))
+        rng = np.random.default_rng(case_hash(case))
         pool = [arg.sample(rng, case.pool) for arg in case.args]
         t = next(t for plan in plans(case) if not (t := Trial(case, plan, pool, rng)).refused)
         t.trace()

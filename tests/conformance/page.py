@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .cases import CASES
-from .law import deep, plans
+from .law import depth_of, plans
 from .methods import NOT_PER_EXAMPLE, REFUSED, layers, names
 from .table import FAMILIES, Case
 
@@ -92,7 +92,7 @@ def _row(name: str) -> tuple[str, str, str]:
 def _ways(cases: list[Case]) -> Iterator[str]:
     tried = {plan.mode for case in cases for plan in plans(case)}
     yield from (mode for mode in ("zip", "broadcast", "outer", "nested") if mode in tried)
-    depths = sorted({deep(case) for case in cases if any(plan.mode == "deep" for plan in plans(case))})
+    depths = sorted({depth_of(case) for case in cases if any(plan.mode == "deep" for plan in plans(case))})
     if depths:
         yield f"depth {' '.join(map(str, depths))}"
 

@@ -28,7 +28,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
     return a + b
 
 
-def after(f: Any, g: Any) -> Any:
+def compose(f: Any, g: Any) -> Any:
     """Compose two lines x -> a x + b: return x -> g(f(x))."""
     return {"a": f["a"] * g["a"], "b": f["b"] * g["a"] + g["b"]}
 
@@ -61,7 +61,7 @@ def test_recurrence_over_pytree() -> None:
     a, b = Tensor(floats(3, 6)), Tensor(floats(3, 6))
 
     def fast(a: Any, b: Any) -> Any:
-        return associative_scan(after, {"b": b, "a": a})["b"]
+        return associative_scan(compose, {"b": b, "a": a})["b"]
 
     def slow(a: Any, b: Any) -> Any:
         return scan(lambda x, ab: (ab[0] * x + ab[1],) * 2, Tensor(0.0), (a, b))[1]

@@ -135,7 +135,7 @@ def _both(f: Callable[[Any], Any], g: Callable[[Any], Any]) -> Callable[[Any, An
 
 SHARED: dict[str, tuple[Callable[[Any, Any], Any], list[float], Any]] = {
     "cond": (_both(_same, _same), [2, 15, 4], Y),
-    "cond, of what both compute": (_both(lambda y: y[0] * 2, lambda y: y[0] * 2), [2, 15, 4], 14.0),
+    "cond, equal results": (_both(lambda y: y[0] * 2, lambda y: y[0] * 2), [2, 15, 4], 14.0),
     "cond, a closure": (
         lambda x, y: cond(x < 3, lambda x: (x * 2, y), lambda x: (x * 3, y), x),
         [2, 15, 4],
@@ -188,7 +188,7 @@ def test_value_passed_through_stays_unbatched(name: str) -> None:
     assert [x.tolist() for x in out] == [moved, same]
 
 
-def test_value_that_branches_change_is_batched() -> None:
+def test_value_changed_by_branches_is_batched() -> None:
     with pytest.raises(AxesError, match=r"the result\[1\] varies over"):
         vmap(_both(lambda y: y * 2, lambda y: y * 3), (0, None), (0, None))(Tensor(X), Tensor(Y))
 

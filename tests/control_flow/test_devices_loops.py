@@ -124,7 +124,7 @@ def test_all_gather_of_sharded_argument() -> None:
     np.testing.assert_allclose(gathered(X.shard(TWO, 0)).numpy(), (X.sum(0) * X).numpy(), rtol=1e-4, atol=1e-6)
 
 
-def test_gradient_through_cond_with_captured_matrix() -> None:
+def test_grad_through_cond_with_captured_matrix() -> None:
     """tinygrad simplifies a choice between equal values to that value, which has fewer axes."""
 
     def loss(x: Tensor) -> Tensor:

@@ -38,12 +38,12 @@ def quotient(a: np.ndarray) -> np.ndarray:
     return np.asarray(12 / a, np.float32) if a.dtype == np.float32 else np.asarray(12 // a)
 
 
-def called(x: Tensor) -> Tensor:
+def by_callback(x: Tensor) -> Tensor:
     y: Tensor = pure_callback(quotient, x, x, vmap_method="sequential")
     return y
 
 
-def divided(x: Tensor) -> Tensor:
+def by_division(x: Tensor) -> Tensor:
     return Tensor(12) // x
 
 
@@ -81,7 +81,7 @@ OUTER: dict[str, Callable[[F], F]] = {
 
 
 @pytest.mark.parametrize("outer", OUTER)
-@pytest.mark.parametrize("f", [called, divided])
+@pytest.mark.parametrize("f", [by_callback, by_division])
 @pytest.mark.parametrize("way", WAYS)
 def test_branch_runs_only_for_its_examples(way: str, f: F, outer: str) -> None:
     g = OUTER[outer](lambda x: cond(x > 0, WAYS[way](f), lambda x: x - 1, x))
@@ -89,26 +89,26 @@ def test_branch_runs_only_for_its_examples(way: str, f: F, outer: str) -> None:
 
 
 def _jvp_of_function() -> F:
-    f = custom_jvp(called)
-    f.defjvp(lambda x, d: (called(x[0]), -called(x[0]) / x[0] * d[0]))
+    f = custom_jvp(by_callback)
+    f.defjvp(lambda x, d: (by_callback(x[0]), -by_callback(x[0]) / x[0] * d[0]))
     return f
 
 
 def _jvp_of_rule() -> F:
     f = custom_jvp(lambda x: 12 / x)
-    f.defjvp(lambda x, d: (12 / x[0], -called(x[0]) / x[0] * d[0]))
+    f.defjvp(lambda x, d: (12 / x[0], -by_callback(x[0]) / x[0] * d[0]))
     return f
 
 
 def _vjp_of_forward_rule() -> F:
-    f = custom_vjp(called)
-    f.defvjp(lambda x: (called(x), (called(x), x)), lambda r, ct: (-ct * r[0] / r[1],))
+    f = custom_vjp(by_callback)
+    f.defvjp(lambda x: (by_callback(x), (by_callback(x), x)), lambda r, ct: (-ct * r[0] / r[1],))
     return f
 
 
 def _vjp_of_backward_rule() -> F:
     f = custom_vjp(lambda x: 12 / x)
-    f.defvjp(lambda x: (12 / x, x), lambda x, ct: (-ct * called(x) / x,))
+    f.defvjp(lambda x: (12 / x, x), lambda x, ct: (-ct * by_callback(x) / x,))
     return f
 
 

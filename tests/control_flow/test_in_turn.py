@@ -89,7 +89,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "forward mode": lambda q, v: (v(jacfwd(q(_f)))(X), jvp(lambda w: v(q(lambda x: _f(x, w)))(X), (W,), (W,))[1]),
     "gradient by unbatched": lambda q, v: grad(lambda w: v(q(lambda x: _f(x, w)))(X).square().sum())(W),
     "branches": lambda q, v: v(_taken(q, _f))(X),
-    "their gradients": lambda q, v: v(grad(lambda x: _taken(q, _f)(x).sum()))(X),
+    "gradients of branches": lambda q, v: v(grad(lambda x: _taken(q, _f)(x).sum()))(X),
     "a branch not taken": lambda q, v: v(
         grad(lambda x: cond(x.min() > 0, q(lambda x: x.sqrt().sum()), lambda x: x.sum(), x))
     )(X),
@@ -98,7 +98,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "branches in a loop": lambda q, v: v(grad(lambda x: _scanned(_taken(q, _f))(x).sum()))(X),
     "while_loop": lambda q, v: v(lambda x: while_loop(lambda c: c.square().sum() < 30, q(_grown), x))(X),
-    "loops in it": lambda q, v: v(q(_scanned(_f)))(X),
+    "loops inside": lambda q, v: v(q(_scanned(_f)))(X),
     "a write": lambda q, v: v(q(_written))(X),
     "rules": lambda q, v: (v(grad(lambda x: q(_doubled)(x).sum()))(X), v(grad(lambda x: q(_known)(x).sum()))(X)),
     "a rule, by all": lambda q, v: grad(lambda xs: v(q(_known))(xs).sum())(X),
@@ -193,7 +193,7 @@ def test_results_may_be_used_in_collectives() -> None:
     np.testing.assert_allclose(found.numpy(), (whole - whole.mean(0)).numpy(), atol=1e-6)
 
 
-def test_function_that_ignores_its_arguments() -> None:
+def test_function_without_used_arguments() -> None:
     """The body has no parameter that gives the loop a device."""
     slope = sequential_vmap(lambda x, y: hessian(lambda z: Tensor.full((), 1.0))(y))
     found = vmap(lambda x: vmap(lambda y: slope(x, y), out_axes=None)(Y), in_axes=-1)(X)

@@ -83,7 +83,7 @@ def _written(x: Tensor, i: Tensor) -> Tensor:
     return x
 
 
-def _drawn(run: Callable[[], Any]) -> Any:
+def _with_seed(run: Callable[[], Any]) -> Any:
     Tensor.manual_seed(3)
     return run()
 
@@ -94,7 +94,7 @@ def _thrice(f: Any, x: Tensor) -> Any:
 
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a product with a shared matrix": lambda v: v(lambda x: (x @ W).sin().sum())(X),
-    "a value of no device": lambda v: v(lambda x: x * 2 + Tensor.arange(3))(X),
+    "a constant": lambda v: v(lambda x: x * 2 + Tensor.arange(3))(X),
     "an entry of a shared value": lambda v: v(lambda x, i: W[i] + x)(X, I),
     "an entry of a mapped value": lambda v: v(lambda x, i: x[i])(X, I),
     "a write": lambda v: v(_written)(X, I),
@@ -107,7 +107,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a result at another place": lambda v: v(lambda x: x * 2, out_axes=1)(X),
     "a shared result": lambda v: v(lambda x: (x, W * 2), out_axes=(0, None))(X),
     "a repeated result": lambda v: v(lambda x: W.sum())(X),
-    "a gradient by the shared": lambda v: grad(lambda w: v(lambda x: (x @ w).sin().sum())(X).sum())(W),
+    "a gradient by the unmapped": lambda v: grad(lambda w: v(lambda x: (x @ w).sin().sum())(X).sum())(W),
     "a gradient by the mapped": lambda v: grad(lambda xs: v(lambda x: (x @ W).sin().sum())(xs).sum())(X),
     "gradients of examples": lambda v: v(grad(lambda x: (x @ W).sin().sum()))(X),
     "hessians of examples": lambda v: v(hessian(lambda x: (x @ W).sin().sum()))(X),
@@ -116,7 +116,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "scan over inputs": lambda v: v(lambda m: scan(lambda c, r: ((c + r).sin(), c), W[0], m))(M),
     "scan in a scan": lambda v: v(lambda x: scan(lambda c, _: (_steps(c, W, 2)[0], None), x, None, length=2)[0])(X),
     "gradients of scans": lambda v: v(grad(lambda x: _steps(x, W)[0].sum()))(X),
-    "a gradient of scans by the shared": lambda v: grad(lambda w: v(lambda x: _steps(x, w)[0].sum())(X).sum())(W),
+    "a gradient of scans by the unmapped": lambda v: grad(lambda w: v(lambda x: _steps(x, w)[0].sum())(X).sum())(W),
     "a gradient of scans by the mapped": lambda v: grad(lambda xs: v(lambda x: _steps(x, W)[0].sum())(xs).sum())(X),
     "while_loop": lambda v: v(lambda x: while_loop(lambda c: c.sum() < 10, lambda c: c * c + 1, x))(X),
     "fori_loop": lambda v: v(lambda x: fori_loop(0, 5, lambda i, c: c * 0.5 + i, x))(X),
@@ -156,7 +156,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "a gradient by a shared value, over pmean": lambda v: v(
         grad(lambda x: (pmean(W.sin(), "i") * x).sum() + pmean(x.sum(), "i")), axis_name="i"
     )(X),
-    "a gradient by the shared, by each": lambda v: v(
+    "a gradient by the unmapped, per example": lambda v: v(
         lambda x: grad(lambda w: (psum(w.sin(), "i") * x).sum())(W), axis_name="i"
     )(X),
     "axis_index": lambda v: v(lambda x: x + axis_index("i"), axis_name="i")(X),
@@ -199,15 +199,15 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
         lambda w: w - grad(lambda w: v(lambda x: (_step(x, w) - x).square().sum())(X).mean())(w)
     )(M),
     "keys": lambda v: v(lambda k: random.normal(k, (3,)))(random.split(random.key(0), 8)),
-    "draws for each example": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X)),
-    "draws for all": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="same")(X)),
+    "draws for each example": lambda v: _with_seed(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X)),
+    "draws for all": lambda v: _with_seed(lambda: v(lambda x: x + Tensor.rand(3), randomness="same")(X)),
     "in chunks": lambda v: v(lambda x: (x @ W).sin(), chunk_size=4)(X),
     "examples left over": lambda v: v(lambda x: (x @ W).sin())(X[:7]),
     "scans left over": lambda v: v(lambda x: _steps(x, W)[0], out_axes=1)(X[:5]),
-    "draws left over": lambda v: _drawn(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X[:7])),
+    "draws left over": lambda v: _with_seed(lambda: v(lambda x: x + Tensor.rand(3), randomness="different")(X[:7])),
     "one example": lambda v: v(lambda x: (x @ W).sin())(X[:1]),
-    "what is a number, whatever is in memory": lambda v: v(lambda x: x + W[0] * 0 + W.pow(0)[1])(X),
-    "a stack with what is shared": lambda v: v(lambda x: W[0, :1].cat(x[:1], Tensor.zeros(1)).stack(x.sin()))(X),
+    "constant values of a buffer": lambda v: v(lambda x: x + W[0] * 0 + W.pow(0)[1])(X),
+    "a stack with an unmapped value": lambda v: v(lambda x: W[0, :1].cat(x[:1], Tensor.zeros(1)).stack(x.sin()))(X),
     "tangents of a scan": lambda v: v(lambda x: jvp(branded.cumlogsumexp, (x,), (W[0],))[1])(X),
     "no example": lambda v: v(lambda x: (x @ W).sin())(X[:0]),
 }
@@ -215,15 +215,13 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 
 NESTED: dict[str, Callable[[Any], Any]] = {
     "a loop over examples in a branch": lambda v: v(lambda x: cond(x.sum() > 0, _one_by_one, _step_of_one, x))(X[:4]),
-    "and in a scan": lambda v: v(_scanned(_in_a_branch))(X[:4]),
-    "and its gradient": lambda v: v(grad(lambda x: _scanned(_in_a_branch)(x).sum()))(X[:4]),
+    "the branch in a scan": lambda v: v(_scanned(_in_a_branch))(X[:4]),
+    "gradient of the scan": lambda v: v(grad(lambda x: _scanned(_in_a_branch)(x).sum()))(X[:4]),
     "one example on each device": lambda v: v(lambda x: cond(x.sum() > 0, _one_by_one, _step_of_one, x))(X[:2]),
-    "a rule that takes examples apart": lambda v: v(lambda x: cond(x.sum() > 0, TURNED, _step_of_one, x))(X[:4]),
-    "a view of its result beside it": lambda v: v(lambda x: (lambda y: y * y[:1])(_scanned(_step_of_one)(x)))(X[:4]),
-    "two views of it for another": lambda v: v(lambda m: linalg.cho_solve(linalg.cho_factor(m @ m.T + W.pow(0)), m))(
-        M[:4]
-    ),
-    "a loop over examples that exchange values": lambda v: v(
+    "custom_vmap": lambda v: v(lambda x: cond(x.sum() > 0, TURNED, _step_of_one, x))(X[:4]),
+    "a result and its view": lambda v: v(lambda x: (lambda y: y * y[:1])(_scanned(_step_of_one)(x)))(X[:4]),
+    "two views of a result": lambda v: v(lambda m: linalg.cho_solve(linalg.cho_factor(m @ m.T + W.pow(0)), m))(M[:4]),
+    "a loop after pmean": lambda v: v(
         _scanned(lambda c: cond(c.sum() > 0, lambda c: _one_by_one(c - pmean(c, "i")), _step_of_one, c)), axis_name="i"
     )(X[:4]),
 }
@@ -259,7 +257,9 @@ def test_single_device_calls_in_each_other(name: str, layout: str) -> None:
 
 INNER: dict[str, Callable[[Any], Any]] = {
     "a loop": lambda v: _scanned(lambda c: v(_scanned(lambda d: d + W[0]))(c))(X),
-    "its gradient": lambda v: grad(lambda w: _scanned(lambda c: v(_scanned(lambda d: d.sin() + w))(c))(X).sum())(W[0]),
+    "gradient of a loop": lambda v: grad(lambda w: _scanned(lambda c: v(_scanned(lambda d: d.sin() + w))(c))(X).sum())(
+        W[0]
+    ),
     "a system": lambda v: _scanned(lambda c: v(lambda d: linalg.solve(W, d))(c))(X),
     "a function of the host": lambda v: _scanned(
         lambda c: v(lambda d: pure_callback(lambda a: a * 2, d, d, vmap_method="sequential"))(c)
@@ -286,7 +286,7 @@ def _arrays(out: Any) -> list[np.ndarray]:
 
 
 @functools.cache
-def _on_one(run: Callable[[Any], Any]) -> list[np.ndarray]:
+def _results_on_one_device(run: Callable[[Any], Any]) -> list[np.ndarray]:
     """Return the results of a program on one device, computed by numpy."""
     with realized.by_numpy():
         return _arrays(run(vmap))
@@ -295,7 +295,7 @@ def _on_one(run: Callable[[Any], Any]) -> list[np.ndarray]:
 def _same(devices: tuple[str, ...], run: Callable[[Any], Any]) -> None:
     with Context(NOOPT=1):  # kernels of some elements
         found = _arrays(run(lambda f, **options: vmap(f, devices=devices, **options)))
-        if not _close(found, _on_one(run)):
+        if not _close(found, _results_on_one_device(run)):
             wanted = _arrays(run(vmap))
             assert _close(found, wanted), f"found: {found}\nwanted: {wanted}"
 
@@ -398,7 +398,7 @@ def test_random_programs(seed: int) -> None:
             return vmap(lambda w: v(lambda x: body(x * w), axis_name="i")(X))(W)
         return v(body, axis_name="i")(X)
 
-    [wanted] = _on_one(run)
+    [wanted] = _results_on_one_device(run)
     with Context(NOOPT=1):
         [found] = _arrays(run(lambda f, **o: vmap(f, devices=FOUR if seed % 2 else TWO, **o)))
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4 * np.abs(wanted).max())
@@ -425,7 +425,7 @@ def test_loops_run_on_device_of_their_examples() -> None:
     assert moved == [9], moved  # W, to CPU:1
 
 
-def _moved(
+def _bytes_moved(
     f: Any, n: int, size: int = 16, sharded: bool = True, to: str | None = None, out: int | None = 0, ring: int = 1
 ) -> int:
     """Return the number of bytes copied between devices."""
@@ -513,11 +513,11 @@ def test_collective_copies_expected_bytes(name: str, n: int) -> None:
     sizes = (size * size * 4, size * 4, n)
     least = c.least(*sizes)
     moved = least if c.moved is None else c.moved(*sizes)
-    assert _moved(c.f, n, **c.options) == moved >= least
+    assert _bytes_moved(c.f, n, **c.options) == moved >= least
 
 
 def test_ppermute_within_a_device_copies_nothing() -> None:
-    assert _moved(lambda x: ppermute(x, "i", [(i, i ^ 2) for i in range(16)]), 2) == 0
+    assert _bytes_moved(lambda x: ppermute(x, "i", [(i, i ^ 2) for i in range(16)]), 2) == 0
 
 
 @pytest.mark.parametrize("n", [2, 4])
@@ -582,7 +582,9 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "gradient of a loop": lambda v: v(grad(lambda a: branded.map(lambda w: (a * w).sin(), W[0]).sum()))(X),
     "checkpoint": lambda v: v(lambda a: checkpoint(lambda b: b * W[0])(a))(X),
     "checkpoint in another": lambda v: v(checkpoint(checkpoint(lambda b: (b @ W).sin())))(X),
-    "its derivative": lambda v: grad(lambda w: v(lambda a: checkpoint(lambda b: (b * w).sin())(a))(X).sum())(W[0]),
+    "gradient of a checkpoint": lambda v: grad(lambda w: v(lambda a: checkpoint(lambda b: (b * w).sin())(a))(X).sum())(
+        W[0]
+    ),
     "uneven, nested": lambda v: vmap(lambda a: v(lambda b: a * b + W[0])(X[0]))(X),
     "chunks, nested": lambda v: vmap(lambda a: v(lambda b: a * b, chunk_size=2)(X[0]))(X),
 }

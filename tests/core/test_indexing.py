@@ -33,11 +33,11 @@ def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def some(*shape: int, dtype: Any = np.float32) -> Any:
+def normals(*shape: int, dtype: Any = np.float32) -> Any:
     return R.standard_normal(shape).astype(dtype)
 
 
-def places(n: int, *shape: int, dtype: Any = np.int32) -> Any:
+def indices(n: int, *shape: int, dtype: Any = np.int32) -> Any:
     """Return indices of an axis of n entries, including negative and out-of-range indices."""
     return R.integers(-n - 3, n + 3, shape).astype(dtype)
 
@@ -61,24 +61,27 @@ def slope(f: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 N, M = 300, 400
 LARGE: dict[str, tuple[Callable[..., Tensor], list[Any]]] = {
-    "gradient": (slope(lambda t, i: t[i]), [some(N), places(N, M)]),
-    "gradient of rows": (slope(lambda t, i: t[i]), [some(N, 4), places(N, M)]),
-    "gradient of two indices": (slope(lambda t, i, j: t[i, j]), [some(20, 30), places(20, M), places(30, M)]),
-    "gradient of indices apart": (slope(lambda t, i, j: t[i, :, j]), [some(20, 2, 30), places(20, M), places(30, M)]),
-    "gradient of gather": (slope(lambda t, i: t.gather(0, i)), [some(N), abs(places(N, M))]),
-    "update": (lambda t, i: t - 0.1 * slope(lambda t: t[i])(t), [some(N, 4), places(N, M)]),
-    "scatter_reduce": (lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), [some(N), places(N, M), some(M)]),
-    "scatter of a number": (lambda t, i: t.scatter(0, i, 1.0, reduce="add"), [some(N), places(N, M)]),
-    "scatter": (lambda t, i, v: t.scatter(0, i, v), [some(N), places(N, M), some(M)]),
-    "write": (written, [some(N, 4), places(N, M), some(M, 4)]),
-    "segment_sum": (lambda x, i: segment_sum(x, i, N), [some(M, 4), places(N, M)]),
-    "bincount": (lambda i: bincount(i, length=N), [places(N, M)]),
-    "embedded": (lambda i, v: i.one_hot(N).transpose() @ v.int(), [abs(places(N, M)), 9 * some(M)]),
-    "rows": (lambda t, i: t[i], [some(N, 4), places(N, M)]),
-    "indices apart": (lambda t, i, j: t[i, :, j], [some(20, 2, 30), places(20, M), places(30, M)]),
-    "many rows": (lambda t, i: t[i], [some(40_000, 2), places(40_000, 90)]),
-    "pixels": (lambda t, i, j: t[i, j], [some(200, 200), places(200, M), places(200, M)]),
-    "own rows": (vmap(slope(lambda t, i: t[i])), [some(3, N), places(N, 3, M)]),
+    "gradient": (slope(lambda t, i: t[i]), [normals(N), indices(N, M)]),
+    "gradient of rows": (slope(lambda t, i: t[i]), [normals(N, 4), indices(N, M)]),
+    "gradient of two indices": (slope(lambda t, i, j: t[i, j]), [normals(20, 30), indices(20, M), indices(30, M)]),
+    "gradient of indices apart": (
+        slope(lambda t, i, j: t[i, :, j]),
+        [normals(20, 2, 30), indices(20, M), indices(30, M)],
+    ),
+    "gradient of gather": (slope(lambda t, i: t.gather(0, i)), [normals(N), abs(indices(N, M))]),
+    "update": (lambda t, i: t - 0.1 * slope(lambda t: t[i])(t), [normals(N, 4), indices(N, M)]),
+    "scatter_reduce": (lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), [normals(N), indices(N, M), normals(M)]),
+    "scatter of a number": (lambda t, i: t.scatter(0, i, 1.0, reduce="add"), [normals(N), indices(N, M)]),
+    "scatter": (lambda t, i, v: t.scatter(0, i, v), [normals(N), indices(N, M), normals(M)]),
+    "write": (written, [normals(N, 4), indices(N, M), normals(M, 4)]),
+    "segment_sum": (lambda x, i: segment_sum(x, i, N), [normals(M, 4), indices(N, M)]),
+    "bincount": (lambda i: bincount(i, length=N), [indices(N, M)]),
+    "embedded": (lambda i, v: i.one_hot(N).transpose() @ v.int(), [abs(indices(N, M)), 9 * normals(M)]),
+    "rows": (lambda t, i: t[i], [normals(N, 4), indices(N, M)]),
+    "indices apart": (lambda t, i, j: t[i, :, j], [normals(20, 2, 30), indices(20, M), indices(30, M)]),
+    "many rows": (lambda t, i: t[i], [normals(40_000, 2), indices(40_000, 90)]),
+    "pixels": (lambda t, i, j: t[i, j], [normals(200, 200), indices(200, M), indices(200, M)]),
+    "own rows": (vmap(slope(lambda t, i: t[i])), [normals(3, N), indices(N, 3, M)]),
 }
 
 
@@ -95,7 +98,7 @@ def test_cost_is_linear_in_entries(name: str) -> None:
     np.testing.assert_allclose(jit(f)(*xs).numpy(), want, rtol=1e-4, atol=1e-5)
 
 
-def added(t: Any, i: Any, v: Any, step: Any = np.add) -> Any:
+def add_in_order(t: Any, i: Any, v: Any, step: Any = np.add) -> Any:
     """Apply the entries one after the other."""
     out = t.copy()
     for k, at in enumerate(i):
@@ -119,7 +122,7 @@ def test_reductions_of_each_dtype(name: str, dtype: str) -> None:
     t, v = (R.integers(0, 4, n).astype(dtype) for n in (7, 20))
     i = R.integers(-2, 9, 20).astype(np.int64 if dtype == "int64" else np.int32)
     y = Tensor(t).scatter_reduce(0, Tensor(i), Tensor(v), name)
-    want = added(t, i, v, STEPS[name])
+    want = add_in_order(t, i, v, STEPS[name])
     np.testing.assert_array_equal(y.numpy(), want)
 
 
@@ -141,11 +144,11 @@ def test_special_values_survive() -> None:
 
 @pytest.mark.usefixtures("always")
 def test_last_duplicate_wins() -> None:
-    t, i, v = some(9), R.integers(-9, 9, 40).astype(np.int32), some(40)
+    t, i, v = normals(9), R.integers(-9, 9, 40).astype(np.int32), normals(40)
     want = t.copy()
     want[i] = v
     np.testing.assert_array_equal(written(Tensor(t), Tensor(i), Tensor(v)).numpy(), want)
-    rows, new = some(9, 3), some(40, 3)
+    rows, new = normals(9, 3), normals(40, 3)
     want = rows.copy()
     want[i] = new
     np.testing.assert_array_equal(written(Tensor(rows), Tensor(i), Tensor(new)).numpy(), want)
@@ -159,12 +162,12 @@ def test_last_duplicate_wins() -> None:
 
 
 LAWS: dict[str, tuple[Callable[..., Tensor], list[Any]]] = {
-    "gather": (lambda t, i, v: t[i] * v, [some(3, 9), places(9, 3, 20), some(3, 20)]),
-    "add": (lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), [some(3, 9), places(9, 3, 20), some(3, 20)]),
-    "most": (lambda t, i, v: t.scatter_reduce(0, i, v, "amax"), [some(3, 9), places(9, 3, 20), some(3, 20)]),
-    "set": (lambda t, i, v: t.scatter(0, i, v), [some(3, 9), places(9, 3, 20), some(3, 20)]),
-    "write": (lambda t, i, v: written(t, i, v), [some(3, 9, 2), places(9, 3, 20), some(3, 20, 2)]),
-    "segments": (lambda t, i, v: segment_sum(v, i, 9) * t, [some(3, 9), places(9, 3, 20), some(3, 20)]),
+    "gather": (lambda t, i, v: t[i] * v, [normals(3, 9), indices(9, 3, 20), normals(3, 20)]),
+    "add": (lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), [normals(3, 9), indices(9, 3, 20), normals(3, 20)]),
+    "most": (lambda t, i, v: t.scatter_reduce(0, i, v, "amax"), [normals(3, 9), indices(9, 3, 20), normals(3, 20)]),
+    "set": (lambda t, i, v: t.scatter(0, i, v), [normals(3, 9), indices(9, 3, 20), normals(3, 20)]),
+    "write": (lambda t, i, v: written(t, i, v), [normals(3, 9, 2), indices(9, 3, 20), normals(3, 20, 2)]),
+    "segments": (lambda t, i, v: segment_sum(v, i, 9) * t, [normals(3, 9), indices(9, 3, 20), normals(3, 20)]),
 }
 
 
@@ -194,7 +197,7 @@ def test_vmap_matches_loop(name: str, in_axes: tuple[int | None, ...]) -> None:
 
 @pytest.mark.usefixtures("always")
 def test_second_derivatives_and_loops() -> None:
-    i, x = Tensor(places(5, 12)), some(5)
+    i, x = Tensor(indices(5, 12)), normals(5)
 
     def f(x: Tensor) -> Tensor:
         return (x[i] ** 3).sum()
@@ -202,28 +205,28 @@ def test_second_derivatives_and_loops() -> None:
     with cpu.plain():
         want = hessian(f)(Tensor(x)).numpy()
     np.testing.assert_allclose(hessian(f)(Tensor(x)).numpy(), want, rtol=1e-5)
-    ids, xs = places(5, 6, 12), some(6, 12)
+    ids, xs = indices(5, 6, 12), normals(6, 12)
     total = np.zeros(5, np.float32)
     for i_of, x_of in zip(ids, xs, strict=True):
-        total = added(total * np.float32(0.5), i_of, x_of)
+        total = add_in_order(total * np.float32(0.5), i_of, x_of)
     step = lambda c, ix: (0.5 * c + segment_sum(ix[1], ix[0], 5), c.sum())  # noqa: E731
     got = scan(step, Tensor(np.zeros(5, np.float32)), (Tensor(ids), Tensor(xs)))[0]
     np.testing.assert_allclose(got.numpy(), total, rtol=1e-5, atol=1e-6)
 
 
 def test_switch_and_small_scatters_use_tinygrad() -> None:
-    xs = [in_memory(a) for a in (some(N), places(N, M), some(M))]
+    xs = [in_memory(a) for a in (normals(N), indices(N, M), normals(M))]
     with Context(BRANDED_CPU=0):
         assert max(loops(xs[0].scatter_reduce(0, xs[1], xs[2], "sum"))) >= N * M // 32
     assert max(loops(xs[0].scatter_reduce(0, xs[1], xs[2], "sum"))) <= M
-    few = [in_memory(a) for a in (some(5), places(5, 9), some(9))]
+    few = [in_memory(a) for a in (normals(5), indices(5, 9), normals(9))]
     assert len(loops(few[0].scatter_reduce(0, few[1], few[2], "sum"))) == 1
 
 
 @pytest.mark.usefixtures("always")
 def test_sums_over_more_axes_than_index_has() -> None:
     """A loop that does not change the index is reduced first, so the running sum is read once for all its steps."""
-    i, v, t = places(9, 3, 20), R.integers(-4, 5, (3, 20, 4, 5)).astype(np.int32), some(9, 5)
+    i, v, t = indices(9, 3, 20), R.integers(-4, 5, (3, 20, 4, 5)).astype(np.int32), normals(9, 5)
     index, x = Tensor(i).reshape(3, 1, 20, 1, 1), Tensor(v).reshape(3, 1, 20, 4, 5)
     mask = index.eq(Tensor.arange(9).reshape(1, 9, 1, 1, 1))
     at = i[:, None, :, None, None] == np.arange(9).reshape(1, 9, 1, 1, 1)
@@ -246,14 +249,14 @@ def test_sums_over_more_axes_than_index_has() -> None:
 
 
 def test_scatters_are_not_tuned() -> None:
-    t, i, v = (in_memory(a) for a in (some(N), places(N, M), some(M)))
+    t, i, v = (in_memory(a) for a in (normals(N), indices(N, M), normals(M)))
     f = jit(lambda t, i, v: t.scatter_reduce(0, i, v, "sum"), tune="fast")
     want = f(t, i, v).numpy()
     np.testing.assert_array_equal(t.scatter_reduce(0, i, v, "sum").numpy(), want)
 
 
 def test_several_scatters_into_one_result() -> None:
-    t, i, j, v = some(N), places(N, M), places(N, M), some(M)
+    t, i, j, v = normals(N), indices(N, M), indices(N, M), normals(M)
     x, at, to, y = map(in_memory, (t, i, j, v))
 
     def f(x: Tensor, y: Tensor) -> Tensor:
@@ -264,10 +267,12 @@ def test_several_scatters_into_one_result() -> None:
         want = grad(f)(in_memory(t), in_memory(v)).numpy()
     np.testing.assert_allclose(grad(f)(x, y).numpy(), want, rtol=1e-4, atol=1e-5)
     once = jit(lambda x, y: x + segment_sum(y, at, N), donate_argnums=0)
-    np.testing.assert_allclose(once(in_memory(t), y).numpy(), t + added(np.zeros_like(t), i, v), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        once(in_memory(t), y).numpy(), t + add_in_order(np.zeros_like(t), i, v), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_entries_are_added_in_order() -> None:
-    i, v = places(50, 5000), some(5000)
-    want = added(np.zeros(50, np.float32), i, v)
+    i, v = indices(50, 5000), normals(5000)
+    want = add_in_order(np.zeros(50, np.float32), i, v)
     np.testing.assert_array_equal(Tensor.zeros(50).scatter_reduce(0, Tensor(i), Tensor(v), "sum").numpy(), want)

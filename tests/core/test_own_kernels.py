@@ -53,18 +53,18 @@ def added_to(out: Tensor, x: Tensor) -> Tensor:
 
 
 @custom_vmap
-def whole(x: Tensor) -> Tensor:
+def plus_one_batch(x: Tensor) -> Tensor:
     return plus_one(x)
 
 
-@whole.def_vmap
+@plus_one_batch.def_vmap
 def _rule(axis_size: int, in_batched: list[bool], x: Tensor) -> tuple[Tensor, bool]:
     return plus_one(x), True
 
 
 KERNELS: dict[str, tuple[Callable[[], Tensor], Any]] = {
-    "in the rule of a custom_vmap": (lambda: vmap(whole)(X), A + 1),
-    "among other operations": (lambda: vmap(lambda x: whole(x * 2).sum())(X), (A * 2 + 1).sum(1)),
+    "in the rule of a custom_vmap": (lambda: vmap(plus_one_batch)(X), A + 1),
+    "among other operations": (lambda: vmap(lambda x: plus_one_batch(x * 2).sum())(X), (A * 2 + 1).sum(1)),
     "in sequential_vmap": (lambda: vmap(sequential_vmap(plus_one))(X), A + 1),
     "unbatched": (lambda: vmap(lambda x: x + plus_one(W))(X), A + B),
     "jit": (lambda: jit(lambda x: plus_one(x * 2).sum())(X), (A * 2 + 1).sum()),

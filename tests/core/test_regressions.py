@@ -100,7 +100,7 @@ def test_unvec_in_chunks_is_an_error() -> None:
         vmap(body, chunk_size=2)(X)
 
 
-def test_function_results_vary_over_used_arguments() -> None:
+def test_function_result_brands() -> None:
     both = function(lambda a, b: (a * 2, b * 2))
     assert vmap(lambda a: both(a, W)[1], out_axes=None)(X).shape == (4, 4)
     close(vmap(lambda a: vmap(lambda r: both(a, r)[0])(W))(X), np.tile(2 * X.numpy()[:, None], (1, 4, 1)))
@@ -161,7 +161,7 @@ def test_unbatched_loss_has_zero_gradient() -> None:
     close(vmap(lambda a: (W * W).sum().gradient(a)[0])(X), np.zeros((3, 4)))
 
 
-def test_backward_with_batched_gradient_is_an_error() -> None:
+def test_backward_with_batched_gradient_fails() -> None:
     q = tensor(4)
     with pytest.raises(errors.ReadError):
         vmap(lambda a: (q * q).backward(gradient=a))(X)
@@ -368,7 +368,7 @@ def rules_with_batched_derivatives(f: Callable[..., Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("f", rules_with_batched_derivatives(lambda x, w: w * 1), ids=["custom_jvp", "custom_vjp"])
-def test_rule_is_batched_where_function_is_not(f: Any) -> None:
+def test_batched_rule_of_unbatched_function(f: Any) -> None:
     """The derivative of the first example used to be taken for all examples."""
     x, w, by = Tensor([0.0, 1.0, 2.0]).realize(), Tensor([2.0]).realize()[0], Tensor([1.0, 2.0, 3.0]).realize()
     wanted = ([3.0, 6.0, 9.0], np.cos([0, 1, 2]) @ [1, 2, 3])
@@ -484,7 +484,7 @@ def test_scan_over_numbers_in_make_expr() -> None:
 
 
 @compiled
-def test_loops_that_differ_in_inner_loop() -> None:
+def test_loops_differing_in_inner_loop() -> None:
     """If the first steps were equal, the first compiled loop used to run for both."""
     xs, x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize(), Tensor([1.5]).realize()[0]
 
@@ -501,7 +501,7 @@ def test_loops_that_differ_in_inner_loop() -> None:
 
 
 @compiled
-def test_functions_that_differ_in_inner_loop() -> None:
+def test_functions_differing_in_inner_loop() -> None:
     xs, x = Tensor([1.0, 2.0]).realize(), Tensor([1.5]).realize()[0].realize()
     step = lambda c, y: (c * 2 + y, None)  # noqa: E731
     found = [function(lambda x, xs, r=r: scan(step, x, xs, reverse=r)[0])(x, xs) for r in (False, True)]
@@ -511,7 +511,7 @@ def test_functions_that_differ_in_inner_loop() -> None:
 
 
 @compiled
-def test_loops_that_differ_in_custom_rule() -> None:
+def test_loops_differing_in_custom_rule() -> None:
     def by(k: float) -> Any:
         f = custom_jvp(lambda x: x * 1.0)
         f.defjvp(lambda primals, tangents: (f(*primals), tangents[0] * k))
@@ -524,7 +524,7 @@ def test_loops_that_differ_in_custom_rule() -> None:
 
 
 @compiled
-def test_loops_that_differ_in_host_callback() -> None:
+def test_loops_differing_in_host_callback() -> None:
     x, types = Tensor([1.5]).realize()[0].realize(), [ShapeDtype((), dtypes.float32)]
     fs = [lambda v: np.float32(2 * v), lambda v: np.float32(5 * v)]
     looped = [scan(lambda c, _: (call("h", f, types, [c])[0], None), x, None, length=2)[0] for f in fs]
@@ -544,7 +544,7 @@ def test_derivatives_of_sigmoids_near_zero(name: str) -> None:
         np.testing.assert_allclose(y.numpy(), 0, atol=1e-30)
 
 
-def test_second_derivative_of_exp_at_zero_cotangent() -> None:
+def test_second_derivative_of_exp_at_zero() -> None:
     f = lambda x: x.exp() * x  # noqa: E731
     assert grad(grad(f))(Tensor(0.0)).item() == 2.0
     assert grad(Tensor.exp)(Tensor(1000.0)).item() == float("inf")
@@ -599,7 +599,7 @@ def test_tensor_carry_keeps_its_dtype(init: Tensor) -> None:
         scan(lambda c, x: (c + (1 if c.dtype == dtypes.bool else 1.5), None), init, INTS)
 
 
-def test_branches_that_return_numbers() -> None:
+def test_branches_returning_numbers() -> None:
     choose = lambda f, g: vmap(lambda p, x: cond(p, f, g, x))(Tensor([True, False]), INTS[:2])  # noqa: E731
     assert choose(lambda x: 1, lambda x: 1.5).tolist() == [1, 1.5]
     assert choose(lambda x: Tensor(1), lambda x: Tensor(1.5)).tolist() == [1, 1.5]

@@ -123,7 +123,7 @@ def test_non_tensor_results_and_keywords() -> None:
 COLLECTIVES: dict[str, tuple[Callable[[Tensor], Any], Any, Any]] = {
     "psum": (lambda a: psum(a, I), None, X.sum(0)),
     "psum of bools": (lambda a: psum(a > 0, I), None, (X > 0).sum(0).astype("int32")),
-    "psum of what all share": (lambda a: psum(W.sum(), I), None, (W.sum() * 10).numpy()),
+    "psum of unmapped value": (lambda a: psum(W.sum(), I), None, (W.sum() * 10).numpy()),
     "pmax and pmin": (lambda a: (pmax(a, I), pmin(a, I)), None, (X.max(0), X.min(0))),
     "pmean": (lambda a: a - pmean(a, I), 0, X - X.mean(0)),
     "two steps": (
@@ -378,7 +378,7 @@ def test_missing_dask_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
         vmap(layer)(x)
 
 
-def test_local_chunks_use_whole_batch_in_collectives() -> None:
+def test_local_chunks_know_the_whole_batch() -> None:
     def f(a: Tensor) -> Any:
         return a * axis_index("i"), axis_size("i"), psum(1.0, "i"), psum(W.sum(), "i")
 
