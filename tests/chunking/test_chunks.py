@@ -450,9 +450,7 @@ def test_killed_run_resumes(tmp_path: Path) -> None:
         return len(list(at.glob("chunk-*.safetensors")))
 
     undisturbed = tmp_path / "undisturbed.npz"
-    run(
-        tmp_path / "another", undisturbed, 0
-    )  # those below have its kernels; all chunks in one graph take twice as long
+    run(tmp_path / "another", undisturbed, 0)  # compiles the kernels for the runs below
     kills = list[int]()
     for target in (rng.randint(1, 5), rng.randint(6, 11)):
         if (child := os.fork()) == 0:
@@ -470,7 +468,7 @@ def test_killed_run_resumes(tmp_path: Path) -> None:
         assert not out.exists()
     assert 0 < kills[0] <= kills[1] < 15, kills
     before = {p: p.stat().st_mtime_ns for p in at.glob("chunk-*")}
-    # a new Python takes it for the same run
+    # a new process resumes the same run
     given = f"at, out, pause = {str(at)!r}, {str(out)!r}, 0\n"
     subprocess.run([sys.executable, "-c", given + LONG], cwd=ROOT, env={**os.environ, "NOOPT": "1"}, check=True)
     assert all(p.stat().st_mtime_ns == t for p, t in before.items()) and done() == 15

@@ -293,7 +293,7 @@ def _results_on_one_device(run: Callable[[Any], Any]) -> list[np.ndarray]:
 
 
 def _same(devices: tuple[str, ...], run: Callable[[Any], Any]) -> None:
-    with Context(NOOPT=1):  # kernels of some elements
+    with Context(NOOPT=1):  # the kernels are tiny
         found = _arrays(run(lambda f, **options: vmap(f, devices=devices, **options)))
         if not _close(found, _results_on_one_device(run)):
             wanted = _arrays(run(vmap))

@@ -780,7 +780,7 @@ def test_argmax_with_nan() -> None:
         for name in ("argmax", "argmin"):
             wanted = [[getattr(x, name)(axis, keepdims=kept) for x in xs] for axis, kept in ways]
             nested = vmap(lambda xs, name=name: largest(xs, name))(Tensor(xs[None]))
-            with Context(NOOPT=int(dtype != np.float32)):  # the kernels of one dtype are optimized
+            with Context(NOOPT=int(dtype != np.float32)):  # optimize the kernels of one dtype
                 got, compiled = largest(Tensor(xs), name), jit(largest, static_argnums=1)(Tensor(xs), name)
                 Tensor.realize(*got)
             assert all(y.dtype == dtypes.int32 for y in (*nested, *got, *compiled))
