@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 LIMITS = (1.5, 2.0, 20)
-"""For `branded/`: the words "what" and the listed phrases per 1,000 words, and the openers."""
+"""Limits for `branded/`: "what" per 1,000 words, listed phrases per 1,000 words, docstrings with a listed opener."""
 PAGE_LIMITS = (2.0, 1.5, 0)
-"""The same for README and the pages of docs/."""
+"""The same limits for README and the pages of docs/."""
 OPENERS = frozenset(["What", "Of", "So", "Those", "Where", "Which", "While", "Whose", "That", "As"])
 PHRASES = re.compile(
     r"""\b(?:without\ a\ word | in\ silence | beside | in\ place\ of | worked\ out | mend(?:s|ed|ing)? | drawn
@@ -30,11 +30,11 @@ PHRASES = re.compile(
     | meets?\ (?:one|each|every))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Phrases that the field does not use: each has a plainer form."""
+"""Phrases to avoid in technical prose: each has a plainer form."""
 
 
 class Figures(NamedTuple):
-    """The counts of some texts."""
+    """Counts for one or more texts."""
 
     words: int = 0
     whats: int = 0
@@ -45,13 +45,13 @@ class Figures(NamedTuple):
         return Figures(*map(sum, zip(self, other, strict=True)))
 
     def rates(self) -> tuple[float, float, int]:
-        """Return the figures that have limits."""
+        """Return the figures that `LIMITS` bounds."""
         thousands = max(self.words, 1) / 1000
         return self.whats / thousands, self.phrases / thousands, self.openers
 
 
 def texts_of(source: str) -> Iterator[tuple[str, bool]]:
-    """Yield the docstrings and comments of a Python source, and whether each is a docstring."""
+    """Yield each docstring and comment of a Python source, with a flag that is true for docstrings."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield re.sub(r">>>.*|^\s*\.\.\..*$", " ", node.value.value, flags=re.M), True
@@ -61,7 +61,7 @@ def texts_of(source: str) -> Iterator[tuple[str, bool]]:
 
 
 def prose_of(markdown: str) -> str:
-    """Return the text of a page, without code, tables and tags."""
+    """Return the text of a Markdown page without code, tables and tags."""
     return re.sub(r"```.*?```|`[^`\n]*`|<[^>\n]+>|^\|[^\n]*$", " ", markdown, flags=re.S | re.M)
 
 
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def report(paths: Sequence[Path], limits: tuple[float, float, int], listed: bool) -> bool:
-    """Print the figures of some files, and return whether they are over the limits."""
+    """Print the figures of some files, and return whether they exceed the limits."""
     each = {f: figures(f) for f in paths}
     if listed:
         for f, n in sorted(each.items(), key=lambda item: -(item[1].whats + item[1].phrases))[:40]:

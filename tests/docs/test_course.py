@@ -1,7 +1,7 @@
-"""The course: what type checkers and peers say on its pages is what they say, and it stays short.
+"""Test the course: its recorded outputs of type checkers and other libraries are current, and it stays short.
 
-Sybil runs the `python` blocks.  Here are the `py` blocks: each is a whole program, with what is said of it in the next
-`text` block, by `python -m branded check app.py`, or by the peer that it imports.
+Sybil runs the `python` blocks.  This module runs the `py` blocks.  Each is a complete program; the next `text` block
+shows the output of `python -m branded check app.py`, or of the program itself if it imports torch or jax.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ PAIRS = [
     for program, _, said in PAIR.findall(page.read_text())
 ]
 WORDS = 200
-"""What a reader gets through in a minute, with the code; a prediction takes a minute of its own."""
+"""Words of text and code that a reader reads per minute; each prediction takes one more minute."""
 
 
 @pytest.mark.parametrize(("program", "said"), PAIRS)
-def test_a_program_is_told_what_the_page_shows(
-    program: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_on_page_is_current(program: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if (peer := PEERS.search(program)) is not None:
         if importlib.util.find_spec(peer[1]) is None:
             pytest.skip(f"{peer[1]} is not installed: the output was recorded")
@@ -47,7 +45,7 @@ def test_a_program_is_told_what_the_page_shows(
     assert status == int("brand error" in said)
 
 
-def test_every_program_for_a_checker_has_its_answer() -> None:
+def test_every_py_block_has_an_output() -> None:
     blocks = sum(len(re.findall(r"^```py\n", page.read_text(), re.M)) for page in COURSE.glob("*.md"))
     assert blocks == len(PAIRS) >= 4
 
@@ -60,7 +58,7 @@ def test_chapters_1_to_4_take_half_an_hour() -> None:
 
 
 @pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda p: p.name)
-def test_a_chapter_begins_with_code_asks_and_says_what_it_simplifies(page: Path) -> None:
+def test_chapter_structure(page: Path) -> None:
     text = page.read_text()
     before = text[: text.index("```")]
     assert len(before.split()) <= 120

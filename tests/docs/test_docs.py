@@ -1,4 +1,4 @@
-"""Docs are programs: `conftest.py` runs every block of them; here, that none is missed."""
+"""Test that `conftest.py` can run every code block of the docs, and that names and links in the docs exist."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import branded
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = {"python", "py", "haskell", "text", "console", "mermaid", "ini", "toml", "yaml", "json", "diff"}
-"""`py` is a program that sybil does not run: test_course.py shows it to the type checker, or to the peer it is for."""
+"""Sybil does not run `py` blocks: test_course.py checks them with mypy, or runs them with torch or jax."""
 
 CODE = re.compile(r"^ *(```+).*?^ *\1|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
 def test_every_block_has_a_language() -> None:
-    """A block without a language would not be run."""
+    """Sybil skips a block without a language."""
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         fences = re.findall(r"^```(\w*)", page.read_text(), re.MULTILINE)
         assert all(fences[::2]), f"{page.name}: a block has no language"
@@ -30,8 +30,8 @@ def test_every_public_name_is_documented() -> None:
             assert ">>>" in doc and "Source:" in doc, name
 
 
-def test_files_that_contributing_names_exist() -> None:
-    """By their paths, or by the ends of them: `dispatch.py` under `branded/`."""
+def test_files_in_contributing_exist() -> None:
+    """Accept paths from the root and their last one or two parts, such as `dispatch.py` for a file in `branded/`."""
     text = re.sub(r"^```.*?^```", "", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"`([\w./-]+(?:/|\.(?:pyi?|md|js|yml|ini)))`", text)) - {"site/", "dist/"}
     named |= set(re.findall(r"`((?:branded|tests|docs|stubs|bench)/[\w./-]+)`", text))
@@ -41,7 +41,7 @@ def test_files_that_contributing_names_exist() -> None:
     assert sorted(n for n in named if not (ROOT / n).exists() and n not in ends) == []
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_are_not_broken() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", CODE.sub("", page.read_text())):
             assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -1,4 +1,4 @@
-"""The examples run, at a small size, and draw their pictures; mypy checks them with the package itself (mypy.ini)."""
+"""Test that the examples run at a small size and save their pictures; mypy.ini makes mypy check them too."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PRINTED = {
     "robot_arm": r"16 things: 100% within 0\.01",
     "springs": r"stiffness 1: \+0.536 after 1 s, exactly \+0.540\nstiffness 4: -0.425 after 1 s, exactly -0.416",
 }
-"""What each prints, as far as it does not depend on the last bits."""
+"""The output of each example, without digits that depend on rounding."""
 
 
 @pytest.mark.by_numpy
@@ -53,7 +53,7 @@ def test_example(example: Path, capsys: pytest.CaptureFixture[str], tmp_path: Pa
     main = runpy.run_path(str(example))["main"]
     picture = tmp_path / "picture.png"
     drawn = {"picture": str(picture)} if "picture" in inspect.signature(main).parameters else {}
-    with Context(NOOPT=1):  # a few numbers: clang takes longer for what is unrolled than that saves
+    with Context(NOOPT=1):  # with so few elements, clang needs longer to compile unrolled loops than they save
         main(**SMALL.get(example.stem, {}), **drawn)
     assert re.match(PRINTED[example.stem], capsys.readouterr().out)
     assert not drawn or picture.read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""The figures that README and docs claim and that can be counted are true."""
+"""Test that figures in README and docs that can be counted are correct."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def page(name: str) -> str:
 
 
 def figures(name: str, pattern: str) -> set[str]:
-    """All that a page says in the place of the group of the pattern."""
+    """Return all strings of a page that match the group of a pattern."""
     found = re.findall(pattern, " ".join(page(name).split()))
     assert found, f"{name} says nothing of this"
     return set(found)
 
 
 def test_speeds() -> None:
-    """Those of the first pages are those that bench wrote."""
+    """README and the first page show the speeds that the benchmarks recorded."""
     for name in ("README.md", "docs/index.md"):
         assert speeds() in page(name), "python -m tests.pages.figures writes them anew"
 
@@ -36,15 +36,15 @@ def stamp(name: str) -> re.Match[str]:
     return found
 
 
-def test_the_first_pages_say_when_the_speeds_were_measured() -> None:
+def test_first_pages_date_the_speeds() -> None:
     day, _, machine, _ = stamp("JAX.md").groups()
     date = f"{datetime.fromisoformat(day):%-d %B %Y}"
     for name in ("README.md", "docs/index.md"):
         assert figures(name, r"(AMD EPYC, .*?), CPU time, (\d+ \w+ \d{4})") == {(machine, date)}
 
 
-def test_every_page_of_figures_has_a_stamp() -> None:
-    """A stale page is not an error, since each change of the kernels makes some: `python -m bench pages` lists them."""
+def test_every_benchmark_page_has_a_stamp() -> None:
+    """Stamps may be old, since each change of the kernels outdates some: `python -m bench pages` lists those."""
     there = {path.relative_to(ROOT / "bench").as_posix() for path in (ROOT / "bench").rglob("*.md")}
     assert there == set(pages.PAGES)
     linked = set(re.findall(r"\]\(\.\./bench/([\w/]+\.md)\)", page("docs/benchmarks.md")))
@@ -55,7 +55,7 @@ def test_every_page_of_figures_has_a_stamp() -> None:
         assert [source for source in about.sources if not (ROOT / source).exists()] == []
 
 
-def test_a_digest_is_of_code_alone(tmp_path: Path) -> None:
+def test_digest_ignores_comments(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("x = 1\n")
     before = pages.digest(["a.py"], tmp_path)
@@ -65,18 +65,18 @@ def test_a_digest_is_of_code_alone(tmp_path: Path) -> None:
     assert pages.digest(["a.py"], tmp_path) != before
 
 
-def test_a_stamp_replaces_another() -> None:
+def test_stamp_replaces_previous_stamp() -> None:
     line = pages.stamp_of("JAX.md", "a machine, 2 cores", "0123abcd", "2026-11-27")
     once = pages.stamped("# Title\n\ntext\n", line)
     assert once == f"# Title\n\n{line}\n\ntext\n" and pages.stamped(once, line) == once
 
 
-def test_exercises() -> None:
+def test_count_of_exercises() -> None:
     for name in ("README.md", "docs/puzzles.md", "CHANGELOG.md"):
         assert figures(name, r"(\d+) exercises") == {str(len(PUZZLES))}
 
 
-def test_mistakes_of_the_gallery() -> None:
+def test_count_of_gallery_mistakes() -> None:
     wrong = {str(sum(path.suffix == ".py" for path in (ROOT / "tests/gallery/wrong").iterdir()))}
     assert (
         figures("README.md", r"shows (\d+) mistakes") == figures("CHANGELOG.md", r"gallery of (\d+) mistakes") == wrong
@@ -85,8 +85,8 @@ def test_mistakes_of_the_gallery() -> None:
     assert figures("docs/index.md", r"has (\d+) mistakes") == wrong
 
 
-def test_seeded_mistakes() -> None:
-    """Those of README and of the pages are those of the table that is measured."""
+def test_counts_of_seeded_mistakes() -> None:
+    """README and the pages show the counts of the measured table."""
     table = page("bench/brandbugs/RESULTS.md")
     rows = {
         of: re.search(rf"\| {of} [\w.+]+ \| mypy \| (\d+) \|.*\| (\d+) \|", table) for of in ("branded", "jax", "torch")
@@ -106,8 +106,8 @@ def test_seeded_mistakes() -> None:
     assert figures("docs/gallery.md", r"of (\d+) larger programs") == {total}
 
 
-def test_mistakes_that_are_silent_in_jax() -> None:
-    """README and the first page say how many of them we report; the table of the gallery has each."""
+def test_counts_of_mistakes_silent_in_jax() -> None:
+    """README and the first page count the reported mistakes as the table of the gallery does."""
     rows = re.findall(r"^\| \[.*\]\(gallery/.*\) \|.*$", page("docs/gallery.md"), re.MULTILINE)
     verdicts = [[cell.strip() for cell in row.strip("|").split("|")][2:] for row in rows]
     silent = [(mypy, ours) for jax, _, _, mypy, _, ours in verdicts if jax == "**wrong**"]
@@ -119,26 +119,26 @@ def test_mistakes_that_are_silent_in_jax() -> None:
         assert figures(name, pattern + r"mypy finds (\d+) more, and (\d+) stay silent") == {counts}
 
 
-def test_digits() -> None:
+def test_count_of_digits() -> None:
     n = f"{digits.load()[0].shape[0]:,}"
     assert figures("README.md", r"([\d,]+) handwritten digits") == {n}
 
 
-def test_fixes() -> None:
+def test_count_of_fixes() -> None:
     assert figures("CHANGELOG.md", r"Fixes for (\d+) faults") == {str(len(tinygrad_compat.PATCHES))}
 
 
-def test_chapters() -> None:
+def test_count_of_chapters() -> None:
     numbers = ("four", "five", "six", "seven", "eight")
     chapters = len(list((ROOT / "docs/course").glob("[0-9]-*.md")))
     assert figures("CHANGELOG.md", r"course in (\w+) chapters") == {numbers[chapters - 4]}
 
 
-def test_what_the_plugin_costs() -> None:
+def test_plugin_adds_at_most_ten_percent() -> None:
     ratios = re.findall(r"\| ([\d.]+) \|$", page("bench/TYPECHECK.md").partition("\n## ")[0], re.MULTILINE)
     assert len(ratios) == 3 and max(map(float, ratios)) <= 1.1
 
 
-def test_applications() -> None:
+def test_count_of_applications() -> None:
     pages = [path for path in (ROOT / "docs/applications").glob("*.md") if path.stem != "index"]
     assert len(pages) == 12 and figures("README.md", r"(\w+) \[applications\]") == {"Twelve"}

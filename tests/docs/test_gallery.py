@@ -1,4 +1,4 @@
-"""The gallery of mistakes is what its programs do now, and the peers' programs are those that were recorded."""
+"""Test that the gallery shows the current results of its programs, and that the recorded results are current."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def programs(folder: str) -> set[str]:
     return {file.stem for file in (HERE / folder).glob("*.py")}
 
 
-def test_the_pages_are_up_to_date(kinds: list[gallery.Kind]) -> None:
+def test_gallery_pages_are_up_to_date(kinds: list[gallery.Kind]) -> None:
     made = pages.pages(kinds)
     assert {pages.INDEX, *pages.FOLDER.iterdir()} == set(made), "run python -m tests.gallery"
     assert {path.name for path, text in made.items() if path.read_text() != text} == set(), (
@@ -51,18 +51,18 @@ def test_every_mistake_is_complete() -> None:
         assert words["file"] in set().union(*map(programs, PEERS)) or "peers" in words, words["file"]
 
 
-def test_the_fix_gives_the_right_numbers(found: list[gallery.Mistake]) -> None:
+def test_fix_computes_expected_result(found: list[gallery.Mistake]) -> None:
     assert {m.title: m.right for m in found if m.verdict(m.right) != "right"} == {}
     assert {m.title: m.mypy_of_right for m in found if m.mypy_of_right} == {}, "mypy accepts the fix"
 
 
-def test_what_we_refuse_is_refused_in_our_words(found: list[gallery.Mistake]) -> None:
+def test_errors_are_those_of_branded(found: list[gallery.Mistake]) -> None:
     errors = [m.wrong.error for m in found if m.wrong.error]
     assert errors and [e for e in errors if not re.match(r"branded\.errors\.\w+Error: .+\n  ", e)] == []
 
 
-def test_mypy_and_the_run_have_one_code(found: list[gallery.Mistake]) -> None:
-    """What mypy finds of a program that is refused when it runs is found under the code of that error."""
+def test_mypy_and_run_time_codes_agree(found: list[gallery.Mistake]) -> None:
+    """The code of a mypy error and the class of the run-time error lead to the same explanation."""
     seen = 0
     for m in found:
         codes = re.findall(r"  \[(brand-[\w-]+|truthy-bool)\]$", m.mypy, re.M)
@@ -72,14 +72,14 @@ def test_mypy_and_the_run_have_one_code(found: list[gallery.Mistake]) -> None:
     assert seen > 8
 
 
-def test_every_mistake_is_one_somewhere(found: list[gallery.Mistake]) -> None:
-    """A program that we run rightly is a mistake to mypy, or in a peer."""
+def test_every_mistake_fails_somewhere(found: list[gallery.Mistake]) -> None:
+    """If `branded` computes the expected result, the program fails under mypy or in another library."""
     fine = [m for m in found if m.verdict(m.wrong) == "right" and not m.is_found_by_mypy]
     assert {m.title for m in fine if all(m.verdict(o) == "right" for o in m.peers.values())} == set()
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_the_recording_is_of_these_programs(peer: str) -> None:
+def test_recorded_programs_are_current(peer: str) -> None:
     outcomes = gallery.recorded()[peer]["outcomes"]
     assert set(outcomes) == programs(peer), "python -m tests.gallery.record"
     for file, did in outcomes.items():
@@ -88,8 +88,8 @@ def test_the_recording_is_of_these_programs(peer: str) -> None:
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_the_peer_still_does_what_was_recorded(peer: str, found: list[gallery.Mistake]) -> None:
-    """numpy is always here; the others where they are installed."""
+def test_recorded_results_are_current(peer: str, found: list[gallery.Mistake]) -> None:
+    """numpy is always installed; a test of another library is skipped without it."""
     if importlib.util.find_spec(peer) is None:
         pytest.skip(f"{peer} is not installed")
     for m in found:
@@ -98,14 +98,14 @@ def test_the_peer_still_does_what_was_recorded(peer: str, found: list[gallery.Mi
             assert m.verdict(now) == m.verdict(m.peers[peer]), m.title
 
 
-def test_pyright_was_asked_about_these_programs() -> None:
-    """tests/mypy/test_checkers.py asks it each time about others: to start it once more takes seconds."""
+def test_pyright_record_is_current() -> None:
+    """Compare recorded sources only, since starting pyright takes seconds; tests/mypy/test_checkers.py runs it."""
     outcomes = gallery.recorded()["pyright"]["outcomes"]
     ours = {f"{side}_{file}": shown(HERE / side / f"{file}.py") for side in SIDES for file in FILES}
     assert {name: did["source"] for name, did in outcomes.items()} == ours, "python -m tests.gallery.record pyright"
 
 
-def test_the_index_leads_to_every_mistake(found: list[gallery.Mistake]) -> None:
+def test_index_links_every_mistake(found: list[gallery.Mistake]) -> None:
     index = pages.INDEX.read_text()
     assert re.findall(r"\[([^]]*)\]\(gallery/([\w-]+)\.md\)", index) == [(m.title, m.slug) for m in found]
     kinds = re.findall(r"^## (.*)", index, re.M)
@@ -115,7 +115,7 @@ def test_the_index_leads_to_every_mistake(found: list[gallery.Mistake]) -> None:
         assert any(f"../gallery.md#{pages.anchor(kind)})" in page for kind in kinds)
 
 
-def test_nothing_of_this_machine_is_recorded() -> None:
+def test_records_contain_no_machine_paths() -> None:
     for peer in PEERS:
         for did in gallery.recorded()[peer]["outcomes"].values():
             assert not re.search(r"(?<![\w:/.])/\w+/|0x[0-9a-f]{6}", did["error"] + did["warning"])

@@ -1,4 +1,4 @@
-"""Pictures: their numbers are those of the values, all can read them, and those of the docs are what is made now."""
+"""Test that pictures show the values of their tensors and are readable, and that those in the docs are current."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from branded.learn.picture import Picture
 DOCS = Path(__file__).parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 NARROW = 328
-"""The width that a page on a screen of 360 pixels leaves to a picture."""
+"""The width in pixels of a picture on a screen that is 360 pixels wide."""
 spec = importlib.util.spec_from_file_location("docs_pictures", DOCS / "pictures.py")
 assert spec is not None and spec.loader is not None
 made = importlib.util.module_from_spec(spec)
@@ -33,7 +33,7 @@ def parsed(p: Picture) -> ET.Element:
 
 
 def texts(p: Picture, kind: str | None = None) -> list[str]:
-    """The texts of a picture in order; `kind="value"`: those of the cells alone."""
+    """Return the texts of a picture in order; `kind="value"` selects those of the cells."""
     return [t.text or "" for t in parsed(p).iter(f"{SVG}text") if kind is None or t.get("class") == kind]
 
 
@@ -49,25 +49,25 @@ def hatched(p: Picture) -> int:
 
 
 @pytest.mark.parametrize("name", made.PICTURES)
-def test_a_picture_of_the_docs_is_what_is_made_now(name: str) -> None:
+def test_docs_picture_is_up_to_date(name: str) -> None:
     assert (DOCS / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == str(made.PICTURES[name]())
 
 
 @pytest.mark.parametrize("name", made.PICTURES)
-def test_all_can_read_a_picture_of_the_docs(name: str) -> None:
+def test_docs_picture_is_accessible(name: str) -> None:
     root = ET.parse(DOCS / "pictures" / f"{name}.svg").getroot()
     title, description = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title is not None and title.text and description is not None and description.text
     assert root.get("role") == "img" and next(iter(root)) is title
     background = root.find(f"{SVG}rect")
-    assert background is not None and background.get("fill") == "#fcfcfa"  # dark letters, also on a dark page
+    assert background is not None and background.get("fill") == "#fcfcfa"  # for a dark page
     scale = min(1.0, NARROW / float(root.get("width", "nan")))
     sizes = [float(t.get("font-size", root.get("font-size", "nan"))) for t in root.iter(f"{SVG}text")]
     assert min(sizes) * scale >= 8, f"letters of {min(sizes) * scale:.1f} pixels on a narrow screen"
 
 
 def luminance(colour: str) -> float:
-    """As WCAG 2 defines it."""
+    """Return the relative luminance that WCAG 2 defines."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -79,7 +79,7 @@ def mixed(front: str, back: str, share: float) -> str:
 
 
 @pytest.mark.parametrize("line, area", _drawing._COLOURS)
-def test_letters_stand_out_from_what_is_behind_them(line: str, area: str) -> None:
+def test_letter_contrast(line: str, area: str) -> None:
     stripes = mixed(line, _drawing.PAPER, 0.3)
     pairs = [(line, _drawing.PAPER), (line, area), (_drawing.INK, area), (_drawing.QUIET, stripes)]
     for front, back in pairs:
@@ -87,7 +87,7 @@ def test_letters_stand_out_from_what_is_behind_them(line: str, area: str) -> Non
         assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{front} on {back}"
 
 
-def test_no_picture_of_the_docs_is_left_over_or_unused() -> None:
+def test_every_docs_picture_is_used() -> None:
     files = {p.stem for p in (DOCS / "pictures").glob("*.svg")}
     assert files == set(made.PICTURES)
     pages = "\n".join(p.read_text() for p in DOCS.rglob("*.md"))
@@ -96,38 +96,38 @@ def test_no_picture_of_the_docs_is_left_over_or_unused() -> None:
     assert all(words for words, _ in shown)
 
 
-def test_making_them_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_main_writes_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(made, "FOLDER", tmp_path / "pictures")
     monkeypatch.setattr(made, "PICTURES", {"zip-cells": made.zip_cells})
     made.main()
     assert (tmp_path / "pictures" / "zip-cells.svg").read_text() == str(made.zip_cells())
 
 
-# ---- the numbers are those of the values ----
+# ---- cells show the elements of values ----
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 3, 2), (2, 1, 2, 2), (0,), (2, 0)], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
-def test_cells_are_those_of_the_tensor(shape: tuple[int, ...], dtype: Any) -> None:
+def test_cells_show_tensor_elements(shape: tuple[int, ...], dtype: Any) -> None:
     x = np.asarray(np.arange(np.prod(shape)).reshape(shape) - 2, dtype)
     assert numbers(picture.cells(Tensor(x))) == x.ravel().tolist()
     for axis in range(len(shape)):
         assert numbers(picture.cells(Tensor(x), axis=axis, brand="x")) == x.ravel().tolist()
 
 
-def test_cells_of_a_value_of_open_brands() -> None:
+def test_cells_of_batched_value() -> None:
     a0, b0 = np.array([[1, 2], [3, 4], [5, 6]]), np.array([10, 20])
     with brand("a", 3) as a, brand("b", 2) as b:
         x, y = a.vec(Tensor(a0)), b.vec(Tensor(b0))
         drawn = picture.cells(x * y)
         assert numbers(drawn) == (a0[:, None, :] * b0[None, :, None]).ravel().tolist()
         assert {"a 0", "a 1", "a 2", "b 0", "b 1"} <= set(texts(drawn))
-        # looking at a value changes nothing: it goes on being computed with
+        # drawing a value does not change it
         table = a.unvec(b.unvec((x * y).sum()))
     assert table.tolist() == (a0.sum(1)[:, None] * b0).tolist()
 
 
-def test_cells_inside_of_vmap_and_of_a_value_that_left_one_brand() -> None:
+def test_cells_inside_nested_vmap() -> None:
     seen: list[Picture] = []
 
     def outer(x: Tensor) -> Tensor:
@@ -139,18 +139,18 @@ def test_cells_inside_of_vmap_and_of_a_value_that_left_one_brand() -> None:
     assert numbers(seen[0]) == np.ravel(table.tolist()).tolist() == [10, 20, 30, 20, 40, 60]
 
 
-def test_booleans_are_words() -> None:
+def test_booleans_are_yes_and_no() -> None:
     assert texts(picture.cells(Tensor([1, 5]) > 3), "value") == ["no", "yes"]
 
 
-def test_the_coloured_axis_is_numbered() -> None:
+def test_coloured_axis_is_numbered() -> None:
     x = Tensor([[1, 2, 3], [4, 5, 6]])
     assert [t for t in texts(picture.cells(x, axis=0, brand="u")) if t[:2] == "u "] == ["u 0", "u 1"]
     assert [t for t in texts(picture.cells(x, axis=-1, brand="u")) if t[:2] == "u "] == ["u 0", "u 1", "u 2"]
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_an_operation_repeats_what_it_broadcasts(rank: int) -> None:
+def test_broadcast_cells_are_hatched(rank: int) -> None:
     a0, b0 = np.arange(3 * 2**rank).reshape((3, *[2] * rank)), np.array([10, 20])
     with brand("a", 3) as a, brand("b", 2) as b:
         x, y = a.vec(Tensor(a0)), b.vec(Tensor(b0))
@@ -162,13 +162,13 @@ def test_an_operation_repeats_what_it_broadcasts(rank: int) -> None:
     assert hatched(drawn) == (total.size - a0.size) + (total.size - b0.size)
 
 
-def test_an_operation_that_zips_repeats_nothing() -> None:
+def test_zip_has_no_hatched_cells() -> None:
     with brand("a", 3) as a:
         x, y = a.vec(Tensor([1, 2, 3])), a.vec(Tensor([4, 6, 8]))
         assert hatched(picture.operation({"x": x, "y": y}, "+", x + y)) == 0
 
 
-def test_plain_tensors_are_drawn_as_numpy_broadcasts_them() -> None:
+def test_plain_tensors_broadcast_as_in_numpy() -> None:
     x, y = np.array([[1], [2]]), np.array([10, 20, 30])
     drawn = picture.operation({"x": Tensor(x), "y": Tensor(y)}, "*", Tensor(x) * Tensor(y))
     assert numbers(drawn) == [1, 1, 1, 2, 2, 2, 10, 20, 30, 10, 20, 30, *(x * y).ravel().tolist()]
@@ -187,7 +187,7 @@ def test_rows_have_a_column_for_each_brand() -> None:
 
 @pytest.mark.parametrize("in_axes", [0, 1, -1])
 @pytest.mark.parametrize("out_axes", [0, 1, -1])
-def test_a_journey_is_what_vmap_does(in_axes: int, out_axes: int) -> None:
+def test_journey_shows_steps_of_vmap(in_axes: int, out_axes: int) -> None:
     x = np.arange(6).reshape(2, 3)
     drawn = picture.journey(lambda v: v * 10, Tensor(x), in_axes=in_axes, out_axes=out_axes)
     examples = np.moveaxis(x, in_axes, 0)
@@ -196,7 +196,7 @@ def test_a_journey_is_what_vmap_does(in_axes: int, out_axes: int) -> None:
     assert numbers(drawn) == np.concatenate([e.ravel() for e in expected]).tolist()
 
 
-def test_a_journey_of_trees_and_of_what_is_shared() -> None:
+def test_journey_of_trees_and_shared_argument() -> None:
     drawn = picture.journey(
         lambda p, w: (p["a"] * w, p["b"]),
         {"a": Tensor([1, 2]), "b": Tensor([3, 4])},
@@ -211,7 +211,7 @@ def test_a_journey_of_trees_and_of_what_is_shared() -> None:
     )
 
 
-def test_a_tree_names_each_leaf_and_its_axis() -> None:
+def test_tree_shows_leaf_names_and_axes() -> None:
     params = {"w": [Tensor.ones(5, 4), Tensor.ones(2, 5)], "b": Tensor([0.5])}
     drawn = picture.tree(params, {"w": [0, 1], "b": None}, name="params", brand="x")
     found = texts(drawn)
@@ -219,7 +219,7 @@ def test_a_tree_names_each_leaf_and_its_axis() -> None:
     assert found.count("x:5") == 2 and hatched(drawn) == 1
 
 
-def test_one_colour_for_one_brand_in_a_whole_picture() -> None:
+def test_each_brand_has_one_colour() -> None:
     with brand("a", 2) as a, brand("b", 2) as b:
         x, y = a.vec(Tensor([1, 2])), b.vec(Tensor([3, 4]))
         both = picture.beside(picture.cells(x), picture.cells(y), picture.cells(y))
@@ -234,7 +234,7 @@ def test_names_are_escaped() -> None:
     assert drawn.title in texts(drawn) and drawn.title.startswith("a < b & 'c'")
 
 
-def test_notebooks_and_files_get_the_svg(tmp_path: Path) -> None:
+def test_svg_for_notebooks_and_files(tmp_path: Path) -> None:
     drawn = picture.cells(Tensor([1, 2]))
     drawn.save(tmp_path / "x.svg")
     assert drawn._repr_svg_() == drawn.svg == str(drawn) == (tmp_path / "x.svg").read_text()
@@ -312,19 +312,19 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_gets_a_message(mistake: str) -> None:
+def test_mistake_message(mistake: str) -> None:
     make, cls, text = MISTAKES[mistake]
     with pytest.raises(cls) as info:
         make()
     assert re.sub(r"at \w+\.py:\d+", "at app.py:12", str(info.value)) == text
 
 
-def test_a_word_for_each_arrow() -> None:
+def test_flow_needs_one_word_per_arrow() -> None:
     with pytest.raises(ValueError, match="shorter"):
         picture.flow(picture.cells(Tensor(1)), picture.cells(Tensor(2)), arrows=["one", "two"])
 
 
-def test_the_name_that_the_course_tells() -> None:
+def test_picture_module_has_public_names() -> None:
     import branded.picture
 
     names = ("Picture", "beside", "cells", "flow", "journey", "operation", "rows", "tree")

@@ -1,4 +1,4 @@
-"""The English of the package stays plain, and its measure sees what it should."""
+"""Test that the package and the docs keep the limits of `tests.docs.prose`, and that it counts correctly."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from tests.docs import prose
 
 
-def test_the_package_is_within_the_limits() -> None:
+def test_package_is_within_limits() -> None:
     found = sum((prose.figures(f) for f in prose.files([prose.ROOT / "branded"])), prose.Figures()).rates()
     assert all(x <= limit for x, limit in zip(found, prose.LIMITS, strict=True)), found
 
 
-def test_the_pages_are_within_the_limits() -> None:
+def test_pages_are_within_limits() -> None:
     found = sum((prose.figures(f) for f in prose.pages()), prose.Figures()).rates()
     assert all(x <= limit for x, limit in zip(found, prose.PAGE_LIMITS, strict=True)), found
 

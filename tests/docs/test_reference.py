@@ -1,4 +1,4 @@
-"""The pages of docs/reference: nothing public is missing, and what they show is what there is."""
+"""Test that docs/reference covers every public name, and that the outputs on its pages are current."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ REFERENCE = ROOT / "docs" / "reference"
 
 
 def documented() -> list[Any]:
-    """Return the objects whose docstrings the pages of the API show; of the module of errors, the module."""
+    """Return the objects whose docstrings the API pages show, and the module `branded.errors` for its own page."""
     pages = "".join(path.read_text() for path in sorted(REFERENCE.glob("api/*.md")))
     paths = re.findall(r"^::: (\S+)$", pages, re.MULTILINE)
     modules = [(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in paths]
     return [getattr(module, name) for module, name in modules]
 
 
-def test_every_public_name_is_on_a_page_of_the_api() -> None:
+def test_every_public_name_is_on_an_api_page() -> None:
     on_page = documented()
     assert errors in on_page, "the page shows the classes of errors of that module"
     public = {f"branded.{name}": getattr(branded, name) for name in branded.__all__}
@@ -42,7 +42,7 @@ def test_every_public_name_is_on_a_page_of_the_api() -> None:
     assert len({id(x) for x in on_page}) == len(on_page), "a name stands there twice"
 
 
-def test_the_index_of_the_api_names_every_page() -> None:
+def test_api_index_lists_every_page() -> None:
     index = (REFERENCE / "api.md").read_text()
     assert sorted(re.findall(r"\]\(api/([\w-]+)\.md\)", index)) == sorted(p.stem for p in REFERENCE.glob("api/*.md"))
 
@@ -53,7 +53,7 @@ def section(docstring: str, title: str) -> str:
 
 
 @pytest.mark.parametrize("f", [*filter(inspect.isfunction, documented())], ids=lambda f: f"{f.__module__}.{f.__name__}")
-def test_a_docstring_has_all_arguments_and_the_result(f: Any) -> None:
+def test_docstring_has_arguments_and_result(f: Any) -> None:
     docstring, signature = inspect.getdoc(f) or "", inspect.signature(f)
     described = re.findall(r"^    \*{0,2}(\w+):", section(docstring, "Args"), re.MULTILINE)
     assert described == [*signature.parameters]
@@ -61,33 +61,33 @@ def test_a_docstring_has_all_arguments_and_the_result(f: Any) -> None:
 
 
 @pytest.mark.parametrize("cls", [*filter(inspect.isclass, documented())], ids=lambda cls: cls.__name__)
-def test_the_docstring_of_a_result_has_all_fields(cls: Any) -> None:
+def test_class_docstring_has_all_fields(cls: Any) -> None:
     fields = getattr(cls, "_fields", ()) or tuple(getattr(cls, "__dataclass_fields__", ()))
     described = re.findall(r"^    (\w+):", section(inspect.getdoc(cls) or "", "Attributes"), re.MULTILINE)
     assert described[: len(fields)] == [*fields]
 
 
-def test_every_primitive_is_on_the_page_of_operations() -> None:
+def test_operations_page_has_every_primitive() -> None:
     text = (REFERENCE / "operations.md").read_text()
     assert [op.name for op in Ops if f"`{op.name}`" not in text] == []
 
 
-def test_the_page_of_operations_is_up_to_date() -> None:
-    # another process: rules that the examples of a page register are in no table there
+def test_operations_page_is_up_to_date() -> None:
+    # a separate process: its table of rules does not contain those that examples in docs register
     program = "from tests.pages.operations import text; import sys; sys.stdout.write(text())"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert (REFERENCE / "operations.md").read_text() == done.stdout, "run python -m tests.pages.operations"
 
 
 CHECKED = re.compile(r"^```py\n(.*?)^```\n\n```text\n(app\.py:.*?)^```", re.MULTILINE | re.DOTALL)
-"""A program that is not run, and what `branded check app.py` says of it."""
+"""A program that is checked but not run, and the output of `branded check app.py`."""
 PAGES = {path.stem.replace("-", "_"): path.read_text() for path in sorted(REFERENCE.glob("*.md"))}
 PROGRAMS = {f"{page}_{i}": pair for page, text in PAGES.items() for i, pair in enumerate(CHECKED.findall(text))}
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What is said of all the programs, by one run."""
+    """Return the output of one mypy run over all programs."""
     folder = tmp_path_factory.mktemp("programs")
     for name, (program, _) in PROGRAMS.items():
         (folder / f"{name}.py").write_text(program)
@@ -97,10 +97,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_mypy_says_what_a_page_shows(name: str, said: str) -> None:
+def test_mypy_output_on_page_is_current(name: str, said: str) -> None:
     found = re.findall(rf"^{name}\.py:.*\n(?:  .*\n)*", said, re.MULTILINE)
     assert "".join(found).replace(f"{name}.py", "app.py") == PROGRAMS[name][1]
 
 
-def test_every_program_has_its_message_behind_it() -> None:
+def test_every_program_has_an_output() -> None:
     assert sum(text.count("```py\n") for text in PAGES.values()) == len(PROGRAMS) >= 3

@@ -1,4 +1,4 @@
-"""The site: it builds without a warning, its links and pictures are there, and it asks no other host for anything."""
+"""Test that the site builds without warnings, has no broken links or pictures, and loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if importlib.util.find_spec("material") is None or importlib.util.find_spec("mkd
 
 @dataclass
 class Page(HTMLParser):
-    """What a page names: its anchors, where its links lead, and what the browser loads for it."""
+    """The anchors of a page, its links, and the files that a browser loads for it."""
 
     ids: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ def site() -> Path:
 
 
 COLOURED = re.compile(r'<span class="\w+">|</span>')
-"""The colours of code, which are half of all pages and name nothing."""
+"""The tags of syntax highlighting: half of each page, without names or links."""
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def target_of(page: Path, link: str) -> Path:
 
 
 def broken(page: Path, link: str, pages: dict[Path, Page]) -> str | None:
-    """What is wrong with a link, if anything."""
+    """Return a message if a link is broken."""
     target, anchor = target_of(page, link), unquote(urlsplit(link).fragment)
     if not target.exists():
         return f"{page.name}: {link}: there is no such file"
@@ -98,18 +98,18 @@ def broken(page: Path, link: str, pages: dict[Path, Page]) -> str | None:
     return None
 
 
-def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+def test_no_link_is_broken(pages: dict[Path, Page]) -> None:
     wrong = [
         said
         for path, page in pages.items()
-        if path.name != "404.html"  # it is shown at any address, so its links begin at the root
+        if path.name != "404.html"  # hosts serve this page at any address, so its links start at the root
         for link in page.links
         if link and not is_elsewhere(link) and (said := broken(path, link, pages))
     ]
     assert wrong == []
 
 
-def test_what_a_page_loads_is_there_and_comes_from_no_other_host(pages: dict[Path, Page]) -> None:
+def test_pages_load_only_local_files(pages: dict[Path, Page]) -> None:
     for path, page in pages.items():
         for load in page.loads:
             if load.startswith("data:"):
@@ -118,7 +118,7 @@ def test_what_a_page_loads_is_there_and_comes_from_no_other_host(pages: dict[Pat
             assert path.name == "404.html" or target_of(path, load).exists(), f"{path.name}: {load}"
 
 
-def test_styles_and_pictures_ask_no_other_host(site: Path) -> None:
+def test_styles_and_pictures_load_locally(site: Path) -> None:
     for path in [*site.rglob("*.css"), *site.rglob("*.svg")]:
         text = path.read_text(encoding="utf-8")
         loads = re.findall(r"url\(['\"]?([^'\")]+)|@import ['\"]([^'\"]+)|(?:xlink:)?href=['\"]([^'\"]+)", text)
@@ -126,36 +126,36 @@ def test_styles_and_pictures_ask_no_other_host(site: Path) -> None:
         assert away == [], path.name
 
 
-def test_no_page_needs_what_the_theme_would_load(pages: dict[Path, Page], site: Path) -> None:
-    """The theme's script asks another host for one thing, where a page has a diagram of mermaid."""
+def test_no_page_has_a_mermaid_diagram(pages: dict[Path, Page], site: Path) -> None:
+    """The theme loads mermaid from another host for pages with a diagram."""
     script = next(site.glob("assets/javascripts/bundle.*.min.js")).read_text(encoding="utf-8")
     hosts = set(re.findall(r"https://unpkg\.com/([a-z-]+)", script))
-    assert hosts <= {"mermaid", "resize-observer-polyfill"}  # the second in browsers of before 2020
+    assert hosts <= {"mermaid", "resize-observer-polyfill"}  # the polyfill is for browsers from before 2020
     for path in pages:
         assert 'class="mermaid"' not in path.read_text(encoding="utf-8"), path.name
 
 
-def test_navigation_names_every_page(pages: dict[Path, Page], site: Path) -> None:
+def test_navigation_lists_every_page(pages: dict[Path, Page], site: Path) -> None:
     named = {target_of(site / "index.html", link) for link in pages[site / "index.html"].navigation}
     wanted = {site / path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")}
     assert sorted(path.name for path in wanted - named - {site / "index.html"}) == []
 
 
 HEAVIEST = 300_000
-"""Bytes of HTML, which a phone loads in a second."""
+"""The most bytes of HTML that a page may have: a phone loads them in a second."""
 
 
-def test_no_page_is_heavy(pages: dict[Path, Page], site: Path) -> None:
+def test_page_size_limit(pages: dict[Path, Page], site: Path) -> None:
     sizes = {path.relative_to(site).as_posix(): path.stat().st_size for path in pages}
-    sizes.pop("explorer/index.html", None)  # a program with its data
+    sizes.pop("explorer/index.html", None)  # the explorer contains a program and its data
     assert {name: size for name, size in sizes.items() if size > HEAVIEST} == {}
 
 
 SIGNATURE = re.compile(r'<div class="[^"]*doc-signature[^"]*">(.*?)</div>', re.DOTALL)
 
 
-def test_signatures_of_the_api_have_types(site: Path) -> None:
-    """They are those of an overload, as the function itself takes and returns `Any`."""
+def test_api_signatures_have_types(site: Path) -> None:
+    """The pages show the signature of an overload, since the function itself takes and returns `Any`."""
     shown = [
         " ".join(unescape(re.sub(r"<[^>]+>", "", signature)).split())
         for path in sorted((site / "reference/api").glob("*.html"))
@@ -167,8 +167,8 @@ def test_signatures_of_the_api_have_types(site: Path) -> None:
     assert [text for text in typed if re.search(r"\w: Any\b(?! \|)", text)] == []
 
 
-def test_sessions_and_folds_are_what_they_should_be(pages: dict[Path, Page], site: Path) -> None:
-    """No mark of Markdown is left in the text, as in a fold or a table that was not understood."""
+def test_no_markdown_is_left_in_pages(pages: dict[Path, Page], site: Path) -> None:
+    """No Markdown is left in the text, as there would be if a fold or table were not converted."""
     for path in pages:
         if path.is_relative_to(site / "explorer") or path.is_relative_to(site / "source"):
             continue
@@ -178,7 +178,7 @@ def test_sessions_and_folds_are_what_they_should_be(pages: dict[Path, Page], sit
         assert not re.search(r"^\|.*\|$|^\s*[-*] |\]\(", words, re.M), path.name
 
 
-def test_a_page_that_is_shared_tells_what_it_is(site: Path) -> None:
+def test_link_previews_and_sitemap(site: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
     assert f'<meta property="og:image" content="{SITE}pictures/card.png">' in text
     assert '<meta property="og:title" content="branded">' in text
@@ -195,9 +195,9 @@ def test_a_page_that_is_shared_tells_what_it_is(site: Path) -> None:
 
 @pytest.fixture(scope="module")
 def window(chromium: Browser) -> BrowserPage:
-    """One for all tests: a new one takes longer than a page in it."""
+    """Return a browser page that all tests share: opening a page takes longer than a test."""
     page = chromium.new_page(reduced_motion="reduce")
-    page.set_default_timeout(120_000)  # where much else runs
+    page.set_default_timeout(120_000)  # the machine may be busy
     return page
 
 
@@ -208,7 +208,7 @@ def page(window: BrowserPage) -> Iterator[BrowserPage]:
     window.goto("about:blank")
 
 
-def test_pages_are_quiet_and_fit_the_screen(page: BrowserPage, site: Path) -> None:
+def test_pages_fit_screen_without_errors(page: BrowserPage, site: Path) -> None:
     here = Reader(page)
     for name in (
         "index",
@@ -236,10 +236,10 @@ def test_pages_are_quiet_and_fit_the_screen(page: BrowserPage, site: Path) -> No
         *("axes", "configuration", "reference/api/core", "trust"),
     ],
 )
-def test_the_rules_of_access_hold(page: BrowserPage, site: Path, name: str) -> None:
-    """By axe-core, but for one rule: the theme calls each button to copy a landmark, and all by one name.
+def test_accessibility_rules(page: BrowserPage, site: Path, name: str) -> None:
+    """Apply the rules of axe-core, without one: the theme marks each copy button as a landmark with the same name.
 
-    In the dark, which differs in colours alone, the rules of colours; on a phone, that wide tables can be scrolled.
+    The dark scheme differs only in colours, so only the colour rules apply; a phone must be able to scroll wide tables.
     """
     page.set_viewport_size({"width": 360, "height": 800})
     page.goto((site / f"{name}.html").as_uri())
@@ -256,8 +256,8 @@ def test_the_rules_of_access_hold(page: BrowserPage, site: Path, name: str) -> N
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
 
-def test_dark_differs_in_colours_alone(site: Path) -> None:
-    """In our styles; in those of the theme, also in which of two pictures is shown, and we have no such pairs."""
+def test_dark_scheme_changes_only_colours(site: Path) -> None:
+    """Our dark styles set only colours, and no page has pictures that the theme shows in one scheme only."""
     for style in (DOCS / "stylesheets").glob("*.css"):
         for rule in re.findall(r"slate[^{]*\{([^}]*)\}", style.read_text(encoding="utf-8")):
             assert re.fullmatch(r"\s*((--[\w-]+-color|color): [^;]+;\s*)+", rule), rule
@@ -265,7 +265,7 @@ def test_dark_differs_in_colours_alone(site: Path) -> None:
         assert "#only-" not in path.read_text(encoding="utf-8"), path.name
 
 
-def test_a_page_says_how_long_it_is(pages: dict[Path, Page], site: Path) -> None:
+def test_page_shows_reading_time(pages: dict[Path, Page], site: Path) -> None:
     for name in ("course/1-map-and-vmap", "speed", "applications/hmc", "gallery"):
         said = re.search(
             r"([\d,]+) words and (\d+) lines of code, about (\d+) minutes?", "".join(pages[site / f"{name}.html"].text)
@@ -288,12 +288,12 @@ SEARCHED = {
     "per-example gradient": ("derivatives",),
     "in_axes": ("reference/api/core", "cheatsheet", "course/3-axes-trees-nesting"),
 }
-"""Words that people search for, and the pages of which one is among the first three results."""
+"""Search words, and the pages of which at least one must be among the first three results."""
 
 
 @pytest.mark.parametrize("words", SEARCHED)
 def test_search_works_from_a_file(page: BrowserPage, site: Path, words: str) -> None:
-    """The index is a script, and a frame serves as the worker: a page that is a file may start none."""
+    """A page opened from a file cannot load the index or start a worker: they are a script and a frame."""
     page.goto(f"{(site / 'index.html').as_uri()}?q={quote(words)}")
     page.locator(".md-search-result__item").first.wait_for(state="attached", timeout=20_000)
     found = page.locator(".md-search-result__item > a").evaluate_all("links => links.slice(0, 3).map(a => a.href)")
@@ -301,8 +301,8 @@ def test_search_works_from_a_file(page: BrowserPage, site: Path, words: str) -> 
     assert any(link.endswith(SEARCHED[words]) for link in pages), pages
 
 
-def test_a_copied_session_is_a_program(page: BrowserPage, site: Path) -> None:
-    """The theme marks what it copies, and the style of that leaves out prompts and results."""
+def test_copied_session_runs(page: BrowserPage, site: Path) -> None:
+    """The style for text that is being copied hides prompts and results."""
     page.goto((site / "index.html").as_uri())
     copied = page.evaluate(
         "() => { const x = document.querySelector('.highlight code'); x.setAttribute('data-md-copying', '');"
@@ -312,7 +312,7 @@ def test_a_copied_session_is_a_program(page: BrowserPage, site: Path) -> None:
     exec(compile(copied, "copied", "exec"), {})
 
 
-def test_the_first_page_switches_between_zip_and_outer(page: BrowserPage, site: Path) -> None:
+def test_first_page_switches_zip_and_outer(page: BrowserPage, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
     panels = page.locator(".one-vmap"), page.locator(".two-vmaps")
     assert [x.is_visible() for x in panels] == [True, False]
@@ -323,22 +323,20 @@ def test_the_first_page_switches_between_zip_and_outer(page: BrowserPage, site: 
     assert [x.is_visible() for x in panels] == [True, False]
 
 
-def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(
-    page: BrowserPage, chromium: Browser, site: Path
-) -> None:
+def test_gallery_filter_with_and_without_scripts(page: BrowserPage, chromium: Browser, site: Path) -> None:
     index, count = (site / "gallery.html").as_uri(), len(list((DOCS / "gallery").iterdir()))
     mistakes = "td:first-child a[href^='gallery/']"
     page.set_viewport_size({"width": 360, "height": 800})
     page.goto(index)
     assert page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).length") == count
     page.get_by_label("Found by").focus()
-    page.keyboard.press("End")  # not detected
+    page.keyboard.press("End")  # `End` selects "not detected"
     few = page.locator(mistakes).evaluate_all("x => x.filter(a => a.offsetParent).map(a => a.textContent)")
     assert 0 < len(few) < count and "Wrong in_axes on a square matrix" in few
     assert "One vmap does not give all pairs" not in few
     assert page.locator("output").inner_text() == f"{len(few)} of {count} mistakes"
     assert not page.locator("#collectives + p").is_hidden() and page.locator("#reading-values + p").is_hidden()
-    page.goto(f"{index}?uses=grad&kind=Gradients&found=none-such")  # a list that somebody linked to
+    page.goto(f"{index}?uses=grad&kind=Gradients&found=none-such")  # an address with filters, as in a link
     assert page.locator("output").inner_text().startswith("3 of")
     page.get_by_role("button", name="Show all").press("Enter")
     page.wait_for_function(f"document.querySelector('output').value.startsWith('{count} of')")
@@ -349,8 +347,8 @@ def test_the_gallery_is_narrowed_by_keyboard_and_is_whole_without_scripts(
     plain.close()
 
 
-def test_a_page_that_is_not_there_leads_home(page: BrowserPage, site: Path) -> None:
-    """Below a folder of a host, at any depth, and as a file."""
+def test_missing_page_links_home(page: BrowserPage, site: Path) -> None:
+    """Serve the page below a folder of a host, at two depths, and open it as a file."""
 
     class Handler(SimpleHTTPRequestHandler):
         def translate_path(self, path: str) -> str:

@@ -1,4 +1,4 @@
-"""The functions that one example calls: the list of docs/follow-one-example.md, and the size of each path."""
+"""Test the functions that one example calls: the list in docs/follow-one-example.md, and the length of each path."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.pages.walk import Size
 
 
 def path(name: str) -> str:
-    """Return the path of a call in a process of its own, in which no other test has filled a cache."""
+    """Return the path of a call in a separate process, where no other test has filled a cache."""
     words = [sys.executable, "-m", "tests.pages.walk", "--path", name]
     return subprocess.run(words, capture_output=True, text=True, check=True, cwd=walk.ROOT.parent).stdout.strip()
 
 
-def test_the_way_on_the_page_is_the_one_that_is_taken() -> None:
+def test_path_on_page_is_current() -> None:
     assert path("vmap").rpartition("\n")[0] == walk.said(), "python -m tests.pages.walk writes it anew"
 
 
-def test_the_way_does_not_grow() -> None:
-    """It is read, so each change of file costs a reader: a new one needs to be worth it."""
+def test_path_of_vmap_is_short() -> None:
+    """People read this path, and each change of file costs them time."""
     assert len(walk.said().splitlines()) - 1 <= 21
 
 
@@ -36,10 +36,10 @@ def test_the_way_does_not_grow() -> None:
         ("mypy", Size(files=10, changes=10, callables=9)),
     ],
 )
-def test_a_path_reads_from_top_to_bottom(name: str, most: Size) -> None:
-    """With one change less than files, each file is entered once.
+def test_path_limits(name: str, most: Size) -> None:
+    """With one change fewer than files, a path enters each file once.
 
-    The rule of vmap has one more: the checks of a body continue for each part that `walk` finds in it.
+    The path of mypy has one more: the checks of a body continue for each part that `walk` finds in it.
     """
     out = path(name)
     size = Size(*map(int, re.findall(r"=(\d+)", out.rpartition("\n")[2])))
