@@ -1,4 +1,4 @@
-"""Golden tests of the messages: what the user reads, to the letter, and that nothing was lost."""
+"""Golden tests: the full text of each error message, and the state after an error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Y = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4)).realize()
 
 
 class Golden(NamedTuple):
-    """A mistake, and the message that it gets."""
+    """A call with a mistake, and its error class and message."""
 
     mistake: Callable[[], Any]
     cls: type[BrandedError]
@@ -67,11 +67,11 @@ READS = {
 }
 
 
-def test_the_plugin_knows_what_reads_a_value_and_what_is_a_collective() -> None:
-    """It imports nothing of the package, so it has the names once more."""
+def test_plugin_lists_match_package() -> None:
+    """The plugin does not import the package, so it has its own copy of these names."""
     assert tuple(f"{VEC}.{name}" for name in reads.READS) == reading.READS
     names = {name.rpartition(".")[2] for name in typed.COLLECTIVES}
-    assert names == {*named_axes.COLLECTIVES, "axis_size"}  # an int, and no operation of a tensor
+    assert names == {*named_axes.COLLECTIVES, "axis_size"}  # returns an int, not a tensor
 
 
 @pytest.mark.parametrize("name", READS)
@@ -698,12 +698,12 @@ def test_escapes(g: Golden) -> None:
     check(g)
 
 
-def test_a_message_names_the_line_that_opened_the_brand() -> None:
+def test_message_names_line_of_brand() -> None:
     kept = []
     with brand("users", 3) as users:
         kept.append(users.vec(X))
     vmap(lambda x: kept.append(x) or x)(X)
-    first = test_a_message_names_the_line_that_opened_the_brand.__code__.co_firstlineno
+    first = test_message_names_line_of_brand.__code__.co_firstlineno
     for value, what, line in zip(kept, ("brand", "vmap"), (first + 2, first + 4), strict=True):
         with pytest.raises(errors.EscapeError) as info:
             value.numpy()
@@ -722,9 +722,9 @@ WRITES: dict[str, Callable[[Tensor, Tensor], Any]] = {
 @pytest.mark.parametrize("how", WRITES)
 @pytest.mark.parametrize("kind", ["realized", "lazy", "constant"])
 def test_writes(how: str, kind: str) -> None:
-    """A per-example value does not go into a tensor from outside, which stays as it was."""
+    """A batched value cannot be written into a tensor from outside, which keeps its elements."""
     if how == "view" and kind != "realized":
-        return  # tinygrad writes through a view of a buffer alone
+        return  # tinygrad writes through views of realized tensors only
     make = {
         "realized": lambda: Tensor.ones(4).contiguous().realize(),
         "lazy": lambda: Tensor.ones(4).contiguous(),
@@ -745,7 +745,7 @@ def test_writes(how: str, kind: str) -> None:
     assert t.numpy().tolist() == [1, 1, 1, 1]
 
 
-def test_a_write_of_a_shared_value() -> None:
+def test_write_of_shared_value() -> None:
     t = Tensor.ones(4).contiguous().realize()
     check(
         Golden(
@@ -761,7 +761,7 @@ def test_a_write_of_a_shared_value() -> None:
     assert t.tolist() == [1, 1, 1, 1]
 
 
-def test_inner_value_into_a_tensor_of_the_outer_body() -> None:
+def test_write_of_inner_value_to_outer_tensor() -> None:
     def outer(x: Tensor) -> Tensor:
         mine = x.zeros_like().contiguous()
         vmap(lambda y: mine.assign(y))(Y)
@@ -771,7 +771,7 @@ def test_inner_value_into_a_tensor_of_the_outer_body() -> None:
         vmap(outer)(X)
 
 
-def test_batchnorm_in_training_keeps_its_statistics() -> None:
+def test_batchnorm_statistics_are_unchanged() -> None:
     bn = nn.BatchNorm(2)
     with Context(TRAINING=1), pytest.raises(errors.WriteError, match="each example of `x` has its own"):
         vmap(lambda x: bn(x))(Tensor.ones(3, 4, 2, 5))
@@ -936,20 +936,20 @@ def test_brands(g: Golden) -> None:
     check(g)
 
 
-def test_every_error_is_also_a_python_error() -> None:
+def test_every_error_has_builtin_base() -> None:
     for cls in vars(errors).values():
         if isinstance(cls, type) and cls is not BrandedError and issubclass(cls, BrandedError):
             python = TypeError | ValueError | IndexError | NameError | RuntimeError | MemoryError | ImportError
             assert issubclass(cls, python)
 
 
-def test_an_error_leaves_no_brand_open() -> None:
+def test_error_closes_brands() -> None:
     with pytest.raises(ZeroDivisionError):
         vmap(lambda x: 1 // 0)(X)
     assert vmap(lambda x: x.sum())(X).tolist() == [6, 22, 38]
 
 
-def test_names_of_one_row_differ() -> None:
+def test_brand_names_are_unique() -> None:
     class Users(Brand):
         pass
 
@@ -965,8 +965,8 @@ def test_names_of_one_row_differ() -> None:
     assert seen[1] == "Vec[Users2:3, f32[4]]"
 
 
-def test_each_error_is_one_of_pythons() -> None:
-    """As the README says."""
+def test_bases_of_errors_in_readme() -> None:
+    """Check the statement of README: each error is also a built-in exception."""
     kinds = (TypeError, ValueError, IndexError)
     others = {"NameUnboundError": NameError, "CallbackError": RuntimeError, "CompilerError": RuntimeError}
     others |= {"OutOfMemoryError": MemoryError, "MemoryLimitError": MemoryError, "TinygradError": ImportError}
@@ -989,7 +989,7 @@ PLACED: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.places
 @pytest.mark.parametrize("mistake", PLACED.values(), ids=PLACED.keys())
-def test_a_message_without_a_line_gets_the_one_that_runs(mistake: Callable[[], Any]) -> None:
+def test_message_names_running_line(mistake: Callable[[], Any]) -> None:
     with pytest.raises(BrandedError) as info:
         mistake()
     line = mistake.__code__.co_firstlineno
@@ -997,13 +997,13 @@ def test_a_message_without_a_line_gets_the_one_that_runs(mistake: Callable[[], A
 
 
 @pytest.mark.places
-def test_what_is_typed_at_a_prompt_has_no_line() -> None:
+def test_prompt_has_no_line() -> None:
     with pytest.raises(errors.AxisTypeError) as info:
         eval("vmap(lambda a: a, in_axes='batch')", {"vmap": vmap})
     assert "at:" not in str(info.value)
 
 
-def test_what_starts_a_module_is_not_the_users() -> None:
+def test_runpy_frames_are_skipped() -> None:
     names: dict[str, Any] = {"frame": source.frame}
     exec(compile("found = frame()", "<frozen runpy>", "exec"), names)
     assert names["found"] is None
@@ -1011,7 +1011,7 @@ def test_what_starts_a_module_is_not_the_users() -> None:
     assert names["found"].f_code.co_filename == "app.py"
 
 
-def test_what_is_asked_by_bool_is_said_without_it() -> None:
+def test_condition_omits_bool() -> None:
     asked = ast.parse("not bool(x)", mode="eval").body
     assert suggestions._condition(asked) == "(x).logical_not()"
 
@@ -1035,7 +1035,7 @@ OF_PYTHON = {
           python: only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices
           at:     app.py:12
           try:    Tensor(np.ones(3))[i]
-        """,  # noqa: E501  as long as numpy's
+        """,  # noqa: E501  numpy's message is this long
     ),
     "a text": Golden(
         lambda: jit(lambda x: "%d steps" % x)(Tensor(3)),  # noqa: UP031
@@ -1079,7 +1079,7 @@ OF_PYTHON = {
 
 
 @params(OF_PYTHON)
-def test_what_a_function_of_python_says_of_a_tensor(g: Golden) -> None:
+def test_errors_of_python_functions(g: Golden) -> None:
     with pytest.raises(g.cls) as info:
         g.mistake()
     assert re.sub(r"\w+\.py:\d+", "app.py:12", str(info.value)) == textwrap.dedent(g.text).strip()
@@ -1119,12 +1119,12 @@ OF_NUMPY = {
 
 @pytest.mark.enabled("cpu")
 @params(OF_NUMPY)
-def test_what_has_no_dtype(g: Golden) -> None:
+def test_unsupported_dtypes(g: Golden) -> None:
     check(g)
 
 
 @pytest.mark.enabled("cpu")
-def test_numbers_of_numpy_are_tensors() -> None:
+def test_numpy_scalars_become_tensors() -> None:
     for x in (np.float32(1.5), np.int16(-3), np.uint64(2**63), np.bool_(True), np.float16(0.5)):
         assert Tensor(x).numpy() == x and Tensor(x).numpy().dtype == Tensor(np.asarray(x)).numpy().dtype == x.dtype
     assert Tensor([np.float32(1), np.float32(2)]).tolist() == [1.0, 2.0]
@@ -1138,7 +1138,7 @@ def raising(error: Exception) -> Any:
 @pytest.mark.parametrize(
     "error", (TypeError("a Tensor is not what I take"), ValueError("no"), KeyError("Tensor"), IndexError("1")), ids=repr
 )
-def test_what_the_user_raises_is_the_users(error: Exception) -> None:
+def test_user_errors_are_unchanged(error: Exception) -> None:
     with pytest.raises(type(error)) as info:
         vmap(lambda x: raising(error))(X)
     assert info.value is error

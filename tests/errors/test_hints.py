@@ -1,4 +1,4 @@
-"""A `try:` line is a promise: what it says, put into the program in the place of the mistake, runs, and is right."""
+"""Test that each `try:` line works: put into the program instead of the mistake, it computes the expected result."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ NAMES = {
 
 
 @pytest.fixture(autouse=True)
-def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget after each test the lines that it gives to `app.py`."""
+def forget_lines_of_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the lines of `app.py` that a test adds to `linecache`."""
     monkeypatch.setitem(linecache.cache, "app.py", (0, None, [], "app.py"))
 
 
 def run(expression: str) -> Any:
-    """Its value, as that of a line of a file, which messages can quote."""
+    """Evaluate an expression as a line of `app.py`, so that messages can quote it."""
     linecache.cache["app.py"] = (len(expression), None, [expression + "\n"], "app.py")
     return eval(compile(expression, "app.py", "eval"), dict(NAMES))
 
 
 def hint(expression: str) -> str:
-    """What the message of a mistake says to try."""
+    """Return the `try:` line of the message that an expression raises."""
     with pytest.raises(BrandedError) as info:
         run(expression)
     return str(info.value).rpartition("try:")[2].strip()
 
 
 def of_one(expression: str) -> Any:
-    """The same of arrays of numpy, which have truth values."""
+    """Evaluate the same expression with numpy arrays, which have truth values."""
     return eval(expression, {k: v.numpy() if isinstance(v, Tensor) else v for k, v in NAMES.items()})
 
 
@@ -93,11 +93,11 @@ READS = {
     "[1.0, 2.0, 3.0][int(x)]": "N",
     "np.array([1.0, 2.0, 3.0])[x]": "N",
 }
-"""What reads a value of an example: numpy says of each example what is right."""
+"""Functions that read a batched value, each with its argument; numpy computes the expected result per example."""
 
 
 @pytest.mark.parametrize("body", READS)
-def test_what_a_read_is_replaced_by(body: str) -> None:
+def test_hints_for_reads(body: str) -> None:
     of = READS[body]
     followed = hint(f"vmap(lambda x: {body})({of})")
     got = run(f"vmap(lambda x: {followed})({of})")
@@ -109,11 +109,11 @@ METHODS = {
     "round(x)": np.round,
     "Tensor([x, 1.0])": lambda x: [x, 1.0],
 }
-"""What plain tinygrad has no answer to."""
+"""Expressions that plain tinygrad does not support, with the expected result."""
 
 
 @pytest.mark.parametrize("body", METHODS)
-def test_what_a_function_of_python_is_replaced_by(body: str) -> None:
+def test_hints_for_python_functions(body: str) -> None:
     got = run(f"vmap(lambda x: {hint(f'vmap(lambda x: {body})(V)')})(V)")
     np.testing.assert_allclose(got.numpy(), [METHODS[body](v) for v in V.numpy()])
 
@@ -130,18 +130,18 @@ OF_NUMPY = {
     "x.var(ddof=0)": "x.var(ddof=0)",
     "x.unsqueeze(axis=0)": "x[None]",
 }
-"""What has another name in tinygrad, and numpy's expression."""
+"""Methods and parameters of numpy or torch with another name in tinygrad, each with numpy's expression."""
 
 
 @pytest.mark.parametrize("body", OF_NUMPY)
-def test_what_has_another_name(body: str) -> None:
+def test_hints_for_names_of_numpy_and_torch(body: str) -> None:
     followed = hint(f"vmap(lambda x: {body})(X)")
     got = run(f"vmap(lambda x: {body.replace('x.copy()', followed) if 'copy' in body else followed})(X)")
     np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
 
 
 @pytest.mark.enabled("cpu")
-def test_the_size_of_a_number_is_known_to_python() -> None:
+def test_builtin_abs() -> None:
     assert run("vmap(lambda x: abs(x - 1))(V)").tolist() == [2.0, 0.5, 1.0] and run("abs(V)").tolist() == [
         1.0,
         0.5,
@@ -149,21 +149,21 @@ def test_the_size_of_a_number_is_known_to_python() -> None:
     ]
 
 
-def test_a_number_in_a_text_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hint_for_formatting(capsys: pytest.CaptureFixture[str]) -> None:
     for body in ('f"{x:.2f}"', '"%.2f" % x', '"%d" % x'):
         followed = hint(f"vmap(lambda x: {body})(V)").replace("{x}", "{x:.2f}")
         run(f"vmap(lambda x: ({followed}, x)[1])(V)").realize()
         assert capsys.readouterr().out.split() == ["-1.00", "0.50", "2.00"]
 
 
-def test_a_loop_of_as_many_steps_as_an_example_says() -> None:
+def test_hint_for_range() -> None:
     followed = hint("vmap(lambda n: [0 for _ in range(n)])(N)")
     assert followed == "fori_loop(0, n, body, start)"
     followed = followed.replace("body", "lambda i, c: c + 2").replace("start", "1")
     assert run(f"vmap(lambda n: {followed})(N)").tolist() == [3, 5, 1]
 
 
-def test_a_loop_while_a_condition_holds() -> None:
+def test_hint_for_while_statement() -> None:
     source = "def f(x):\n    while x.sum() < 100:\n        x = x * 2\n    return x\n"
     linecache.cache["app.py"] = (len(source), None, source.splitlines(keepends=True), "app.py")
     names = dict(NAMES)
@@ -176,7 +176,7 @@ def test_a_loop_while_a_condition_holds() -> None:
     np.testing.assert_array_equal(got.numpy(), [names["f"](x) for x in X.numpy() + 7])
 
 
-def test_a_mask() -> None:
+def test_hint_for_boolean_index() -> None:
     chosen, selected = hint("vmap(lambda x: x[x > 1])(X)").split(", or ")
     np.testing.assert_array_equal(run(f"vmap(lambda x: {chosen})(X)").numpy(), np.where(X.numpy() > 1, X.numpy(), 0))
     text = "def f(x, i):\n y = x.clone()\n y[0] = x[x > 1]\n"
@@ -203,7 +203,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("line", WRITES)
-def test_a_mask_that_is_written_and_a_slice_by_tensors(line: str) -> None:
+def test_hints_for_masked_writes_and_slices(line: str) -> None:
     def mapped(body: str) -> Tensor:
         text = f"def f(x, i):\n y = x.clone()\n {body}\n return y\n"
         linecache.cache["app.py"] = (len(text), None, text.splitlines(keepends=True), "app.py")
@@ -248,20 +248,20 @@ FITTING = {
 
 
 @pytest.mark.parametrize("body", FITTING)
-def test_what_fits(body: str) -> None:
+def test_hints_for_shapes(body: str) -> None:
     followed = re.split(r" for | with |: |, ?(?:or|if) ", hint(f"vmap(lambda x: {body})({FITTING[body]})"))[0]
     assert run(f"vmap(lambda x: {followed})({FITTING[body]})").numpy().size > 0
 
 
-def test_an_operand_that_has_an_entry_for_each_example() -> None:
-    """It is said as it was written, whichever operand it is."""
+def test_hint_for_unmapped_operand() -> None:
+    """The hint quotes the operand as the user wrote it, in any position."""
     for body in ("x + V", "V + x", "x + np.ones(3)", "(x > 0).where(x, V)", "(x > 0).where(V, y=x)", "x.lerp(V, 0.5)"):
         given, said = re.fullmatch(r"`(.*)` as an argument of vmap: (.*)", hint(f"vmap(lambda x: {body})(X)")).groups()  # type: ignore[union-attr]
         assert said == "it has an entry for each of the 3 examples"
         assert run(f"vmap(lambda x, v: {body.replace(given, 'v')})(X, {given})").shape == (3, 4)
 
 
-def test_a_reshape_and_an_axis_without_the_examples() -> None:
+def test_hints_for_reshape_and_axis() -> None:
     for body in ("x.reshape(3, 2, 2)", "x.reshape(3, 4)", "x.reshape(2, 3)", "x.reshape(5)", "x.view(2, 3)"):
         followed = hint(f"vmap(lambda x: {body})(X)").partition(":")[0]
         assert run(f"vmap(lambda x: x.{followed})(X)").numpy().size == 12
@@ -279,20 +279,20 @@ def test_a_reshape_and_an_axis_without_the_examples() -> None:
         ("lambda w, b, x: w @ x + b", "W[:2], U[:2], X"),
     ],
 )
-def test_who_is_shared(f: str, args: str) -> None:
-    """Both readings have a batch; the one that is meant runs."""
+def test_hint_for_shared_arguments(f: str, args: str) -> None:
+    """The hint names two values of `in_axes`; one of them gives the expected shape."""
     readings = re.findall(r"in_axes=\(.*?\)", hint(f"vmap({f})({args})"))
     assert len(readings) == 2
     ran = []
     for axes in readings:
         try:
             ran.append(run(f"vmap({f}, {axes})({args})").shape)
-        except branded.errors.ShapeError:  # it is the other one
+        except branded.errors.ShapeError:  # the other `in_axes`
             continue
     assert (3, 2) in ran
 
 
-def test_a_list_of_examples() -> None:
+def test_hint_for_list_of_examples() -> None:
     for given in ("[1.0, 2.0]", "[[1.0, 2.0], [3.0, 4.0]]"):
         followed = hint(f"vmap(lambda x: x * 2)({given})").partition(", ")[2]
         assert run(f"vmap(lambda x: x * 2)({followed})").tolist() == (np.array(eval(given)) * 2).tolist()
@@ -300,13 +300,13 @@ def test_a_list_of_examples() -> None:
     assert run("vmap(lambda x: x * 2)(Tensor.stack(*[Tensor(1.0), Tensor(2.0)]))").tolist() == [2.0, 4.0]
 
 
-def test_a_number_beside_a_batch() -> None:
+def test_hint_for_number_and_batch() -> None:
     followed = hint("vmap(lambda x, y: x * y)(X, 3.0)")
     assert run(f"vmap(lambda x, y: x * y, {followed})(X, 3.0)").tolist() == (X * 3).tolist()
     assert hint("vmap(lambda x: x)(3.0)") == "a tensor with an axis for the examples"
 
 
-def test_without_a_source_the_advice_is_the_general_one() -> None:
+def test_general_hint_without_source() -> None:
     linecache.cache.pop("nowhere.py", None)
     f = eval(compile("lambda x: x if x.sum() > 0 else -x", "nowhere.py", "eval"))
     with pytest.raises(branded.errors.ReadError, match=r"try:   x.where\(a, b\) in place of `if x`(\n|$)"):

@@ -1,7 +1,7 @@
-"""Each `try:` line of the golden messages is followed by a program, which runs, or is left out for a reason.
+"""Test each `try:` line of the golden messages by a program that follows it, or list it as an exception.
 
-The messages are those of test_errors.py and test_transform_errors.py in this folder.  A program here is its golden
-mistake with the wrong part replaced as the line says; test_hints.py follows the lines that quote the user.
+The messages are in test_errors.py and test_transform_errors.py.  Each program is the mistake of the golden test,
+corrected as the line says; test_hints.py follows the lines that quote the user's code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Users(Brand): ...
 
 
 def ruled(kind: str) -> Any:
-    """`x * x` with a rule of its own."""
+    """Return `x * x` with a custom rule."""
     f: Any = {"jvp": custom_jvp, "vjp": custom_vjp, "vmap": custom_vmap}[kind](lambda x: x * x)
     if kind == "jvp":
         f.defjvp(lambda primals, tangents: (primals[0] * primals[0], 2 * primals[0] * tangents[0]))
@@ -44,20 +44,20 @@ def power(n: int, x: Tensor) -> Tensor:
 
 
 def named(kind: str) -> Any:
-    """A function of a number and a tensor, with a rule for the tensor."""
+    """Return a function of an int and a tensor, with a rule for the tensor."""
     f: Any = custom_jvp(power, nondiff_argnums=(0,))
     f.defjvp(lambda n, primals, tangents: (primals[0] ** n, n * primals[0] ** (n - 1) * tangents[0]))
     return f
 
 
 def entered(size: int, x: Tensor, axis: int) -> Tensor:
-    """What enters a brand by one of its axes, and leaves it."""
+    """Enter a brand along an axis, and leave it again."""
     with brand("users", size) as b:
         return b.unvec(b.vec(x, axis))
 
 
 def kept_outside() -> Tensor:
-    """`with brand(...)`, and a value of it used within."""
+    """Open a brand, and compute inside of its block."""
     with brand("b", 3) as b:
         return b.unvec(b.vec(V) + 1)
 
@@ -78,9 +78,9 @@ QUOTED = {
     "Tensor(np.ones(3))[i]",
     'debug.print("{x}", x=x)',
 }
-"""The user's own expression, which tests/errors/test_hints.py follows with many more."""
+"""Lines that quote the user's code: test_hints.py follows these and many more."""
 LEFT_OUT = {"a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"}
-"""It is about a kernel that the user has written by hand: tests/core/test_own_kernels.py follows it."""
+"""The hint for kernels that the user has written: tests/core/test_own_kernels.py follows it."""
 
 
 def golden() -> set[str]:
@@ -90,13 +90,13 @@ def golden() -> set[str]:
     return found
 
 
-def test_every_line_is_followed() -> None:
+def test_every_hint_has_a_program() -> None:
     assert golden() - QUOTED - LEFT_OUT - set(FOLLOWED) == set(), "write the program that follows it"
     assert set(FOLLOWED) - golden() == set(), "no message says this"
 
 
 @pytest.mark.parametrize("line", FOLLOWED)
-def test_what_it_says_runs(line: str) -> None:
+def test_program_of_hint_runs(line: str) -> None:
     theirs = {name: getattr(branded, name) for name in branded.__all__}
     got = eval(FOLLOWED[line], {**theirs, **globals(), "functools": functools, "nn": nn})
     for x in branded.tree.leaves(got):

@@ -1,4 +1,4 @@
-"""The held list of malformed calls: what is wrong is said in one form, and nothing is changed by it."""
+"""Test calls with invalid arguments: each message has the same form, and no call changes the global state."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ ROWS: tuple[Row, ...] = tuple(row for table in TABLES for row in table.ROWS)
 
 
 def state() -> tuple[Any, ...]:
-    """What a call must leave as it was."""
+    """Return the global state that a failed call must restore."""
     return open_brands(), is_differentiating(), recording.is_recording(), list(sys.path), list(sys.argv), Path.cwd()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_call(row: Row) -> None:
     before = state()
-    _METADATA.set(None)  # tinygrad keeps the name of a method that has raised
+    _METADATA.set(None)  # tinygrad keeps the name of a method that raised
     if row.error is None:
         got = row.call()
         assert type(got) is type(row.value)
@@ -168,26 +168,26 @@ WHOLE: dict[str, str] = {
           try: return a pair: (children, aux)
         """,
 }
-"""The whole text of one mistake of each kind."""
+"""The full message of one mistake of each kind."""
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_the_whole_text(name: str) -> None:
+def test_full_message(name: str) -> None:
     _METADATA.set(None)
     with pytest.raises(BrandedError) as info:
         next(row for row in ROWS if row.name == name).call()
     assert re.sub(r"at \w+\.py:\d+", "at app.py:12", str(info.value)) == textwrap.dedent(WHOLE[name]).strip()
 
 
-def test_a_copy_of_a_mistake_has_its_message() -> None:
+def test_copied_error_keeps_message() -> None:
     mistake = SizeError("a\nb: c", ("left", "1"), fix="2")
     for again in (pickle.loads(pickle.dumps(mistake)), copy.copy(mistake)):
         assert type(again) is SizeError
         assert str(again) == str(mistake) == "a\\nb: c\n  left: 1\n  try:  2"
 
 
-def test_what_methods_take_beside_tensors_is_theirs() -> None:
-    """Lists as the value of a write, and dtypes, are neither tensors nor numbers, and right."""
+def test_valid_lists_and_dtypes() -> None:
+    """Lists as values of writes and dtypes are valid, though they are neither tensors nor numbers."""
 
     def write(x: Tensor) -> Tensor:
         x = x * 1
@@ -197,8 +197,8 @@ def test_what_methods_take_beside_tensors_is_theirs() -> None:
     assert vmap(write)(Tensor([[1.0, 2.0], [3.0, 4.0]])).tolist() == [113.0, 113.0]
 
 
-def test_arrays_beside_plain_tensors_are_as_they_were() -> None:
-    """Outside of a body nothing is changed; when tinygrad takes arrays itself, the patch `operands` may go."""
+def test_plain_tensors_keep_errors_of_tinygrad() -> None:
+    """Outside of transformed functions, errors are those of tinygrad; if they change, the patch `operands` can go."""
     x, a = Tensor([1.0, 2.0]), np.ones(2, dtype=np.float32)
     with pytest.raises(RuntimeError, match="Could not infer dtype"):
         x + a  # type: ignore[operator]
@@ -210,8 +210,8 @@ def test_arrays_beside_plain_tensors_are_as_they_were() -> None:
     assert np.sum(a) == 2 and isinstance(np.stack([x, x]), np.ndarray)  # type: ignore[call-overload]
 
 
-def test_the_list_is_whole() -> None:
-    """Every public function and every command has its rows, and there are 300 at the least."""
+def test_every_function_and_command_has_rows() -> None:
+    """Every public function and every command has rows, and there are at least 300 rows."""
     begun = {row.name.partition(":")[0] for row in ROWS}
     types = {"Axes", "BrandedError", "Vec", "random", "static"}
     assert set(branded.__all__) - types - begun == set()

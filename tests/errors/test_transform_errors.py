@@ -40,12 +40,12 @@ ONE = Tensor(np.ones(1, dtype=np.float32)).sum().realize()
 
 
 def named(f: Any) -> Any:
-    """Mapped over X, with a name."""
+    """Map a function over X under a name."""
     return vmap(f, axis_name="i")(X)
 
 
 def rule_of(primitive: Any, *rules: Any) -> Any:
-    """A function with these rules."""
+    """Return `square` with these rules."""
 
     def square(x: Any) -> Any:
         return x * x
@@ -56,7 +56,7 @@ def rule_of(primitive: Any, *rules: Any) -> Any:
 
 
 def closing(w: Any) -> Any:
-    """A function with a rule that says nothing of what it closes over."""
+    """Differentiate a function whose custom rule does not declare the value that it closes over."""
 
     @custom_jvp
     def scaled(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Each error has a code, and each code a page: in the package, in docs/errors.md and in the gallery of mistakes."""
+"""Test that each error has a code, and each code a page: in the package, in docs/errors.md and in the gallery."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ERRORS = [
     x for x in vars(errors).values() if isinstance(x, type) and issubclass(x, BrandedError) and x is not BrandedError
 ]
 WITHOUT_PROGRAM = {"compiler", "memory-limit", "out-of-memory", "saved", "tinygrad"}
-"""What needs another machine, or files: their pages say it in words."""
+"""Codes that need another machine or files: their pages have no program."""
 
 
-def test_every_error_has_a_code_of_its_own_and_a_page() -> None:
+def test_every_error_has_unique_code_and_page() -> None:
     codes = [cls.__dict__["code"] for cls in ERRORS]
     assert len(set(codes)) == len(codes) >= 37
     assert set(codes) == {file.stem for file in Path(why.__file__).parent.glob("*.md")} == set(why.classes())
@@ -35,30 +35,30 @@ def test_every_error_has_a_code_of_its_own_and_a_page() -> None:
 
 
 @pytest.mark.parametrize("cls", ERRORS)
-def test_every_message_leads_to_the_page_of_its_code(cls: type[BrandedError]) -> None:
+def test_every_error_has_note_with_code(cls: type[BrandedError]) -> None:
     error = cls("f: it is wrong", ("left", "f32[3]"), fix="another")
     told = "".join(traceback.format_exception_only(error))
     assert told.endswith(f"  try:  another\n  why:  python -m branded why {cls.code}\n")
-    assert str(error) == "f: it is wrong\n  left: f32[3]\n  try:  another"  # the message itself is as it was
+    assert str(error) == "f: it is wrong\n  left: f32[3]\n  try:  another"  # the note does not change the message
     for same in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert same.__notes__ == error.__notes__ and len(same.__notes__) == 1
     assert f"`{cls.__name__}`" in pages.section(cls.code)
 
 
 @pytest.mark.parametrize("code", [code for code in why.classes() if code not in WITHOUT_PROGRAM])
-def test_the_program_of_a_page_raises_the_error_of_its_code(code: str) -> None:
-    """docs/errors.md is run, so what is shown is what happens."""
+def test_page_shows_error_of_its_code(code: str) -> None:
+    """The test of docs/errors.md runs these programs; here, each page shows the class of its code."""
     page = why.page(code)
     raised = re.findall(r"^branded\.errors\.(\w+): ", page, re.M)
     assert raised == [why.classes()[code].__name__]
     assert page.count("**Instead:**") == 1 and page.split("\n", 1)[0].endswith(".")
 
 
-def test_the_pages_are_those_of_the_site() -> None:
+def test_errors_page_is_up_to_date() -> None:
     assert pages.PAGE.read_text(encoding="utf-8") == pages.text(), "run python -m tests.pages.why"
 
 
-def test_the_gallery_leads_to_the_pages_and_back() -> None:
+def test_gallery_and_errors_page_link() -> None:
     names = {cls.__name__: code for code, cls in why.classes().items()}
     seen = set()
     for file, mistake in pages.mistakes().items():
@@ -70,8 +70,8 @@ def test_the_gallery_leads_to_the_pages_and_back() -> None:
     assert len(seen) > 10 and pages.GALLERY.read_text(encoding="utf-8").count("](errors.md)") == 1
 
 
-def test_mypy_has_the_codes_of_what_runs() -> None:
-    """A note in the words of an error has the code of that error; tests/docs/test_gallery.py checks each mistake."""
+def test_plugin_codes_are_error_codes() -> None:
+    """The plugin's codes are codes of errors too; tests/docs/test_gallery.py compares them for each mistake."""
     assert set(CODES) <= set(why.classes())
     assert (
         is_brand_code(codes.READ)
@@ -82,8 +82,8 @@ def test_mypy_has_the_codes_of_what_runs() -> None:
     assert why.of("brand-read") == why.of("truthy-bool") == "read" and why.of("brand") is None
 
 
-def test_each_message_of_the_plugin_says_its_code() -> None:
-    """What tells of an error or a note gives a constant of codes.py, or hands one on; and each of them is used."""
+def test_plugin_messages_pass_a_code() -> None:
+    """Calls that report errors or notes pass one constant of codes.py, or their own `code`; every constant is used."""
     names = {name for name, x in vars(codes).items() if isinstance(x, ErrorCode)}
     assert len(names) == len(CODES) + 1
     used = set()
@@ -105,7 +105,7 @@ def test_each_message_of_the_plugin_says_its_code() -> None:
 # ---- the command ----
 
 
-def test_the_command_tells_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_page(capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("size", "SizeError", "branded.errors.SizeError", "SIZE"):
         assert cli.main(["why", word]) == 0
         said = capsys.readouterr().out
@@ -114,19 +114,19 @@ def test_the_command_tells_a_page(capsys: pytest.CaptureFixture[str]) -> None:
         assert "```" not in said and "](" not in said and "**" not in said
 
 
-def test_the_code_of_mypy_alone_has_an_explanation(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_explains_code_of_mypy_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["why", "brand"]) == 0
     assert "no counterpart at run time" in capsys.readouterr().out
 
 
-def test_without_a_code_it_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_lists_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["why"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(why.classes()) and all(len(line) <= 120 for line in lines)
 
 
 @pytest.mark.parametrize(("word", "fix"), [("sise", "size"), ("nonsense", None), ("", None), ("reads\n", "read")])
-def test_a_code_that_is_none(word: str, fix: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_rejects_unknown_code(word: str, fix: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["why", word]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and said.startswith("branded why: there is no code ")
@@ -134,7 +134,7 @@ def test_a_code_that_is_none(word: str, fix: str | None, capsys: pytest.CaptureF
     assert (f"did you mean {fix}?" in said) is (fix is not None)
 
 
-def test_the_command_tells_the_code_of_what_it_ran(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_command_names_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "app.py"
     file.write_text("from tinygrad import Tensor\nfrom branded import vmap\nvmap(lambda x: x, 3)(Tensor([1.0]))\n")
     assert cli.main(["run", str(file)]) == 1
