@@ -1,4 +1,4 @@
-"""`explain`: what it says of a few programs, to the letter, and that what it says is true."""
+"""Test `explain`: golden texts for a few functions, and laws that its data obey."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ each = pytest.mark.parametrize("name", FUNCTIONS)
 
 @pytest.fixture
 def in_python() -> Iterator[None]:
-    """No compiler is needed for a few numbers."""
+    """Use tinygrad's Python device: small inputs need no compiler."""
     with Context(DEV="PYTHON", NOOPT=1, PARALLEL=0):
         yield
 
 
 def tensors(values: Any) -> Any:
-    """Nested lists of numbers as tensors, in a tuple or dict of them."""
+    """Convert nested lists of numbers to tensors, inside of a tuple or dict."""
     if isinstance(values, tuple):
         return tuple(map(tensors, values))
     return {k: tensors(v) for k, v in values.items()} if isinstance(values, dict) else Tensor(values).realize()
@@ -81,30 +81,30 @@ def check_close(got: Any, wanted: Any, what: str) -> None:
     assert cells(got) == pytest.approx(cells(wanted), rel=1e-4, abs=1e-5), what
 
 
-# ---- to the letter ----
+# ---- golden texts ----
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_text(f: Callable[..., Any]) -> None:
+def test_full_text(f: Callable[..., Any]) -> None:
     wanted = explained.path(f).read_text()
     assert explained.text(f) == wanted, "if it is meant so: python -m tests.explained"
 
 
 @pytest.mark.parametrize("f", REAL, ids=lambda f: f.__name__)
-def test_the_story(f: Callable[..., Any]) -> None:
+def test_story(f: Callable[..., Any]) -> None:
     story = explained.told(f)
     assert story == explained.path(f).read_text(), "if it is meant so: python -m tests.explained"
     assert len(story.splitlines()) <= MOST.get(f.__name__, 60)
 
 
-def test_how_long_the_stories_are() -> None:
+def test_lengths_of_stories() -> None:
     assert explained.LINES.read_text() == explained.lines(), "if it is meant so: python -m tests.explained"
 
 
-def test_the_page_of_the_documentation(
+def test_docs_show_output_of_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What docs/explain.md shows is what the command prints."""
+    """docs/explain.md shows the output of the command."""
     page = (ROOT / "docs" / "explain.md").read_text()
     program = tmp_path / "app.py"
     program.write_text(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)[0])
@@ -120,7 +120,7 @@ def test_the_page_of_the_documentation(
     assert cli.main(["explain", "app.py:outer", "--full"]) == 0
     assert shown[5] in capsys.readouterr().out
     assert cli.main(["explain", "app.py:wrong"]) == 1
-    # without the line that tests leave out of messages
+    # tests leave the line "at:" out of messages
     assert capsys.readouterr().out == re.sub(r" +at: +app.py:\d+\n", "", shown[4])
     given = re.findall(r'--args "(.*)"', page)[0]
     assert cli.main(["explain", "app.py:outer", "--args", given]) == 0
@@ -132,7 +132,7 @@ def test_the_page_of_the_documentation(
 
 @each
 @pytest.mark.usefixtures("in_python")
-def test_the_loop_of_a_function_gives_its_numbers(name: str) -> None:
+def test_loop_of_function(name: str) -> None:
     f, values = FUNCTIONS[name]
     args, data = tensors(values), data_of(name)
     wanted = [read(y).tolist() for y in tree.leaves(f(*args))]
@@ -147,7 +147,7 @@ def test_the_loop_of_a_function_gives_its_numbers(name: str) -> None:
 
 @each
 @pytest.mark.usefixtures("in_python")
-def test_the_loop_of_a_step_gives_its_result(name: str) -> None:
+def test_loop_of_each_step(name: str) -> None:
     for step in data_of(name)["steps"]:
         assert step["loop"] is not None, step["op"]
         namespace: dict[str, Any] = {"Tensor": Tensor, "random": keys, "linalg": linalg, "functions": functions}
@@ -158,11 +158,11 @@ def test_the_loop_of_a_step_gives_its_result(name: str) -> None:
             check_close(read(namespace[v["name"]]).tolist(), v["cells"], step["loop"])
 
 
-# ---- where cells come from ----
+# ---- sources of cells ----
 
 
 def check_sources(f: Callable[..., Tensor], *values: Any) -> list[list[tuple[int, int]]]:
-    """The law: changing a cell that is not in the set of a cell does not change that cell."""
+    """Check that changing an input cell changes no output cell that does not name it as a source."""
     args = [Tensor(v).realize() for v in values]
     out = f(*args)
     found = sources(out.uop, [x.uop for x in args])
@@ -182,7 +182,7 @@ def check_sources(f: Callable[..., Tensor], *values: Any) -> list[list[tuple[int
 
 @each
 @pytest.mark.usefixtures("in_python")
-def test_what_is_not_named_does_not_matter(name: str) -> None:
+def test_sources_are_complete(name: str) -> None:
     f, values = FUNCTIONS[name]
     if isinstance(values[0], dict):
         values = (values[0]["w"], values[1])
@@ -195,8 +195,8 @@ def test_what_is_not_named_does_not_matter(name: str) -> None:
     check_sources(first, *values)
 
 
-def any_program(seed: int) -> Callable[[Tensor], Tensor]:
-    """A function of a matrix: a few operations in a row, of each kind."""
+def random_program(seed: int) -> Callable[[Tensor], Tensor]:
+    """Return a function of a matrix: three operations in sequence, chosen at random."""
     draw = random.Random(seed)
     operations: list[Callable[[Tensor], Tensor]] = [
         lambda x: x + x.flip(0),
@@ -226,12 +226,12 @@ def any_program(seed: int) -> Callable[[Tensor], Tensor]:
 
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.usefixtures("in_python")
-def test_what_is_not_named_does_not_matter_in_any_program(seed: int) -> None:
-    check_sources(any_program(seed), [[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]])
+def test_sources_are_complete_for_random_programs(seed: int) -> None:
+    check_sources(random_program(seed), [[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]])
 
 
 @pytest.mark.usefixtures("in_python")
-def test_no_more_is_named_than_matters() -> None:
+def test_sources_are_minimal() -> None:
     row = [[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]
     pairs = check_sources(lambda a, b: vmap(lambda x: vmap(lambda y: x + y)(b))(a), [1.0, 2.0], [3.0, 4.0])
     assert pairs == [[(0, i), (1, j)] for i, j in itertools.product(range(2), range(2))]
@@ -247,17 +247,17 @@ def test_no_more_is_named_than_matters() -> None:
     assert check_sources(lambda m: m.tril(), row)[2] == []
 
 
-def test_too_many_cells() -> None:
+def test_no_sources_for_large_values() -> None:
     operand, between = Tensor.ones(65, 64).contiguous().realize(), Tensor.ones(512).contiguous().realize()
     assert sources(operand.sum().uop, [operand.uop]) is None
     assert sources((between.reshape(512, 1) * between).sum().uop, [between.uop]) is None
 
 
-# ---- what else is true of the data ----
+# ---- properties of the data ----
 
 
 @pytest.mark.usefixtures("in_python")
-def test_arguments_are_called_as_the_function_calls_them() -> None:
+def test_names_of_arguments() -> None:
     class Unsaid:
         __signature__ = "not one"
 
@@ -300,7 +300,7 @@ def test_kinds_and_columns() -> None:
 
 @each
 @pytest.mark.usefixtures("in_python")
-def test_the_data_are_json_and_the_graph_is_one(name: str) -> None:
+def test_data_are_json_and_graph_is_valid(name: str) -> None:
     data = data_of(name)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     told = text(story(data)).splitlines()
@@ -313,7 +313,7 @@ def test_the_data_are_json_and_the_graph_is_one(name: str) -> None:
 
 
 def test_mypy_and_run_time_agree() -> None:
-    """In a body without row variables, the row that mypy has is that of the run time."""
+    """In a function without row variables, the brands that mypy infers are those at run time."""
     data = explain(outer).data()
     assert [s["static"] for s in data["steps"]] == [
         None, None, "Vec[y, Tensor]", "Vec[x | y, Tensor]", "Vec[x, Tensor]", "Tensor",
@@ -324,7 +324,7 @@ def test_mypy_and_run_time_agree() -> None:
             assert step["results"][0]["row"] == (row[0].split(" | ") if row else [])
 
 
-def test_mypy_is_asked_about_each_file_once() -> None:
+def test_mypy_runs_once_per_file() -> None:
     files = [ROOT / "tests" / "explained" / name for name in ("programs.py", "real.py")]
     first = [static.types_in(file) for file in files]
     assert all(static.types_in(file) is types for file, types in zip(files, first, strict=True))
@@ -332,7 +332,7 @@ def test_mypy_is_asked_about_each_file_once() -> None:
 
 
 def test_mypy_does_not_check_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that it would need for them it would read too: it took half a minute."""
+    """Reading the imports of libraries took mypy half a minute."""
     program = tmp_path / "app.py"
     program.write_text("from tinygrad import Tensor\nimport library\nx = Tensor(library.f())\n")
     (tmp_path / "library.py").write_text("def f() -> int:\n    import colorsys\n    return 1\n")
@@ -345,17 +345,17 @@ def test_mypy_does_not_check_libraries(tmp_path: Path, monkeypatch: pytest.Monke
     assert "library" in read[0].files and "colorsys" not in read[0].files
 
 
-def test_kernels_read_and_write_what_they_must() -> None:
+def test_bytes_of_kernels() -> None:
     (kernel,) = explain(outer).data()["kernels"]
     assert (kernel["name"], kernel["reads"], kernel["writes"]) == ("E_3_2", 3 * 4 + 2 * 4, 3 * 2 * 4)
 
 
-def test_numbers_that_json_has_not() -> None:
+def test_infinity_and_nan_are_strings() -> None:
     data = explain(lambda x: (x - 1).log())(Tensor([1.0, 0.0, 2.0])).data()
     assert data["result"] == ["-inf", "nan", 0.0]
 
 
-def test_a_warning_says_whether_the_value_is_in_memory() -> None:
+def test_warning_distinguishes_fused_values() -> None:
     x = Tensor.ones(2048).contiguous().realize()
     table = explain(lambda a: vmap(lambda x: vmap(lambda y: x * y)(a))(a), x).data()
     fused = explain(lambda a: vmap(lambda x: (x * a).sum())(a), x).data()
@@ -370,7 +370,7 @@ def test_a_warning_says_whether_the_value_is_in_memory() -> None:
     assert any(s["warning"] for s in explain(outer, warn=Growth(2, 1)).data()["steps"])
 
 
-def test_a_large_value_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_values_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     realized: list[int] = []
     before = Tensor.realize
     monkeypatch.setattr(Tensor, "realize", lambda *ts: realized.extend(t.numel() for t in ts) or before(*ts))
@@ -379,7 +379,7 @@ def test_a_large_value_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data["result"] is None and realized == [2048]
 
 
-def test_it_is_the_same_each_time() -> None:
+def test_data_are_deterministic() -> None:
     assert explain(outer).data() == explain(outer).data()
 
 
@@ -401,18 +401,18 @@ def test_without_a_file() -> None:
     assert data["notes"] == ["the function stands in no file, so there are no static types"]
 
 
-def test_what_exec_was_given_is_not_the_text_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From Python 3.13 on `<string>` is what `python -c` runs."""
+def test_exec_source_is_not_command_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 and later use the name `<string>` for the program of `python -c`."""
     monkeypatch.setitem(linecache.cache, "<string>", (12, None, ["import sys; 1\n", "2\n"], "<string>"))
     test_without_a_file()
     assert (source.lines("<string>"), source.line("<string>", 1)) == ([], "")
     assert source.line(__file__, 1).startswith('"""') and source.line(__file__, 0) == "" == source.line(__file__, 9999)
 
 
-# ---- how it is shown ----
+# ---- output ----
 
 
-def test_in_colours_the_text_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_do_not_change_text(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, coloured = io.StringIO(), io.StringIO()
     shown = explain(outer)
     shown.show(plain)
@@ -432,7 +432,7 @@ def test_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out.getvalue() == f"{shown}\n"
 
 
-def test_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_html_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "outer.html"
     program = ROOT / "tests" / "explained" / "programs.py"
     assert cli.main(["explain", f"{program}:outer", "--html", str(out)]) == 0
@@ -442,7 +442,7 @@ def test_as_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert explain(outer)._repr_html_().startswith("<iframe")
 
 
-def test_what_the_options_show() -> None:
+def test_options() -> None:
     short, kernels, full = (str(explain(outer, **how)) for how in ({}, {"kernels": True}, {"full": True}))  # type: ignore[arg-type]
     assert re.fullmatch(r"1 kernel, 44 B at most, [\d.]+ µs", short.splitlines()[2])
     assert "void E_3_2" not in short and "void E_3_2" in kernels and "void E_3_2" in full
@@ -450,7 +450,7 @@ def test_what_the_options_show() -> None:
     assert str(explain(outer, full=True)(Tensor([1]), Tensor([2]))).startswith("outer  programs.py:26\n  def outer(")
 
 
-def test_names_are_those_of_the_source() -> None:
+def test_results_have_names_from_source() -> None:
     class Layer:
         def __init__(self) -> None:
             self.weight = Tensor([2.0, 3.0]).realize()
@@ -461,7 +461,7 @@ def test_names_are_those_of_the_source() -> None:
         def one(x: Any) -> Any:
             h = y = x * layer.weight
             total: Any = h.sum() + p["b"]
-            total += 1  # which adds, and writes
+            total += 1  # adds and assigns
             return y / total
 
         return vmap(one)(x)
@@ -472,7 +472,7 @@ def test_names_are_those_of_the_source() -> None:
     assert made == ["x_i", "h", "a", "total", "b", "total2", "c", "out"]
 
 
-def test_what_a_layer_gives_has_the_name_and_not_its_parts() -> None:
+def test_name_belongs_to_whole_layer() -> None:
     layer = nn.Linear(2, 3)
 
     def f(x: Any) -> Any:
@@ -488,7 +488,7 @@ def test_what_a_layer_gives_has_the_name_and_not_its_parts() -> None:
     assert not any("`layer(row)`" in line for s in shown["steps"] for line in s["reason"])
 
 
-def test_a_mistake_is_shown_at_its_step() -> None:
+def test_mistake_is_shown_at_its_step() -> None:
     def f(x: Tensor) -> Tensor:
         return vmap(lambda row: (row * 2) @ Tensor.ones(3))(x)
 
@@ -558,7 +558,7 @@ def scores(users: Axes[Users, Features], items: Axes[Items, Features]) -> Tensor
 @pytest.mark.usefixtures("in_python")
 @pytest.mark.parametrize("first", ["", "from __future__ import annotations"])
 def test_named_axes_get_different_sizes(first: str, tmp_path: Path) -> None:
-    """Its axes are in its source alone; of their sizes the run finds the mistake that mypy finds."""
+    """The axes are only in the annotations; a different size for each shows at run time the mistake that mypy finds."""
     path = tmp_path / "app.py"
     path.write_text(f"{first}\n{NAMED_AXES}")
     names = runpy.run_path(str(path))
@@ -569,7 +569,7 @@ def test_named_axes_get_different_sizes(first: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("in_python")
-def test_axes_that_were_told_are_shown() -> None:
+def test_declared_axes_are_shown() -> None:
     x, w = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize(), Tensor([1.0, 2.0]).realize()
     told = as_axes(x, Users, Items)
     f = lambda x, w: vmap(lambda u: (u * w).sum())(x)  # noqa: E731
@@ -581,14 +581,14 @@ def test_axes_that_were_told_are_shown() -> None:
 
 
 @pytest.mark.usefixtures("in_python")
-def test_devices_are_one_line_and_the_loop_needs_none() -> None:
+def test_devices_take_one_line() -> None:
     x = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
     told = str(explain(lambda x: vmap(lambda r: r.sum(), devices=("PYTHON:0", "PYTHON:1"))(x))(x))
     assert "      shard over r: 1 example on each of PYTHON and PYTHON:1" in told.splitlines()
     assert "        r = x[i]\n" in told and "UNSHARD" not in told and "COPY" not in told
 
 
-# ---- what goes wrong ----
+# ---- errors ----
 
 MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     "no arguments": (
@@ -643,7 +643,7 @@ def test_misuse_is_one_line(words: list[str], message: str, capsys: pytest.Captu
     assert err.startswith(f"branded explain: {wanted}")
 
 
-def test_an_error_in_the_function_has_its_place(tmp_path: Path) -> None:
+def test_error_in_function_names_line(tmp_path: Path) -> None:
     program = tmp_path / "app.py"
     program.write_text(
         "from tinygrad import Tensor\nfrom branded import vmap\n\n"
@@ -656,8 +656,8 @@ def test_an_error_in_the_function_has_its_place(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"{program}:5\nitem: a value that varies over `x` has no single value to read")
 
 
-def test_a_kernel_says_how_the_cpu_does_it() -> None:
-    """By its form: a table of costs and the order of memory, and not by what this machine has."""
+def test_kernel_names_its_cpu_implementation() -> None:
+    """The description depends on the form of the kernel and a table of costs, not on the machine."""
     a, b = Tensor.empty(6, 48, 32).realize(), Tensor.empty(32, 40).realize()
     (product,) = kernels([vmap(lambda a: a @ b)(a).uop])
     assert product.code.startswith("// on the CPU by BLAS: a product of 288 x 32 by 32 x 40\nvoid r_")
@@ -672,19 +672,19 @@ def test_a_kernel_says_how_the_cpu_does_it() -> None:
     assert small.code.startswith("void E_")
 
 
-def test_a_page_of_others_takes_the_parts_of_the_script_that_it_needs() -> None:
+def test_scripts_for_embedded_page() -> None:
     text = html.scripts(*html._PAGE)
     assert all((html.ASSETS / f"{name}.js").read_text(encoding="utf-8") in text for name in html._PAGE)
 
 
-def test_types_are_written_as_the_documentation_writes_them() -> None:
+def test_short_types() -> None:
     assert (
         static.short("branded.vec.Vec[app.Users | app.Items, tinygrad.tensor.Tensor]") == "Vec[Users | Items, Tensor]"
     )
     assert [static.short(t) for t in ("builtins.int", "branded.vec.Vec[Any, tinygrad.tensor.Tensor]")] == [None, None]
 
 
-def test_a_guess_is_run_with_what_python_counts_by() -> None:
+def test_guess_with_int_for_range() -> None:
     f: Any = lambda x, n: sum((x for _ in range(n)), x)  # noqa: E731
     parameters = list(inspect.signature(f).parameters.values())
     assert sys.modules["branded.explain.guessed"]._runs(f, parameters, {"x": Tensor.ones(2), "n": 2})

@@ -1,4 +1,4 @@
-"""The static view: the stubs say what runs, and mypy says the same however it is run."""
+"""Test the static types: the stubs match the package, and each way to run mypy reports the same."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.warm import CHECK, MYPY, STRICT, warm
 ROOT = Path(__file__).resolve().parents[2]
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
 OLDEST = ROOT / ".venv" / "oldest-mypy" / "bin" / "python"
-"""mypy of the lower end of the supported range, in its own environment; `make test` sets it up."""
+"""The oldest supported mypy, in a separate environment that `make test` sets up."""
 WITH_OLDEST = (str(OLDEST), "-m", "mypy", "--python-executable", sys.executable)
 
 
@@ -37,7 +37,7 @@ SKIPPED = (
     f"[mypy-numpy.*,{','.join(f'tinygrad.{name}.*' for name in DEEP)}]\n"
     "follow_imports = skip\nfollow_imports_for_stubs = True\n"
 )
-"""For mypy without a cache, where no type of numpy is asked for: numpy is a third of its time."""
+"""Options for mypy without a cache, where no numpy types are needed: numpy takes a third of the time."""
 
 
 def run(*words: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
@@ -49,7 +49,7 @@ def run(*words: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProces
 # ---- the stubs ----
 
 
-def test_the_stubs_are_what_the_generator_writes() -> None:
+def test_stubs_are_up_to_date() -> None:
     done = run(sys.executable, ROOT / "stubs" / "generate.py", "--check", cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -74,11 +74,11 @@ failed |= stubtest.test_stubs(stubtest.parse_options(["branded.vec", *options]))
 gc.freeze()  # or else all is freed at the end
 sys.exit(failed)
 """
-"""mypy reads all of them once.  tinygrad is compared before we put anything into it that has another signature."""
+"""One mypy build for all modules.  tinygrad is compared before the package changes any of its signatures."""
 
 
 def test_stubtest(tmp_path: Path) -> None:
-    config = tmp_path / "mypy.ini"  # which reads what is compared, and what that names
+    config = tmp_path / "mypy.ini"  # mypy follows imports of the compared modules only
     config.write_text(f"[mypy]\n{SKIPPED}[mypy-branded.*]\nfollow_imports = skip\n[mypy-branded.vec]\n")
     done = run(sys.executable, "-c", STUBTEST, ROOT / "stubs" / "stubtest-allowlist.txt", config, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -100,7 +100,7 @@ def test_vec_has_every_public_name_of_tensor(view: str) -> None:
     module = ast.parse((ROOT / "branded" / view).read_text())
     vec = next(n for n in module.body if isinstance(n, ast.ClassDef) and n.name == "Vec")
     ours = set(names_of(vec))
-    public = {n for n in dir(Tensor) if not n.startswith("_")} - {"grad"}  # only a plain tensor has one
+    public = {n for n in dir(Tensor) if not n.startswith("_")} - {"grad"}  # only plain tensors have it
     assert public - ours == set()
     operators = {n for n in dir(Tensor) if n.startswith("__") and n in [*dir(int), "__matmul__", "__getitem__"]}
     refused = {"__int__", "__float__", "__index__", "__round__", "__trunc__"}
@@ -108,7 +108,7 @@ def test_vec_has_every_public_name_of_tensor(view: str) -> None:
 
 
 @VIEWS
-def test_numbers_are_not_made_of_a_vec(view: str) -> None:
+def test_vec_has_no_number_conversions(view: str) -> None:
     text = (ROOT / "branded" / view).read_text()
     for name in ("__int__", "__float__", "__index__", "__complex__"):
         assert name not in text
@@ -128,12 +128,12 @@ def exported(module: ModuleType) -> list[str]:
         for a in n.names
     }
     wanted = sorted(n for n in (bound | defined | imported) & set(vars(module)) if not n.startswith("_"))
-    return [n for n in wanted if n not in ("fn", "name")]  # what a loop leaves behind
+    return [n for n in wanted if n not in ("fn", "name")]  # variables of loops at module level
 
 
 @pytest.fixture(scope="module")
 def imports(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What one run says of programs that import all that the modules export."""
+    """Return the output of one mypy run over programs that import every exported name."""
     folder = tmp_path_factory.mktemp("imports")
     for name, module in MODULES.items():
         lines = [f"from {name} import {n} as a_{n}\n" for n in exported(module)]
@@ -147,11 +147,11 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_name_that_tinygrad_exports_is_there(name: str, imports: str) -> None:
+def test_stubs_have_every_exported_name(name: str, imports: str) -> None:
     assert f"of_{name.replace('.', '_')}.py:" not in imports, imports
 
 
-# ---- one answer, however mypy is run ----
+# ---- each way to run mypy reports the same ----
 
 A = """
 from typing import TypeVar
@@ -214,13 +214,13 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "pkg" / "a.py").write_text(A)
     (tmp_path / "pkg" / "b.py").write_text(B)
     (tmp_path / "mypy.ini").write_text(STRICT)
-    warm(tmp_path / ".mypy_cache", MYPY, STRICT)  # which does not know these modules
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)  # the warm cache does not contain these modules
     return tmp_path
 
 
 @pytest.fixture
 def lean(project: Path) -> Path:
-    """What `vmap` needs of both packages, in a folder where mypy finds no more: without a cache it takes one second."""
+    """Copy the modules that `vmap` needs into a folder where mypy finds no others: a cold run takes one second."""
     lean = project / "lean"
     for name in ("__init__.py", "core", "vec.pyi", "tree", "mypy"):
         copy(ROOT / "branded" / name, lean / "branded" / name)
@@ -229,7 +229,7 @@ def lean(project: Path) -> Path:
     for name in ("__init__.pyi", "tensor.pyi"):
         copy(STUBS / name, lean / "tinygrad" / name)
     libraries = "[mypy-branded.*,tinygrad.*,numpy.*]\nignore_errors = True\nignore_missing_imports = True\n"
-    options, *_ = STRICT.split("\n[mypy-")  # none is skipped that is there: for each the daemon looks without end
+    options, *_ = STRICT.split("\n[mypy-")  # no skipped modules: the daemon would search for them forever
     (project / "mypy.ini").write_text(f"{options}\nno_site_packages = True\nmypy_path = lean\n{libraries}")
     return lean
 
@@ -242,10 +242,10 @@ def copy(source: Path, to: Path) -> None:
         shutil.copy(source, to)
 
 
-def test_a_warm_run_says_what_a_cold_one_said(project: Path) -> None:
+def test_warm_and_cold_runs_agree(project: Path) -> None:
     mypy = (sys.executable, "-m", "mypy", "pkg")
-    assert run(*mypy, cwd=project).stdout == SAID  # cold
-    assert run(*mypy, cwd=project).stdout == SAID  # warm
+    assert run(*mypy, cwd=project).stdout == SAID  # cold cache
+    assert run(*mypy, cwd=project).stdout == SAID  # warm cache
     with (project / "pkg" / "b.py").open("a") as file:
         file.write("\n# one of the two modules is new\n")
     assert run(*mypy, cwd=project).stdout == SAID
@@ -253,20 +253,20 @@ def test_a_warm_run_says_what_a_cold_one_said(project: Path) -> None:
     assert run(*mypy, cwd=project).stdout == SAID
 
 
-def test_branded_check_takes_what_mypy_keeps(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the configuration that we advise it has the options of mypy itself, so that neither makes the other cold."""
+def test_branded_check_shares_cache_of_mypy(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the recommended configuration, `branded check` and mypy have equal options, so they share one cache."""
     monkeypatch.chdir(project)
     _, alone = main.process_options(["pkg"], fscache=FileSystemCache())
     _, ours = read_options(["pkg"], FileSystemCache(), "branded check")
     assert ours.select_options_affecting_cache() == alone.select_options_affecting_cache()
 
 
-def test_parallel_workers_say_the_same(project: Path) -> None:
+def test_parallel_workers(project: Path) -> None:
     out = run(sys.executable, "-m", "mypy", "--num-workers", "2", "pkg", cwd=project).stdout
-    assert sorted(out.splitlines()) == sorted(SAID.splitlines())  # which file comes first is chance
+    assert sorted(out.splitlines()) == sorted(SAID.splitlines())  # the order of the files is random
 
 
-def test_the_daemon_says_the_same(lean: Path) -> None:
+def test_daemon(lean: Path) -> None:
     project = lean.parent
 
     def daemon() -> str:
@@ -276,24 +276,24 @@ def test_the_daemon_says_the_same(lean: Path) -> None:
     try:
         assert daemon() == SAID
         (project / "pkg" / "b.py").write_text(B.replace("(a + b).item()", "a + b"))
-        mended = daemon()
-        assert "item" not in mended and "in_axes" in mended
+        fixed = daemon()
+        assert "item" not in fixed and "in_axes" in fixed
         (project / "pkg" / "b.py").write_text(B)
         assert daemon() == SAID
     finally:
         run(sys.executable, "-m", "mypy.dmypy", "stop", cwd=project)
 
 
-def test_the_oldest_mypy_says_the_same(project: Path) -> None:
+def test_oldest_mypy(project: Path) -> None:
     if not OLDEST.exists():
         pytest.skip("make test sets up the oldest mypy")
-    shutil.rmtree(project / ".mypy_cache")  # of the newest
+    shutil.rmtree(project / ".mypy_cache")  # the cache of the newest mypy
     warm(project / ".mypy_cache", WITH_OLDEST, STRICT, PYTHONPATH=str(ROOT))
     assert run(*WITH_OLDEST, "pkg", cwd=project, PYTHONPATH=str(ROOT)).stdout == SAID
 
 
-def test_results_of_another_version_of_the_plugin_are_not_taken(lean: Path) -> None:
-    """The cache of an edited plugin is not used, also for modules that the first run after the edit did not look at."""
+def test_plugin_edit_invalidates_cache(lean: Path) -> None:
+    """An edit of the plugin invalidates the cache, also for modules that the next run does not check."""
     project, rule = lean.parent, lean / "branded" / "mypy" / "transforms" / "in_axes.py"
     mypy, env = (sys.executable, "-m", "mypy"), {"PYTHONPATH": str(lean)}
     assert "in_axes: 2 axes for 1" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
@@ -302,7 +302,7 @@ def test_results_of_another_version_of_the_plugin_are_not_taken(lean: Path) -> N
     assert "new: 2 axes" in run(*mypy, "pkg/a.py", cwd=project, **env).stdout
 
 
-def test_an_error_inside_of_the_plugin_names_file_and_line(project: Path) -> None:
+def test_plugin_crash_names_file_and_line(project: Path) -> None:
     broken = (
         "from branded.mypy import BrandedPlugin\n"
         "before = BrandedPlugin.__init__\n"
@@ -320,7 +320,7 @@ def test_an_error_inside_of_the_plugin_names_file_and_line(project: Path) -> Non
     assert re.search(r"^pkg/a.py:12: error: INTERNAL ERROR", done.stderr, re.M)
 
 
-def test_the_plugin_does_not_import_tinygrad() -> None:
+def test_plugin_does_not_import_tinygrad() -> None:
     program = (
         "import sys, mypy.build\n"
         "import importlib; plugin = importlib.import_module('branded.mypy').plugin('2')\n"
@@ -332,7 +332,7 @@ def test_the_plugin_does_not_import_tinygrad() -> None:
     assert done.returncode == 0, done.stderr
 
 
-# ---- our own typed code ----
+# ---- typed code of this project ----
 
 BUILD = """
 import gc
@@ -345,18 +345,18 @@ print(*lines, sep="\\n", end="")
 gc.freeze()  # or else all is freed at the end
 sys.exit(bool(blocked or any('"severity": "error"' in line for line in lines)))
 """
-"""`branded check`, with mypy's own words."""
+"""Run `branded check` with mypy's messages as JSON."""
 
 
 @pytest.fixture(scope="module")
 def page_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What mypy says of each page that has code, in one run."""
+    """Return the errors of each page that contains code, from one mypy run."""
     folder = tmp_path_factory.mktemp("pages")
     names = {f"page{i}.py": page for i, page in enumerate(PAGES) if page_code(page)}
     for name, page in names.items():
         (folder / name).write_text(page_code(page))
-    (folder / "examples").symlink_to(ROOT / "examples")  # found as a package that is not installed, so by its types
-    # of one page that uses dask, and of pictures, mypy would read 1,600 modules
+    (folder / "examples").symlink_to(ROOT / "examples")  # mypy treats it as an uninstalled package and reads its types
+    # for one page with dask and for matplotlib, mypy would read 1,600 modules
     skipped = "[mypy-dask.*,xarray.*,matplotlib.*]\nfollow_imports = skip\n"
     (folder / "mypy.ini").write_text(f"[mypy]\n[mypy-examples.*]\nfollow_imports = silent\n{skipped}")
     warm(folder / ".mypy_cache", CHECK)
@@ -371,7 +371,7 @@ def page_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_code_of_the_documentation_type_checks(page: str, page_errors: dict[str, list[str]]) -> None:
+def test_code_of_docs_type_checks(page: str, page_errors: dict[str, list[str]]) -> None:
     if page not in page_errors:
         pytest.skip("no code on this page")
     assert page_errors[page] == []

@@ -1,6 +1,6 @@
-"""What `explain` says of a few functions, kept as text: `python -m tests.explained` writes it.
+"""Recorded output of `explain` for a few functions: `python -m tests.explained` writes it.
 
-All that there is to say of those in `programs.py`; the stories of those in `real.py`, and how many lines each has.
+Functions in `programs.py` have the full output; those in `real.py` have the story, and its number of lines.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def text(f: Callable[..., Any]) -> str:
 
 
 def told(f: Callable[..., Any]) -> str:
-    """The story, without the time, which is another one each time."""
+    """Return the story, which contains no times, of a function."""
     args = named_axes() if f is pairwise else ()
     return f"{plain(story(explain(f, *args)._explained.outline))}\n"
 
 
 def lines() -> str:
-    """How long the stories are."""
+    """Return the number of lines of each story."""
     return "".join(f"{f.__name__:<12}{len(path(f).read_text().splitlines()):>3}\n" for f in REAL)
 
 

@@ -1,4 +1,4 @@
-"""Functions for the laws of `explain`: of everything that a program can be made of, on a few numbers."""
+"""Functions for the laws of `explain`: each feature of a program, on small inputs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def context(a: Any, b: Any) -> Any:
 
 
 def crossed(a: Any, b: Any) -> Any:
-    """The brand that was opened first is left first: no nest of loops does that."""
+    """Leave the outer brand first, which nested loops cannot express."""
     with brand("p", 3) as p, brand("q", 2) as q:
         return q.unvec(p.unvec(p.vec(a) * q.vec(b)))
 
 
 def late(a: Any, b: Any) -> Any:
-    """The brand that was opened first is entered last."""
+    """Enter the outer brand last."""
     with brand("p", 3) as p, brand("q", 2) as q:
         y, x = q.vec(b), p.vec(a)
         return q.unvec(p.unvec(x * y))

@@ -1,4 +1,4 @@
-"""Functions as people write them, whose stories are kept as text: each is what a reader gets on one screen."""
+"""Realistic functions whose stories are recorded: each fits on one screen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Items(Brand): ...
 
 
 def tensor(*shape: int) -> Tensor:
-    """Small numbers, none of them 0."""
+    """Return small elements, all nonzero."""
     return Tensor([(3 * i % 7 + 1) / 4 for i in range(math.prod(shape))]).reshape(shape)
 
 
@@ -41,7 +41,7 @@ def layer_norm(x: Tensor = tensor(3, 4), gain: Tensor = tensor(4)) -> Tensor:
 
 
 def pairwise(users: Axes[Users, int], items: Axes[Items, int]) -> Tensor:
-    """Distances; `f32[3, 2]` and `f32[4, 2]`."""
+    """Return all distances for `f32[3, 2]` and `f32[4, 2]`."""
     return vmap(lambda u: vmap(lambda i: (u - i).square().sum(), axis_name=Items)(items), axis_name=Users)(users)
 
 
@@ -74,7 +74,7 @@ def smoothing(signals: Tensor = tensor(2, 5), rate: Tensor = Tensor([0.5, 0.25])
 
 
 def newton(targets: Tensor = Tensor([2.0, 9.0, 16.0])) -> Tensor:
-    """Square roots, each example with as many steps as it needs."""
+    """Compute square roots; the number of steps differs between examples."""
 
     def root(target: Vec[S]) -> Vec[S]:
         return while_loop(lambda x: (x * x - target).abs() > 1e-3, lambda x: (x + target / x) / 2, target)
@@ -132,7 +132,7 @@ def scaled(x: Vec[S], by: Tensor) -> Vec[S]:
 
 
 def table(points: Tensor = tensor(3, 2), centers: Tensor = tensor(2, 2), scale: Tensor = tensor(2)) -> Tensor:
-    """What is handed to other functions, which have names of their own for it."""
+    """Pass values to functions whose parameters have other names."""
 
     def of_point(point: Vec[S]) -> Vec[S]:
         near = scaled(point, scale)
@@ -143,9 +143,9 @@ def table(points: Tensor = tensor(3, 2), centers: Tensor = tensor(2, 2), scale: 
 
 REAL = (attention, layer_norm, pairwise, train_step, smoothing, newton, huber, batch_norm, ensemble, nearest, table)
 MOST = {"attention": 60}
-"""So many lines may a story have that somebody counted on."""
+"""Limits on the lines of single stories."""
 
 
 def named_axes() -> tuple[Tensor, Tensor]:
-    """The arguments of `pairwise`, whose axes are told."""
+    """Return the arguments of `pairwise`, with named axes."""
     return as_axes(tensor(3, 2), Users, None), as_axes(tensor(4, 2), Items, None)

@@ -1,4 +1,4 @@
-"""The laws of `branded.functions`, on the calls of `tests/golden/functions.py`: vmap, derivatives, programs, types."""
+"""Test the laws of `branded.functions`, on the calls of `tests/golden/functions.py`: vmap, derivatives, IR, types."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def numbers(out: Any) -> list[np.ndarray]:
 
 
 def batches(c: Case) -> list[np.ndarray]:
-    """Three examples of each argument: the first is that of the table, the others have its entries in another order."""
+    """Stack three examples of each argument: that of the table, and two that have its entries in another order."""
     return [np.stack([np.roll(a.reshape(-1), i).reshape(a.shape) for i in range(3)]) for a in c.args]
 
 
 def loop(c: Case, xs: list[np.ndarray]) -> Callable[[tuple[int, ...]], list[np.ndarray]]:
-    """What the function gives for some examples of its arguments: its graph for the first ones, with their numbers."""
+    """Return a function that evaluates the graph of the first examples for any examples of the arguments."""
     first = [in_memory(x[0]) for x in xs]
     out = [y for _, y in registry.flat(c.f(with_branded, *first))]
 
@@ -59,7 +59,7 @@ def close(got: list[np.ndarray], wanted: list[np.ndarray], **given: Any) -> None
         np.testing.assert_allclose(y, z, **({"rtol": 1e-5, "atol": 1e-6} | given))
 
 
-def test_every_function_has_a_case_and_a_page() -> None:
+def test_every_function_has_a_case() -> None:
     public = {*functions.__all__}
     assert public <= {*branded.__all__}
     assert all(getattr(branded, name) is getattr(functions, name) for name in public)
@@ -68,8 +68,8 @@ def test_every_function_has_a_case_and_a_page() -> None:
 
 
 @pytest.mark.parametrize("name", TAKING)
-def test_vmap_is_the_loop(name: str) -> None:
-    """With every argument mapped, and each of them the only one that is, or is not."""
+def test_vmap_matches_loop(name: str) -> None:
+    """Map all arguments, only one of them, and all but one."""
     c = TAKING[name]
     examples = batches(c)
     one, xs, n = loop(c, examples), [in_memory(x) for x in examples], len(examples)
@@ -83,7 +83,7 @@ def test_vmap_is_the_loop(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, c in CASES.items() if len(c.args) >= 2])
-def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
+def test_each_argument_has_its_own_brand(name: str) -> None:
     c = CASES[name]
     examples = batches(c)
     one, xs = loop(c, examples), [in_memory(x) for x in examples]
@@ -99,7 +99,7 @@ def test_each_argument_may_have_a_brand_of_its_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, c in CASES.items() if c.wrt and c.smooth])
-def test_derivatives_are_finite_differences(name: str) -> None:
+def test_derivatives_match_finite_differences(name: str) -> None:
     c = CASES[name]
     xs = [in_memory(a.astype(np.float64) if a.dtype == np.float32 else a) for a in c.args]
     f, at = moving(with_branded, c, xs), [xs[i] for i in c.wrt]
@@ -117,7 +117,7 @@ def test_derivatives_are_finite_differences(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TAKING)
-def test_a_call_is_one_operation_of_a_typed_program(name: str) -> None:
+def test_call_is_one_operation_of_ir(name: str) -> None:
     c = TAKING[name]
     xs = [Tensor(a) for a in c.args]
     e = make_expr(lambda *ys: c.f(with_branded, *ys))(*xs)
