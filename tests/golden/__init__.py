@@ -1,4 +1,4 @@
-"""Programs that run with JAX and with branded, and what JAX says that they give.
+"""Programs that run with JAX and with branded, and their results in JAX.
 
-`python -m tests.golden.make`, with a Python that has JAX, writes `jax.json` anew.
+`python -m tests.golden.make`, with a Python that has JAX, regenerates `jax.json`.
 """

@@ -1,4 +1,4 @@
-"""cond and switch: predicates that vary and that do not, trees, nesting and derivatives."""
+"""cond and switch: mapped and unmapped predicates, pytrees, nesting and derivatives."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What examples tell each other by the name of their axis, and the derivatives of it."""
+"""Collectives over a named axis, and their derivatives."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
@@ -10,12 +10,12 @@ from tests.golden.registry import program
 
 
 def over(m: Any, f: Callable[..., Any], **axes: Any) -> Callable[..., Any]:
-    """`f` for each example of the axis `i`."""
+    """Map `f` over the axis `i`."""
     return m.vmap(f, axis_name="i", **axes)
 
 
 def both(m: Any, f: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """`f(x, y)` for each `x` of the axis `i` and each `y` of the axis `j`."""
+    """Compute `f(x, y)` for each `x` of the axis `i` and each `y` of the axis `j`."""
     return m.vmap(m.vmap(f, in_axes=(None, 0), axis_name="j"), in_axes=(0, None), axis_name="i")
 
 
@@ -254,7 +254,7 @@ def psum_scatter_and_all_gather_are_psum(m: Any) -> Any:
     return over(m, f)(m.some(2, 4))
 
 
-# ---- who am I ----
+# ---- axis_index and axis_size ----
 
 
 @program

@@ -1,6 +1,6 @@
-"""Rules of one's own: custom_jvp, custom_vjp, custom_vmap, sequential_vmap.
+"""Custom rules: custom_jvp, custom_vjp, custom_vmap, sequential_vmap.
 
-The rules here often are not the true ones, so that it shows which one was used.
+Many rules here are incorrect on purpose: the result then shows that the rule was used.
 """
 
 # ruff: noqa: E731  short functions read best as one line
@@ -14,7 +14,7 @@ from tests.golden.registry import program
 
 
 def scaled_sin(m: Any) -> Any:
-    """sin, whose slope is said to be 3 cos x."""
+    """Return sin, with a rule that gives the derivative 3 cos x."""
     f = m.custom_jvp(m.sin)
     f.defjvp(lambda primals, tangents: (f(primals[0]), 3 * m.cos(primals[0]) * tangents[0]))
     return f
@@ -164,7 +164,7 @@ def custom_jvp_of_nested_rules(m: Any) -> Any:
 
 
 def clipped(m: Any) -> Any:
-    """The identity, whose cotangents are clipped to ±1."""
+    """Return the identity, with cotangents clipped to ±1."""
     f = m.custom_vjp(lambda x: x)
     f.defvjp(lambda x: (x, None), lambda _, ct: (m.clip(ct, -1, 1),))
     return f
@@ -300,7 +300,7 @@ def custom_vjp_of_a_shared_parameter(m: Any) -> Any:
 
 
 def marked(m: Any) -> Any:
-    """x + 1, of which a batch is x + 100."""
+    """Return x + 1, with a batching rule that gives x + 100."""
     f = m.custom_vmap(lambda x: x + 1)
     f.def_vmap(lambda axis_size, in_batched, x: (x + 100, in_batched[0]))
     return f

@@ -1,4 +1,4 @@
-"""The transforms: their arguments, trees, orders and nestings."""
+"""The transforms of derivatives: arguments, pytrees, higher orders and nesting."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers drawn by rejection, and how they move with their parameters."""
+"""Samples computed by rejection, and their derivatives with respect to the parameters."""
 
 from __future__ import annotations
 

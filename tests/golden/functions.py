@@ -1,6 +1,6 @@
-"""The functions of `branded.functions`: a table of calls, each with its values, and its derivatives in both modes.
+"""Calls of each function of `branded.functions`: values, and derivatives in both modes.
 
-`tests/functions/test_functions.py` puts the same calls to the laws.
+`tests/functions/test_functions.py` tests laws on the same calls.
 """
 
 # ruff: noqa: E731  short functions read best as one line
@@ -17,13 +17,13 @@ Arrays = tuple[np.ndarray, ...]
 
 
 class Case(NamedTuple):
-    """`f(m, *args)`, in the names of a module `m`, differentiated by the arguments `wrt`."""
+    """Call `f(m, *args)` with a module `m`, and differentiate it with respect to the arguments `wrt`."""
 
     f: Callable[..., Any]
     args: Arrays
     wrt: tuple[int, ...]
     finite: bool
-    smooth: bool  # is it differentiable at these arguments?
+    smooth: bool  # True if it is differentiable at these arguments
 
 
 CASES: dict[str, Case] = {}
@@ -38,7 +38,7 @@ def case(
     smooth: bool = True,
     golden: bool = True,
 ) -> None:
-    """A line of the table; its name begins with that of the function.  What JAX does not do is not `golden`."""
+    """Register a call; its name begins with the name of the function.  Pass `golden=False` if JAX lacks it."""
     if name in CASES:
         raise ValueError(f"two cases have the name {name}")
     given = tuple(registry.array(a) for a in args)
@@ -48,7 +48,7 @@ def case(
 
 
 def answers(m: Any, c: Case) -> dict[str, Any]:
-    """The values, and how those that are floats change with the arguments."""
+    """Return the values, and the derivatives of the float results in both modes."""
     xs = [m.array(a) for a in c.args]
     out: dict[str, Any] = {"value": c.f(m, *xs)}
     if c.wrt:
@@ -61,7 +61,7 @@ def answers(m: Any, c: Case) -> dict[str, Any]:
 
 
 def moving(m: Any, c: Case, xs: list[Any]) -> Callable[..., Any]:
-    """The results that are floats, as a function of the arguments that are differentiated."""
+    """Return the float results as a function of the arguments `wrt`."""
 
     def f(*ys: Any) -> dict[str, Any]:
         new = dict(zip(c.wrt, ys, strict=True))
@@ -72,7 +72,7 @@ def moving(m: Any, c: Case, xs: list[Any]) -> Callable[..., Any]:
 
 
 def weighted(m: Any, out: dict[str, Any]) -> Any:
-    """A number that every entry changes, each by another factor."""
+    """Return a weighted sum of all elements, with different weights."""
     parts = []
     for y in out.values():
         w = (np.cos(np.arange(y.size if isinstance(y.size, int) else np.prod(y.shape)) + 1)).astype(np.float32)
@@ -319,7 +319,7 @@ case("unique rows moving", lambda m, x: m.unique(x, axis=0, size=2), some(3, 2),
 
 labels = ints(0, 2, 1, 2, 0, 2)
 for kind in ("sum", "prod", "max", "min"):
-    has = kind != "prod"  # JAX has no derivative of it
+    has = kind != "prod"  # JAX lacks the derivative of segment_prod
     case(
         f"segment_{kind}",
         lambda m, x, i, kind=kind: getattr(m, f"segment_{kind}")(x, i, num_segments=3),

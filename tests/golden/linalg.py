@@ -1,4 +1,4 @@
-"""Linear algebra: values, both modes of derivatives, and vmap where operands are shared."""
+"""Linear algebra: values, derivatives in both modes, and vmap with shared operands."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tests.golden.registry import program
 
 
 def positive(m: Any, *shape: int) -> Any:
-    """Symmetric matrices with eigenvalues that are apart."""
+    """Return symmetric matrices with distinct eigenvalues."""
     a = m.some(*shape)
     n = shape[-1]
     turned = m.transpose(a, (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2))
@@ -23,7 +23,7 @@ def well(m: Any, *shape: int) -> Any:
 
 
 def both(m: Any, f: Callable[[Any], Any], xs: Any) -> Any:
-    """The value and both derivatives of each example."""
+    """Return the value and both derivatives for each example."""
 
     def one(x: Any) -> Any:
         y, dy = m.jvp(f, (x,), (weights(m, x),))

@@ -1,4 +1,4 @@
-"""while_loop, fori_loop, scan and map: what varies in them, how often they run, and their derivatives."""
+"""while_loop, fori_loop, scan and map: mapped and unmapped values, numbers of steps, and derivatives."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes `jax.json`: what programs give with JAX, to six digits: all of them, or those with a word in their name."""
+"""Write `jax.json`: the results in JAX, to six digits, of all programs or of those named by a substring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATH = Path(__file__).with_name("jax.json")
 
 
 def number(x: Any) -> Any:
-    """Of a bool or an int itself; JSON has no NaN and no infinity, so they are strings."""
+    """Return a bool or an int unchanged; infinity and NaN become strings, since JSON has neither."""
     if not isinstance(x, float):
         return x
     x = float(f"{x:.6g}")
@@ -39,7 +39,7 @@ def main(wanted: list[str]) -> None:
         try:
             whole = name.startswith(
                 ("functions.", "draws.")
-            )  # compiled at once, where operations one by one take minutes
+            )  # compiled as a whole, since single operations take minutes
             got = with_jax.results(jax.jit(lambda p=p: p.run(with_jax))() if whole else p.run(with_jax))
             problem = "" if got else "nothing is returned"
             if p.finite and not all(np.isfinite(a).all() for a in got.values()):

@@ -1,4 +1,4 @@
-"""Transforms in transforms: vmap at every place of a stack of derivatives, loops, branches, exchanges and own rules."""
+"""Nested transforms: vmap at each position among derivatives, loops, branches, collectives and custom rules."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
@@ -9,7 +9,7 @@ from tests.golden.registry import program
 
 
 def repeated(m: Any, x: Any, w: Any) -> Any:
-    """A scan of a branch: of each kind something."""
+    """Scan a body that contains a cond."""
     step = lambda c, a: (m.cond(a > 0, lambda c: m.sin(c * w), lambda c: c + w * a, c), c)
     return m.scan(step, x, m.array([0.5, -0.3, 0.8]))[0]
 

@@ -1,4 +1,4 @@
-"""The derivatives of operations: each in both modes, for a batch, at ties, zeros and edges too."""
+"""Derivatives of operations in both modes, for a batch, including ties, zeros and edges."""
 
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tests.golden.registry import program
 
 
 def weights(m: Any, y: Any) -> Any:
-    """A cotangent that tells the entries of a result apart."""
+    """Return a cotangent with a different value for each element."""
     n = 1
     for k in y.shape:
         n *= k
@@ -18,7 +18,7 @@ def weights(m: Any, y: Any) -> Any:
 
 
 def slopes(m: Any, f: Callable[[Any], Any], xs: Any) -> Any:
-    """The value and both derivatives of each example."""
+    """Return the value and both derivatives for each example."""
 
     def one(x: Any) -> Any:
         y, dy = m.jvp(f, (x,), (weights(m, x),))

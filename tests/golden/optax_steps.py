@@ -1,7 +1,7 @@
-"""Writes `optax.json`: the steps of optax's optimizers, and the values of its schedules.
+"""Write `optax.json`: the steps of optax's optimizers, and the values of its schedules.
 
-Needs optax and jax: `python -m tests.golden.optax_steps`.  The programs are in the names of a module with optax's
-functions, so that `tests/optim/test_optim.py` runs the same with ours.
+Needs optax and jax: `python -m tests.golden.optax_steps`.  The programs use a module with the names of optax's
+functions, so `tests/optim/test_optim.py` runs them with `branded`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 PATH = Path(__file__).with_name("optax.json")
 STEPS = 5
 PARAMS = {"w": [[0.5, -1.0, 2.0], [0.25, 3.0, -0.125]], "b": [1.5], "a": 0.75}
-"""The parameters at first; the dict is not sorted."""
+"""The initial parameters; the keys of the dict are not sorted on purpose."""
 
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "sgd": lambda o: o.sgd(0.1),
@@ -52,13 +52,13 @@ SCHEDULES: dict[str, Callable[[Any], Any]] = {
 
 
 def loss(params: Any) -> Any:
-    """A number with a gradient that is nowhere zero."""
+    """Return a scalar loss with a nonzero gradient everywhere."""
     w, b, a = params["w"], params["b"], params["a"]
     return (w * w * 0.5 + w).sum() + (b * b * b).sum() + a * a * (w * w).sum() * 0.1
 
 
 def steps(o: Any, make: Callable[[Any], Any], params: Any, gradient: Callable[[Any], Any]) -> Iterator[Any]:
-    """The parameters after each step."""
+    """Yield the parameters after each step."""
     opt = make(o)
     state = opt.init(params)
     for _ in range(STEPS):

@@ -1,4 +1,4 @@
-"""The programs by name, and the one form in which their results are written and compared."""
+"""The programs by name, and the form in which their results are stored and compared."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ KINDS = (
 
 class Program(NamedTuple):
     run: Callable[[Any], Any]
-    finite: bool  # a NaN or an infinity is a mistake of the program
+    finite: bool  # if true, a NaN or an infinity in the result is an error
 
 
 PROGRAMS: dict[str, Program] = {}
 
 
 def program(f: Callable[[Any], Any] | None = None, *, finite: bool = True) -> Any:
-    """Register `f(m)`, a program in the names of a module `m`: `with_jax` or `with_branded`."""
+    """Register `f(m)`, a program for a module `m`: `with_jax` or `with_branded`."""
     if f is None:
         return lambda f: program(f, finite=finite)
     name = f"{f.__module__.rpartition('.')[2]}.{f.__name__}"
@@ -48,19 +48,19 @@ def load() -> dict[str, Program]:
 
 
 def some(*shape: int) -> np.ndarray:
-    """Numbers in [-1, 1), all of them different."""
+    """Return float32 elements in [-1, 1), all different."""
     n = np.arange(np.prod(shape, dtype=int))
     return ((n * 37 + 20) % 101 / 50.5 - 1).astype(np.float32).reshape(shape)
 
 
 def array(x: Any) -> np.ndarray:
-    """Booleans, int32 or float32, as the numbers say."""
+    """Convert to bool, int32 or float32, according to the kind of `x`."""
     a = np.asarray(x)
     return a.astype({"b": np.bool_, "i": np.int32}.get(a.dtype.kind, np.float32))
 
 
 def flat(x: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a result with their paths: of tuples and lists by number, of dicts by key."""
+    """Yield the leaves of a result with their paths: indices for tuples and lists, keys for dicts."""
     items = x.items() if isinstance(x, dict) else enumerate(x) if isinstance(x, tuple | list) else None
     if items is None:
         yield path, x

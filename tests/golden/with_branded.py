@@ -1,4 +1,4 @@
-"""The names of the programs, in branded and tinygrad: those of JAX's numpy where tinygrad has others."""
+"""The functions that the programs call, for branded and tinygrad, by the names of JAX and its numpy."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def one_hot(i: Tensor, n: int) -> Tensor:
 
 def put(x: Tensor, at: Any, value: Any) -> Tensor:
     y = x.clone()
-    with disable_gc():  # tinygrad's setitem goes through all tensors, and one that is collected meanwhile trips it
+    with disable_gc():  # tinygrad's setitem visits all tensors, and fails if one of them is collected meanwhile
         y[at] = value
     return y
 
@@ -116,7 +116,7 @@ def max_pool(x: Tensor, size: int) -> Tensor:
 
 
 def results(x: Any) -> dict[str, np.ndarray]:
-    """The numbers by path: from the graph, or by what runs it in a test that is compiled."""
+    """Return the elements by path: evaluated by numpy from the graph, or by kernels in a compiled test."""
     leaves = list(registry.flat(x))
     tensors = [leaf for _, leaf in leaves if isinstance(leaf, Tensor)]
     if by_numpy.is_compiled:

@@ -1,4 +1,4 @@
-"""The names of the programs, in JAX."""
+"""The functions that the programs call, for JAX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.golden import registry
 
 
 class _Linalg:
-    """The functions of both of JAX's modules, where branded has one."""
+    """The functions of two JAX modules, which are one module in branded."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(jnp.linalg if hasattr(jnp.linalg, name) else jax.scipy.linalg, name)
@@ -45,7 +45,7 @@ def _complex(x: Any) -> Any:
 
 
 def _transform(name: str) -> Any:
-    """A Fourier transform of pairs."""
+    """Return a Fourier transform that takes and returns complex values as pairs."""
 
     def f(x: Any, *args: Any, **given: Any) -> Any:
         y = getattr(jnp.fft, name)(_complex(x), *args, **given)

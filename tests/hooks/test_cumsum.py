@@ -1,4 +1,4 @@
-"""Running sums on the CPU: one call of C for a long axis, with tinygrad's numbers and types."""
+"""Test `cumsum` on the CPU: a long axis is one call of C, with the values and dtypes of tinygrad."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [
 
 rng = np.random.default_rng(0)
 ONCE = 2.0**-23
-"""A float32 that was rounded once is as near."""
+"""The relative error of a float32 that was rounded once."""
 
 
 def data(*shape: int) -> Tensor:
@@ -64,7 +64,7 @@ def test_ints_wrap_around() -> None:
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.int8, dtypes.bool, dtypes.float64, dtypes.int64])
-def test_each_type_is_as_ever(dtype: Any) -> None:
+def test_dtypes_match_tinygrad(dtype: Any) -> None:
     x = (data(3, 40) * 3).cast(dtype).realize()
     found = x.cumsum(1)
     with cpu.plain():
@@ -73,12 +73,12 @@ def test_each_type_is_as_ever(dtype: Any) -> None:
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-2)
 
 
-def test_a_short_axis_is_left_to_the_kernel_around_it() -> None:
+def test_short_axis_has_no_call() -> None:
     assert not is_one_call(data(1000, 31).cumsum(1)) and is_one_call(data(2, 32).cumsum(1))
     assert not is_one_call(data(0, 50).cumsum(1))
 
 
-def test_of_each_example() -> None:
+def test_vmap_scan_and_jit() -> None:
     x, w = data(6, 50), data(50)
     expected = np.cumsum(x.numpy(), 1)
     np.testing.assert_allclose(vmap(lambda r: r.cumsum())(x).numpy(), expected, atol=1e-5)
@@ -103,12 +103,12 @@ def test_derivatives() -> None:
     np.testing.assert_allclose(t.grad.numpy(), lower.T @ x.numpy()[0], atol=1e-4)
 
 
-def test_large_ones_are_shared_out() -> None:
+def test_large_tensor() -> None:
     x = data(400, 500)
     np.testing.assert_allclose(x.cumsum(1).numpy(), np.cumsum(x.numpy(), 1, np.float64), rtol=ONCE, atol=1e-12)
 
 
-def test_numbers_that_are_none() -> None:
+def test_infinities() -> None:
     a = np.ones(40, np.float32)
     a[[5, 9]] = np.inf, -np.inf
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Shapes that do not fit in a body: one message, of one example, with the line where the operands met."""
+"""Test shape errors in transformed functions: one message, for one example, with the line of the operation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def said(error: BrandedError) -> str:
 
 
 class Misfit(NamedTuple):
-    """A mistake, the message that it gets, and what its hint makes of it."""
+    """A call with a shape error, its error class and message, and the call that its hint suggests."""
 
     mistake: Callable[[], Any]
     cls: type[BrandedError]
@@ -364,8 +364,8 @@ def test_messages(m: Misfit) -> None:
         assert m.followed().numpy().size > 0
 
 
-def test_the_line_is_that_where_the_operands_met() -> None:
-    """tinygrad asks for the shape at the next line, or when the result is read."""
+def test_message_names_line_of_operation() -> None:
+    """tinygrad computes the shape only at the next line, or when the result is read."""
 
     def body(x: Tensor) -> Tensor:
         y = x + V
@@ -377,7 +377,7 @@ def test_the_line_is_that_where_the_operands_met() -> None:
 
 
 def inside() -> dict[str, Callable[[], Any]]:
-    """The same mistake in all that has a body."""
+    """Return the same shape error in each place where code is traced or batched."""
 
     def block() -> None:
         with brand("rows", 3) as rows:
@@ -400,7 +400,7 @@ def inside() -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.parametrize("where", inside())
-def test_in_every_body(where: str) -> None:
+def test_message_in_every_transform(where: str) -> None:
     with pytest.raises(
         errors.ShapeError, match=r"^add: axis -1 has \d entries in one operand and 5 in another\n"
     ) as info:
@@ -409,8 +409,8 @@ def test_in_every_body(where: str) -> None:
     assert tensor_methods.running()() is None
 
 
-def test_it_is_what_tinygrad_raises_too() -> None:
-    """A function that catches it outside of vmap does so inside."""
+def test_error_has_class_of_tinygrad() -> None:
+    """The error also has tinygrad's class, so a function that catches it outside of vmap catches it inside."""
 
     def body(x: Tensor) -> Tensor:
         try:
@@ -428,7 +428,7 @@ def test_it_is_what_tinygrad_raises_too() -> None:
     assert vmap(reshaped)(X).shape == (3, 2, 2)
 
 
-def test_outside_of_a_body_tinygrad_does_what_it_did() -> None:
+def test_errors_outside_vmap_are_unchanged() -> None:
     vmap(lambda x: x)(X)
     wrong = X[0] + U
     with pytest.raises(IndexError) as info:
@@ -441,8 +441,8 @@ def test_outside_of_a_body_tinygrad_does_what_it_did() -> None:
     assert type(wrong_formula.value) is ValueError
 
 
-def test_for_what_is_tried_nothing_else_is_tried() -> None:
-    """The transposed one does not fit either: if that were told too, it would be transposed again, and so on."""
+def test_suggested_calls_get_no_suggestions() -> None:
+    """A suggested call that fails gets no suggestion itself, or transposing the operand would repeat forever."""
     calls: list[CodeType] = []
     matrix = Tensor.ones(5, 4)
     sys.setprofile(lambda frame, event, _: calls.append(frame.f_code) if event == "call" else None)
@@ -455,12 +455,12 @@ def test_for_what_is_tried_nothing_else_is_tried() -> None:
 
 
 @pytest.mark.parametrize("transform", [grad, jit])
-def test_where_there_are_no_examples_nothing_is_said_of_their_axis(transform: Any) -> None:
+def test_axis_hint_outside_vmap(transform: Any) -> None:
     with pytest.raises(errors.AxisRangeError, match=r"\n  try: +an axis from -1 to 0\n"):
         transform(lambda x: x.sum(1))(X[0])
 
 
-def test_what_the_user_raises_is_the_users() -> None:
+def test_user_errors_stay_unchanged() -> None:
     def body(x: Tensor) -> Tensor:
         if x.shape != (3,):
             raise ValueError("three, please")
@@ -471,7 +471,7 @@ def test_what_the_user_raises_is_the_users() -> None:
     assert type(info.value) is ValueError
 
 
-def test_what_no_tensor_can_do_tinygrad_says() -> None:
+def test_unsupported_statements_keep_error() -> None:
     def f(x: Tensor) -> Tensor:
         del x[0]
         return x
@@ -481,8 +481,8 @@ def test_what_no_tensor_can_do_tinygrad_says() -> None:
     assert not isinstance(told.value, BrandedError)
 
 
-def test_sizes_with_a_name_go_together() -> None:
-    """Symbolic sizes are compared as tinygrad does."""
+def test_symbolic_sizes() -> None:
+    """Symbolic sizes are compared as in tinygrad."""
     from tinygrad import Variable
 
     n = Variable("n", 1, 4).bind(2)

@@ -1,4 +1,4 @@
-"""`sort`, `topk` and `argsort` by numpy: they are what tinygrad's network gives, and no kernels."""
+"""Test `sort`, `topk` and `argsort` by numpy: they return the results of tinygrad's network, without kernels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DTYPES = (
 
 
 def few(*shape: int) -> Tensor:
-    """Numbers of which many are equal."""
+    """Return elements of which many are equal."""
     return Tensor(R.integers(-2, 3, shape).astype(np.float32)).realize()
 
 
@@ -37,7 +37,7 @@ def kernels(*xs: Tensor) -> list[Ops]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_values_indices_and_dtypes_are_those_of_the_network(dtype: Any) -> None:
+def test_sort_matches_network(dtype: Any) -> None:
     x = few(5, 9)
     x = (x.abs() if dtypes.is_unsigned(dtype) else x).cast(dtype).realize()
     for dim, descending in ((-1, False), (-1, True), (0, True)):
@@ -51,7 +51,7 @@ def test_values_indices_and_dtypes_are_those_of_the_network(dtype: Any) -> None:
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64], ids=str)
-def test_all_orders_of_magnitude(dtype: Any, descending: bool) -> None:
+def test_sort_of_all_magnitudes(dtype: Any, descending: bool) -> None:
     x = R.standard_normal((3, 200)) * 10.0 ** R.integers(-30, 9, (3, 200))
     x = np.concatenate([x, -x, np.zeros((3, 4)), [[np.inf, -np.inf, 1e-42, -1e-42]] * 3], 1)
     x = (x if np.issubdtype(dtype, np.floating) else np.clip(x, -2e9, 2e9)).astype(dtype)
@@ -62,8 +62,8 @@ def test_all_orders_of_magnitude(dtype: Any, descending: bool) -> None:
 
 
 @pytest.mark.parametrize("shape, dim", [((5,), 0), ((4, 3), 0), ((3, 4), 1)])
-def test_the_network_has_nan_as_the_largest(shape: tuple[int, ...], dim: int) -> None:
-    """Tinygrad's own lost it: `[2, nan, 1]` became `[1, 2, 2]`.  Also of a batch, and with a derivative."""
+def test_network_sorts_nan_last(shape: tuple[int, ...], dim: int) -> None:
+    """NaN is also the largest in a batch, and with a derivative; tinygrad's network made `[2, nan, 1]` `[1, 2, 2]`."""
     nan = float("nan")
     x = R.choice(np.array([nan, np.inf, -np.inf, 0, 1, 2], dtype=np.float32), (6, *shape))
     for descending in (False, True):
@@ -77,14 +77,14 @@ def test_the_network_has_nan_as_the_largest(shape: tuple[int, ...], dim: int) ->
     assert read(slope).tolist() == [2.0, 0.0, 1.0]
 
 
-def test_zeros_of_both_signs_are_equal_and_nan_is_the_largest() -> None:
+def test_signed_zeros_and_nan() -> None:
     x = Tensor([0.0, -0.0, 1.0, 0.0, float("nan"), -0.0, float("inf")])
     assert x.argsort().tolist() == [0, 1, 3, 5, 2, 6, 4]
     assert x.argsort(descending=True).tolist() == [4, 6, 2, 0, 1, 3, 5]
     assert np.isnan(x.sort()[0].numpy()).tolist() == [False] * 6 + [True]
 
 
-def test_it_is_one_call_and_no_kernel() -> None:
+def test_sort_is_one_call() -> None:
     x = few(6, 40)
     assert kernels(vmap(lambda x: x.sort()[0])(x)) == [Ops.CUSTOM_FUNCTION]
     assert kernels(vmap(lambda x: x.argsort())(x)) == [Ops.CUSTOM_FUNCTION]
@@ -95,8 +95,8 @@ def test_it_is_one_call_and_no_kernel() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-def test_the_first_are_the_first_of_all(dtype: Any) -> None:
-    """Of equal ones the first, and NaN is the largest; along any axis, the largest or the smallest, few or all."""
+def test_topk_matches_sort(dtype: Any) -> None:
+    """`topk` returns the first elements of `sort`, also with equal elements and NaN, along any axis."""
     x = R.choice(np.array([-1, 0, 1, 2, 3], dtype=dtype), (4, 9, 3))
     if dtype != np.int32:
         x[0, 2, 1], x[1, :, 0] = np.nan, -0.0
@@ -109,13 +109,13 @@ def test_the_first_are_the_first_of_all(dtype: Any) -> None:
             np.testing.assert_array_equal(y.numpy(), part)
 
 
-def test_what_the_first_take() -> None:
-    """numpy sorts all of them."""
+def test_memory_of_topk() -> None:
+    """Only `k` of 40 indices are returned, but numpy sorts all of them, so the estimated memory is larger."""
     found = [call.src[0].arg for call in few(6, 40).topk(5)[1].schedule_linear().src]
     assert [name.host.space for name in found] == [4 * 40 / 5]
 
 
-def test_what_is_not_to_be_sorted() -> None:
+def test_edge_cases_and_errors() -> None:
     assert [y.tolist() for y in Tensor([[3.0], [1.0]]).sort()] == [[[3.0], [1.0]], [[0], [0]]]
     assert Tensor.empty(2, 0).sort()[0].shape == (2, 0)
     with pytest.raises(IndexError):
@@ -137,8 +137,8 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_derivatives_are_the_same_by_the_network(name: str) -> None:
-    """On a device where numpy does not serve; also where entries are equal."""
+def test_derivatives_match_network(name: str) -> None:
+    """The network runs on devices without numpy; some elements are equal."""
     f, x, d = FUNCTIONS[name], few(4, 9), Tensor(R.standard_normal((4, 9)).astype(np.float32)).realize()
     ways: list[Callable[[], Tensor]] = [
         lambda: vmap(grad(f))(x),
@@ -155,8 +155,8 @@ def test_derivatives_are_the_same_by_the_network(name: str) -> None:
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_a_value_has_the_derivative_of_the_entry_that_its_index_names(descending: bool) -> None:
-    """Also of equal entries, of which the first comes first, and of NaN: of each place there is one."""
+def test_derivatives_follow_indices(descending: bool) -> None:
+    """The index also separates equal elements and NaN, so each element gets the derivative of one position."""
     x, w = np.array([2, 1, 2, np.nan, 1, np.inf, 2], np.float32), np.arange(1, 8, dtype=np.float32)
     at = np.argsort(-x if descending else x, kind="stable")
     at = np.concatenate([[3], at[:-1]]) if descending else at
@@ -170,13 +170,13 @@ def test_a_value_has_the_derivative_of_the_entry_that_its_index_names(descending
             np.testing.assert_array_equal(moved, w[at[:3]])
 
 
-def test_derivatives_are_a_call_and_no_network() -> None:
+def test_derivatives_run_no_network() -> None:
     x, w = few(3, 64), Tensor(R.standard_normal((3, 64)).astype(np.float32)).realize()
     first = vmap(grad(lambda x, w: (x.sort()[0] * w).sum()))(x, w)
     second = vmap(lambda x, w: jvp(grad(lambda x: (x.topk(8)[0] ** 3).sum()), (x,), (w,))[1])(x, w)
     assert kernels(first).count(Ops.CUSTOM_FUNCTION) == 1 and len(kernels(first)) < 6
     assert kernels(second).count(Ops.CUSTOM_FUNCTION) == 2 and len(kernels(second)) < 8
-    with cpu.plain():  # the network runs, but backward it does not
+    with cpu.plain():  # only the forward pass runs the network
         assert len(kernels(vmap(grad(lambda x, w: (x.sort()[0] * w).sum()))(x, w))) < 60
 
 
@@ -189,7 +189,7 @@ def test_derivatives_by_kernels() -> None:
         np.testing.assert_allclose(jit(vmap(grad(f)))(x).numpy(), want, rtol=1e-5, atol=1e-5)
 
 
-def test_in_compiled_functions_and_loops() -> None:
+def test_sort_in_jit_and_scan() -> None:
     x = Tensor(R.standard_normal((4, 6)).astype(np.float32)).realize()
     want = np.sort(x.numpy(), 1)
     f = jit(vmap(lambda x: x.sort()[0] + 1))
@@ -209,7 +209,7 @@ def test_in_compiled_functions_and_loops() -> None:
         np.testing.assert_allclose(y, c, rtol=1e-5)
 
 
-def test_examples_at_any_depth() -> None:
+def test_sort_in_nested_vmap() -> None:
     a, b = few(3, 5), few(4, 5)
     got = vmap(lambda a: vmap(lambda b: (a + b).topk(2)[0])(b))(a)
     both = a.numpy()[:, None] + b.numpy()

@@ -1,6 +1,6 @@
-"""The typed program: its text, its value, its levels.
+"""Test the IR: its text, its value and its levels.
 
-`python -m tests.ir.test_program` writes tests/ir/program/golden.txt anew.
+`python -m tests.ir.test_program` regenerates tests/ir/program/golden.txt.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def golden() -> dict[str, str]:
 
 
 def same(wanted: Any, *results: Any) -> None:
-    """What they have in common is worked out once."""
+    """Compare the results with one evaluation for all of them, so that shared parts are computed once."""
     assert all(tree.outline(x) == tree.outline(wanted) for x in results)
     found = tree.leaves([wanted, *results])
     read = iter(by_numpy.reads([x for x in found if isinstance(x, Tensor)]))
@@ -60,19 +60,19 @@ def same(wanted: Any, *results: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_text(name: str) -> None:
+def test_text(name: str) -> None:
     wanted = golden()
     for level, text in texts_of(name).items():
         assert text == wanted[f"{name}, {level}"]
 
 
-def test_no_text_is_left_over() -> None:
+def test_golden_file_is_complete() -> None:
     assert golden().keys() == {f"{name}, {level}" for name, case in CASES.items() for level in case.levels}
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_level_and_its_text_give_the_value_of_the_function(name: str) -> None:
-    """Where a sort is operations of tinygrad: of a call of numpy, as which it runs on the CPU, no text says all."""
+def test_levels_and_texts_have_same_value(name: str) -> None:
+    """Sort by operations of tinygrad here: on the CPU, sort is a call of numpy, which the text cannot express."""
     f, args = CASES[name].f, CASES[name].args()
     with Context(NOOPT=1, PARALLEL=0, BRANDED_CPU=0):
         wanted, expr, results = f(*args), expr_of(name), []
@@ -86,7 +86,7 @@ def test_each_level_and_its_text_give_the_value_of_the_function(name: str) -> No
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_line_below_belongs_to_one_line(name: str) -> None:
+def test_links_between_levels(name: str) -> None:
     expr = expr_of(name)
     for level in ALL[:2]:
         at = expr.at(level)  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ quiet = settings(max_examples=60, deadline=None, database=None, suppress_health_
 
 @pytest.mark.parametrize("part", range(2))
 def test_generated_programs(part: int) -> None:
-    """Printing, reading and evaluating a program gives what the function gives, under any nest of vmaps."""
+    """Printing, parsing and evaluating the IR returns the function's result, under any nest of vmaps."""
 
     @seed(part)
     @quiet
@@ -127,8 +127,8 @@ JAX: dict[str, Any] = json.loads(make.PATH.read_text())
 
 
 @pytest.mark.parametrize("name", list(PROGRAMS)[::23])
-def test_programs_of_jax(name: str) -> None:
-    """The typed program of what JAX gave golden numbers for gives those numbers."""
+def test_golden_programs(name: str) -> None:
+    """The IR of a program with golden values from JAX returns these values."""
     with Context(DEV="PYTHON", NOOPT=1, PARALLEL=0):
         expr = make_expr(lambda: PROGRAMS[name].run(with_branded))()
         for level in ALL:
@@ -139,7 +139,7 @@ def test_programs_of_jax(name: str) -> None:
                 np.testing.assert_allclose(got[path], wanted, rtol=2e-4, atol=1e-5)
 
 
-# ---- as a value ----
+# ---- equality and values ----
 
 
 def test_equal_up_to_names() -> None:
@@ -148,7 +148,7 @@ def test_equal_up_to_names() -> None:
     b = make_expr(lambda r, s: vmap(lambda row: vmap(lambda col: row + col)(s))(r))(x, y)
     assert a == b
     assert hash(a) == hash(b)
-    assert str(a) != str(b)  # the brands have the names of their parameters
+    assert str(a) != str(b)  # the brands are named after the parameters
     assert a != make_expr(lambda p, q: vmap(lambda u: vmap(lambda v: v + u)(q))(p))(x, y)
     assert a != a.at("batched")
     assert a != "text"
@@ -177,7 +177,7 @@ def test_values_of_all_examples() -> None:
 
 
 def test_values_have_the_axes_of_their_types() -> None:
-    """Brands that are entered in another order than they were opened."""
+    """The brands are entered in another order than they were opened."""
 
     def f(a: Tensor, b: Tensor) -> Tensor:
         with brand("p", 3) as p, brand("q", 2) as q:
@@ -193,7 +193,7 @@ def test_values_have_the_axes_of_their_types() -> None:
     assert expr(a, b).tolist() == f(a, b).tolist()
 
 
-def test_what_was_drawn_is_a_constant() -> None:
+def test_samples_are_constants() -> None:
     def f(rows: Tensor) -> Tensor:
         return vmap(lambda row: row + Tensor.rand(3), randomness="different")(rows)
 
@@ -206,7 +206,7 @@ def test_what_was_drawn_is_a_constant() -> None:
     assert expr != make_expr(f)(x)
 
 
-def test_where_an_operation_stands() -> None:
+def test_source_of_each_operation() -> None:
     def f(x: Tensor) -> Tensor:
         return x.sin() + 2 * x
 
@@ -218,15 +218,15 @@ def test_where_an_operation_stands() -> None:
         assert text == {"sin": "x.sin()", "mul": "2 * x", "add": "x.sin() + 2 * x"}[eqn.op]
 
 
-def test_derivatives_go_through_an_evaluated_program() -> None:
+def test_derivatives_of_evaluated_ir() -> None:
     args = CASES["own_rule"].args()
     for level in ("operations", "primitives"):
         run = expr_of("own_rule").at(level)  # type: ignore[arg-type]
         same(grad(lambda x: run(x).sum())(*args), grad(lambda x: CASES["own_rule"].f(x).sum())(*args))
 
 
-def test_inside_of_a_vmap() -> None:
-    """The arguments of a program may vary over brands that are open."""
+def test_tracing_inside_vmap() -> None:
+    """The arguments may be batched values of open brands."""
     seen: list[str] = []
 
     def f(x: Tensor) -> Tensor:
@@ -238,13 +238,13 @@ def test_inside_of_a_vmap() -> None:
     assert "{ lambda ; a:Vec[x:2, f32[2]] . let" in seen[0]
 
 
-def test_static_arguments_are_no_variables() -> None:
+def test_static_arguments() -> None:
     expr = make_expr(lambda x, n, how: x.sum(axis=n) if how == "sum" else x, static_argnums=1)(some(2, 3), 1, "sum")
     assert str(expr).splitlines()[1] == "    b:f32[2] = sum[axis=1] a"
     assert expr(Tensor.ones(2, 3), 1, "sum").tolist() == [3.0, 3.0]
 
 
-def test_arguments_by_position_and_by_name() -> None:
+def test_positional_and_keyword_arguments() -> None:
     x = some(2)
     expr = make_expr(lambda d, *, k: d["a"] - d["b"] * k)({"a": x, "b": x * 2}, k=x)
     same(expr({"b": x * 2, "a": x}, k=x), x - x * 2 * x)
@@ -253,7 +253,7 @@ def test_arguments_by_position_and_by_name() -> None:
     assert static(x, n=3)(x, n=3).tolist() == (x * 3).tolist()
 
 
-def test_a_number_takes_the_dtype_of_what_it_meets() -> None:
+def test_numbers_are_weakly_typed() -> None:
     for dtype in (dtypes.int8, dtypes.half, dtypes.float64):
         expr = make_expr(lambda x, n: x * n)(Tensor([1, 2], dtype=dtype), 2)
         assert str(expr).splitlines()[1].split(" = ")[0].split(":")[1] == str(expr.program.invars[0].type)
@@ -272,8 +272,8 @@ BRANCHES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", BRANCHES)
-def test_a_branch_that_gives_a_number_next_to_another_value(name: str) -> None:
-    """One branch runs where the predicate is known: its value has the dtype on which all agreed."""
+def test_branches_with_different_dtypes(name: str) -> None:
+    """If the predicate is known, one branch runs: its value has the common dtype of all branches."""
     f = BRANCHES[name]
     for p in (Tensor([2.0])[0], Tensor([-2.0])[0]):
         expr = make_expr(f)(p)
@@ -282,7 +282,7 @@ def test_a_branch_that_gives_a_number_next_to_another_value(name: str) -> None:
     same(vmap(f)(ps), vmap(make_expr(f)(ps[0]))(ps))
 
 
-def test_a_program_of_jax_with_a_number_in_one_branch() -> None:
+def test_jax_example_with_number_in_branch() -> None:
     def func8(p: Any, t: Any) -> Any:
         return cond(p >= 0.0, lambda t: t[0], lambda t: Tensor([1]) + t[1], t)
 
@@ -291,7 +291,7 @@ def test_a_program_of_jax_with_a_number_in_one_branch() -> None:
     assert [expr(p, args).tolist() for p in (5.0, -5.0)] == [[0.0], [3.0]]
 
 
-def test_values_of_the_scopes_around_it_are_constants() -> None:
+def test_captured_values_are_constants() -> None:
     x = Tensor([1.0, 2.0, 3.0])
 
     def product(r: Tensor) -> Tensor:
@@ -305,12 +305,12 @@ def test_values_of_the_scopes_around_it_are_constants() -> None:
     assert sums.tolist() == [6.0, 6.0, 6.0]
 
 
-def test_an_evaluated_program_under_vmap() -> None:
+def test_vmap_of_evaluated_ir() -> None:
     expr = make_expr(lambda v: v.sum())(some(3))
     assert vmap(expr)(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist() == [6.0, 15.0]
 
 
-def test_what_no_text_says_runs_from_the_program_alone() -> None:
+def test_opaque_arguments_need_the_program() -> None:
     x = some(3, 2)
     f = lambda x: x.shard(("CPU:0", "CPU:1", "CPU:2"), axis=0).sum(1)  # noqa: E731
     expr = make_expr(f)(x)
@@ -322,7 +322,7 @@ def test_what_no_text_says_runs_from_the_program_alone() -> None:
         expr.from_text(str(expr).replace("<None>", "<another>"))(x)
 
 
-def test_trees_and_constants_are_compared_too() -> None:
+def test_equality_compares_trees_and_constants() -> None:
     x = some(2)
     of = make_expr
     assert of(lambda x: {"p": x * 2})(x) != of(lambda x: {"q": x * 2})(x)
@@ -335,8 +335,8 @@ def test_trees_and_constants_are_compared_too() -> None:
     assert of(lambda x: one(x))(x) == of(lambda x: other(x))(x)
 
 
-def test_html_of_a_long_program() -> None:
-    """Each line is written once for each line that it belongs to."""
+def test_html_of_long_program() -> None:
+    """The page repeats a line for each line of the level above."""
 
     def f(x: Tensor) -> Tensor:
         for _ in range(200):
@@ -348,7 +348,7 @@ def test_html_of_a_long_program() -> None:
     assert html.count(" ADD ") == 400
 
 
-def test_nothing_stays_behind() -> None:
+def test_tensor_methods_are_restored() -> None:
     before = {name: getattr(Tensor, name) for name in ("sin", "__add__", "zeros")}
     with pytest.raises(ZeroDivisionError):
         make_expr(lambda x: 1 / 0)(some(2))
@@ -489,8 +489,8 @@ def test_types_as_text() -> None:
     assert str(make_expr(lambda v: v)(some(2, 3)).program.invars[0].type) == vec_type(some(2, 3)) == "f32[2, 3]"
 
 
-def test_a_method_that_was_replaced_is_written_down_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What records a method is kept from one program to the next."""
+def test_replaced_method_is_recorded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recorded operations of a method are cached between programs."""
     x = Tensor([1.0, 2.0])
 
     def primitives() -> str:

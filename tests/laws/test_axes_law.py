@@ -1,7 +1,7 @@
-"""What mypy says of axes is so at run time, on programs that are drawn by chance.
+"""Test that the axes inferred by mypy are those at run time, on random programs.
 
-The lengths of all names are different primes.  So where mypy says `Axes[Users, Features]`, the shape is that of users
-and features; and where it finds fault with axes, the program stops when it runs.
+Each name has a different prime length.  So if mypy infers `Axes[Users, Features]`, the shape has these two lengths;
+and if mypy reports an error, the program fails at run time.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def drawn(n: int, seed: int = 7) -> list[str]:
 
 
 def said(programs: list[str], folder: Path) -> list[tuple[str, str]]:
-    """The type of each as mypy prints it, and its error, if it has one."""
+    """Return the type that mypy infers for each program, and its error or an empty string."""
     (folder / "drawn.py").write_text(HEAD + "".join(f"reveal_type({p})\n" for p in programs))
     (folder / "mypy.ini").write_text(STRICT)
     warm(folder / ".mypy_cache", MYPY, STRICT)
@@ -170,7 +170,7 @@ def said(programs: list[str], folder: Path) -> list[tuple[str, str]]:
 
 
 def run(text: str) -> tuple[int, ...] | None:
-    """The shape of a program's result; None if it stops."""
+    """Return the shape of a program's result, or None if it fails."""
     try:
         with Context(NOOPT=1):
             value = eval(text, NAMES)
@@ -180,7 +180,7 @@ def run(text: str) -> tuple[int, ...] | None:
 
 
 def lengths(t: str) -> list[int | None] | None:
-    """The length of each axis, by a type as mypy prints it."""
+    """Return the length of each axis of a type as mypy prints it."""
     if (found := re.fullmatch(r"branded\.vec\.Axes\[(.*)\]", t)) is None:
         return None
     axes = [] if found[1] == "()" else found[1].split(", ")
@@ -188,7 +188,7 @@ def lengths(t: str) -> list[int | None] | None:
     return [by_name.get(a, int(a[8:-1]) if a.startswith("Literal[") else None) for a in axes]
 
 
-def test_what_mypy_says_of_axes_is_so(tmp_path: Path) -> None:
+def test_inferred_axes_match_run_time(tmp_path: Path) -> None:
     programs, kinds = drawn(600), Counter[str]()
     for program, (t, error) in zip(programs, said(programs, tmp_path), strict=True):
         shape, claimed = run(program), lengths(t)
@@ -204,8 +204,8 @@ def test_what_mypy_says_of_axes_is_so(tmp_path: Path) -> None:
     assert kinds["axes"] > 60 and kinds["error"] > 60
 
 
-def test_shapes_without_annotations_raise_no_false_alarm(tmp_path: Path) -> None:
-    """Where the shapes that mypy follows from `Tensor.ones(5, 11)` do not fit, the program stops when it runs."""
+def test_inferred_shapes_have_no_false_errors(tmp_path: Path) -> None:
+    """If shapes that mypy infers from calls such as `Tensor.ones(5, 11)` do not fit, the program fails at run time."""
     rng = random.Random(11)
     plain = [re.sub(r"as_axes\((Tensor\.ones\([^)]*\))[^)]*\)", r"\1", p) for p in drawn(500, seed=11)]
     chosen = [p for p in dict.fromkeys(plain) if rng.random() < 0.9]

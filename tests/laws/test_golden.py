@@ -1,4 +1,4 @@
-"""What JAX gives: the programs of `tests/golden` with branded, against what JAX said that they give."""
+"""Test that the programs of `tests/golden` return with branded the results recorded with JAX."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NESTING = """
     vmap_of_map_of_grad_of_fori custom_vmap_under_vmap_of_cond reinforce_with_a_baseline_of_all
 """
 COMPILED = {*(f"loops.{x}" for x in LOOPS.split()), *(f"nesting.{x}" for x in NESTING.split())}
-"""These run as they do for users; numpy takes the steps of the other loops."""
+"""These programs run as they do for users; numpy executes the other loops."""
 GOLDEN: dict[str, Any] = json.loads(make.PATH.read_text())
 
 
-def test_the_golden_numbers_are_those_of_the_programs() -> None:
+def test_golden_file_matches_programs() -> None:
     assert GOLDEN.keys() - {"jax"} == PROGRAMS.keys(), "run python -m tests.golden.make, with a Python that has JAX"
     assert len(PROGRAMS) >= 200
     assert PROGRAMS.keys() >= COMPILED

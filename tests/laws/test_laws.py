@@ -1,4 +1,4 @@
-"""The laws, on generated programs, by numpy from their graphs, and a few on tinygrad's PYTHON device."""
+"""Test laws of vmap on generated programs: numpy evaluates most graphs, and tinygrad's PYTHON device a few."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.by_numpy import read
 from tests.support.programs import Nest, agree, nests, programs
 
 PARTS = 8
-EXAMPLES = 200  # of each part: 1,600 programs in all
+EXAMPLES = 200  # for each part: 1,600 programs in total
 KERNELS = 100
 
 quiet = settings(
@@ -39,8 +39,8 @@ law = functools.partial(laws.law, quiet)
 
 
 @pytest.mark.parametrize("part", [*range(PARTS), pytest.param(PARTS, marks=pytest.mark.compiled, id="kernels")])
-def test_vmap_equals_the_loop(part: int) -> None:
-    """vmap(f)(xs) = stack([f(x) for x in xs]), under any nest of vmaps, at any axes."""
+def test_vmap_equals_loop(part: int) -> None:
+    """Test vmap(f)(xs) = stack([f(x) for x in xs]), under any nest of vmaps, along any axes."""
 
     @seed(part)
     @settings(quiet, max_examples=EXAMPLES if part < PARTS else KERNELS)
@@ -53,13 +53,13 @@ def test_vmap_equals_the_loop(part: int) -> None:
 
 @law(60, nests(max_depth=2, max_steps=4), st.integers(1, 3))
 def test_chunks(nest: Nest, chunk: int) -> None:
-    """Chunks of any size give what the whole gives."""
+    """Chunks of any size return the result of the whole batch."""
     agree(nest, chunk_size=chunk)
 
 
 @law(60, nests(max_depth=2, max_steps=4), st.randoms(use_true_random=False))
-def test_permuting_the_batch_permutes_the_result(nest: Nest, random: Any) -> None:
-    """vmap(f)(xs[p]) = vmap(f)(xs)[p]."""
+def test_permuted_batch(nest: Nest, random: Any) -> None:
+    """Test vmap(f)(xs[p]) = vmap(f)(xs)[p]."""
     level = nest.levels[0]
     p = list(range(level.size))
     random.shuffle(p)
@@ -74,7 +74,7 @@ def test_permuting_the_batch_permutes_the_result(nest: Nest, random: Any) -> Non
 
 @st.composite
 def with_batch(draw: Any, n: int) -> tuple[Any, list[Any]]:
-    """A program, and n batches of each of its inputs."""
+    """Draw a program, and n batches of each of its inputs."""
     program = draw(programs(4))
     sizes = [draw(st.integers(1, 3)) for _ in range(n)]
     rng = np.random.default_rng(draw(st.integers(0, 999)))
@@ -88,15 +88,15 @@ def with_batch(draw: Any, n: int) -> tuple[Any, list[Any]]:
 
 @law(40, with_batch(1))
 def test_zip_of_a_value_with_itself(case: Any) -> None:
-    """vmap((x, y) -> f(x, y))(xs, xs) = vmap(x -> f(x, x))(xs)."""
+    """Test vmap((x, y) -> f(x, y))(xs, xs) = vmap(x -> f(x, x))(xs)."""
     program, [xs] = case
     both = vmap(lambda *xys: program(*xys[: len(xs)])[0] == program(*xys[len(xs) :])[0])(*xs, *xs)
     assert read(both).all()
 
 
 @law(40, with_batch(2))
-def test_outer_is_the_transpose_of_the_outer_with_levels_exchanged(case: Any) -> None:
-    """vmap(x -> vmap(y -> f(x, y))(ys))(xs) = transpose of vmap(y -> vmap(x -> f(x, y))(xs))(ys)."""
+def test_exchanged_vmaps_are_transposed(case: Any) -> None:
+    """Test vmap(x -> vmap(y -> f(x, y))(ys))(xs) = transpose of vmap(y -> vmap(x -> f(x, y))(xs))(ys)."""
     program, [xs, ys] = case
 
     def f(*xys: Tensor) -> Tensor:
@@ -108,8 +108,8 @@ def test_outer_is_the_transpose_of_the_outer_with_levels_exchanged(case: Any) ->
 
 
 @law(40, with_batch(2), st.booleans(), st.booleans())
-def test_the_order_of_brands_does_not_matter(case: Any, a_first: bool, leave_a_first: bool) -> None:
-    """Brands may be opened and left in any order: the result is that of the nested vmaps."""
+def test_order_of_brands(case: Any, a_first: bool, leave_a_first: bool) -> None:
+    """Brands may be opened and closed in any order: the result is that of nested vmaps."""
     program, [xs, ys] = case
     f = lambda xs, ys: program(*xs)[0].cast("float") + program(*ys)[0].cast("float") * 3  # noqa: E731
     wanted = read(vmap(lambda *x: vmap(lambda *y: f(x, y))(*ys))(*xs))
@@ -123,8 +123,8 @@ def test_the_order_of_brands_does_not_matter(case: Any, a_first: bool, leave_a_f
 
 
 @law(30, nests(max_depth=2, max_steps=4))
-def test_gradients_are_those_of_the_loop(nest: Nest) -> None:
-    """vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), for the float inputs of f."""
+def test_gradients_equal_loop(nest: Nest) -> None:
+    """Test vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), for the float inputs of f."""
     program = nest.program
     wrt = [i for i, v in enumerate(program.inputs) if v.kind == "f"]
     if not wrt:

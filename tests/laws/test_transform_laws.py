@@ -1,4 +1,4 @@
-"""The laws of derivatives, control flow and collectives, on generated programs, on tinygrad's PYTHON device."""
+"""Test laws of derivatives, control flow and collectives, on generated programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tests.support.programs import Nest, Program, nests, programs
 quiet = settings(
     deadline=None,
     database=None,
-    phases=[Phase.generate],  # a failure is not made smaller: it takes minutes
+    phases=[Phase.generate],  # no shrinking of failures: it takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 
@@ -55,7 +55,7 @@ law = functools.partial(laws.law, quiet)
 
 
 def values(program: Program, random: np.random.Generator, lead: tuple[int, ...] = (), f: Any = np.float32) -> list[Any]:
-    """Inputs that sit at no jump: neither floor nor a comparison nor a tie changes nearby."""
+    """Return random inputs away from discontinuities: of floor, of comparisons and of ties."""
     out = []
     for v in program.inputs:
         x = random.normal(size=(*lead, *v.shape))
@@ -69,12 +69,12 @@ def floats(program: Program) -> tuple[int, ...]:
 
 
 def smooth(program: Program) -> Callable[..., Tensor]:
-    """The program as a function to one number."""
+    """Return the program as a smooth function to a scalar."""
     return lambda *xs: (program(*xs)[0].float() * 0.25).sin().sum()
 
 
 def of_floats(f: Callable[..., Any], xs: Sequence[Tensor], at: Sequence[int]) -> Callable[..., Any]:
-    """`f` as a function of the arguments at these places."""
+    """Return `f` as a function of the arguments at these positions."""
 
     def g(*ys: Tensor) -> Any:
         full = list(xs)
@@ -100,8 +100,8 @@ random_seeds = st.integers(0, 2**16)
 
 
 @law(20, nests(max_depth=2, max_steps=4))
-def test_vmap_of_grad_is_the_loop_of_grad(nest: Nest) -> None:
-    """vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), also with respect to what the examples share."""
+def test_vmap_of_grad_equals_loop(nest: Nest) -> None:
+    """Test vmap(grad(f))(xs) = stack([grad(f)(x) for x in xs]), also for shared arguments."""
     if not (at := floats(nest.program)):
         return
     g = grad(smooth(nest.program), argnums=at)
@@ -115,7 +115,7 @@ def test_vmap_of_grad_is_the_loop_of_grad(nest: Nest) -> None:
 
 @law(25, programs(5), random_seeds)
 def test_jvp_and_vjp_are_transposes(program: Program, n: int) -> None:
-    """<ct, J v> = <Jᵀ ct, v>."""
+    """Test <ct, J v> = <Jᵀ ct, v>."""
     if not (at := floats(program)):
         return
     random = np.random.default_rng(n)
@@ -133,7 +133,7 @@ def test_jvp_and_vjp_are_transposes(program: Program, n: int) -> None:
 
 @law(15, programs(5), random_seeds)
 def test_jacobians_agree(program: Program, n: int) -> None:
-    """jacfwd(f) = jacrev(f), and the Hessian is the same in any order of the modes."""
+    """Test jacfwd(f) = jacrev(f), and that the Hessian is equal in any order of the modes."""
     if not (at := floats(program)):
         return
     xs = values(program, np.random.default_rng(n))
@@ -145,8 +145,8 @@ def test_jacobians_agree(program: Program, n: int) -> None:
 
 
 @law(25, programs(5), random_seeds)
-def test_derivatives_are_limits_of_differences(program: Program, n: int) -> None:
-    """(f(x + h v) - f(x - h v)) / 2h, in float64."""
+def test_derivatives_match_differences(program: Program, n: int) -> None:
+    """Test the derivative along v against (f(x + h v) - f(x - h v)) / 2h, in float64."""
     if not (at := floats(program)):
         return
     random = np.random.default_rng(n)
@@ -164,7 +164,7 @@ def test_derivatives_are_limits_of_differences(program: Program, n: int) -> None
 
 
 def step_of(program: Program) -> Callable[..., Any]:
-    """A step of a loop made of a program: the carry is the first float input of it."""
+    """Return the step of a loop that calls the program; the carry is its first float input."""
     at = floats(program)[0]
 
     def step(c: Tensor, xs: list[Tensor]) -> tuple[Tensor, Tensor]:
@@ -189,8 +189,8 @@ def loops(draw: Any) -> Any:
 
 
 @law(8, loops(), kernels=8)
-def test_scan_is_the_loop(case: Any) -> None:
-    """scan(f, c, xs) is the Python loop: in value, in both modes of derivatives."""
+def test_scan_equals_loop(case: Any) -> None:
+    """Test that scan(f, c, xs) equals the Python loop: its value, and both modes of derivatives."""
     program, length, down, n = case
     random = np.random.default_rng(n)
     step, at = step_of(program), floats(program)[0]
@@ -207,8 +207,8 @@ def test_scan_is_the_loop(case: Any) -> None:
 
 
 @law(6, loops(), st.lists(st.booleans(), min_size=3, max_size=3))
-def test_vmap_of_scan_is_the_loop_of_scans(case: Any, mapped: list[bool]) -> None:
-    """vmap(scan(f))(xs) = stack([scan(f)(x) for x in xs]), whatever is mapped; grad of it too."""
+def test_vmap_of_scan_equals_loop(case: Any, mapped: list[bool]) -> None:
+    """Test vmap(scan(f))(xs) = stack([scan(f)(x) for x in xs]) and its grad, for any mapped arguments."""
     program, length, down, n = case
     random = np.random.default_rng(n)
     step, at = step_of(program), floats(program)[0]
@@ -229,8 +229,8 @@ def test_vmap_of_scan_is_the_loop_of_scans(case: Any, mapped: list[bool]) -> Non
 
 
 @law(8, loops())
-def test_scan_of_vmap_is_vmap_of_scan(case: Any) -> None:
-    """scan(vmap(f)) and vmap(scan(f)) are the same loop with the two axes exchanged."""
+def test_scan_of_vmap_equals_vmap_of_scan(case: Any) -> None:
+    """Test that scan(vmap(f)) equals vmap(scan(f)) with the two axes exchanged."""
     program, length, down, n = case
     random = np.random.default_rng(n)
     step, at = step_of(program), floats(program)[0]
@@ -242,8 +242,8 @@ def test_scan_of_vmap_is_vmap_of_scan(case: Any) -> None:
 
 
 @law(30, st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(-2, 2), st.booleans(), kernels=30)
-def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested: bool) -> None:
-    """An example that is done keeps its state: also of no trip, and in a loop in a loop."""
+def test_while_loop_ends_per_example(limits: list[int], start: int, nested: bool) -> None:
+    """An example that has finished keeps its state, also after zero steps and in nested loops."""
 
     def f(limit: Any, x: Any, loop: Any) -> Any:
         inner = lambda i, x: loop(lambda s: s[0] < i, lambda s: (s[0] + 1, s[1] * 1.5 - 1), (i * 0, x))[1]  # noqa: E731
@@ -260,7 +260,7 @@ def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested:
     wanted = [f(n, v, python) for n, v in zip(limits, xs.tolist(), strict=True)]
     assert read(i).tolist() == [w[0] for w in wanted]
     np.testing.assert_allclose(x.numpy(), [w[1] for w in wanted], rtol=1e-5)
-    # a bound that differs from example to example is such a loop
+    # a fori_loop with a batched bound is the same loop
     if start >= 0:
         turns = vmap(lambda n, x: fori_loop(start, n, lambda i, x: x * 2 + i, x))
         out = turns(Tensor(np.array(limits, np.int32)), Tensor(xs))
@@ -270,7 +270,7 @@ def test_while_loop_ends_for_each_example(limits: list[int], start: int, nested:
 
 @law(15, programs(5), random_seeds, st.sampled_from([None, 1, 2]))
 def test_map_is_vmap(program: Program, n: int, batch: int | None) -> None:
-    """map(f, xs) = vmap(f)(xs), in the memory of one example."""
+    """Test map(f, xs) = vmap(f)(xs)."""
     xs = values(program, np.random.default_rng(n), (3,))
     close(map_(lambda xs: program(*xs), xs, batch_size=batch), vmap(program)(*xs))
 
@@ -279,8 +279,8 @@ def test_map_is_vmap(program: Program, n: int, batch: int | None) -> None:
 
 
 @law(12, programs(4), programs(4), random_seeds, st.booleans())
-def test_branches_are_those_of_the_loop(a: Program, b: Program, n: int, closed: bool) -> None:
-    """vmap(cond(p, f, g)) takes the values and the derivatives of each example's own branch."""
+def test_branches_equal_loop(a: Program, b: Program, n: int, closed: bool) -> None:
+    """Test that vmap(cond(p, f, g)) selects the value and derivatives of the branch of each example."""
     random = np.random.default_rng(n)
     if not (at := floats(a)):
         return
@@ -321,8 +321,8 @@ TROUBLE: list[Callable[[Tensor], Tensor]] = [
 
 
 @law(30, st.sampled_from(TROUBLE), st.integers(1, 2), st.booleans(), st.booleans(), kernels=30)
-def test_nothing_comes_from_the_branch_not_taken(f: Any, order: int, closed: bool, by_switch: bool) -> None:
-    """No NaN and no infinity, in any order of derivatives, in either mode."""
+def test_other_branch_adds_no_nan(f: Any, order: int, closed: bool, by_switch: bool) -> None:
+    """The other branch adds no NaN or infinity, in either mode and any order of derivatives."""
 
     def g(x: Any) -> Any:
         if by_switch:
@@ -347,8 +347,8 @@ def test_nothing_comes_from_the_branch_not_taken(f: Any, order: int, closed: boo
 
 
 @law(20, programs(4), random_seeds, st.booleans())
-def test_collectives_are_reductions_of_the_batch(program: Program, n: int, nested: bool) -> None:
-    """What the examples tell each other is what is said of the whole batch outside."""
+def test_collectives_equal_reductions(program: Program, n: int, nested: bool) -> None:
+    """Test that each collective equals a reduction over the whole batch."""
     xs = values(program, np.random.default_rng(n), (3,))
     whole = vmap(lambda *xs: program(*xs)[0].float())(*xs)
 
@@ -366,8 +366,8 @@ def test_collectives_are_reductions_of_the_batch(program: Program, n: int, neste
 
 
 @law(20, programs(4), random_seeds, st.booleans())
-def test_derivatives_over_a_batch_are_transposes(program: Program, n: int, shared: bool) -> None:
-    """With values exchanged, the derivative of an example is that of the losses of all: the transpose of the jvp."""
+def test_grad_of_collectives_sums_losses(program: Program, n: int, shared: bool) -> None:
+    """With collectives, grad of an example includes the losses of all examples: it is the transpose of jvp."""
     if not (at := floats(program)):
         return
     random = np.random.default_rng(n)

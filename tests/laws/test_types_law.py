@@ -1,4 +1,4 @@
-"""The law of the types: on generated programs, the row that mypy says is the row that a value has when it runs."""
+"""Test on generated programs that the brands inferred by mypy are the brands of the value at run time."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from branded import all_gather, axis_index, cond, fori_loop, grad, pmean, ppermu
 x, y, w = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0]), Tensor(0.5)
 """
 DEEP = "vmap(lambda p1: {}p1{})(x)".format(20 * "p1 + (p1 * (", 20 * ").cos())")
-"""Operands in operands: were each looked at anew for what is around it, mypy would be at it for days."""
+"""Nested operands: without caching of contexts, mypy would check this expression for days."""
 Rows = dict[int, set[str]]
 PLAIN = (*range(11), 15, 18, 18)
 ALL = (*range(19), 7, 7, 7, 7, 7, 9, 9, 9, 18, 18)
-"""The kinds of expressions; a probe and a vmap are more frequent."""
+"""Indices of the kinds of expressions; probes and vmaps are more frequent."""
 PROBE = re.compile(r"probe\[(\d+)\]")
 
 
 class Writer:
-    """Writes one program: an expression of scalars per example, with a probe on a line of its own here and there.
+    """Write one program: an expression of scalars per example, with some probes, each on a line of its own.
 
-    No probe stands in an operand on the right or in an argument: mypy tries those, and takes what `reveal_type` says
-    there for an error.
+    Right operands and arguments contain no probes: mypy checks these repeatedly, and would report the note of
+    `reveal_type` there as an error.
     """
 
     def __init__(self, seed: int) -> None:
         self.random, self.names, self.probes = random.Random(seed), 0, 0
         self.is_plain, self.is_probed = False, True
         self.open: list[str] = []
-        """The brands that are open where we write, which are called as the parameters that brought them in."""
+        """The open brands, which have the names of the parameters that they map."""
 
     def name(self) -> str:
         self.names += 1
@@ -58,7 +58,7 @@ class Writer:
         self.open.pop()
 
     def body(self, scope: tuple[str, ...], depth: int) -> str:
-        """An expression without transforms, but for vmap and cond."""
+        """Write an expression with no transforms except vmap and cond."""
         before, self.is_plain = self.is_plain, True
         out = self.operand(scope, depth)
         self.is_plain = before
@@ -73,14 +73,14 @@ class Writer:
             return f"vmap(lambda {p}: {self.scalar((p,), 6)}, axis_name='{p}')(x)"
 
     def operand(self, scope: tuple[str, ...], depth: int) -> str:
-        """An expression without probes: each sum in a sum on the right would double what mypy has to try."""
+        """Write an expression without probes: mypy's time would double with each nested sum on the right."""
         before, self.is_probed = self.is_probed, False
         out = self.scalar(scope, max(depth, 0))
         self.is_probed = before
         return out
 
     def scalar(self, scope: tuple[str, ...], depth: int) -> str:
-        """An expression of 0-d tensors in the names of the scope."""
+        """Write an expression of 0-d tensors with the names of the scope."""
         if depth == 0 or self.random.random() < 0.1:
             return self.random.choice([*scope, *scope, "w"])
         match self.random.choice(PLAIN if self.is_plain else ALL):
@@ -103,7 +103,7 @@ class Writer:
                 return f"({self.scalar(scope, depth - 1)}).stack({more}).sum()"
             case 7 | 8 if not self.is_probed:
                 return self.operand(scope, depth - 1)
-            case 7 | 8:  # mypy tells of it on the line where the expression begins
+            case 7 | 8:  # mypy reports it on the line where the expression begins
                 self.probes += 1
                 return f"\nprobe[{self.probes - 1}](w + ({self.operand(scope, depth - 1)}))\n"
             case 9 | 10:
@@ -122,7 +122,7 @@ class Writer:
                 q = self.name()
                 body = self.body((*scope, q), depth - 1)
                 return f"grad(lambda {q}: ({q} * {q} * ({body})).exp())({self.random.choice(scope)})"
-            case 15:  # the predicate varies, else one branch is all that runs
+            case 15:  # the predicate is batched, or else only one branch would run
                 test = f"({self.brand()} + ({self.operand(scope, 1)})) > 0"
                 one, other = self.operand(scope, depth - 2), self.operand(scope, depth - 2)
                 return f"cond({test}, lambda: ({one}).exp(), lambda: 2 * ({other}))"
@@ -145,7 +145,7 @@ class Writer:
                 return f"vmap(lambda {p}, {q}: {body}, {options})({self.vector(scope)}, {shared}).sum()"
 
     def vector(self, scope: tuple[str, ...]) -> str:
-        """A 1-d tensor to map over; with a brand of its own or not."""
+        """Write a 1-d tensor to map over, batched or not."""
         own = [f"({s} * x)" for s in scope]
         return self.random.choice(["x", "y", *own])
 
@@ -157,7 +157,7 @@ def programs() -> Iterator[str]:
 
 
 def static_rows(texts: list[str], folder: Path) -> list[Rows]:
-    """What mypy says of each probe of each program."""
+    """Return the brands that mypy infers at each probe of each program."""
     lines, where = HEAD.splitlines(), {}
     for i, text in enumerate(texts):
         for line in f"z{i}: Tensor = (\n{text}\n)".splitlines():
@@ -181,7 +181,7 @@ def static_rows(texts: list[str], folder: Path) -> list[Rows]:
 
 
 def dynamic_rows(text: str) -> Rows:
-    """What the probes of a program see when it runs."""
+    """Return the brands at each probe of a program when it runs."""
     rows: Rows = {}
 
     def probe(k: int) -> Any:
@@ -198,7 +198,7 @@ def dynamic_rows(text: str) -> Rows:
     return rows
 
 
-def test_the_row_that_mypy_says_is_the_row_at_run_time(tmp_path: Path) -> None:
+def test_inferred_brands_match_run_time(tmp_path: Path) -> None:
     texts = list(programs())
     static = static_rows(texts, tmp_path)
     probed = sum(map(len, static))

@@ -1,6 +1,6 @@
-"""Functions whose typed programs are kept as text.
+"""Functions whose IR is recorded as text.
 
-`func1` to `func13` mean what the examples of JAX's "Understanding Jaxprs" mean, in this library's words.
+`func1` to `func13` are the examples of JAX's "Understanding Jaxprs", written for this library.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def func1(first: Any, second: Any) -> Any:
 
 @case(lambda: (some(8), some(8)))
 def func2(first: Any, second: Any) -> Any:
-    def inner(x: Any) -> Any:  # a function that Python alone knows leaves no trace
+    def inner(x: Any) -> Any:  # a plain Python function does not appear in the IR
         return x.sin() * 3.0
 
     return (first + inner(second)).sum()
