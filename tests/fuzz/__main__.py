@@ -1,6 +1,6 @@
 """Check the laws on many programs: `make fuzz`, or `python -m tests.fuzz --examples 20000 --seed 7`.
 
-Prints the seed of each round; a failure is shrunk to the smallest program that shows it and ends the run.
+It prints the seed of each round.  A failure is shrunk to a minimal program and ends the run.
 """
 
 from __future__ import annotations

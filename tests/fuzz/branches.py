@@ -1,9 +1,9 @@
-"""Branches with loops in them, under all transforms: `python -m tests.fuzz.branches --programs 500 --seed 7`.
+"""Branches that contain loops, under all transforms: `python -m tests.fuzz.branches --programs 500 --seed 7`.
 
-Each program is a function of a float and an int, of branches (cond, switch) and loops (scan, fori_loop, while_loop,
-map) in each other.  A branch that is not taken may have a loop that does not end.  What is right comes from a run of
-Python over numbers with their derivatives (`Dual`), example by example.  Prints the seed, each program that is wrong,
-and the counts; the exit code is 1 if one is wrong.
+Each program is a function of a float and an int that nests branches (cond, switch) and loops (scan, fori_loop,
+while_loop, map).  A branch that is not taken may contain an endless loop.  The expected result is computed by plain
+Python on numbers with derivatives (`Dual`), for one example at a time.  It prints the seed, each incorrect program,
+and the counts; the exit code is 1 if a program is incorrect.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from branded import cond, fori_loop, grad, jit, jvp, scan, switch, vmap, while_l
 from branded import map as map_
 
 END = 2_000_000_000
-"""A loop of so many steps does not end while somebody waits."""
+"""A number of steps that makes a loop endless in practice."""
 
-# ---- what is right ----
+# ---- expected results ----
 
 
 class Dual(NamedTuple):
@@ -51,11 +51,11 @@ def _dual(x: Any) -> Dual:
     return x if isinstance(x, Dual) else Dual(float(x))
 
 
-# ---- programs: functions of a float and an int, here and in Python ----
+# ---- programs: functions of a float and an int, on tensors and on Python numbers ----
 
 
 class Node(NamedTuple):
-    """A function `f(x, n)`: on tensors, on numbers, and as text."""
+    """A function `f(x, n)` in three forms: on tensors, on numbers, and as text."""
 
     run: Callable[[Any, Any], Any]
     right: Callable[[Dual, int], Dual]
@@ -78,7 +78,7 @@ def leaf(r: random.Random) -> Node:
 
 
 def tree_of(r: random.Random, depth: int) -> Node:
-    """A program so deep at most."""
+    """Return a random program of at most this depth."""
     if depth == 0 or r.random() < 0.15:
         return leaf(r)
     kinds = [_cond, _switch, _scan, _fori, _fori_to, _while, _map, _pair]
@@ -92,7 +92,10 @@ ENDLESS: dict[str, Callable[[Any, Any], Any]] = {
         0
     ],
 }
-"""Loops that do not end, for a branch that no example takes; reverse mode has memory for all steps."""
+"""Endless loops for a branch that no example takes.
+
+Reverse mode is excluded: it would allocate memory for all steps.
+"""
 
 
 def _cond(r: random.Random, depth: int) -> Node:
@@ -255,7 +258,7 @@ GRADS: dict[str, Callable[[Any], list[float]]] = {
 
 
 LARGEST = 1e4
-"""Larger values differ in float32 from what Python computes."""
+"""The limit for results to compare: larger float32 values differ from Python's."""
 
 
 class Program(NamedTuple):
@@ -267,7 +270,7 @@ class Program(NamedTuple):
 
 
 def wrong(p: Program) -> str | None:
-    """What the program gives, and what is right, if the two differ."""
+    """Return the result and the expected result if they differ."""
     every = [p.node.right(Dual(x, 1.0), n) for x, n in EXAMPLES]
     wanted = [y.x if p.transform in VALUES else y.d for y in every]
     try:

@@ -1,8 +1,8 @@
-"""Numbers of Python as carries, over all dtypes and loops: `python -m tests.fuzz.carries --programs 2000 --seed 7`.
+"""Python numbers as carries, over all dtypes and loops: `python -m tests.fuzz.carries --programs 2000 --seed 7`.
 
-Each program is a loop whose first carry is a number of Python, over entries of one dtype.  What is right comes from a
-loop of Python over values with the rule for dtypes written down (`Value`), which jax confirms where it can be imported.
-Prints the seed, each program that is wrong, and the counts; the exit code is 1 if one is wrong.
+Each program is a loop over elements of one dtype, whose initial carry is a Python number.  The expected result is
+computed by a Python loop that spells out the rule for dtypes (`Value`); jax confirms the rule if it is installed.  It
+prints the seed, each incorrect program, and the counts; the exit code is 1 if a program is incorrect.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 DTYPES = ("bool", *INTS, *FLOATS)
 WEAK = {"int": "int32", "float": "float32"}
-"""Numbers of Python, and the dtype of an array of them."""
+"""The types of Python numbers, and the dtype of an array of them."""
 
 
-# ---- what is right ----
+# ---- expected results ----
 
 
 def promoted(a: str, b: str) -> str:
-    """The dtype of an operation: that of its operands; a number of Python takes it, if it loses nothing."""
+    """Return the dtype of an operation: a Python number takes the dtype of the other operand if that loses nothing."""
     if a == b:
         return a
     if a in WEAK and b in WEAK:
@@ -43,7 +43,7 @@ def promoted(a: str, b: str) -> str:
 
 
 def wrapped(x: Any, dtype: str) -> Any:
-    """The number that an int of this dtype is."""
+    """Return `x` converted to this dtype; ints wrap around."""
     if dtype in FLOATS or dtype == "float":
         return float(x)
     if dtype == "bool":
@@ -55,7 +55,7 @@ def wrapped(x: Any, dtype: str) -> Any:
 
 
 class Value:
-    """A number and its dtype: that of an array, or `int` and `float` for a number of Python."""
+    """A number with its dtype: the dtype of an array, or `int` or `float` for a Python number."""
 
     def __init__(self, x: Any, dtype: str) -> None:
         self.x, self.dtype = wrapped(x, dtype), dtype
@@ -92,11 +92,11 @@ def _largest(a: Any, b: Any) -> Any:
 
 
 class Refused(Exception):
-    """A carry of which each step gives another dtype."""
+    """The dtype of the carry changes in each step."""
 
 
 def right(step: Step, init: Any, xs: Sequence[Any], dtype: str, known: bool = True) -> tuple[Value, list[Value]]:
-    """The loop of Python, once the carry has the dtype that the step gives it; is its first number known?"""
+    """Run the loop in Python, with the initial carry converted to the dtype of a step; `known`: its number is known."""
     first = Value(init, type(init).__name__)
     while True:
         given = step(first, Value(xs[0], dtype))[0].dtype
@@ -156,7 +156,7 @@ class Program(NamedTuple):
 
 
 def run(p: Program) -> tuple[Tensor, Tensor | None]:
-    """The program here: the last carry, and the stacked outputs of a scan."""
+    """Run the program with branded: return the last carry, and the stacked outputs of a scan."""
     xs = Tensor(list(p.xs), dtype=_dtype(p.dtype))
     step = STEPS[p.step]
 
@@ -193,7 +193,7 @@ def _dtype(name: str) -> DType:
 
 
 def wrong(p: Program) -> str | None:
-    """What the program gives, and what is right, if the two differ."""
+    """Return the result and the expected result if they differ."""
     xs = p.xs[::-1] if p.loop == "reverse" else p.xs
     try:
         c, ys = right(STEPS[p.step], p.init, xs, p.dtype, p.transform != "jit of the number")
@@ -230,7 +230,7 @@ def programs(r: random.Random) -> Iterator[Program]:
 
 
 def confirmed(p: Program) -> str | None:
-    """What jax says of the rule itself; None where it agrees, or has no 64 bits."""
+    """Return a message if jax disagrees with the rule; None if it agrees, or for dtypes of 64 bits."""
     import jax.numpy as jnp
     from jax import lax
 
@@ -244,7 +244,7 @@ def confirmed(p: Program) -> str | None:
     try:
         c, ys = map(jnp.asarray, lax.scan(step, p.init, jnp.array(p.xs, dtype=p.dtype)))
     except TypeError:
-        return None  # we go on to look for a dtype where jax stops
+        return None  # jax stops here, but the rule continues to look for a dtype
     own, own_ys = right(STEPS[p.step], p.init, p.xs, p.dtype)
     theirs = [(c.item(), c.dtype.name), *((y, ys.dtype.name) for y in ys.tolist())]
     ours = [(v.x, WEAK.get(v.dtype, v.dtype)) for v in (own, *own_ys)]

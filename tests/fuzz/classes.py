@@ -165,12 +165,12 @@ def indented(text: str, by: str = "    ") -> str:
 
 
 def program(random: random.Random, name: str) -> str:
-    """Return a class and its uses."""
+    """Return a class, and statements that use it."""
 
     def body() -> str:
         return "\n".join([*random.sample(STATEMENTS, random.randrange(4)), "return x"])
 
-    # without two of one name, for which mypy itself can crash
+    # method names must be unique: mypy itself can crash on duplicates
     methods = {re.findall(r"def (\w+)", m)[0]: m for m in random.sample(METHODS, random.randrange(1, 6))}.values()
     parts = [*random.sample(FIELDS, random.randrange(3)), *(f"{m}\n{indented(body())}" for m in methods)]
     base = f"class Base{name}:\n    w: Tensor = X\n    size: int = 0\n    def inner(self, x: Tensor) -> Tensor:\n"
@@ -181,7 +181,7 @@ def program(random: random.Random, name: str) -> str:
 
 
 def said(file: Path, cache: Path) -> str:
-    """What mypy says of a file."""
+    """Return the output of mypy for a file."""
     os.chdir(file.parent)
     out = io.StringIO()
     with contextlib.redirect_stderr(out), contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
@@ -202,7 +202,7 @@ def wrong(count: int, seed: int) -> Iterator[str]:
         folder.mkdir()
         (folder / "mypy.ini").write_text(STRICT)
         warm(Path(name, "cache"), MYPY, STRICT)
-        for first in range(seed, seed + count, 50):  # a run of mypy takes much longer than a program
+        for first in range(seed, seed + count, 50):  # a run of mypy takes much longer than one program
             programs = [program(random.Random(n), f"C{n}") for n in range(first, min(first + 50, seed + count))]
             yield from _failing(programs, folder, Path(name, "cache"))
 

@@ -1,7 +1,7 @@
 """Random programs of all collectives under all transforms: `python -m tests.fuzz.collectives --programs 2000 --seed 7`.
 
-A program is a function of `x`, which some of the vmaps around it map, and `w`, which all examples share.  The oracle
-has no vmap: it computes the same on whole batches, along leading axes, and takes derivatives of that.
+A program is a function of `x`, which some of the surrounding vmaps map, and `w`, which all examples share.  The oracle
+uses no vmap: it computes on whole batches with leading axes, and differentiates that.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ DEVICES = ("CPU", "CPU:1")
 
 
 class Step(NamedTuple):
-    """One line of a body: an operation, the variables that it uses, and what else it is given."""
+    """One line of a body: an operation, its operands, axis names, and other arguments."""
 
     op: str
     of: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     bare: bool = False
-    """Is the one name given without a tuple?"""
+    """True if a single axis name is passed without a tuple."""
     given: tuple[Any, ...] = ()
 
 
 class Program(NamedTuple):
     names: tuple[str, ...]
-    """The brands, the outermost first."""
+    """The brands, outermost first."""
     sizes: tuple[int, ...]
     mapped: tuple[bool, ...]
-    """Which of them map `x`."""
+    """For each brand, whether it maps `x`."""
     steps: tuple[Step, ...]
     transform: str
     by: int
-    """Which of `x` and `w` a derivative is taken with respect to."""
+    """The index of the argument to differentiate with respect to: `x` or `w`."""
     run: str
     at: int
-    """The brand that is on devices, or in chunks."""
+    """The index of the brand that is sharded over devices, or chunked."""
     seed: int
 
 
-# ---- drawing ----
+# ---- generation ----
 
 
 def draw(seed: int, number: int) -> Program:
@@ -80,7 +80,7 @@ def draw(seed: int, number: int) -> Program:
 def step(
     rng: random.Random, names: Sequence[str], sizes: Sequence[int], shapes: list[tuple[int, ...]]
 ) -> list[tuple[Step, tuple[int, ...]]]:
-    """One or two new lines, with the shapes of what they give."""
+    """Return one or two new lines, each with the shape of its result."""
     a = rng.randrange(len(shapes)) if rng.random() < 0.5 else len(shapes) - 1
     shape = shapes[a]
     kind = rng.choice((*REDUCTIONS, "all_gather", "ppermute", "all_to_all", "psum_scatter", "axis_index", "sin", "mul"))
@@ -111,7 +111,7 @@ def step(
         else:
             out.insert(at, size)
         return [(Step(kind, (a,), chosen, bare, (at, tiled)), tuple(out))]
-    # the pieces have to fit: a value of such a shape is made first
+    # the pieces must have equal sizes, so a value of a fitting shape comes first
     fitting = [size * rng.choice((1, 2) if tiled else (1,))]
     fitting.insert(rng.randrange(2), rng.choice((1, 2)))
     split = fitting.index(max(fitting)) if fitting[0] != fitting[1] else rng.randrange(2)
@@ -135,7 +135,7 @@ def step(
     return [fit, (Step(kind, (b,), chosen, bare, (split, to, tiled)), tuple(out))]
 
 
-# ---- as a program of ours ----
+# ---- as source code for branded ----
 
 
 def line(s: Step) -> str:
@@ -171,7 +171,7 @@ def options(p: Program, k: int) -> str:
 
 
 def mapped(p: Program, f: str, axes: str, outer: int = 0, inner: int | None = None) -> str:
-    """`f` under the vmaps from `outer` on."""
+    """Return `f` under the vmaps from index `outer` on."""
     for k in reversed(range(outer, len(p.names) if inner is None else inner)):
         f = f"vmap({f}, ({0 if p.mapped[k] else None}, {axes}), {options(p, k)})"
     return f
@@ -240,11 +240,11 @@ def arguments(p: Program) -> list[np.ndarray[Any, Any]]:
     return [d.round(2).astype(np.float32) for d in draws]
 
 
-# ---- on whole batches ----
+# ---- oracle on whole batches ----
 
 
 def whole(p: Program, x: Tensor, w: Tensor) -> Tensor:
-    """The losses of all examples, of values with an axis for each brand in front."""
+    """Return the losses of all examples, for values with one leading axis per brand."""
     d = len(p.names)
     vs = [x, w]
     for s in p.steps:
@@ -280,7 +280,7 @@ def whole(p: Program, x: Tensor, w: Tensor) -> Tensor:
 
 
 def exchanged(p: Program, s: Step, v: Tensor, axes: list[int]) -> Tensor:
-    """A collective by which examples get values of others: (brands that stay, all examples, shape) and back."""
+    """Compute a collective that exchanges values: flatten the exchanged brands to one axis, and restore the axes."""
     d = len(p.names)
     rest = [k for k in range(d) if k not in axes]
     shape = v.shape[d:]
@@ -333,7 +333,7 @@ def wanted(p: Program) -> np.ndarray[Any, Any]:
     ones = tuple(n if m else 1 for n, m in zip(p.sizes, p.mapped, strict=True))
 
     def copies(x: Tensor, w: Tensor, levels: int) -> tuple[Tensor, Tensor]:
-        """A copy for each example of the brands above: of what they share too."""
+        """Copy `x` and `w` for each example of the outer `levels` brands, also where they are shared."""
         lead = (*p.sizes[:levels], *ones[levels:])
         return x.reshape(*ones, 2).expand(*lead, 2), w.reshape(*(1,) * d, 2).expand(
             *p.sizes[:levels], *(1,) * (d - levels), 2
@@ -373,16 +373,16 @@ def wanted(p: Program) -> np.ndarray[Any, Any]:
     return read(y)
 
 
-# ---- judging ----
+# ---- comparison ----
 
 
 def is_legal(p: Program, error: Exception) -> bool:
-    """May this be refused?  What examples in chunks exchange is not there at once."""
+    """Return whether the error is expected: examples in different chunks cannot exchange values."""
     return p.run in {"chunked", "devices"} and isinstance(error, branded.errors.BrandedError) and "chunk" in str(error)
 
 
 def judge(p: Program) -> str | None:
-    """What is wrong with the program, if anything is."""
+    """Return a description of the difference, or None."""
     space: dict[str, Any] = {}
     want = wanted(p)
     try:
@@ -401,7 +401,7 @@ def judge(p: Program) -> str | None:
 
 
 def smaller(p: Program, wrong: Callable[[Program], str | None]) -> Program:
-    """The program with as few lines as still show it."""
+    """Return the shortest program that still fails, with as few lines as possible."""
     k = len(p.steps) - 1
     while k >= 0:
         cut = without(p, k)
@@ -414,7 +414,7 @@ def smaller(p: Program, wrong: Callable[[Program], str | None]) -> Program:
 
 
 def without(p: Program, k: int) -> Program | None:
-    """The program without a line that nothing uses."""
+    """Return the program without line `k`, or None if another line uses it."""
     at, steps = k + 2, list(p.steps)
     if any(at in s.of for s in steps):
         return None

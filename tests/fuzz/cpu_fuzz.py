@@ -1,8 +1,8 @@
 """Random products, reductions and elementwise programs on the CPU, against numpy: `python -m tests.fuzz.cpu_fuzz`.
 
-Shapes are odd, small, empty or long; arguments are parts of larger arrays: with an offset, with strides, turned around,
-transposed, repeated.  All values are multiples of 1/8 that each dtype has, and numpy works in float64 or int64, so that
-a float may be wrong by its rounding alone.  `BRANDED_CPU=0` runs the same programs on tinygrad's own kernels.
+Shapes are odd, small, empty or long.  Arguments are parts of larger arrays: with an offset, with strides, flipped,
+transposed or repeated.  All elements are multiples of 1/8 that each dtype represents exactly, and numpy computes in
+float64 or int64, so the only error of a float is rounding.  `BRANDED_CPU=0` tests tinygrad's own kernels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SIZES = (0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 31, 32, 33, 63, 64, 100, 127, 129)
 
 
 class Value(NamedTuple):
-    """The same numbers in both."""
+    """The same elements as a Tensor and as a numpy array."""
 
     ours: Tensor
     numpy: np.ndarray
@@ -38,7 +38,7 @@ class Value(NamedTuple):
 
 
 class Program(NamedTuple):
-    """`ours` is to be `wanted`, up to `error`."""
+    """A program: `ours` must equal `wanted` up to `error`."""
 
     text: str
     ours: Tensor
@@ -47,19 +47,19 @@ class Program(NamedTuple):
 
 
 def base(rng: random.Random, dtype: DType, shape: Sequence[int]) -> Value:
-    """An array in memory."""
+    """Return an array in memory."""
     numbers = np.random.default_rng(rng.getrandbits(32))
     if dtype in ROUNDING:
         x = numbers.integers(-16, 17, shape) / 8
     else:
         x = numbers.integers(0 if dtype == dtypes.uint8 else -3, 4, shape).astype(np.int64)
-    if dtype == dtypes.bfloat16:  # the upper half of a float32
+    if dtype == dtypes.bfloat16:  # bfloat16 is the upper half of a float32
         return Value(in_memory((x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16), dtype), x)
     return Value(in_memory(x.astype(_to_np_dtype(dtype))), x)
 
 
 def part(rng: random.Random, dtype: DType, shape: Sequence[int]) -> Value:
-    """An argument of this shape: an array, or a part of a larger one."""
+    """Return an argument of this shape: a whole array, or part of a larger one."""
     way = rng.choice(("whole", "whole", "offset", "strides", "flipped", "transposed", "repeated"))
     if way == "whole" or not shape:
         return base(rng, dtype, shape)
@@ -85,7 +85,7 @@ def part(rng: random.Random, dtype: DType, shape: Sequence[int]) -> Value:
 
 
 def shape_of(rng: random.Random, least: int, most: int, many: int = 20_000) -> list[int]:
-    """A shape that has at most so many numbers."""
+    """Return a random shape with at most `many` elements."""
     while True:
         shape = [rng.choice(SIZES) for _ in range(rng.randint(least, most))]
         if np.prod(shape) <= many:
@@ -93,7 +93,7 @@ def shape_of(rng: random.Random, least: int, most: int, many: int = 20_000) -> l
 
 
 def product(rng: random.Random, dtype: DType) -> Program:
-    """A matrix, or many, or a vector, times another."""
+    """Return a matrix multiplication, batched or with a vector."""
     m, k, n = (rng.choice(SIZES) for _ in range(3))
     batch = rng.choice(([], [], [rng.choice((0, 1, 2, 5))], [2, 3]))
     left, right = rng.choice((([*batch, m, k], [*batch, k, n]), ([*batch, m, k], [k, n]), ([m, k], [k]), ([k], [k, n])))
@@ -113,7 +113,7 @@ BEFORE: dict[str, Callable[[Any], Any]] = {
 
 
 def reduction(rng: random.Random, dtype: DType) -> Program:
-    """A sum, a largest or smallest number, a mean or a product, over some axes."""
+    """Return a sum, maximum, minimum or mean over some axes."""
     shape = shape_of(rng, 1, 4)
     axes = tuple(sorted(rng.sample(range(len(shape)), rng.randint(1, len(shape)))))
     terms = int(np.prod([shape[i] for i in axes]))
@@ -129,7 +129,7 @@ def reduction(rng: random.Random, dtype: DType) -> Program:
 
 
 def elementwise(rng: random.Random, dtype: DType) -> Program:
-    """Some operations on two arrays that broadcast, each exact but for the rounding of its result."""
+    """Return an operation on two arrays that broadcast; its only error is rounding."""
     shape = shape_of(rng, 1, 4)
     other = shape[rng.randrange(len(shape)) :]
     x, y = part(rng, dtype, shape), part(rng, dtype, [1 if rng.random() < 0.2 else n for n in other])
@@ -162,7 +162,7 @@ def program(seed: int, number: int) -> Program:
 
 
 def wrong(p: Program) -> str | None:
-    """What is wrong with what the program gives."""
+    """Return a description of the difference, or None."""
     if p.ours.shape != p.wanted.shape:
         return f"the shape is {p.ours.shape} in place of {p.wanted.shape}"
     floats = p.ours.dtype in ROUNDING

@@ -1,10 +1,10 @@
-"""Edits of a project of five files: mypy says the same with its cache, without one, and as a daemon.
+"""Edits of a project of five files: mypy must report the same with a cache, without one, and as a daemon.
 
     python -m tests.fuzz.edits --programs 20 --seed 7
 
-A program is a project, and a series of edits: a comment is added, a body, a signature or an import changed, a function
-moved or decorated, a file added or removed.  After each edit, the project is checked with the cache of the run before,
-without a cache, by a daemon that has seen all edits, and by `branded check`.
+A program is a project with a series of edits: a comment is added, a body, a signature or an import changes, a function
+moves or gets a decorator, a file is added or removed.  After each edit, the project is checked with the cache of the
+last run, without a cache, by a daemon that has seen all edits, and by `branded check`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from branded.mypy.check import check
 from tests.support.warm import CHECK, MYPY, ROOT, STRICT, apart, warm
 
 CONFIG = STRICT.partition("\n# without")[0] + "\n"
-"""Nothing is skipped: the daemon looks for skipped files again after each edit."""
+"""Options without skipped modules: the daemon searches for skipped files again after each edit."""
 BODIES = (
     "return x / 2",
     "return x / x.item()",
@@ -69,7 +69,7 @@ def log(f: Callable[P, R]) -> Callable[P, R]:
 
 @dataclass
 class Function:
-    """A function of one of the files."""
+    """A function in one of the files."""
 
     name: str
     module: str
@@ -133,7 +133,7 @@ class Project:
     # ---- edits ----
 
     def edits(self, count: int) -> Iterator[str]:
-        """Change the project, and say how: each kind of edit comes once in a round."""
+        """Make `count` random edits, and yield a description of each; a round of 12 contains each kind of edit."""
         kinds = [self.comment, self.signature, self.move, self.decorate, self.extra, self.type_file, self.call]
         for i in range(count):
             if i % 12 == 0:
@@ -207,7 +207,7 @@ class Project:
         here = [f for f in self.functions if f.module == module]
         used = [f for f in self.functions if f.module != module and any(f"{f.name}(" in g.body for g in here)]
         imports = [f"from {f.module} import {f.name}\n" for f in used]
-        held = f"held = {here[0].name}\n" if module == self.functions[0].module else ""  # a variable has a function
+        held = f"held = {here[0].name}\n" if module == self.functions[0].module else ""  # contains a function
         return "".join([self.header(module), *imports, *(f.text() for f in here), held])
 
     def app(self) -> str:
@@ -234,7 +234,7 @@ class Project:
 
 @apart
 def by_mypy(folder: Path, cache: Path) -> list[str]:
-    """What mypy says of the project, in any order."""
+    """Return the sorted output of mypy for the project."""
     os.chdir(folder)
     said = io.StringIO()
     with contextlib.suppress(SystemExit):
@@ -249,7 +249,7 @@ def by_check(folder: Path, cache: Path) -> list[str]:
 
 
 class Daemon:
-    """mypy's daemon, in this process."""
+    """The mypy daemon, run in this process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -264,14 +264,14 @@ class Daemon:
         return sorted(said["out"].splitlines())
 
     def type_at(self, place: str) -> str:
-        """The innermost type at `file:line:column`, as `dmypy inspect` shows it."""
+        """Return the innermost type at `file:line:column`, as `dmypy inspect` shows it."""
         with contextlib.chdir(self.folder):
             said = self.server.cmd_inspect("type", place)
         return str(said["out"].splitlines()[0])
 
 
 class Wrong(NamedTuple):
-    """An edit after which a run says something else than a run without a cache."""
+    """A run whose output differs from a cold run after an edit."""
 
     seed: int
     edits: list[str]
@@ -287,7 +287,7 @@ class Wrong(NamedTuple):
 
 
 def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
-    """Find the edits of one project after which two runs differ."""
+    """Yield the runs of one project whose output differs from that of a cold run."""
     with tempfile.TemporaryDirectory() as name:
         folder, caches, done = Path(name, "project"), Path(name, "caches"), list[str]()
         folder.mkdir()

@@ -1,8 +1,8 @@
-"""Odd forms of plain tinygrad against numpy: `python -m tests.fuzz.forms --examples 2000 --seed 7`.
+"""Unusual forms of plain tinygrad against numpy: `python -m tests.fuzz.forms --examples 2000 --seed 7`.
 
-A program joins values with themselves, pads, shrinks, flips, stacks, repeats, reduces and writes, over floats, ints and
-bools, with sizes 0 and 1.  It is run as it is, or by `vmap` over a batch, and must be what numpy says.  What was found
-is in `docs/tinygrad.md`; a failure is printed as the shortest program that still shows it.
+A program concatenates values with themselves, pads, shrinks, flips, stacks, repeats, reduces and writes, over floats,
+ints and bools, with sizes 0 and 1.  It runs plain or under `vmap`, and must return the result of numpy.
+`docs/tinygrad.md` lists the faults that it found; a failure is shrunk before it is printed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tinygrad import Context, Tensor, dtypes
 from branded import vmap
 
 SMALL, LARGE = (0, 1, 1, 2, 2, 3, 4, 5), (1, 2, 4, 8, 16, 24, 32, 33)
-"""The sizes of axes: all that is odd, or what is unrolled, loaded as vectors and given to threads."""
+"""Sizes of axes: `SMALL` for edge cases, `LARGE` for unrolled, vectorized and threaded kernels."""
 TYPES = {"f": np.float32, "i": np.int32, "b": np.bool_, "h": np.int8}
 
 
 class Form(NamedTuple):
-    """One step: what it does to tensors and to arrays; `choose` gives its parameters, or None where it does not fit."""
+    """A kind of step on tensors and on arrays; `choose` returns its parameters, or None where it is not applicable."""
 
     choose: Callable[[random.Random, Any], tuple[Any, ...] | None]
     tensor: Callable[..., Tensor]
@@ -78,7 +78,7 @@ def boxes(b: Any) -> tuple[slice, ...]:
 
 
 def wide(x: Any, f: str, *args: Any) -> Any:
-    """numpy's reduction with tinygrad's type of result."""
+    """Return numpy's reduction with the result dtype of tinygrad."""
     if f in ("sum", "prod"):
         to = np.int32 if f == "sum" and x.dtype in (np.bool_, np.int8) else x.dtype
         return getattr(x, f)(*args, dtype=to)
@@ -264,7 +264,7 @@ def draw(r: random.Random, longest: int, sizes: tuple[int, ...] = SMALL) -> Prog
 
 
 def wrong(p: Program, realize: bool, batched: bool) -> str | None:
-    """What is wrong with what tinygrad says of a program."""
+    """Return a description of the difference from numpy, or None."""
     with np.errstate(all="ignore"):
         wants = [p.run([x[k] for x in p.inputs], False) for k in range(len(p.inputs[0]))]
     want = np.stack(wants) if batched else wants[0]
@@ -284,7 +284,7 @@ def wrong(p: Program, realize: bool, batched: bool) -> str | None:
 
 
 def shorter(p: Program, fails: Callable[[Program], bool]) -> Program:
-    """The program with what is not needed to make it fail left out."""
+    """Return the program without the steps that the failure does not need."""
     changed = True
     while changed:
         changed = False

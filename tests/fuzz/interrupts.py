@@ -1,11 +1,11 @@
-"""Interrupts at any moment: afterwards nothing is open, nothing is changed, and the next call is right.
+"""Interrupts at any point: afterwards the global state is unchanged, and the next call is correct.
 
     python -m tests.fuzz.interrupts --points 2000 --seed 0
 
-CPython runs the handler of a signal where a function of Python begins and where one of C has ended, and
-`sys.setprofile` calls us at just these points.  So a program is run once to count them, and then again and again with
-an exception at one of them: half of them in our own code, the others anywhere, in tinygrad's or in the standard
-library's.  `--signals` sends real ones, by a timer.
+CPython runs signal handlers when a Python function is entered and when a C function returns, and `sys.setprofile` calls
+a function at exactly these points.  So a program runs once to count the points, and then repeatedly with an exception
+at one of them: half of the points are in branded, the others anywhere, including tinygrad and the standard library.
+`--signals` sends real signals with a timer.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def custom_rules() -> Any:
 
 
 def lazy_inputs() -> Any:
-    """What was not computed before the interrupt is computed after it."""
+    """Read tensors that are not yet computed at the time of the interrupt."""
     return vmap(lambda x: x * 2)(LAZY[0]), LAZY[0].sum()
 
 
@@ -196,18 +196,18 @@ PROGRAMS: tuple[Callable[[], Any], ...] = (
 )
 
 
-# ---- what must be as it was ----
+# ---- state that must be unchanged ----
 
 
 def values(x: Any) -> list[Any]:
-    """The results of a program as numbers."""
+    """Return the results of a program as lists of numbers."""
     if isinstance(x, tuple | list):
         return [v for y in x for v in values(y)]
     return [x.tolist() if isinstance(x, Tensor) else x]
 
 
 def state() -> dict[str, Any]:
-    """All that a program may change while it runs, and must not have changed when it is over."""
+    """Return the state that a program may change while it runs, and must restore."""
     return {
         "brands": open_brands(),
         "derivatives": is_differentiating(),
@@ -223,12 +223,12 @@ def state() -> dict[str, Any]:
 
 
 class Interrupted(Exception):
-    """What is raised half of the time; otherwise it is KeyboardInterrupt, which `except Exception` does not see."""
+    """The exception for half of the interrupts; the others are KeyboardInterrupt, which `except Exception` misses."""
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without the notes that an exception in a finalizer was ignored."""
+    """Suppress the messages about exceptions ignored in finalizers."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     try:
         yield
@@ -237,7 +237,7 @@ def quiet() -> Iterator[None]:
 
 
 class Points:
-    """A function for `sys.setprofile` that counts the points at which an interrupt may come, and raises at one."""
+    """A function for `sys.setprofile` that counts the possible points of an interrupt, and raises at one of them."""
 
     def __init__(self, at: int = 0, error: BaseException | None = None) -> None:
         self.seen, self.at, self.error, self.where = 0, at, error, ""
@@ -265,7 +265,7 @@ OURS = (str(Path(branded.__file__).parent), contextlib.__file__)
 
 
 def differences(program: Callable[[], Any], before: dict[str, Any], wanted: list[Any]) -> Iterator[str]:
-    """What is not as it was, and whether the next call is wrong."""
+    """Yield the differences of the state, and the error of the next call."""
     for k, v in state().items():
         if v != before[k]:
             what = sorted(n for n in v if before[k].get(n) != v[n]) if isinstance(v, dict) else f"{before[k]} -> {v}"
@@ -284,7 +284,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def interrupt(program: Callable[[], Any], at: int, error: BaseException, wanted: list[Any]) -> list[str]:
-    """Run a program that is interrupted at one point, and say what is wrong while the exception is still held."""
+    """Interrupt a program at one point, and describe the differences while the exception is still alive."""
     LAZY[0] = X * 3
     before, points = state(), Points(at, error)
     with quiet(), contextlib.suppress(BaseException):
@@ -293,8 +293,8 @@ def interrupt(program: Callable[[], Any], at: int, error: BaseException, wanted:
 
 
 def interrupts(program: Callable[[], Any], points: int, seed: int) -> Iterator[list[str]]:
-    """What is wrong after each of so many interrupts at points chosen by the seed."""
-    values(program())  # compiled
+    """Yield the differences after each of several interrupts at random points."""
+    values(program())  # compile kernels
     wanted, counted = values(program()), Points()
     counted.run(program)
     chosen = random.Random(f"{program.__name__} {seed}")
@@ -305,7 +305,7 @@ def interrupts(program: Callable[[], Any], points: int, seed: int) -> Iterator[l
 
 
 def signals(program: Callable[[], Any], times: int, seed: int) -> Iterator[list[str]]:
-    """The same for real signals, at moments chosen by the seed."""
+    """Yield the differences after real signals at random moments."""
     values(program())
     start = time.perf_counter()
     wanted = values(program())

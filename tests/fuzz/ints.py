@@ -1,9 +1,9 @@
 """Ints of all widths under all operators, against numpy: `python -m tests.fuzz.ints --programs 2000 --seed 7`.
 
-A program is one operator on ints of one or two dtypes, with the bounds of the dtypes among the elements.  The operands
-are in memory or are computed in the same kernel, and it runs plain and under vmap.  A cast, an addition or a product
-may follow in the kernel.  After an int32 or int64 that wraps around nothing is compared or divided in the same kernel:
-docs/tinygrad.md says what holds there.
+A program applies one operator to ints of one or two dtypes, whose elements include the bounds of the dtypes.  The
+operands are in memory or computed in the same kernel, and the program runs plain and under vmap.  A cast, an addition
+or a product may follow in the kernel.  If an int32 or int64 wraps around, no comparison or division follows in the
+same kernel: docs/tinygrad.md describes this case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EXAMPLES = 3
 INTS = (*dtypes.uints, *dtypes.sints)
 Array = np.ndarray[Any, Any]
 Case = tuple[str, Callable[..., Any], Callable[..., Any]]
-"""The text of an operator, the operator on tensors, and the one on arrays."""
+"""The text of an operator, its function on tensors, and its function on arrays."""
 BINARY: tuple[Case, ...] = (
     ("a + b", lambda a, b: a + b, lambda a, b: a + b),
     ("a - b", lambda a, b: a - b, lambda a, b: a - b),
@@ -93,13 +93,13 @@ AFTER: tuple[Case, ...] = (
 
 
 class Program(NamedTuple):
-    """`f` of tensors is to be `of` of arrays, and what `then` does with it what `then_of` does."""
+    """A program: `f` on tensors must equal `of` on arrays, also after `then`."""
 
     text: str
     f: Callable[..., Any]
     of: Callable[..., Any]
     xs: tuple[Array, ...]
-    """The arguments of some examples, which are their first axis."""
+    """The arguments, with the examples along the first axis."""
     then: Case = AFTER[0]
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Program(NamedTuple):
 
 
 def numbers(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...], most: int | None = None) -> Array:
-    """Ints of a dtype, small ones and its bounds among them; from 0 to `most` if that is given."""
+    """Return random ints of a dtype, many of them small or at its bounds; with `most`, from 0 to `most`."""
     np_dtype, low, high = np.dtype(_to_np_dtype(dtype)), int(dtype.min), int(dtype.max)
     if most is not None:
         return rng.integers(0, min(most, high), shape, dtype=np_dtype, endpoint=True)
@@ -168,14 +168,14 @@ def _convolved(a: Array, b: Array) -> Array:
 
 
 def program(seed: int) -> Program:
-    """The program of a seed."""
+    """Return the program for a seed."""
     rng, of_numbers = random.Random(seed), np.random.default_rng(seed)
     p = rng.choice((_elementwise, _elementwise, _elementwise, _reduction, _product))(rng, of_numbers)
     return p._replace(then=rng.choice(AFTER))
 
 
 def _as(x: Any, dtype: DType) -> Array:
-    """Exact numbers in a dtype, where they wrap around."""
+    """Convert exact ints to a dtype with wraparound."""
     x, t = np.asarray(x), np.dtype(_to_np_dtype(dtype))
     if x.dtype == object and t.kind in "iu":
         x = np.vectorize(lambda n: (int(n) - int(dtype.min)) % 2**dtype.bitsize + int(dtype.min), otypes=[t])(x)
@@ -183,7 +183,7 @@ def _as(x: Any, dtype: DType) -> Array:
 
 
 def check(p: Program, is_cast: bool) -> list[str]:
-    """In which ways the program is wrong; `is_cast` computes its arguments in the same kernel, from wider ones."""
+    """Return the ways in which the program is incorrect; with `is_cast`, the kernel casts its arguments from int64."""
     given = [Tensor(x.astype(np.int64)).realize().cast(x.dtype.name) if is_cast else Tensor(x).realize() for x in p.xs]
     first = p.f(*(x[0] for x in given))
     if dtypes.is_float(first.dtype):

@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz.leaks`: what is left of many calls.  `tests/project/test_leaks.py` makes fewer of them."""
+"""Measure memory and objects left by many calls:
+
+`python -m tests.fuzz.leaks`; `tests/project/test_leaks.py` runs fewer.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from branded.core.brand import Brand
 
 
 class Left(NamedTuple):
-    """What there is."""
+    """Counts of objects, and memory."""
 
     tensors: int
     brands: int
@@ -59,7 +62,7 @@ def a_brand(i: int) -> None:
 def a_jit(i: int) -> None:
     held = Tensor([float(i)])
     f = jit(lambda x: (x * 2 + held).sum())
-    for _ in range(3):  # the last is a replay
+    for _ in range(3):  # the third call is a replay
         f(ROWS)
 
 
@@ -77,7 +80,7 @@ def a_gradient_of_a_scan(i: int) -> None:
 
 
 def a_wide_scan(i: int) -> None:
-    """A carry of 4 MiB."""
+    """Scan with a carry of 4 MiB."""
     scan(lambda c, x: ((c + x).sin() * (0.5 + i * 1e-4), None), WIDE[0] * 0, WIDE)[0].realize()
 
 
@@ -93,7 +96,7 @@ CALLS: dict[str, tuple[Callable[[int], None], int]] = {
 
 
 def grown(call: Callable[[int], None], times: int, first: int = 10) -> Left:
-    """What there is more after so many calls than after the first ones."""
+    """Return the growth during `times` calls, after `first` warm-up calls."""
     for i in range(first):
         call(i)
     before = now()

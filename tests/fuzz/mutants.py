@@ -1,10 +1,9 @@
-"""Small faults put into the package, one at a time: do the tests see them?  `make mutants ARGS="--sample 200"`.
+"""Mutation testing: change the package at one place, and run the tests: `make mutants ARGS="--sample 200"`.
 
-Each mutant is the package with one expression or statement changed, in a copy of the checkout.  It is run against the
-tests that reach its function, the quickest first, in a fork of a process that has imported tinygrad but not branded.
-Which tests reach which function is found out once, and again for a file of tests that has changed.  A mutant that no
-test can tell from the original stands in tests/fuzz/mutants_equal.toml, with the reason.  The program fails when
-another one survives.
+Each mutant is a copy of the package with one changed expression or statement.  The tests that reach its function run
+against it, fastest first, in a fork of a process that has imported tinygrad but not branded.  A map from tests to
+functions is recorded once, and updated for changed test files.  tests/fuzz/mutants_equal.toml lists mutants that are
+equivalent to the original, with the reason.  The exit code is 1 if any other mutant survives.
 """
 
 from __future__ import annotations
@@ -42,40 +41,40 @@ EQUAL = Path(__file__).with_name("mutants_equal.toml")
 BUILD = ROOT / "build" / "mutants"
 VERDICTS = BUILD / "verdicts.json"
 SHOWN = ("branded/learn/demo", "branded/learn/explorer/examples")
-"""Programs that are there to be looked at: no test asks of their numbers to be these."""
+"""Demonstrations: no test checks their numbers."""
 SLOW = (
     "brandbugs cc checkers command conformance course demo docs edit examples gallery golden interrupts jaxfuzz killed"
     " laws leaks lines methods models mutants packages page random_keys reference running site static threads"
     " transform_laws types types_law workers"
 )
-"""Files of tests that take long, or look at the package from another process: no mutant is run against them."""
+"""Test files that are slow, or check the package from another process: they do not run against mutants."""
 BUDGET, OF_TYPES, OF_FILE = 8.0, 60.0, 30.0
-"""Seconds of tests for each mutant, as measured; of programs for one of the plugin; of the tests in a file."""
+"""Limits in measured seconds: of tests for each mutant; of programs for a mutant of the plugin; of tests per file."""
 CPU, LIMIT = 20.0, 400.0
-"""How many more seconds of the processor than three times that a mutant may take, and how many of the clock in all."""
+"""Seconds for a mutant: CPU time above three times the measured time, and total wall-clock time."""
 FAILED = 1
 LARGER = 200
-"""So many mutants make a file a larger one."""
+"""A file with this many mutants counts as large."""
 
 
 def files() -> dict[str, str]:
-    """The files that are mutated, with their text."""
+    """Return the text of each file to mutate."""
     found = {str(p.relative_to(ROOT)): p for p in sorted((ROOT / "branded").rglob("*.py"))}
     return {name: p.read_text() for name, p in found.items() if not name.startswith(SHOWN)}
 
 
 def equal() -> dict[Key, str]:
-    """The mutants that are known to do what the original does, and why."""
+    """Return the mutants that are equivalent to the original, with the reason."""
     return {(e["file"], e["function"], e["was"], e["now"]): e["why"] for e in tomllib.loads(EQUAL.read_text())["equal"]}
 
 
 def sample(all_of: dict[str, list[Mutant]], n: int, seed: int) -> list[Mutant]:
-    """So many mutants, of each file in proportion to how many it has, and at least one, or two of a larger one."""
+    """Choose about `n` mutants, in proportion to the mutants of each file: at least one, or two of a large file."""
     total = sum(map(len, all_of.values()))
     chosen = []
     for file, ms in all_of.items():
         k = min(len(ms), max(2 if len(ms) >= LARGER else 1, round(n * len(ms) / total)))
-        chosen += random.Random(f"{seed} {file}").sample(ms, len(ms))[:k]  # a larger sample has the smaller one in it
+        chosen += random.Random(f"{seed} {file}").sample(ms, len(ms))[:k]  # a larger sample contains the smaller one
     return chosen
 
 
@@ -83,7 +82,7 @@ def sample(all_of: dict[str, list[Mutant]], n: int, seed: int) -> list[Mutant]:
 
 
 class Copy:
-    """A copy of the checkout, in which one file at a time is another."""
+    """A copy of the checkout, in which one file at a time is mutated."""
 
     def __init__(self, folder: Path) -> None:
         self.path, self.log = folder / "copy", folder / "log"
@@ -93,17 +92,17 @@ class Copy:
         for name in listed.stdout.splitlines():
             if (ROOT / name).is_file():
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(ROOT / name, self.path / name)  # with its mode: one of them is a compiler
+                shutil.copy(ROOT / name, self.path / name)  # keeps the mode: one of the files is an executable compiler
         compileall.compile_dir(self.path / "branded", quiet=2)
 
     def write(self, file: str, text: str) -> None:
         path = self.path / file
         path.write_text(text)
         for old in (path.parent / "__pycache__").glob(f"{path.stem}.*"):
-            old.unlink()  # a file of the same size and second would be taken for the one that is compiled
+            old.unlink()  # Python would reuse the bytecode of a file with equal size and time
 
     def run(self, work: Callable[[], int], before: Callable[[], None] | None = None, limit: float = math.inf) -> Any:
-        """The exit status of what runs in the copy, or None where it took too long; `before` runs before imports."""
+        """Run `work` in the copy, and return its exit status, or None after a timeout; `before` runs before imports."""
         pid = os.fork()
         if not pid:
             os.setsid()
@@ -149,12 +148,12 @@ def _pytest(tests: Sequence[str], plugin: Any = None) -> int:
 
 
 def _seconds() -> float:
-    """Of the processor, for this process and those that it has started."""
+    """Return the CPU time of this process and its children."""
     return sum(os.times()[:4])
 
 
 class Reach:
-    """A plugin of pytest that notes which functions a test calls, and how long it takes."""
+    """A pytest plugin that records the functions and the time of each test."""
 
     def __init__(self, out: Path, called: set[str]) -> None:
         self.out, self.called = out, called
@@ -164,7 +163,7 @@ class Reach:
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> None:
         from _pytest.runner import runtestprotocol
 
-        # an example in a docstring is named by its line, which another mutant moves
+        # group docstring examples by file, since their line numbers change
         file = item.nodeid.split("::")[0]
         name = item.nodeid if file.startswith("tests") else file
         if self.took[file] < OF_FILE:
@@ -183,7 +182,7 @@ class Reach:
 
 
 def reached(copy: Copy, wanted: list[str]) -> dict[str, list[Any]]:
-    """Of each test, its seconds and the functions that it calls."""
+    """Return for each test its seconds and the functions that it calls."""
     stored, out = BUILD / "reach.json", BUILD / "reached.json"
     known: dict[str, Any] = json.loads(stored.read_text()) if stored.exists() else {}
     marks = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in wanted}
@@ -204,10 +203,10 @@ def reached(copy: Copy, wanted: list[str]) -> dict[str, list[Any]]:
 
 
 def reached_by_types(copy: Copy) -> dict[str, Any]:
-    """Of each file of programs for mypy: its seconds, the functions of the plugin that it calls, what mypy says."""
+    """Return for each file of typed programs its seconds, the plugin functions that it calls, and mypy's output."""
     stored, out = BUILD / "types.json", BUILD / "reached.json"
     known: dict[str, Any] = json.loads(stored.read_text()) if stored.exists() else {}
-    shutil.rmtree(BUILD / "mypy", ignore_errors=True)  # another copy is another package to mypy
+    shutil.rmtree(BUILD / "mypy", ignore_errors=True)  # mypy treats another copy as another package
     failed = copy.run(partial(mutants_types.fill, BUILD / "mypy"))
     for name in mutants_types.programs(ROOT):
         mark = mutants_types.mark(ROOT, name)
@@ -221,7 +220,7 @@ def reached_by_types(copy: Copy) -> dict[str, Any]:
 
 
 def chosen(m: Mutant, tests: dict[str, list[Any]], kills: Counter[str]) -> tuple[list[str], float]:
-    """The quickest tests that reach the mutant, and their seconds; first those that have killed others."""
+    """Return the fastest tests that reach the mutant, and their seconds; tests that killed other mutants come first."""
     there = {t: x for t, x in tests.items() if f"{m.file} {m.function}" in x[1]} if m.function else {}
     if not there:
         there = {t: x for t, x in tests.items() if any(f.startswith(m.file + " ") for f in x[1])}
@@ -262,7 +261,7 @@ def _run(copy: Copy, args: argparse.Namespace) -> int:
         before = {}
     else:
         ms = [m for m in sample(all_of, args.sample, args.seed) if re.search(args.files, m.file)]
-        random.Random(args.seed).shuffle(ms)  # what is broken off has looked at all rooms
+        random.Random(args.seed).shuffle(ms)  # an aborted run has covered all folders
     tests, programs, types = _there(copy, [m for m in ms if m.key not in before])
     known, kills = equal(), Counter[str]()
     verdicts = dict(before)
@@ -279,7 +278,7 @@ def _run(copy: Copy, args: argparse.Namespace) -> int:
         status = copy.run(work, limit=LIMIT) if names else 0
         copy.write(m.file, sources[m.file])
         verdicts[m.key] = "survived" if status == 0 else "timed out" if status in (None, -signal.SIGXCPU) else "killed"
-        if status:  # of the plugin, the last name in the log is that of the killer
+        if status:  # for the plugin, the last name in the log is the test that failed
             kills.update([name for name in copy.log.read_text().splitlines() if name in names][-1:])
         print(f"{verdicts[m.key]:9} {time.monotonic() - start:5.1f} s {m.file}:{m.line} {m.function}", flush=True)
         if status == 0:
@@ -291,14 +290,14 @@ def _run(copy: Copy, args: argparse.Namespace) -> int:
 
 
 def _verdicts() -> dict[Key, str]:
-    """What became of the mutants of the last run."""
+    """Return the verdicts of the last run."""
     return (
         {(f, of, was, now): v for f, of, was, now, v in json.loads(VERDICTS.read_text())} if VERDICTS.exists() else {}
     )
 
 
 def _there(copy: Copy, ms: list[Mutant]) -> tuple[dict[str, list[Any]], dict[str, list[Any]], dict[str, Any]]:
-    """The tests for these mutants; the programs for those of the plugin; and what mypy says of each program."""
+    """Return the tests and the typed programs for these mutants, and mypy's output for each program."""
     slow = {f"test_{name}.py" for name in SLOW.split()}
     there = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "tests").glob("**/test_*.py")) if p.name not in slow]
     wanted = [*there, *(f for f, text in files().items() if ">>>" in text and not is_of_plugin(f))]
@@ -309,7 +308,7 @@ def _there(copy: Copy, ms: list[Mutant]) -> tuple[dict[str, list[Any]], dict[str
 
 
 def _within(seconds: float, work: Callable[[], int]) -> Callable[[], int]:
-    """The same, but it may take no longer than a mutant that is only slow."""
+    """Return `work` with a limit of CPU time for mutants that do not terminate."""
     limit = int(3 * seconds + CPU)
 
     def limited() -> int:
@@ -320,7 +319,7 @@ def _within(seconds: float, work: Callable[[], int]) -> Callable[[], int]:
 
 
 def table(counts: Counter[tuple[str, str]]) -> str:
-    """Per file: how many were run, killed, are equal."""
+    """Return a table of the mutants of each file: total, killed, equal."""
     rows = ["| file | mutants | killed | equal | killed of the others |", "|---|---|---|---|---|"]
 
     def row(name: str, of: Callable[[str], int]) -> str:

@@ -1,6 +1,7 @@
-"""Mutants of the plugin for mypy: what it then says of the programs of tests/types, one file of them after another.
+"""Mutants of the mypy plugin: check the programs of tests/types, one file after another.
 
-A file takes about a second.  The cache of mypy keeps all but the programs, and what is right is asked as the tests ask.
+A file takes about a second.  The mypy cache contains everything except the programs.  The tests of types decide if
+the messages are correct.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 PLUGIN = "branded/mypy/"
 NEWER = "pep695.py"
 COMMAND = tuple(f"{PLUGIN}{name}.py" for name in ("check", "notebooks", "output"))
-"""What is of the command, and not of the plugin."""
+"""Files of the command `branded check`, which are not part of the plugin."""
 
 
 def is_of_plugin(file: str) -> bool:
@@ -25,7 +26,7 @@ def is_of_plugin(file: str) -> bool:
 
 
 def programs(root: Path) -> list[str]:
-    """The files of programs, by their names below tests/types."""
+    """Return the files of programs, by their paths below tests/types."""
     here = root / "tests" / "types"
     kinds = ("accepted", "naive", "rejected")
     paths = [p for kind in kinds for p in sorted(here.glob(f"{kind}/*.py"))]
@@ -33,20 +34,20 @@ def programs(root: Path) -> list[str]:
 
 
 def mark(root: Path, name: str) -> str:
-    """What a file of programs is, and the plugin that is asked of it."""
+    """Return a hash of a file of programs and of the plugin."""
     paths = [root / "tests" / "types" / name, *sorted((root / PLUGIN).glob("*.py"))]
     return hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
 
 
 def _asked(name: str, cache: Path) -> Any:
-    """The tests of types, when mypy is asked of one file of programs, in this process."""
+    """Return the module of type tests, set up to run mypy on one file of programs in this process."""
     from mypy import api
 
     import branded.mypy
     from tests.mypy import test_types
 
-    plugin: Any = sys.modules["branded.mypy.plugin"]  # by its name, the package has the function that mypy calls
-    branded.mypy.__version__ = plugin.VERSION = "a mutant"  # or mypy would forget all for each
+    plugin: Any = sys.modules["branded.mypy.plugin"]  # the attribute of this name is a function
+    branded.mypy.__version__ = plugin.VERSION = "a mutant"  # or else mypy would discard its cache for each mutant
     path = test_types.HERE / name
 
     def ask(python: str, *words: str | Path) -> list[str]:
@@ -58,7 +59,7 @@ def _asked(name: str, cache: Path) -> Any:
         config = ["--config-file", str(test_types.HERE / "mypy.ini"), "--cache-dir", str(cache), "--output", "json"]
         out, err, status = api.run([*config, "--no-sqlite-cache", *map(str, words)])
         assert status in (0, 1) and not err, out + err
-        return [line for line in out.splitlines() if line]  # of nothing to say, an empty one
+        return [line for line in out.splitlines() if line]  # without messages, mypy prints an empty line
 
     test_types._mypy = ask
     test_types.FILES = [path] if path != test_types.PEP695 else []
@@ -68,7 +69,7 @@ def _asked(name: str, cache: Path) -> Any:
 
 
 def _check(name: str, cache: Path, golden: str | None) -> str:
-    """Ask, and fail as the tests of types do."""
+    """Run mypy and the tests of types, which raise if a message is unexpected."""
     types = _asked(name, cache)
     for p in types.PROGRAMS:
         if p.file == types.HERE / name:
@@ -79,25 +80,24 @@ def _check(name: str, cache: Path, golden: str | None) -> str:
 
 
 def check(names: Sequence[str], cache: Path, known: dict[str, Any]) -> int:
-    """Is all that mypy says of these files as it is without a mutant?  The first that is not is the last that is
-    printed."""
+    """Check that mypy's output for each file is the expected one; the last name printed is that of a failing file."""
     for i, name in enumerate(names):
         print(name, flush=True)
         _check(name, cache, known[name]["said"])
         if i % 8 == 7:
-            gc.collect()  # mypy leaves that to the end of its process
+            gc.collect()  # mypy disables the collector until its process ends
     return 0
 
 
 def fill(cache: Path) -> int:
-    """Let mypy look at all but the programs, as they are for each Python."""
+    """Fill the mypy cache with everything except the programs, for each Python version."""
     for name in ("accepted/rows.py", NEWER):
         _check(name, cache, None)
     return 0
 
 
 def note(name: str, cache: Path, out: Path) -> int:
-    """Write down what mypy says of a file, how long it takes, and which functions of the plugin it calls."""
+    """Record mypy's output for a file, its time, and the plugin functions that it calls."""
     here = f"{Path.cwd()}/"
     codes: set[Any] = set()
     start = time.process_time()

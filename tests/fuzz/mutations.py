@@ -1,4 +1,4 @@
-"""Small changes of a file: what `make mutants` puts into the package, one at a time."""
+"""Small changes of a file, which `make mutants` applies to the package one at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Mutant(NamedTuple):
     now: str
     line: int
     number: int
-    """Which of the mutants of its file it is."""
+    """The index of the mutant within its file."""
 
     @property
     def key(self) -> Key:
@@ -36,11 +36,11 @@ COMPUTED = {
 CALLED = {"all": "any", "any": "all", "min": "max", "max": "min"}
 UNWRAPPED = {"sorted", "reversed"}
 AS_GIVEN = {"cast", "isinstance", "getattr", "rule", "tangent"}
-"""Functions whose arguments are not swapped: other ones of the two would be no like mistake, or the same."""
+"""Functions whose arguments are not swapped: the swap is no realistic mistake, or has no effect."""
 
 
 def expressions(e: ast.expr, is_test: bool) -> Iterator[ast.expr]:
-    """What may stand in the place of an expression."""
+    """Yield the possible replacements of an expression."""
     match e:
         case ast.Compare(left, [op], right):
             yield ast.Compare(left, [COMPARED[type(op)]()], right)
@@ -80,7 +80,7 @@ def expressions(e: ast.expr, is_test: bool) -> Iterator[ast.expr]:
 
 
 def statements(s: ast.stmt) -> Iterator[ast.stmt]:
-    """What may stand in the place of a statement."""
+    """Yield the possible replacements of a statement."""
     match s:
         case ast.Return(ast.expr() as x) if not isinstance(x, ast.Constant):
             yield ast.Return(ast.Constant(None))
@@ -93,7 +93,7 @@ def statements(s: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def header(s: ast.stmt) -> str:
-    """A statement without the statements in it."""
+    """Return a statement without the statements inside of it."""
     empty = {
         f: [ast.Pass()] if f == "body" else [] for f in ("body", "orelse", "handlers", "finalbody") if hasattr(s, f)
     }
@@ -105,7 +105,7 @@ def header(s: ast.stmt) -> str:
 
 
 def is_beside(s: ast.AST, function: str) -> bool:
-    """Is it there for type checkers alone, or a check of ours that a right program never needs?"""
+    """Return whether a node is not worth mutating: typing, imports, or a check that correct code never needs."""
     match s:
         case ast.keyword("strict"):
             return True
@@ -119,12 +119,12 @@ def is_beside(s: ast.AST, function: str) -> bool:
 
 
 def mutants(file: str, source: str) -> list[Mutant]:
-    """All mutants of a file, in the order in which they stand there."""
+    """Return all mutants of a file, in source order."""
     return _mutants(file, source, None)[0]
 
 
 def mutated(m: Mutant, source: str) -> str:
-    """The file with the mutant in it."""
+    """Return the text of the file with the mutant."""
     return _mutants(m.file, source, m.number)[1]
 
 
@@ -175,5 +175,5 @@ def _mutants(file: str, source: str, wanted: int | None) -> tuple[list[Mutant], 
 
 
 def name_of(qualname: str) -> str:
-    """The name of a function as `mutants` has it: lambdas and comprehensions belong to what they stand in."""
+    """Return the name of a function as in `mutants`: lambdas and comprehensions count as their enclosing function."""
     return re.sub(r"\.<locals>", "", re.sub(r"(\.<locals>)?\.<(?!locals)\w+>", "", qualname))

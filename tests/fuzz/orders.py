@@ -1,10 +1,10 @@
-"""Functions that put entries in order or go along an axis, and their derivatives, against JAX and against numpy.
+"""Functions that sort or accumulate along an axis, and their derivatives, against JAX and numpy.
 
     python -m tests.fuzz.orders --programs 2000 --seed 7
 
-A program is a function, its input, and a mode: the value, the tangents, the cotangents or the second derivative, of one
-example, or of all by `vmap`, a chunked `vmap`, `jit` or `scan`.  Entries repeat, and are zeros, infinities and NaN.
-Where JAX can be imported, each is compared with it too.
+A program is a function, its input, and a mode: the value, the tangents, the cotangents or the second derivative, for
+one example, or for all by `vmap`, a chunked `vmap`, `jit` or `scan`.  Elements repeat, and include zeros, infinities
+and NaN.  If JAX is installed, each program is compared with JAX too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 Row = Callable[[Array], tuple[Array, Array]]
 
 
-# ---- numpy: the value of a row, and the matrix of its derivatives ----
+# ---- numpy: the value for a row, and the matrix of its derivatives ----
 
 
 def picked(at: Array, n: int) -> Array:
@@ -46,7 +46,7 @@ def order(descending: bool, k: int | None = None) -> Row:
 
 
 def stable(x: Array, descending: bool) -> Array:
-    """The order of the entries: NaN is the largest, and equal ones keep theirs."""
+    """Return the stable sort order of the elements; NaN is the largest."""
     at = np.argsort(x[::-1] if descending else x, kind="stable")
     return len(x) - 1 - at[::-1] if descending else at
 
@@ -72,7 +72,7 @@ def log_sums(x: Array) -> tuple[Array, Array]:
 
 
 def extremes(sign: int) -> Row:
-    """The comparisons of `jax.lax.cummax`: entries that are equal share their part."""
+    """Follow the comparisons of `jax.lax.cummax`, which split the derivative between equal elements."""
 
     def joined(a: tuple[float, Array], b: tuple[float, Array]) -> tuple[float, Array]:
         z = np.maximum(a[0], b[0])
@@ -109,7 +109,7 @@ def middle(x: Array) -> tuple[Array, Array]:
 
 
 def segments(x: Array) -> tuple[Array, Array]:
-    """Products of every third."""
+    """Return the products of every third element."""
     ys, slopes = np.ones(3), np.zeros((3, len(x)))
     for i in range(min(3, len(x))):
         ys[i : i + 1], slopes[i : i + 1, i::3] = product(x[i::3])
@@ -123,7 +123,7 @@ class Function(NamedTuple):
     row: Row
     theirs: Callable[[Any], Any] | None = None
     specials: str = ""
-    """Which entries it may get: i for infinities, n for NaN, t for equal ones, 0 for zeros."""
+    """The special elements that its input may contain: i for infinities, n for NaN, t for ties, 0 for zeros."""
 
 
 def thirds(x: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ def thirds(x: Tensor) -> Tensor:
 
 
 def rows_of(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """A function of vectors, of all in front of the last axis."""
+    """Map a function of vectors over all axes before the last one."""
     return lambda x: f(x) if x.ndim == 1 else vmap(rows_of(f))(x)
 
 
@@ -176,9 +176,9 @@ class Program(NamedTuple):
     way: str
     x: Array
     d: Array
-    """Tangents."""
+    """The tangents."""
     w: Array
-    """The first entries weigh the results."""
+    """The weights of the results, of which the first elements are used."""
 
     def __str__(self) -> str:
         x = np.array2string(self.x, separator=", ", threshold=200)
@@ -208,7 +208,7 @@ def some_program(rng: np.random.Generator, names: list[str]) -> Program:
 
 
 def here(p: Program) -> Array:
-    """The results of all examples."""
+    """Return the results of all examples."""
     f, w = FUNCTIONS[p.name].here, Tensor(p.w)
 
     def weighed(y: Tensor) -> Tensor:
@@ -234,7 +234,7 @@ def here(p: Program) -> Array:
 
 
 def by_numpy(p: Program) -> Array:
-    """The same from the matrix of derivatives of each row."""
+    """Return the expected results, from the matrix of derivatives of each row."""
     n = p.x.shape[-1]
     flat, ds = p.x.reshape(-1, n).astype(np.float64), p.d.reshape(-1, n).astype(np.float64)
     row = FUNCTIONS[p.name].row
@@ -252,7 +252,7 @@ def _row(p: Program, row: Row, x: Array, d: Array) -> Array:
             return slopes @ d
         if p.mode == "vjp":
             return w @ slopes
-        # the derivative of the matrix is a difference: all of these functions are polynomials, or go by ranks
+        # a finite difference of the matrix; for functions that are not in `_CURVED`, the matrix is constant
         h = 1e-5
         later, earlier = (row(x + s * h * d)[1] if p.name in _CURVED else slopes for s in (1, -1))
         first, second = w * y, w * (slopes @ d)
@@ -285,7 +285,7 @@ def by_jax(p: Program) -> Array | None:
 
 
 def differs(p: Program) -> str | None:
-    """How a program is wrong, or None."""
+    """Return a description of the difference, or None."""
     try:
         got = here(p)
     except Exception as error:
@@ -304,7 +304,7 @@ def differs(p: Program) -> str | None:
 
 
 def wrong(programs: int, seed: int, names: list[str] | None = None) -> Iterator[str]:
-    """The programs that are wrong, in words."""
+    """Yield descriptions of the incorrect programs."""
     rng = np.random.default_rng(seed)
     for _ in range(programs):
         p = some_program(rng, names or list(FUNCTIONS))

@@ -1,9 +1,9 @@
 """Plain tinygrad with and without `import branded`: `python -m tests.fuzz.plain --programs 200 --seed 7`.
 
-Each program must give the same bytes or the same error, and compile the same kernels: plain, after the import, after a
-vmap, a grad and a jit in the same process, and while another thread is in the body of a vmap or realizes. Prints each
-program that does not, the names of tinygrad that the import replaces, and what changes in Python and in the process.
-The exit code is 1 if a program differs or a fact about the process changes.
+Each program must return the same bytes or raise the same error, and compile the same kernels: plain, after the import,
+after a vmap, a grad and a jit in the same process, and while another thread is in a mapped function or realizes. It
+prints each program that does not, the names of tinygrad that the import replaces, and changes in Python and in the
+process. The exit code is 1 if a program differs or a fact about the process changes.
 """
 
 from __future__ import annotations

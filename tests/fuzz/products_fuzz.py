@@ -1,9 +1,9 @@
-"""`python -m tests.fuzz.products_fuzz [COUNT] [SEED]`: sums of products of all forms, by BLAS, against numpy.
+"""`python -m tests.fuzz.products_fuzz [COUNT] [SEED]`: matrix multiplications of all forms by BLAS, against numpy.
 
-Each program has two or three operands with axes that are rows, columns, a batch or added up, in any order; operands are
-buffers, parts of them, transposed, turned round, each second entry, spread over an axis, or worked out; the result goes
-through more work, or into a buffer that was read.  Sizes are 0, 1 and odd; there are NaN and infinities.  Small
-products are done by BLAS too, so that few of the sizes are left to kernels; every second program uses threads.
+Each program has two or three operands whose axes are rows, columns, batch or summed axes, in any order.  Operands are
+buffers, parts of buffers, transposed, flipped, strided, expanded, or computed.  The result is used in more operations,
+or written into a buffer.  Sizes are 0, 1 and odd, and elements include NaN and infinities.  BLAS also computes small
+products, so that few of them are left to kernels; every second program uses threads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = {"m": (True, False, True), "n": (False, True, True), "k": (True, True, F
 
 @contextmanager
 def always(parted: bool = False) -> Iterator[None]:
-    """However small it is, what can be a product is one, and shared out to threads where `parted`."""
+    """Compute each possible product by BLAS, however small it is; with `parted`, use threads."""
     costs = ("IN_KERNEL", "IN_KERNEL_OF_VECTOR", "IN_LOOPS", "IN_LOOPS_OF_VECTOR")
     before = {name: getattr(cost, name) for name in costs}
     worth = blas._WORTH
@@ -45,12 +45,12 @@ def always(parted: bool = False) -> Iterator[None]:
 
 
 def found(linear: UOp) -> list[blas.Product]:
-    """The products among what tinygrad is to run."""
+    """Return the BLAS products among the scheduled calls."""
     return [call.src[0].arg.product for call in linear.src if isinstance(call.src[0].arg, blas.ProductName)]
 
 
 class Program:
-    """One program, with what numpy says of it."""
+    """One program, and the operands for numpy."""
 
     def __init__(self, seed: int) -> None:
         self.r, self.np = random.Random(seed), np.random.default_rng(seed)
@@ -86,7 +86,7 @@ class Program:
         return x
 
     def _operand(self, names: list[str]) -> tuple[Tensor, np.ndarray[Any, Any]]:
-        """A tensor with these axes, made of a buffer in some way, and what is in it."""
+        """Return a tensor with these axes, derived from a buffer in a random way, and its elements."""
         shape = tuple(self.axes[x] for x in names)
         how = self.r.choice(("buffer", "buffer", "part", "steps", "turned", "spread", "exp", "masked", "permuted"))
         self.said.append(how)
@@ -97,7 +97,7 @@ class Program:
             return t.permute(back), x.transpose(back)
         if how == "spread" and shape:
             i = self.r.randrange(len(shape))
-            # finite: tinygrad takes what is the same in each term out of a sum, and so do infinities and NaN differ
+            # finite: tinygrad factors equal terms out of a sum, which changes results for infinities and NaN
             t, x = self._buffer((*shape[:i], 1, *shape[i + 1 :]), finite=True)
             return t.expand(shape), np.broadcast_to(x, shape)
         if how in ("part", "steps"):
@@ -121,7 +121,7 @@ class Program:
         return in_memory(x), x
 
     def run(self) -> tuple[int, str | None]:
-        """How many products there were, and what is wrong."""
+        """Return the number of BLAS products, and a description of the difference or None."""
         with np.errstate(all="ignore"):
             want = np.einsum(self.spec, self.x.astype(np.float64), self.y.astype(np.float64))
             scale = np.einsum(self.spec, *(np.abs(np.nan_to_num(v, posinf=0, neginf=0)) for v in (self.x, self.y)))
@@ -151,7 +151,7 @@ class Program:
         return n, _wrong(got.numpy(), want, scale, 2e-6 if self.dtype is np.float32 else 1e-14, after == "relu")
 
     def _vmapped(self) -> Tensor:
-        """Over the first axis of the first operand, with the second shared, or over the same axis of that."""
+        """Map over the first axis of the first operand; the second operand is shared, or mapped over the same axis."""
         ins, out = self.spec.split("->")
         left, right = ins.split(",")
         if not left or left[0] not in out:
@@ -179,7 +179,7 @@ def _wrong(got: Any, want: Any, scale: Any, tolerance: float, is_relu: bool) -> 
 
 
 def main(count: int = 1000, seed: int = 0) -> int:
-    """How many programs are wrong."""
+    """Return the number of incorrect programs."""
     bad = with_products = 0
     for i in range(seed, seed + count):
         program = Program(i)

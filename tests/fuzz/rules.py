@@ -1,9 +1,9 @@
 """Random programs with custom rules that are the true derivatives, compared with the same programs without rules.
 
 `python -m tests.fuzz.rules --programs 1000 --seed 0` runs programs of two kinds on tinygrad's PYTHON device. In the
-first kind examples exchange values; in the second kind the functions are called in the bodies of loops, branches,
-checkpoints, chunks and functions, and their rules use what stands outside. It prints each program that differs in a
-value, in a shape, or in the brands that a value varies over. An expression is a tuple: an operation, and its operands.
+first kind, examples exchange values by collectives. In the second kind, the functions are called inside of loops,
+branches, checkpoints, chunks and functions, and their rules close over values from outside. It prints each program
+that differs in a value, in a shape, or in the brands of a value. An expression is a tuple: an operation and operands.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MODES = ("value", "grad_outside", "grad_inside", "grad_of_grad", "grad_inside_an
 
 
 class Case(NamedTuple):
-    """A program: its brands, its inputs with those that they vary over, its results, and what is computed of it."""
+    """A program: the sizes of its brands, its inputs with their brands, its results, and how to differentiate it."""
 
     sizes: dict[str, int]
     inputs: dict[str, str]
@@ -68,7 +68,7 @@ class Case(NamedTuple):
 
 
 class Generator:
-    """Programs on vectors of two numbers."""
+    """Generate programs on vectors of two elements."""
 
     closing = 0.3
 
@@ -110,7 +110,7 @@ class Generator:
         return self.call(known, depth, closed, f"p{self.bound}_")
 
     def call(self, known: list[str], depth: int, closed: list[str], name: str) -> Any:
-        """A call of a function with a rule: its parameters and arguments, what it closes over, its results."""
+        """Return a call of a function with a rule: parameters, arguments, captured values, all and used results."""
         args = [self.expression(known, depth - 2, closed) for _ in range(self.pick(1, 2, 2, 3))]
         params = [f"{name}{k}" for k in range(len(args))]
         held = [self.pick(*closed)] if closed and self.random.random() < self.closing else []
@@ -127,7 +127,7 @@ BODIES = ("vmap", "grad", "cond", "checkpoint", "dots", "sequential", "in_turn",
 
 
 class InBodies(Generator):
-    """Programs without exchanges, whose functions with rules are called in bodies and close over the values there."""
+    """Generate programs without collectives, whose functions with rules close over values of a surrounding body."""
 
     closing = 0.7
 
@@ -153,7 +153,7 @@ class InBodies(Generator):
         if op == "call":
             how = self.pick("closure", "closure", "nondiff", "partial")
             return *self.call(known, depth, closed, f"p{self.bound}_"), how
-        # reverse mode would have to remember each step of a while loop
+        # reverse mode would have to store each step of a while loop
         bodies = BODIES if self.mode in ("value", "jvp_outside", "jvp_inside", "jacfwd_inside") else BODIES[:-1]
         how, v = self.pick(*bodies), f"v{self.bound}"
         inside = self.expression([*known, v, v], depth - 1, [*closed, v, v])
@@ -165,7 +165,7 @@ def varies(x: Tensor) -> list[str]:
 
 
 class Run:
-    """A case with rules of a kind, or without."""
+    """Run a case with rules of one kind, or without rules."""
 
     def __init__(self, case: Case, kind: str, rows: dict[str, Any]) -> None:
         self.case, self.kind, self.rows = case, kind, rows
@@ -192,7 +192,7 @@ class Run:
         return f
 
     def given(self, f: Callable[..., Any], held: Any, how: str) -> Callable[..., Any]:
-        """`f` of its arguments and of `held`, which comes by a closure, by `nondiff_argnums`, or bound by name."""
+        """Return `f` with `held` bound by a closure, by `nondiff_argnums`, or by `functools.partial`."""
         if how == "closure" or self.kind == "none":
             return self.with_rule(lambda *xs: f(*xs, held=held))
         if how == "partial" or self.kind == "vmap":
@@ -209,7 +209,7 @@ class Run:
         return functools.partial(by_vjp, held)
 
     def linear(self, x: Tensor) -> Tensor:
-        """A linear function, whose rule applies it to the tangent."""
+        """Call a linear function whose rule applies it to the tangent."""
 
         def f(x: Tensor) -> Tensor:
             return x.flip(0) * Tensor([0.5, -1.5])
@@ -269,7 +269,7 @@ class Run:
         return last + ys.sum(0)
 
     def in_body(self, op: str, body: Callable[[Tensor], Tensor], given: Tensor, rows: Tensor) -> Tensor:
-        """What the body gives where a transform runs it, loops with a value of the step more than once."""
+        """Return the result of `body` run by the transform `op`; loops add a value that changes with each step."""
         many = lambda y: body(y + given)  # noqa: E731
         if op == "cond":
             return cond(given.sum() > 0, body, lambda y: y * 0.5, given)
@@ -305,14 +305,14 @@ class Run:
         def f(*xs: Tensor, held: dict[str, Tensor] = own) -> tuple[Tensor, ...]:
             return tuple(self.value(o, {**held, **dict(zip(params, xs, strict=True))}) for o in outs)
 
-        # a rule for vmap would mix the examples of what it closes over
+        # a custom_vmap rule cannot map captured values
         got = (f if self.kind == "vmap" and held else self.given(f, own, how))(*given)
         return sum((got[k] for k in taken[1:]), got[taken[0]])
 
-    # ---- the program around ----
+    # ---- whole programs ----
 
     def example(self, *values: Tensor) -> tuple[Tensor, ...]:
-        """What is computed of one example."""
+        """Return the results for one example."""
 
         def body(*vs: Tensor) -> tuple[Tensor, ...]:
             return tuple(self.value(o, dict(zip(self.case.inputs, vs, strict=True))) for o in self.case.outs)
@@ -332,7 +332,7 @@ class Run:
         return body(*values)
 
     def through(self, names: Sequence[str], *values: Tensor) -> tuple[Tensor, ...]:
-        """The results of all examples of these brands."""
+        """Return the results for all examples of these brands."""
         if not names:
             return self.example(*values)
         name, size = names[0], self.case.sizes[names[0]]
@@ -350,7 +350,7 @@ class Run:
         axes = tuple(0 if mapped else None for mapped in over)
         if self.case.chunk or self.case.kind == "vmap":
             return tuple(vmap(self.example, in_axes=axes, chunk_size=self.case.chunk)(*values))
-        if name not in self.rows:  # what does not vary leaves as it is
+        if name not in self.rows:  # return unbatched values without an axis
 
             def found(*vs: Tensor) -> tuple[()]:
                 self.rows[name] = tuple(0 if name in varies(y) else None for y in body(*vs))
@@ -392,7 +392,7 @@ def _leaves(x: Any) -> list[Tensor]:
 
 
 def difference(case: Case) -> str | None:
-    """What differs between the program with rules and without them."""
+    """Return the difference between the program with rules and without them, or None."""
     plain, own = (Run(case, kind, rows) for rows in ({},) for kind in ("none", case.kind))
     wanted, got = plain.values(), own.values()
     if plain.seen != own.seen:
@@ -406,7 +406,7 @@ def difference(case: Case) -> str | None:
 
 
 def problem(case: Case) -> str | None:
-    """What is wrong with a program; None also where it does not run without rules."""
+    """Return a description of the failure; None also if the program fails without rules."""
     try:
         Run(case, "none", {}).values()
     except Exception:
@@ -418,7 +418,7 @@ def problem(case: Case) -> str | None:
 
 
 def smaller(e: Any) -> Iterator[Any]:
-    """The parts of an expression in its place, and the same for each of its parts."""
+    """Yield an expression with one part replaced by a part of that part."""
     if isinstance(e, tuple) and e and isinstance(e[0], str):
         yield from (part for x in e[1:] for part in (x if isinstance(x, list) else [x]) if isinstance(part, tuple))
     if isinstance(e, tuple | list):
@@ -427,7 +427,7 @@ def smaller(e: Any) -> Iterator[Any]:
 
 
 def shrunk(case: Case, what: str) -> Case:
-    """The smallest program that goes wrong in the same way."""
+    """Return the smallest program that fails in the same way."""
     kind = what.split(":")[0]
     while True:
         simple = [case._replace(jitted=False), case._replace(chunk=None)]
@@ -461,5 +461,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    with Context(DEV="PYTHON", NOOPT=1):  # that device does not run each kernel of vectors
+    with Context(DEV="PYTHON", NOOPT=1):  # that device cannot run all vectorized kernels
         sys.exit(main())

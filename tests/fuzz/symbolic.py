@@ -1,8 +1,9 @@
 """Check sizes that are a bound Variable: `python -m tests.fuzz.symbolic --programs 500 --seed 7`.
 
-Each program takes rows `x[:n]` of a tensor in memory.  It runs with `n` bound to a number, and its result must be the
-one that numpy gives for the same program with that number.  Where it raises, or is wrong, a process of plain tinygrad
-runs it too: a program that fails there as well is counted apart, since that is tinygrad's limit and not ours.
+Each program takes rows `x[:n]` of a tensor in memory.  It runs with `n` bound to a number, and must return the result
+of numpy for the same program with that number.  If it raises or is incorrect, plain tinygrad runs it in another
+process.
+A program that also fails there is counted separately, as a limit of tinygrad.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from tinygrad import Context, Device, Tensor, TinyJit, Variable
 
 LONGEST, WIDTH = 16, 4
 WAYS = ("plain", "jit", "shared", "mapped", "grad", "scan", "fori_loop")
-"""How a program is run, each of them also in a TinyJit; all but the first ask for `branded`."""
+"""The ways to run a program, each also inside of a TinyJit; all but the first use `branded`."""
 
-# The pieces of a program, by the shapes of their operand and result.  `n` is the symbolic size.
+# Building blocks of a program, by the shapes of their operand and result.  `n` is the symbolic size.
 _ROWS = "n4"
 _PIECES: dict[str, dict[str, str]] = {
     _ROWS: {
@@ -74,7 +75,7 @@ _PIECES: dict[str, dict[str, str]] = {
 
 
 def program(rng: random.Random) -> tuple[str, str, int, int]:
-    """A text of Python with `x`, `w` and `n`; the way to run it; and the two sizes that it is run for."""
+    """Return Python code in `x`, `w` and `n`, the way to run it, and two sizes."""
     shape, text = _ROWS, "x"
     for _ in range(rng.randint(1, 4)):
         if len(text) > 200:
@@ -97,7 +98,7 @@ def _function(text: str) -> Callable[[Tensor, Tensor, Any], Tensor]:
 
 
 def _called(text: str, way: str) -> Callable[[Tensor, Tensor, Any], Tensor]:
-    """The program as a function of all rows, the weights and the size."""
+    """Return the program as a function of all rows, the weights and the size."""
     f, way = _function(text), way.removesuffix(" in TinyJit")
     if way == "plain":
         return lambda x, w, n: f(x[:n], w, n)
@@ -118,12 +119,12 @@ def _called(text: str, way: str) -> Callable[[Tensor, Tensor, Any], Tensor]:
 
 
 def _read(y: Tensor, shape: tuple[int, ...]) -> np.ndarray:
-    """The numbers of a tensor whose shape may be symbolic."""
+    """Return the elements of a tensor whose shape may be symbolic."""
     return np.asarray(y[tuple(slice(0, size) for size in shape)].numpy() if shape else y.numpy())
 
 
 def values(text: str, way: str, sizes: tuple[int, ...], wanted: list[tuple[int, ...]]) -> list[np.ndarray]:
-    """The results for some sizes, with `n` bound to each."""
+    """Return the results with `n` bound to each size."""
     x, w = _inputs()
     f, n = _called(text, way), Variable("n", 1, LONGEST)
     if not way.endswith(" in TinyJit"):
@@ -136,7 +137,7 @@ def values(text: str, way: str, sizes: tuple[int, ...], wanted: list[tuple[int, 
 
 
 def check(text: str, way: str, sizes: tuple[int, ...]) -> str | None:
-    """None if the program is right, or a line that says how it is wrong."""
+    """Return None if the program is correct, or a line that describes the failure."""
     from tests.support.by_numpy import read
 
     x, w = _inputs()
@@ -163,7 +164,7 @@ for y in values(text, way, sizes, [eval(s) for s in sys.stdin.read().splitlines(
 
 
 def plain_fails(text: str, sizes: tuple[int, ...]) -> bool:
-    """Does the program fail in tinygrad without `branded`?"""
+    """Return whether the program fails in tinygrad without `branded`."""
     from tests.support.by_numpy import read
 
     x, w = _inputs()
@@ -205,6 +206,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    import branded  # noqa: F401  its patches are what is checked
+    import branded  # noqa: F401  its patches are under test
 
     sys.exit(main())

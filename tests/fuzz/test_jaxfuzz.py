@@ -1,4 +1,4 @@
-"""The random programs of `make fuzz-jax` without JAX: they are of all kinds, run, and equal their loops."""
+"""Test the random programs of `make fuzz-jax` without JAX: they contain all kinds, run, and equal their loops."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.fuzz.jax.shrink import shrunk
 
 @functools.cache
 def programs() -> list[Program]:
-    """Drawn when a test asks for them: it takes a second, in each process that collects."""
+    """Return 300 programs; generating them takes a second, so this is not done during collection."""
     return [draw(0, number) for number in range(300)]
 
 
 EXCHANGES = re.compile(r"m\.(p\w+|all_\w+|axis_index)\([^)]*'[ijkl]'|with_vmap")
 
 
-def test_programs_of_every_kind_are_drawn() -> None:
+def test_all_kinds_are_generated() -> None:
     made = set[str]()
     for number in range(150):
         d = Draw(f"0:{number}", False, 25)
@@ -41,7 +41,7 @@ def test_programs_of_every_kind_are_drawn() -> None:
     assert made == set(KINDS)
 
 
-def test_programs_with_more_kinds_are_drawn_and_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_additional_kinds_are_generated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ours, "COMPILE", False)
     made, text, ran = set[str](), "", 0
     for number in range(80):
@@ -60,8 +60,8 @@ def test_programs_with_more_kinds_are_drawn_and_run(monkeypatch: pytest.MonkeyPa
     assert draw(0, 3, more=True).text() != programs()[3].text() == draw(0, 3).text()
 
 
-def test_the_programs_have_all_public_functions() -> None:
-    """But for those of modules, of types, of the text of values, and of packages, whose tests are their own."""
+def test_programs_call_all_public_functions() -> None:
+    """Exceptions are modules, types, text of values and packages, which have other tests."""
     text = "\n".join(p.body() for p in programs())
     used = set(re.findall(r"m\.(\w+)", text))
     spelled = {"vjp": "pulled", "brand": "over", "make_expr": "through_expr"}
@@ -72,19 +72,19 @@ def test_the_programs_have_all_public_functions() -> None:
     aside |= {*branded.functions.__all__}  # tests/golden/functions.py
     aside |= {"ShapeDtypeStruct", "static"}  # types
     aside |= {"associative_scan", "cumlogsumexp"}  # tests/control_flow/test_associative_scan.py
-    aside |= {"checkpoint", "remat"}  # tests/autodiff/test_checkpoint.py: a value is the same without
-    aside |= {"memory", "shard"}  # tests/tools/test_memory.py, tests/core/test_devices.py: a value is the same without
-    aside |= {"Axes", "as_axes", "axes"}  # tests/core/test_axis_names.py: types, and what is checked at run time
+    aside |= {"checkpoint", "remat"}  # does not change values: tests/autodiff/test_checkpoint.py
+    aside |= {"memory", "shard"}  # do not change values: tests/tools/test_memory.py, tests/core/test_devices.py
+    aside |= {"Axes", "as_axes", "axes"}  # types, and checks at run time: tests/core/test_axis_names.py
     assert {spelled.get(name, name) for name in branded.__all__} - aside <= used
 
 
-def test_a_program_is_the_same_for_its_number() -> None:
+def test_program_depends_only_on_number() -> None:
     assert all(draw(0, number).text() == programs()[number].text() for number in range(0, 40, 3))
     assert len({p.text() for p in programs()}) == len(programs())
 
 
 def one_by_one(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:
-    """vmap as the loop that it stands for."""
+    """Return a loop with the arguments and results of vmap."""
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         axes = in_axes if isinstance(in_axes, tuple | list) else tree.broadcast_prefix(in_axes, args, "", "")
@@ -111,7 +111,7 @@ def pick(x: Tensor, axis: int, i: int) -> Tensor:
 
 
 class Loops:
-    """The names of the programs, with a loop for each map."""
+    """The functions that programs call, with a loop instead of each map."""
 
     vmap = staticmethod(one_by_one)
 
@@ -127,7 +127,7 @@ def has_examples(program: Program) -> bool:
     return all(0 not in v.type.shape for _, let in program.main.lets() for v in [*let.targets, *let.operands])
 
 
-def test_programs_equal_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_equal_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ours, "COMPILE", False)
     chosen = [p for p in programs() if "m.vmap" in p.body() and not EXCHANGES.search(p.body()) and has_examples(p)]
     compared = 0
@@ -146,14 +146,14 @@ def test_programs_equal_their_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compared >= 30
 
 
-def test_a_failing_program_is_made_small() -> None:
+def test_failing_program_is_shrunk() -> None:
     big = next(p for p in programs() if p.body().count("m.cumsum") and p.body().count("\n") > 15)
     small = shrunk(big, lambda p: "m.cumsum" in p.body(), 10)
     assert "m.cumsum" in small.body() and small.body().count("\n") <= 6
     compile(small.text(), "small", "exec")
 
 
-def test_what_is_compared() -> None:
+def test_comparison() -> None:
     assert close(np.array([1.0, np.nan], "f4"), np.array([1.0005, np.nan], "f4"))
     assert not close(np.array([1.0], "f4"), np.array([1.01], "f4"))
     assert not close(np.array([np.nan], "f4"), np.array([1.0], "f4"))

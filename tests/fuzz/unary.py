@@ -1,10 +1,10 @@
-"""Elementwise functions and their derivatives at special and at random points, beside JAX.
+"""Elementwise functions and their derivatives at special and at random points, compared with JAX.
 
     .venv/jax/bin/python -m tests.fuzz.unary --programs 2000 --seed 7
 
-A program is one function in one dtype at 40 points: its value, or a first or second derivative, in one of the ways to
-take it. Right is what JAX computes in that dtype, or in float64. `--store` writes `unary.json`, with the right values
-at `POINTS`, to which the test suite compares; without jax this command compares to it too.
+A program is one function in one dtype at 40 points: its value, or a first or second derivative, computed in one of
+several ways. The expected value is that of JAX in the same dtype or in float64. `--store` writes `unary.json`, the
+expected values at `POINTS`, which the test suite uses; without JAX this command uses them too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAMES = (
 NAMES = tuple(_NAMES.split())
 BINARY = ("pow", "logaddexp", "maximum", "div")
 NAN_IS_LOST = {"relu", "relu6", "hardsigmoid", "sign", "abs"}
-"""Of NaN tinygrad makes a number here, or gives it a slope."""
+"""Functions for which tinygrad returns a number for NaN, or a derivative at NaN."""
 
 
 def ours(name: str) -> Callable[..., Tensor]:
@@ -71,32 +71,32 @@ def theirs(name: str) -> Callable[..., Any]:
 
 
 def is_compared(name: str, order: int, x: Array) -> Array:
-    """Where JAX and tinygrad mean the same, and JAX has the right digits."""
+    """Return the points at which JAX and tinygrad have the same definition, and JAX is accurate."""
     ok = np.ones(len(x), bool)
     if order:
         ok &= ~np.isnan(x)
     if name in NAN_IS_LOST:
         ok &= ~np.isnan(x)
     if name in {"abs", "softsign"} and order:
-        ok &= x != 0  # JAX has the slope 1 at 0, and tinygrad 0
+        ok &= x != 0  # the derivative at 0 is 1 in JAX and 0 in tinygrad
     if name in {"sin", "cos", "tan"}:
-        ok &= np.abs(x) < 1e5  # float64 has no more digits
+        ok &= np.abs(x) < 1e5  # float64 is not accurate for larger points
     if name in {"digamma", "lgamma"} and order + (name == "digamma") > 1:
-        ok &= (x > 0) & (x < np.inf)  # JAX's polygamma is for these
+        ok &= (x > 0) & (x < np.inf)  # JAX's polygamma is defined only here
     if name in {"acosh", "atanh"} and order:
-        ok &= (x >= 1) if name == "acosh" else np.abs(x) <= 1  # no derivative where there is no value
+        ok &= (x >= 1) if name == "acosh" else np.abs(x) <= 1  # no derivative outside of the domain
     if name == "hardswish" and order:
-        ok &= np.isfinite(x)  # of a product in which one factor is 0
+        ok &= np.isfinite(x)  # a product with a factor 0 would be NaN
     if name == "hardsigmoid" and order:
-        ok &= np.abs(x) != 3  # where rounding says on which side it is
+        ok &= np.abs(x) != 3  # rounding decides on which side the point is
     return ok
 
 
-# ---- the ways ----
+# ---- ways to differentiate ----
 
 
 def _first(f: Callable[..., Tensor], i: int, way: str) -> Callable[..., Tensor]:
-    """The derivative by the argument `i`, elementwise."""
+    """Return the elementwise derivative with respect to argument `i`."""
     if way == "reverse":
         return lambda *xs: grad(lambda *ys: f(*ys).sum(), i)(*xs)
     if way == "gradient":
@@ -108,9 +108,9 @@ class Program(NamedTuple):
     name: str
     dtype: str
     by: tuple[int, ...]
-    """The arguments by which it is differentiated, in turn."""
+    """The arguments to differentiate with respect to, one after another."""
     ways: tuple[str, ...]
-    """How, in turn."""
+    """The ways to differentiate, one for each of them."""
     is_mapped: bool
 
     def __str__(self) -> str:
@@ -124,7 +124,7 @@ class Program(NamedTuple):
         return (vmap(f) if self.is_mapped else f)(*(Tensor(p.astype(self.dtype)) for p in points))
 
     def right(self, *points: Array) -> list[Array]:
-        """What JAX computes in this dtype, and in float64."""
+        """Return the results of JAX in this dtype and in float64."""
         import jax
 
         f = theirs(self.name)
@@ -135,18 +135,18 @@ class Program(NamedTuple):
 
 
 def wrong(p: Program, points: tuple[Array, ...], got: Array, right: list[Array]) -> list[str]:
-    """The points at which the value is none of those that are right."""
+    """Return the points at which the result equals none of the expected values."""
     rtol, atol = (3e-5, 3e-6) if p.dtype == "float32" else (1e-9, 1e-12)
     got, ok = got.astype("float64"), ~is_compared(p.name, len(p.by), points[0].astype(p.dtype))
     tiny = np.finfo(p.dtype).tiny
     for x in points:
-        ok |= (np.abs(x) < tiny) & (x != 0)  # XLA takes them for 0
+        ok |= (np.abs(x) < tiny) & (x != 0)  # XLA flushes subnormal inputs to zero
     with np.errstate(all="ignore"):
         for w in right:
             wanted = w.astype("float64")
-            short = wanted.astype(p.dtype).astype("float64")  # too large for the dtype, or too small
+            short = wanted.astype(p.dtype).astype("float64")  # overflow or underflow of the dtype
             ok |= (got == short) | (np.abs(got - wanted) <= rtol * np.abs(wanted) + atol)
-            ok |= np.isnan(wanted) & (np.isnan(got) | bool(p.by))  # where JAX has a NaN, we may have a limit
+            ok |= np.isnan(wanted) & (np.isnan(got) | bool(p.by))  # where JAX has NaN, branded may return a limit
     at = zip(*points, got, *right, strict=True)
     return [
         f"{row[: len(points)]}: {row[len(points)]}, not {row[-1]}" for row, good in zip(at, ok, strict=True) if not good
@@ -163,7 +163,7 @@ FAR = (1e10, -1e10, 1e20, -1e20, 1e37, -1e37, 1e-20, -1e-20, 1e-37)
 
 
 def drawn(r: random.Random, n: int) -> Array:
-    """Points of all sizes."""
+    """Return points of all magnitudes."""
     special = r.sample((*POINTS, *FAR), n // 2)
     return np.array(special + [r.choice((-1, 1)) * 10 ** r.uniform(-6, 3) for _ in range(n - len(special))])
 
@@ -186,13 +186,13 @@ def draw(r: random.Random) -> tuple[Program, tuple[Array, ...]]:
 
 
 def is_smooth(name: str, x: Array, y: Array) -> Array:
-    """Where JAX has a derivative of a function of two arguments that is not a matter of taste."""
+    """Return the points at which all libraries define the same derivative of a function of two arguments."""
     if name == "maximum":
         return x != y
     return (x != 0) & (y != 0) if name == "div" else (x != 0) if name == "pow" else np.ones(len(x), bool)
 
 
-# ---- what is stored ----
+# ---- stored values ----
 
 
 def stored_programs(way: str) -> Iterator[Program]:
@@ -249,7 +249,7 @@ def main() -> int:
 
 
 def without_jax() -> int:
-    """Compare with the right values that are stored."""
+    """Compare with the stored values of JAX."""
     points, known, bad, count = np.array(POINTS, "float32"), stored(), 0, 0
     for way in ("reverse", "forward", "gradient"):
         for p in stored_programs(way):

@@ -1,4 +1,4 @@
-"""The mistakes: our programs are run and shown to mypy now; what the peers do, and pyright says, was recorded."""
+"""The mistakes with their results: our programs run now, with mypy; other libraries and pyright are recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.warm import warm
 
 
 class Kind(NamedTuple):
-    """Mistakes of one kind, and what is to be said of them all."""
+    """Mistakes of one kind, with an introduction."""
 
     name: str
     words: str
@@ -25,14 +25,14 @@ class Kind(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A mistake: its words, and what every program of it did."""
+    """A mistake: its entry in `words.toml`, and the result of each of its programs."""
 
     words: dict[str, Any]
     wrong: Outcome
     right: Outcome
     peers: dict[str, Outcome]
     mypy: str
-    """What `branded check` says of the wrong program as it is shown."""
+    """The output of `branded check` for the wrong program as shown."""
     mypy_of_right: str
     pyright: str
     pyright_of_right: str
@@ -43,7 +43,7 @@ class Mistake(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """Its address, which stays: `gallery/zip-for-outer.html`."""
+        """The address of the page, which must not change: `gallery/zip-for-outer.html`."""
         return str(self.words["file"]).replace("_", "-")
 
     @property
@@ -56,12 +56,12 @@ class Mistake(NamedTuple):
 
     @property
     def uses(self) -> list[str]:
-        """The functions of ours that its programs call."""
+        """The functions of branded that its programs import."""
         found = {name for outcome in (self.wrong, self.right) for name in _imported(outcome.source)}
         return sorted((x for x in found if x[0].islower()), key=lambda x: (x != "vmap", x))
 
     def verdict(self, outcome: Outcome | None) -> str:
-        """What a program did, in a word or two."""
+        """Return the result of a program in one or two words."""
         if outcome is None:
             return "·"
         if outcome.error:
@@ -78,13 +78,13 @@ def _imported(source: str) -> Iterator[str]:
 
 
 def recorded() -> dict[str, Any]:
-    """What the peers did, and pyright said: for each its version and its outcomes."""
+    """Return the recorded version and outcomes of each other library and of pyright."""
     found: dict[str, Any] = json.loads(RECORDED.read_text())
     return found
 
 
 def kinds() -> list[Kind]:
-    """All mistakes in the order of the page."""
+    """Return all mistakes in the order of the page."""
     told = tomllib.loads((HERE / "words.toml").read_text())["kinds"]
     files = [words["file"] for kind in told for words in kind["mistakes"]]
     ours = {f"{side}_{file}": run(shown(HERE / side / f"{file}.py")) for file in files for side in SIDES}
@@ -103,7 +103,7 @@ def kinds() -> list[Kind]:
 
 
 def _mypy(sources: dict[str, str]) -> dict[str, str]:
-    """What `branded check` says of each program, in one run of mypy, as if each were app.py."""
+    """Return the output of `branded check` for each program as if it were app.py, from one mypy run."""
     with TemporaryDirectory() as folder:
         for name, source in sources.items():
             Path(folder, f"{name}.py").write_text(source)
@@ -115,7 +115,7 @@ def _mypy(sources: dict[str, str]) -> dict[str, str]:
     for line in text.replace(folder + "/", "").splitlines():
         if start := re.match(r"(\w+)\.py:", line):
             name = start[1]
-        elif not line.startswith(" "):  # the empty line before the rest, and the last one, which counts
+        elif not line.startswith(" "):  # an empty line precedes the summary, which is the last line
             name = ""
         if name:
             said[name] += line.replace(f"{name}.py", "app.py") + "\n"

@@ -1,4 +1,4 @@
-"""The pages of the gallery: the index, docs/gallery.md, and a page for each mistake in docs/gallery."""
+"""Write the pages of the gallery: the index, docs/gallery.md, and one page per mistake in docs/gallery."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.gallery.programs import HERE, PEERS, Outcome
 DOCS = HERE.parent.parent / "docs"
 INDEX, FOLDER = DOCS / "gallery.md", DOCS / "gallery"
 NAMES = {"jax": "JAX", "torch": "torch", "numpy": "numpy"}
-WIDTH, LINES = 116, 4  # of a peer's message on the page
+WIDTH, LINES = 116, 4  # limits for a message of another library
 
 HEAD = """\
 # Gallery of vmap mistakes
@@ -49,7 +49,7 @@ them. [Errors](errors.md) has the shortest program for each error, [Types](types
 
 
 def pages(kinds: list[Kind]) -> dict[Path, str]:
-    """Every page by its file."""
+    """Return the text of each page by its path."""
     index = {INDEX: "\n".join([HEAD.format(counts=_counts(kinds)), *map(_section, kinds), _foot()])}
     return index | {FOLDER / f"{m.slug}.md": _page(kind, m) for kind in kinds for m in kind.mistakes}
 
@@ -76,7 +76,7 @@ def _row(m: Mistake) -> str:
 
 
 def _counts(kinds: list[Kind]) -> str:
-    """Return how many of the programs are silently wrong, and how many of ours are found, and when."""
+    """Return a paragraph that counts the silently wrong programs, and our programs that are found, and when."""
     found = [m for kind in kinds for m in kind.mistakes]
 
     def share(peer: str) -> str:
@@ -126,7 +126,7 @@ def _found_by(m: Mistake) -> str:
 
 
 def _checkers(m: Mistake) -> Iterator[str]:
-    """What mypy and pyright say of the wrong program, and our remarks."""
+    """Yield the messages of mypy and pyright for the wrong program, and remarks."""
     remarks = m.words.get("ours", "")
     if m.mypy:
         yield "mypy reports:" if m.is_found_by_mypy else "mypy finds no error, and notes:"
@@ -142,7 +142,7 @@ def _checkers(m: Mistake) -> Iterator[str]:
 
 
 def _others(m: Mistake) -> Iterator[str]:
-    """The same in the other libraries, folded."""
+    """Yield the programs of the other libraries in a fold."""
     remarks = m.words.get("peers")
     if m.peers:
         did = "; ".join(f"{NAMES[p]}: {m.verdict(o).replace('**', '')}" for p, o in m.peers.items())
@@ -154,7 +154,7 @@ def _others(m: Mistake) -> Iterator[str]:
 
 
 def anchor(heading: str) -> str:
-    """What a heading is called in a link."""
+    """Return the anchor of a heading."""
     return re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-")
 
 
@@ -163,18 +163,18 @@ def _block(language: str, lines: Iterable[str]) -> str:
 
 
 def _typed(source: str) -> Iterator[str]:
-    """A program as it is typed into Python."""
+    """Yield the lines of a program as typed at the Python prompt."""
     for line in source.splitlines():
         goes_on = line.startswith((" ", ")", "]", "}"))
         yield f"{'...' if goes_on else '>>>'} {line}"
 
 
 def _ending(outcome: Outcome) -> list[str]:
-    """What one of our programs ends with, as a doctest wants it."""
+    """Return the expected output of one of our programs in the form of a doctest."""
     if not outcome.error:
         return outcome.printed.splitlines()
-    typed = re.sub(r"\n  at: +app\.py:\d+(?=\n|$)", "", outcome.error)  # what is typed at a prompt has no line
-    typed = typed.replace("fori_loop(0, n, body, start)", "...")  # said by the line of a file
+    typed = re.sub(r"\n  at: +app\.py:\d+(?=\n|$)", "", outcome.error)  # code typed at a prompt has no line number
+    typed = typed.replace("fori_loop(0, n, body, start)", "...")  # the message quotes this only for code in a file
     anywhere = re.sub(r"\bat app\.py:\d+", "at ...", typed)
     return ["Traceback (most recent call last):", *anywhere.splitlines()]
 

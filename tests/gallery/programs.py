@@ -1,6 +1,6 @@
-"""Running one program of the gallery, and comparing what it prints with what it should have printed.
+"""Run a program of the gallery, and compare its output with the intended output.
 
-This file needs nothing but Python, so it also runs where only a peer is installed.
+This file needs only Python, so it also runs where only another library is installed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ HERE = Path(__file__).parent
 RECORDED = HERE / "recorded.json"
 PEERS = ("jax", "torch", "numpy")
 SIDES = ("wrong", "right")
-"""Of our programs."""
+"""The folders of our programs."""
 
 
 class Outcome(NamedTuple):
-    """What a program did: its shown statements, what it printed, and the error or the warning that it ended with.
+    """The result of a program: the statements shown, the output, and the final error or warning.
 
-    `source` ends with the statement that raised: what follows it did not run.
+    `source` ends with the statement that raised, since later statements did not run.
     """
 
     source: str
@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
 
 
 def shown(file: Path) -> str:
-    """The program as the page has it: without blank lines, so that its lines can be counted."""
+    """Return the program as shown on the page: without blank lines, so that readers can count its lines."""
     return "".join(line + "\n" for line in file.read_text().splitlines() if line.strip())
 
 
@@ -43,7 +43,7 @@ def run(source: str) -> Outcome:
     """Run a program as `app.py`, statement by statement, until one raises."""
     lines, printed, said = source.splitlines(keepends=True), io.StringIO(), ""
     names: dict[str, Any] = {"__name__": "app"}
-    linecache.cache["app.py"] = (len(source), None, lines, "app.py")  # as that of a file, which messages quote
+    linecache.cache["app.py"] = (len(source), None, lines, "app.py")  # messages quote the lines of a file
     with contextlib.redirect_stdout(printed), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for statement in ast.parse(source).body:
@@ -63,16 +63,16 @@ def _name(error: Exception) -> str:
 
 
 def _same_each_time(message: str) -> str:
-    """A message without what changes from run to run, or from machine to machine."""
+    """Remove from a message the parts that differ between runs or machines."""
     message = re.sub(r"0x[0-9a-f]{6,}|(?<=object id )\d+", "…", message)
     return re.sub(r"(?<![:\w/.])(?:/[\w.+-]+)+/(?=[\w-]+\.\w+)", "", message)
 
 
 def agree(printed: str, wanted: str) -> bool:
-    """Is what a program printed what it should have printed, up to rounding?"""
+    """Return whether two outputs agree up to rounding."""
     try:
         return _close(ast.literal_eval(printed), ast.literal_eval(wanted))
-    except (SyntaxError, ValueError):  # not a literal, as nan is none
+    except (SyntaxError, ValueError):  # not a literal, such as nan
         return False
 
 

@@ -1,7 +1,7 @@
-"""Record what the peers do with their programs of the gallery: `python -m tests.gallery.record [PEER...]`.
+"""Record the results of other libraries for the gallery: `python -m tests.gallery.record [LIBRARY...]`.
 
-Run it where the peers are installed; branded itself is needed for `pyright` alone, which is asked about our programs.
-Those that are not named keep what was recorded.
+Run it where the libraries are installed.  Only `pyright` needs branded, since it checks our programs.  Without
+arguments, all are recorded; otherwise the others keep their recorded results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _outcomes(peer: str) -> dict[str, Any]:
 
 
 def _pyright() -> dict[str, Any]:
-    """What pyright says of our programs, as if each were app.py: the first line of each error."""
+    """Return the first line of each pyright error for our programs, as if each were app.py."""
     with TemporaryDirectory() as folder:
         sources = {f"{side}_{f.stem}": shown(f) for side in SIDES for f in sorted((HERE / side).glob("*.py"))}
         for name, source in sources.items():

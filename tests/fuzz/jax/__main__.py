@@ -1,7 +1,7 @@
-"""Many programs in both libraries: `make fuzz-jax`, or `python -m tests.fuzz.jax --seed 7 --programs 2000`.
+"""Run many programs in both libraries: `make fuzz-jax`, or `python -m tests.fuzz.jax --seed 7 --programs 2000`.
 
-The programs run in a process of their own, so that a crash is one finding and not the end.  A program that fails is
-made small, and printed as a file that runs.
+The programs run in a separate process, so that a crash is one finding and does not end the run.  A failing program is
+shrunk, and printed as a file that can be run.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import time
 from typing import Any
 
 TIME_OUT = 90
-"""Seconds of the processor for one program: how long it takes by the clock is also said by what runs beside it."""
+"""CPU seconds for one program; wall-clock time would depend on other processes."""
 STUCK = 1800
-"""Seconds by the clock after which a worker that waits for something is taken to wait for ever."""
+"""Wall-clock seconds without output after which a worker is killed."""
 
 
 def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool, more: bool) -> None:
-    """Run the programs of these numbers; one line of JSON before and one after each."""
+    """Run the programs with these numbers; print one line of JSON before and one after each."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     import jax
@@ -44,11 +44,11 @@ def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool, mor
     seen: set[str] = set()
     for number in range(start, stop):
         if number % 100 == 0:
-            jax.clear_caches()  # what was compiled for programs that are done is half a GiB
+            jax.clear_caches()  # compiled code of earlier programs takes half a GiB
         say(begin=number)
         spent = resource.getrusage(resource.RUSAGE_SELF)
         end = int(spent.ru_utime + spent.ru_stime) + TIME_OUT + 70 * (not no_shrink)
-        resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))  # past it SIGXCPU ends this process
+        resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))  # then SIGXCPU ends this process
         program = draw(seed, number, more)
         ours.COMPILE = compiled > 0 and number % compiled == 0
         theirs.COMPILE = ours.COMPILE
@@ -73,7 +73,7 @@ def worker(seed: int, start: int, stop: int, compiled: int, no_shrink: bool, mor
 
 
 def signature(kind: str, said: str) -> str:
-    """What makes two findings look like one."""
+    """Return a key that is equal for similar findings."""
     if kind in ("wrong value", "wrong type"):
         return kind
     return kind + ": " + re.sub(r"\d+|`[^`]*`|'[^']*'|v\d+\S*", "_", said)
@@ -105,7 +105,7 @@ class Runner:
         return ", ".join(f"{n} {kind}" for kind, n in self.counts.most_common())
 
     def batch(self, start: int, stop: int) -> int:
-        """Run a batch in a process of its own; the number to go on with."""
+        """Run a batch in a separate process; return the number of the next program."""
         command = [sys.executable, "-m", "tests.fuzz.jax", "--worker", "--seed", str(self.args.seed)]
         command += ["--start", str(start), "--programs", str(stop - start), "--compiled", str(self.args.compiled)]
         command += ["--no-shrink"] * self.args.no_shrink + ["--more"] * self.args.more

@@ -1,4 +1,4 @@
-"""The statements with inner functions: maps, derivatives, control flow, rules of one's own, and the rest."""
+"""Statements with inner functions: maps, derivatives, control flow, custom rules, and others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def some(d: Draw, s: Scope, n: int, ok: Callable[[Var], bool]) -> list[Var]:
 def like(
     d: Draw, outs: Sequence[Var], row: frozenset[int], shapes: Sequence[tuple[int, ...]] | None = None
 ) -> list[Var]:
-    """What a call gives that gives what its function does."""
+    """Return variables for the results of a call that returns the results of its function."""
     made = []
     for i, o in enumerate(outs):
         v = d.var(Type(shapes[i] if shapes else o.type.shape, o.type.dtype), o.bits, o.size, row)
@@ -204,7 +204,7 @@ def float_results(d: Draw, most: int = 12) -> Callable[[Scope], list[Var]]:
 
 
 def linear(d: Draw, s: Scope) -> tuple[list[Var], Function] | None:
-    """Operands and a function of them, all of floats."""
+    """Return float operands, and a function of them with float results."""
     operands = some(d, s, d.rng.choice([1, 1, 2]), lambda v: differentiable(v))
     if not operands:
         return None
@@ -337,7 +337,7 @@ def state_params(d: Draw, inits: Sequence[Var], row: frozenset[int]) -> list[Var
 
 
 def all_rows(s: Scope, vs: Sequence[Var]) -> frozenset[int]:
-    """What a carry may vary over: that of all that its step may use."""
+    """Return the maps that a carry may depend on: those of all values that its step may use."""
     return frozenset[int]().union(*(v.row for v in vs), *(v.row for v in s.vars))
 
 
@@ -389,7 +389,7 @@ def scan(d: Draw, s: Scope) -> bool | None:
 
 
 def goes_on(d: Draw, inner: Scope, p: Var) -> Var:
-    """The next value of a carry: of its type, and not larger."""
+    """Return the next value of a carry: with its type, and bounded."""
     v = d.late(inner, lambda v: v.type == p.type)
     if v is None or d.chance(0.25):
         v = d.fitted(inner, d.pick(inner, lambda v: v.type.dtype != "u32") or p, p.type) if p.type.dtype != "u32" else p
@@ -486,11 +486,11 @@ def map_over(d: Draw, s: Scope) -> bool | None:
     return d.call(s, f"m.map(@0, {tupled(len(xs))})", xs, [f], targets)
 
 
-# ---- rules of one's own ----
+# ---- custom rules ----
 
 
 def closed_function(d: Draw, s: Scope, mixed: bool) -> tuple[list[Var], Function] | None:
-    """A function of floats that closes over nothing, with several results of which some do not vary over all."""
+    """Return a function of floats, mostly without closures; with `mixed`, some results depend on one argument only."""
     operands = some(d, s, d.rng.choice([1, 2, 2]), lambda v: differentiable(v))
     if not operands:
         return None
@@ -500,12 +500,12 @@ def closed_function(d: Draw, s: Scope, mixed: bool) -> tuple[list[Var], Function
             d.late(inner, lambda v: v.type.is_float and v.type.numel <= 12) for _ in range(d.rng.choice([1, 2, 2, 3]))
         ]
         made = [v for v in found if v is not None]
-        if mixed and d.chance(0.4):  # of one argument alone, or of none
+        if mixed and d.chance(0.4):  # a result that is one of the arguments
             made.append(d.rng.choice(params))
         return made or [params[0]]
 
     params = [d.param(v) for v in operands]
-    # a rule is also run when the maps around it are done, so what it closes over must not vary
+    # a rule also runs after the surrounding maps are applied, so it must not close over batched values
     closed = any(v.row for v in s.vars) or s.in_reverse or d.chance(0.7)
     return operands, d.function(s, params, wanted=outs, closed=closed, in_custom=True, most=4)
 
@@ -526,7 +526,7 @@ def custom_jvp(d: Draw, s: Scope) -> bool | None:
     if d.chance(0.6):
         zeros = tuple(d.chance(0.85) for _ in f.outs)
         return ruled(d, s, f"m.with_jvp(@0, {d.rng.choice([1, 2, 0.5])}, {zeros})", operands, [f])
-    # by hand: a rule that is linear in the tangents, and not the true one
+    # an explicit rule: linear in the tangents, but not the true derivative
     ps = [d.param(v) for v in operands]
     ts = [d.var(v.type, None, 20, v.row) for v in operands]
 
@@ -575,7 +575,7 @@ def sequential_vmap(d: Draw, s: Scope) -> bool | None:
     return ruled(d, s, "m.sequential_vmap(@0)", operands, [f])
 
 
-# ---- the rest ----
+# ---- others ----
 
 
 @call(1)

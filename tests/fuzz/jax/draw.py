@@ -1,4 +1,4 @@
-"""The program of a number."""
+"""Generate the program with a given number."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.fuzz.jax.form import Program
 from tests.fuzz.jax.more import MORE
 
 KINDS = [*operations.OPERATIONS, *calls.CALLS]
-"""The kinds of statements that a program may have."""
+"""The kinds of statements in a program."""
 
 
 def draw(seed: int, number: int, more: bool = False) -> Program:
-    """The program of this number: the same for the same seed, whatever was drawn before.
+    """Return the program with this number; it depends only on the seed, the number and `more`.
 
-    `more` are programs with the statements of `more.py` too.
+    `more` adds the statements of `more.py`.
     """
     choice = random.Random(f"{seed}:{number}:size")
     d = Draw(f"{seed}:{number}", number % 2 == 1, choice.choice([4, 8, 12, 18, 25, 35]), MORE if more else None)

@@ -1,7 +1,7 @@
-"""Drawing a program: which statements may come next, and what is known of what they give.
+"""Generate a program: choose each statement by its preconditions, and track facts about its results.
 
-What jumps (comparisons, floor, argmax) is applied to exact values alone, those whose bits behind the point are known,
-so that both libraries jump at the same place.  Sizes are bounded, so that nothing overflows.
+Discontinuous functions (comparisons, floor, argmax) get exact values only, whose fractional bits are known, so that
+both libraries are on the same side of a jump.  Sizes are bounded, so that nothing overflows.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tests.fuzz.jax.form import FLOATS, Function, Let, Program, Type, Var, prune
 
 LARGE = {"f32": 500.0, "f64": 500.0, "f16": 20.0, "i32": 5000.0, "u8": 255.0, "bool": 1.0, "u32": 2.0**32}
 EXACT = {"f32": 20, "f64": 20, "f16": 8}
-"""The bits in all that an exact value may have."""
+"""The most bits of an exact value."""
 RANKS = {"bool": 0, "u8": 1, "i32": 2, "f16": 3, "f32": 4, "f64": 5}
 SCALAR = Type((), "f32")
 
 
 Make = Callable[["Draw", "Scope"], "Var | bool | None"]
 OPERATIONS: dict[str, tuple[float, Make]] = {}
-"""The kinds of statements without inner functions: how often they are tried, and what puts one."""
+"""The kinds of statements without inner functions: the weight, and the function that adds one."""
 CALLS: dict[str, tuple[float, Make]] = {}
-"""Those with inner functions."""
+"""The kinds of statements with inner functions."""
 
 
 def register(table: dict[str, tuple[float, Make]], weight: float) -> Callable[[Make], Make]:
@@ -40,7 +40,7 @@ def register(table: dict[str, tuple[float, Make]], weight: float) -> Callable[[M
 
 
 class Axis(NamedTuple):
-    """A map that is open and has a name."""
+    """An open map with an axis name."""
 
     name: str
     size: int
@@ -49,7 +49,7 @@ class Axis(NamedTuple):
 
 @dataclass(eq=False)
 class Scope:
-    """Where statements are put: what they may use, and what they are inside of."""
+    """A function body under construction: its statements, the values that they may use, and its surroundings."""
 
     vars: list[Var]
     axes: list[Axis]
@@ -57,7 +57,7 @@ class Scope:
     body: list[Let] = field(default_factory=list)
     in_custom: bool = False
     in_reverse: bool = False
-    """Is this differentiated in reverse mode?  No while_loop goes there."""
+    """True if this is differentiated in reverse mode, which excludes while_loop."""
 
 
 class Draw:
@@ -69,20 +69,20 @@ class Draw:
         self.kinds: list[str] = []
         self.calls = {**CALLS, **(more or {})}
 
-    # ---- choosing ----
+    # ---- choices ----
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
 
     def pick(self, scope: Scope, ok: Callable[[Var], bool]) -> Var | None:
-        """A value for which `ok` holds, most often a late one."""
+        """Return a value for which `ok` holds, usually a recent one."""
         found = [v for v in scope.vars if ok(v)]
         if not found:
             return None
         return found[-1 - min(int(self.rng.expovariate(0.35)), len(found) - 1)]
 
     def late(self, scope: Scope, ok: Callable[[Var], bool]) -> Var | None:
-        """A value for which `ok` holds, of those that nothing uses yet where there is one."""
+        """Return a value for which `ok` holds, preferably one that is not used yet."""
         used = {v for let in scope.body for f in [None, *let.functions] for v in (f.used() if f else let.operands)}
         found = [v for let in scope.body for v in let.targets if v not in used and ok(v)]
         return self.rng.choice(found[-4:]) if found else self.pick(scope, ok)
@@ -116,7 +116,7 @@ class Draw:
         drop: int | None = None,
         add: int | None = None,
     ) -> Var:
-        """One statement that gives one value."""
+        """Add a statement with one result."""
         row = frozenset[int]().union(*(v.row for v in operands)) - {drop} | ({add} if add else frozenset())
         out = self.var(t, bits, size, row)
         scope.body.append(Let([out], "$0", text, list(operands)))
@@ -130,7 +130,7 @@ class Draw:
         return self.put(scope, f"m.full({t.shape}, {t.dtype!r}, {value})", [], t, 2, 2)
 
     def fitted(self, scope: Scope, v: Var, t: Type) -> Var:
-        """A value of this type that depends on `v`."""
+        """Return a value of this type that depends on `v`."""
         if v.type.dtype != t.dtype:
             v = self.cast(scope, v, t.dtype)
         if v.type.shape == t.shape:
@@ -148,7 +148,7 @@ class Draw:
                 return self.put(scope, f"m.full({v.type.shape}, 'bool', True)", [], Type(v.type.shape, dtype))
             return self.put(scope, "$0 > 0", [v], Type(v.type.shape, dtype))
         if old in FLOATS and dtype not in FLOATS and v.bits is None:
-            v = self.put(scope, "m.stop_gradient($0 * 0)", [v], v.type, 0, 1)  # a rounded value must not jump
+            v = self.put(scope, "m.stop_gradient($0 * 0)", [v], v.type, 0, 1)  # a rounded value may jump
         if old == "u32":
             v = self.put(scope, "m.cast($0 % 7, 'i32')", [v], Type(v.type.shape, "i32"), 0, 6)
         if dtype == "u8" and old != "bool":
@@ -156,7 +156,7 @@ class Draw:
         return self.put(scope, f"m.cast($0, {dtype!r})", [v], Type(v.type.shape, dtype), v.bits, v.size)
 
     def bounded(self, scope: Scope, v: Var, size: float = 3.0) -> Var:
-        """The value, or something like it that is not large: what goes around in a loop must not grow."""
+        """Return `v`, or a similar value if it is large: carries of loops must not grow."""
         if v.size <= size or v.type.dtype in ("bool", "u8", "u32"):
             return v
         if v.type.is_float:
@@ -164,7 +164,7 @@ class Draw:
         return self.put(scope, "$0 % 3", [v], v.type, 0, 2)
 
     def statement(self, scope: Scope) -> None:
-        """One more statement, of a kind that what is there allows."""
+        """Add a statement of a random kind whose preconditions hold."""
         self.budget -= 1
         deep = scope.depth >= 4 or self.budget <= 0
         for _ in range(8):
@@ -195,7 +195,7 @@ class Draw:
         in_reverse: bool = False,
         bound: float | None = None,
     ) -> Function:
-        """An inner function; `wanted` are the types of its results, or what makes them of the values in it."""
+        """Return an inner function; `wanted` is the types of its results, or a function that returns them."""
         inner = Scope(
             [*([] if closed else scope.vars), *params],
             [*scope.axes, *axes],
@@ -224,13 +224,13 @@ class Draw:
         return Function(name, params, signature or ", ".join(p.name for p in params), inner.body, outs, text)
 
     def param(self, v: Var, t: Type | None = None, row: frozenset[int] | None = None) -> Var:
-        """A parameter that stands for this value."""
+        """Return a parameter for this value."""
         out = self.var(t or v.type, v.bits, v.size, v.row if row is None else row)
         out.bits = v.bits
         return out
 
     def free(self, functions: Sequence[Function]) -> frozenset[int]:
-        """The maps over which what is used in these functions varies."""
+        """Return the maps on which the values used in these functions depend."""
         return frozenset[int]().union(
             *(v.row for f in functions for v in f.used()), *(o.row for f in functions for o in f.outs)
         )
@@ -249,10 +249,10 @@ class Draw:
         scope.vars += targets
         return True
 
-    # ---- the whole ----
+    # ---- whole programs ----
 
     def program(self, end: Callable[[Draw, Scope], str] | None = None) -> Program:
-        """A program; `end` may put one more statement, which is wrong, and says what is wrong with it."""
+        """Return a program; `end` may add a final invalid statement, and returns its name."""
         inputs = []
         for _ in range(self.rng.randint(2, 4)):
             t = Type(self.shape(3 if self.chance(0.2) else 2), self.rng.choice(self.dtypes))

@@ -1,4 +1,4 @@
-"""What a program is, and how it is written as Python over a module `m`: `ours` or `theirs`."""
+"""The form of a program, and its text as Python code over a module `m`: `ours` or `theirs`."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ class Type(NamedTuple):
 
 @dataclass(eq=False)
 class Var:
-    """A value, and what is known of it while a program is drawn."""
+    """A value, with the facts that generation needs."""
 
     name: str
     type: Type
     bits: int | None = None
-    """How many bits behind the point it needs; None where it is rounded, so that nothing may jump by it."""
+    """The number of fractional bits; None for a rounded value, which must not reach a discontinuous function."""
     size: float = 3.0
-    """A bound of its absolute value; a guess for a derivative."""
+    """A bound for its absolute value; for derivatives, an estimate."""
     row: frozenset[int] = frozenset()
-    """The open maps over which it varies."""
+    """The open maps on which it depends."""
 
 
 @dataclass(eq=False)
 class Let:
-    """`pattern = text`, where $i is the operand i, and @i the function i."""
+    """A statement `pattern = text`, where $i is operand i, and @i is function i."""
 
     targets: list[Var]
     pattern: str
@@ -79,21 +79,21 @@ class Function:
         yield f"{indent}    return {filled(self.result, [names.get(x, x.name) for x in self.outs], [])}"
 
     def lets(self) -> Iterator[tuple[Function, Let]]:
-        """All statements, those of inner functions after the one that they belong to."""
+        """Yield all statements, each followed by those of its inner functions."""
         for let in self.body:
             yield self, let
             for f in let.functions:
                 yield from f.lets()
 
     def everything(self) -> set[Var]:
-        """All values of this function, and of those in it."""
+        """Return all values of this function and of its inner functions."""
         found = {*self.params, *self.used()}
         for let in self.body:
             found.update(let.targets, *(f.everything() for f in let.functions))
         return found
 
     def used(self) -> set[Var]:
-        """The values that anything in here uses."""
+        """Return the values that this function and its inner functions use."""
         found = set(self.outs)
         for let in self.body:
             found |= set(let.operands)
@@ -115,7 +115,7 @@ class Program:
     main: Function
     inputs: list[np.ndarray]
     wrong: str = ""
-    """What is wrong with it on purpose, so that both must refuse."""
+    """The deliberate mistake that both libraries must reject, or an empty string."""
 
     def body(self, names: dict[Var, str] | None = None) -> str:
         return "\n".join(self.main.written(names or {}))
@@ -126,7 +126,7 @@ class Program:
         return m.run(scope["program"], self.inputs)
 
     def text(self) -> str:
-        """A file that shows what both give, to be run in the root of the repository."""
+        """Return a file that prints the results of both libraries; run it in the root of the repository."""
         arrays = "".join(f"    {literal(x)},\n" for x in self.inputs)
         return (
             f"# seed {self.seed}\nimport numpy as np\n\n"
@@ -144,7 +144,7 @@ def literal(x: np.ndarray) -> str:
 
 
 def pruned(f: Function) -> None:
-    """Without the statements of which nothing is used."""
+    """Remove statements whose results are unused."""
     while True:
         used, before = f.used(), sum(1 for _ in f.lets())
         _prune(f, used)

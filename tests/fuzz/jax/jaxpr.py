@@ -1,6 +1,6 @@
-"""What a program of JAX says, computed with numpy: JAX traces and transforms it, and no XLA compiler runs.
+"""Evaluate the jaxpr of a program with numpy: JAX traces and transforms the program, without compiling by XLA.
 
-Compiling takes ten times as long as all the rest of a program.  What is not in the table here, JAX runs itself.
+Compiling takes ten times as long as the rest of a program.  JAX evaluates the primitives that are missing in the table.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _CALLS: dict[str, Rule] = {"scan": _scan, "while": _while, "cond": _cond}
 
 
 def _wide(x: Any) -> Any:
-    """XLA adds halfs up in floats."""
+    """XLA adds float16 in float32."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 

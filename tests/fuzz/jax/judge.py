@@ -1,4 +1,4 @@
-"""One program in both libraries, and what came of it."""
+"""Run one program in both libraries, and compare the results."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.fuzz.jax import FINDINGS, ours
 from tests.fuzz.jax.form import DTYPES, Program, Var
 
 TOLERANCE = {"float16": 3e-2, "float32": 2e-3, "float64": 1e-6}
-"""From the dtype of the fewest bits on."""
+"""The tolerance for each dtype, the least precise first."""
 
 DELIBERATE: dict[str, str] = {
     "a rule does not speak of what its function closes over": r"closes over a value that is differentiated",
 }
-"""What we refuse on purpose and JAX does not: a name, and what the message says."""
+"""Programs that branded rejects on purpose and JAX does not: a name, and a pattern of the message."""
 
 
 class Verdict(NamedTuple):
@@ -47,8 +47,8 @@ def short(error: BaseException) -> str:
 
 
 def judge(program: Program, names: dict[Var, str] | None = None) -> Verdict:
-    """What both give; where numpy ran their programs and they differ, kernels of both decide."""
-    from tests.fuzz.jax import theirs  # what is here without it needs no JAX
+    """Compare both libraries; if results evaluated by numpy differ, repeat with kernels."""
+    from tests.fuzz.jax import theirs  # other parts of this module do not need JAX
 
     through = [coarsest(program, out) for out in program.main.outs]
     verdict = _verdict(attempt(program, ours, names), attempt(program, theirs, names), through)
@@ -65,7 +65,7 @@ def judge(program: Program, names: dict[Var, str] | None = None) -> Verdict:
 
 
 def coarsest(program: Program, out: Var) -> str:
-    """The dtype of the fewest bits that a result went through: a half that was cast to a double has its bits alone."""
+    """Return the least precise float dtype among the values that a result depends on."""
     seen = {out}
     for let in reversed(program.main.body):
         if not seen.isdisjoint(let.targets):

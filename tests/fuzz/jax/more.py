@@ -1,6 +1,6 @@
-"""Statements that `--more` adds: modules, arguments that are not differentiated or static, writes into arguments.
+"""Statements that `--more` adds: modules, static and nondifferentiable arguments, and writes into arguments.
 
-They have a table of their own, so that the programs of a seed stay what they were.
+They have a separate table, so that the programs of existing seeds do not change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def more(weight: float) -> Callable[[Make], Make]:
 
 
 def scale(d: Draw, f: Function) -> float:
-    """What the results are multiplied by: an argument that is no tensor."""
+    """Return a factor for the results, which is passed as a Python number."""
     by = d.rng.choice([1, 2, 0.5])
     for o in f.outs:
         o.size = o.size * max(by, 1) if o.type.is_float else o.size
@@ -28,7 +28,7 @@ def scale(d: Draw, f: Function) -> float:
 
 @more(2)
 def module_call(d: Draw, s: Scope) -> bool | None:
-    """A module whose weights are given, of which the call may write the first ones."""
+    """Call a module with given weights; the call may write the first weights."""
     weights = some(d, s, d.rng.choice([1, 1, 2, 3]), lambda v: v.type.dtype != "u32" and v.type.numel > 0)
     operands = some(d, s, d.rng.choice([0, 1, 2]), lambda v: True)
     if not weights:
@@ -54,7 +54,7 @@ def module_call(d: Draw, s: Scope) -> bool | None:
 
 @more(1.5)
 def static_rule(d: Draw, s: Scope) -> bool | None:
-    """A rule with an argument that is not differentiated, in front or behind."""
+    """Call a custom rule with a nondifferentiable argument, first or last."""
     kind = d.rng.choice(["with_jvp_static", "with_vjp_static"])
     before = s.in_reverse
     s.in_reverse = before or kind == "with_vjp_static"
@@ -69,7 +69,7 @@ def static_rule(d: Draw, s: Scope) -> bool | None:
 
 @more(1)
 def static_jit(d: Draw, s: Scope) -> bool | None:
-    """Two calls of one function that differ in what is part of the program."""
+    """Call one jitted function twice, with different static arguments."""
     operands = some(d, s, 2, lambda v: True)
     f = d.function(s, [d.param(v) for v in operands])
     by = scale(d, f)
@@ -83,7 +83,7 @@ def static_jit(d: Draw, s: Scope) -> bool | None:
 
 @more(2)
 def vmap_writing(d: Draw, s: Scope) -> bool | None:
-    """A map whose function begins with a write into its argument, which is the caller's no more."""
+    """Map a function that first writes into its argument, which must not change the caller's tensor."""
     x = d.pick(s, lambda v: len(v.type.shape) > 1 and v.type.dtype != "u32" and v.type.shape[1] > 0)
     if x is None:
         return None

@@ -1,4 +1,4 @@
-"""The statements without inner functions: elementwise, reductions, movements, indexing, writes, collectives, draws."""
+"""Statements without inner functions: elementwise, reductions, movement, indexing, writes, collectives, samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fuzz.jax.drawing import EXACT, LARGE, OPERATIONS, RANKS, Draw, Make, 
 from tests.fuzz.jax.form import Type, Var
 
 TOO_MANY = 60
-"""The elements of a value, at most."""
+"""The most elements of a value."""
 
 
 def operation(weight: float) -> Callable[[Make], Make]:
@@ -37,7 +37,7 @@ UNARY: dict[str, tuple[float, Callable[[float], float]]] = {
     "-$0": (math.inf, lambda s: s),
     "m.sin($0)": (math.inf, lambda s: 1),
     "m.cos($0)": (math.inf, lambda s: 1),
-    "m.tanh($0)": (30, lambda s: 1),  # tinygrad's derivative of it is NaN where exp(-2x) is infinite
+    "m.tanh($0)": (30, lambda s: 1),  # tinygrad's derivative is NaN where exp(-2x) is infinite
     "m.exp($0)": (3.1, math.exp),
     "m.relu($0)": (math.inf, lambda s: s),
     "m.abs($0)": (math.inf, lambda s: s),
@@ -67,7 +67,7 @@ def unary(d: Draw, s: Scope) -> Var | None:
 
 @operation(1)
 def jumping(d: Draw, s: Scope) -> Var | None:
-    """floor and sign, of what is exact."""
+    """Apply floor or sign to an exact value."""
     v = d.pick(s, lambda v: is_float(v) and v.bits is not None)
     return v and d.put(s, d.rng.choice(["m.floor($0)", "m.sign($0)"]), [v], v.type, 0, v.size + 1)
 
@@ -97,7 +97,7 @@ def broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None
 
 @operation(6)
 def binary(d: Draw, s: Scope) -> Var | None:
-    """Two operands whose shapes broadcast, now and then of two dtypes."""
+    """Apply an operation to two operands that broadcast, sometimes of two dtypes."""
     a = d.pick(s, is_number)
     if a is None:
         return None
@@ -235,7 +235,7 @@ def argmax(d: Draw, s: Scope) -> Var | None:
 
 @operation(2)
 def along(d: Draw, s: Scope) -> Var | None:
-    """What keeps the shape: cumulative sums, softmax, sort, products."""
+    """Apply an operation that keeps the shape: cumulative sums, softmax, sort, products."""
     v = d.pick(s, lambda v: has_axes(v) and is_float(v) and 0 not in v.type.shape and v.size <= 20)
     if v is None:
         return None
@@ -312,7 +312,7 @@ def entry(d: Draw, s: Scope) -> Var | None:
 
 @operation(2)
 def take(d: Draw, s: Scope) -> Var | None:
-    """Indexing by a tensor, which is in range."""
+    """Index with a tensor of valid indices."""
     v = d.pick(s, lambda v: has_axes(v) and v.type.shape[0] > 0 and v.type.dtype != "u32")
     i = d.pick(s, lambda v: v.type.dtype == "i32" and len(v.type.shape) < 2)
     if v is None or i is None or i.type.numel * v.type.numel > TOO_MANY:
@@ -377,7 +377,7 @@ def matmul(d: Draw, s: Scope) -> Var | None:
 
 @operation(1)
 def made(d: Draw, s: Scope) -> Var | None:
-    """A constant of the program."""
+    """Make a constant."""
     n = d.rng.randint(1, 4)
     kind = d.rng.choice(["arange", "full", "number"])
     if kind == "arange":
@@ -390,7 +390,7 @@ def made(d: Draw, s: Scope) -> Var | None:
 
 @operation(2.5)
 def write(d: Draw, s: Scope) -> Var | None:
-    """A write into a copy, by an int, a slice, or a tensor; in tinygrad in place, in one of several ways."""
+    """Write into a copy, by an int, a slice, or a tensor; in tinygrad in place, in several ways."""
     v = d.pick(s, lambda v: has_axes(v) and v.type.shape[0] > 0 and v.type.dtype != "u32")
     if v is None:
         return None
@@ -442,7 +442,7 @@ def collective(d: Draw, s: Scope) -> Var | None:
             and v.type.dtype != "u8"
             and v.type.numel <= 16
             and (v.type.is_float or kind != "pmean")
-            # JAX 0.10 gives all_to_all of a value that does not vary an axis too many
+            # for an unbatched value, all_to_all of JAX 0.10 returns an axis too many
             and (axis.number in v.row or kind != "all_to_all")
         ),
     )
@@ -502,7 +502,7 @@ def collective(d: Draw, s: Scope) -> Var | None:
     )
 
 
-# ---- random numbers from keys ----
+# ---- random samples by key ----
 
 
 @operation(1.5)

@@ -1,4 +1,4 @@
-"""The names of the programs, in branded and tinygrad."""
+"""The functions that programs call, for branded and tinygrad."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.support import by_numpy
 
 _TYPES = {short: getattr(dtypes, name) for short, name in DTYPES.items()}
 COMPILE = os.environ.get("JAXFUZZ_COMPILE", "1") == "1"
-"""Run the kernels, as users do; otherwise numpy computes what they would."""
+"""If true, run kernels as users do; otherwise numpy evaluates the graph."""
 unknown: list[str] = []
-"""What numpy could not compute."""
+"""Errors of graphs that numpy could not evaluate."""
 
 
 def __getattr__(name: str) -> Any:
@@ -98,9 +98,9 @@ def pad(x: Tensor, before: int, after: int) -> Tensor:
 
 
 def put(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
-    """A write in place, in the ways in which tinygrad writes: into an entry, or into a view."""
+    """Write in place, in one of the ways of tinygrad: into an element, or into a view."""
     y = x.clone()
-    with disable_gc():  # tinygrad's setitem goes through all tensors, and one that is collected meanwhile trips it
+    with disable_gc():  # tinygrad's setitem visits all tensors, and fails if one of them is collected meanwhile
         if how == "add":
             y[at] += value
         elif how == "view_add":
@@ -117,7 +117,7 @@ def put(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
 
 
 def over(f: Callable[..., Any], name: str, size: int, in_axes: Any, out_axes: Any) -> Any:
-    """A vmap that is written as the scope of a brand."""
+    """Return `vmap(f)` written with `brand`."""
 
     def mapped(*xs: Any) -> Any:
         with branded.brand(name, size) as b:
@@ -180,7 +180,7 @@ def with_vmap(f: Callable[..., Any], by: float) -> Any:
 
 
 def write(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
-    """A write into what was given; tinygrad writes nothing of another dtype, and JAX casts it."""
+    """Write into an argument; the cast is explicit, since only JAX casts implicitly."""
     value = value.cast(x.dtype)
     with disable_gc():
         if how == "add":
@@ -194,7 +194,7 @@ def write(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
 
 
 class _Module:
-    """A module with these weights, which its call uses, and of which it writes the first ones."""
+    """A module that calls `f` with its weights, and assigns the first results to the first weights."""
 
     def __init__(self, f: Callable[..., Any], weights: list[Tensor], written: int) -> None:
         self.f, self.weights, self.written = f, weights, written
@@ -220,7 +220,7 @@ def module_call(
 
 
 def _scaled(f: Callable[..., Any], at: int) -> Callable[..., Any]:
-    """The function whose results are multiplied by a number, its argument at this position."""
+    """Return `f` with its results multiplied by a number, which is the argument at position `at`."""
 
     def scaled(*args: Any) -> Any:
         ys = f(*args[:at], *args[at + 1 :])
@@ -261,7 +261,7 @@ def jit_static(f: Callable[..., Any], by: float, at: int) -> Any:
     return twice
 
 
-# ---- random numbers ----
+# ---- random samples ----
 
 
 def key(seed: int) -> Tensor:
@@ -296,7 +296,7 @@ def bernoulli(key: Tensor, shape: Any) -> Tensor:
     return random.bernoulli(key, 0.5, shape)
 
 
-# ---- running ----
+# ---- execution ----
 
 
 def run(program: Callable[..., Any], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""A failing program made small: statements are left out one by one, as long as it fails in the same way."""
+"""Shrink a failing program: remove statements one by one, as long as it fails in the same way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.fuzz.jax.form import Function, Let, Program, Type, Var, pruned
 
 
 def shrunk(program: Program, fails: Callable[[Program], bool], seconds: float = 60) -> Program:
-    """The smallest program that was found in this time."""
+    """Return the smallest failing program found within this time."""
     end = time.monotonic() + seconds
     going = True
     while going and time.monotonic() < end:
@@ -25,7 +25,7 @@ def shrunk(program: Program, fails: Callable[[Program], bool], seconds: float = 
 
 
 def _smaller(program: Program) -> Iterator[Program]:
-    """Programs with one result, or without one of the statements."""
+    """Yield programs with one result, or without one of the statements."""
     if len(program.main.outs) > 1:
         for i in range(len(program.main.outs)):
             new = copy.deepcopy(program)
@@ -54,7 +54,7 @@ def _constant(t: Type) -> str:
 
 
 def _replace(program: Program, f: Function, let: Let, how: str) -> bool:
-    """Put something else of the same type in the place of what `let` gives."""
+    """Replace the results of `let` by constants or by other values of the same types."""
     at = f.body.index(let)
     before = [*f.params, *(t for earlier in f.body[:at] for t in earlier.targets)]
     stand_ins: dict[Var, Var] = {}

@@ -1,4 +1,4 @@
-"""The names of the programs, in JAX."""
+"""The functions that programs call, for JAX."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def relu(x: Any) -> Any:
 
 
 def abs(x: Any) -> Any:
-    return x * jnp.sign(x)  # jnp.abs has the derivative 1 at 0, and tinygrad's has 0
+    return x * jnp.sign(x)  # the derivative of jnp.abs at 0 is 1, and tinygrad's is 0
 
 
 def clip(x: Any, low: float, high: float) -> Any:
-    # jnp.clip has the derivative 1/2 at its bounds, and tinygrad's has 1
+    # the derivative of jnp.clip at its bounds is 1/2, and tinygrad's is 1
     return jnp.where(x < low, jnp.asarray(low, x.dtype), jnp.where(x > high, jnp.asarray(high, x.dtype), x))
 
 
 def all_to_all(x: Any, name: str, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
-    # of a value that does not vary, JAX 0.10 gives an axis too many
+    # for an unbatched value, JAX 0.10 returns an axis too many
     return lax.all_to_all(lax.select(lax.axis_index(name) >= 0, x, x), name, split_axis, concat_axis, tiled=tiled)
 
 
@@ -210,7 +210,7 @@ def jit_static(f: Callable[..., Any], by: float, at: int) -> Any:
     return lambda *xs: g(*_at(xs, by, at))
 
 
-# ---- random numbers ----
+# ---- random samples ----
 
 
 def key(seed: int) -> Any:
@@ -245,10 +245,10 @@ def bernoulli(key: Any, shape: Any) -> Any:
     return jax.random.bernoulli(key, jnp.float32(0.5), shape)
 
 
-# ---- running ----
+# ---- execution ----
 
 COMPILE = True
-"""Let XLA compile and run each operation; otherwise JAX traces the program, and numpy computes what it says."""
+"""If true, XLA compiles and runs each operation; otherwise JAX traces the program, and numpy evaluates the jaxpr."""
 
 
 def run(program: Callable[..., Any], inputs: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Statements that are wrong, so that both libraries must refuse them: some programs end in one."""
+"""Invalid statements that both libraries must reject: some programs end with one."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[Ok, str]] = {
 
 
 def put_wrong(d: Draw, s: Scope) -> str:
-    """End a program in a wrong statement, now and then under a map; its name, or nothing where none fits."""
+    """End a program with an invalid statement, sometimes under a map; return its name, or "" if none is applicable."""
     name, (ok, text) = d.rng.choice(list(WRONG.items()))
     v = d.pick(s, ok)
     if v is None:
