@@ -267,17 +267,17 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "  a:     opened by brand at app.py:12\n"
         "  try:   b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives",
     ),
-    "no tensor": (
+    "not a tensor": (
         lambda: picture.rows({"x": "three"}, {"y": Tensor(1)}),
         AxisTypeError,
         "picture: the str 'three' has no cells\n  try: a tensor or a number",
     ),
-    "no such axis": (
+    "axis out of range": (
         lambda: picture.cells(Tensor([1, 2]), axis=1),
         AxisRangeError,
         "picture: axis 1 is out of range for i32[2]\n  try: an axis from -1 to 0",
     ),
-    "no operand of it": (
+    "an unrelated operand": (
         lambda: picture.operation({"x": Tensor.ones(2, 3)}, "+", Tensor([1])),
         PictureError,
         "picture: an operand has a brand or an axis that the result does not have\n"

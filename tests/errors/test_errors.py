@@ -423,7 +423,7 @@ IN_AXES = {
           try:   an axis for each of them, or one int or None for all
         """,
     ),
-    "other length, inside": Golden(
+    "other length in a tree": Golden(
         lambda: vmap(lambda p: p["w"][0], in_axes=({"w": [0, 0, 0]},))({"w": [X, X]}),
         errors.AxesError,
         """
@@ -681,7 +681,7 @@ ESCAPES = {
           try: use it inside its `with` block
         """,
     ),
-    "unvec of a row that is not empty": Golden(
+    "unvec of a batched value": Golden(
         lambda: vmap(lambda a: unvec(a))(X),
         errors.EscapeError,
         """

@@ -81,14 +81,14 @@ DERIVATIVES = {
             value_and_grad: the function must return one float, and it returned (f32[], f32[3])
               try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
     ),
-    "a list of one": Golden(
+    "a list result": Golden(
         lambda: grad(lambda x: [x.sum()])(X),
         errors.DerivativeError,
         """\
             grad: the function must return one float, and it returned list(f32[])
               try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
     ),
-    "a pair wanted": Golden(
+    "has_aux without a pair": Golden(
         lambda: grad(lambda x: x.sum(), has_aux=True)(X),
         errors.DerivativeError,
         """\
@@ -129,14 +129,14 @@ DERIVATIVES = {
             grad: argnums=(0, 0) names an argument twice
               try: each position once""",
     ),
-    "no function": Golden(
+    "a non-callable": Golden(
         lambda: grad(X),
         errors.DerivativeError,
         """\
             grad: f32[3] is not a function
               try: grad(f)(x)""",
     ),
-    "no tensor": Golden(
+    "a string result": Golden(
         lambda: vjp(lambda x: "x", X),
         errors.DerivativeError,
         """\
@@ -177,7 +177,7 @@ DERIVATIVES = {
               primal:  f32[3]
               try:     the same shape and dtype""",
     ),
-    "no tuples": Golden(
+    "primals outside a tuple": Golden(
         lambda: jvp(lambda x: x * 2, X, X),
         errors.DerivativeError,
         """\
@@ -229,28 +229,28 @@ LOOPS = {
               after:  (f32[], f32[])
               try:    return the carry in the form in which it came""",
     ),
-    "no pair": Golden(
+    "a body without a pair": Golden(
         lambda: scan(lambda c, x: c, ONE, X),
         errors.CarryError,
         """\
             scan: the body returned f32[]
               try: return a pair: the carry, and the output or None""",
     ),
-    "an output that is none": Golden(
+    "a string output": Golden(
         lambda: scan(lambda c, x: (c, "y"), ONE, X),
         errors.CarryError,
         """\
             scan: the output is the str 'y', not a tensor
               try: tensors, numbers, or trees of them""",
     ),
-    "no steps": Golden(
+    "no length": Golden(
         lambda: scan(lambda c, x: (c, x), ONE),
         errors.SizeError,
         """\
             scan: nothing says how many steps there are
               try: xs with an axis of steps, or length=n""",
     ),
-    "another number of steps": Golden(
+    "xs of different lengths": Golden(
         lambda: scan(lambda c, x: (c, x[0]), ONE, (X, X[:2])),
         errors.SizeError,
         """\
@@ -259,7 +259,7 @@ LOOPS = {
               steps: those of xs[0]
               try:   the same size along axis 0 for each of xs""",
     ),
-    "another length": Golden(
+    "length unlike xs": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, X, length=2),
         errors.SizeError,
         """\
@@ -268,54 +268,54 @@ LOOPS = {
               steps: length
               try:   the same size along axis 0 for each of xs""",
     ),
-    "a length that is none": Golden(
+    "a negative length": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, X, length=-1),
         errors.SizeError,
         """\
             scan: length=-1 is not a number of steps
               try: an int from 0 to 2**31 - 1""",
     ),
-    "xs without steps": Golden(
+    "0-d xs": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, ONE),
         errors.SizeError,
         """\
             scan: xs is f32[]: there is no axis of steps
               try: stack the steps along axis 0""",
     ),
-    "scan of no function": Golden(
+    "scan of a non-callable": Golden(
         lambda: scan(X, ONE, X),
         errors.CarryError,
         """\
             scan: f is f32[3], not a function""",
     ),
-    "a condition that is a vector": Golden(
+    "a vector condition": Golden(
         lambda: while_loop(lambda c: c > 0, lambda c: c, X),
         errors.CarryError,
         """\
             while_loop: the condition is bool[3], not one bool
               try: a comparison, .any() or .all()""",
     ),
-    "a condition that is a float": Golden(
+    "a float condition": Golden(
         lambda: while_loop(lambda c: c, lambda c: c, ONE),
         errors.CarryError,
         """\
             while_loop: the condition is f32[], not one bool
               try: a comparison, .any() or .all()""",
     ),
-    "while of no function": Golden(
+    "while_loop of a non-callable": Golden(
         lambda: while_loop(lambda c: c > 0, X, ONE),
         errors.CarryError,
         """\
             while_loop: body_fun is f32[3], not a function""",
     ),
-    "a bound that is a float": Golden(
+    "a float bound": Golden(
         lambda: fori_loop(0.5, 2, lambda i, x: x, X),
         errors.CarryError,
         """\
             fori_loop: lower is float[], not one int
               try: an int, or an int tensor: i32[]""",
     ),
-    "a body that changes the type": Golden(
+    "a carry with a changed shape": Golden(
         lambda: fori_loop(0, 2, lambda i, x: x[:1], X),
         errors.CarryError,
         """\
@@ -324,7 +324,7 @@ LOOPS = {
               after:  f32[1]
               try:    cast or reshape it, before the loop or in the body, so that the two agree""",
     ),
-    "a batch of nothing": Golden(
+    "a negative batch_size": Golden(
         lambda: map(lambda x: x, X, batch_size=-1),
         errors.SizeError,
         """\
@@ -375,7 +375,7 @@ LOOPS = {
 
 
 BRANCHES = {
-    "a predicate that is a vector": Golden(
+    "a vector predicate": Golden(
         lambda: cond(X > 0, lambda: X, lambda: X),
         errors.CarryError,
         """\
@@ -409,26 +409,26 @@ BRANCHES = {
               false_fun: Vec[x:3, f32[]]
               try:       the same tree from each""",
     ),
-    "a branch that gives no tensor": Golden(
+    "a branch with a string result": Golden(
         lambda: vmap(lambda x: cond(x > 0, lambda: x, lambda: "x"))(X),
         errors.CarryError,
         """\
             cond: the result of false_fun is the str 'x', not a tensor""",
     ),
-    "a branch that is none": Golden(
+    "a non-callable branch": Golden(
         lambda: vmap(lambda x: cond(x > 0, lambda: x, x))(X),
         errors.CarryError,
         """\
             cond: false_fun is Vec[x:3, f32[]], not a function""",
     ),
-    "an index that is a float": Golden(
+    "a float index": Golden(
         lambda: switch(0.5, [lambda: X]),
         errors.CarryError,
         """\
             switch: the index is the float 0.5, not an int
               try: an int, or .cast("int32")""",
     ),
-    "an index that is a vector": Golden(
+    "a vector index": Golden(
         lambda: switch(Tensor([0, 1]), [lambda: X, lambda: X]),
         errors.CarryError,
         """\
@@ -442,7 +442,7 @@ BRANCHES = {
             switch: there are no branches
               try: a sequence of functions""",
     ),
-    "branches that are one function": Golden(
+    "one function as branches": Golden(
         lambda: switch(0, lambda: X),
         errors.CarryError,
         """\
@@ -453,7 +453,7 @@ BRANCHES = {
 
 
 COLLECTIVES = {
-    "a name that is not open": Golden(
+    "an unknown name": Golden(
         lambda: named(lambda x: psum(x, "j")),
         errors.NameUnboundError,
         """\
@@ -461,7 +461,7 @@ COLLECTIVES = {
               open: i:3
               try:  vmap(..., axis_name='j') around it""",
     ),
-    "no name is open": Golden(
+    "a name outside named vmaps": Golden(
         lambda: vmap(lambda x: pmean(x, "i"))(X),
         errors.NameUnboundError,
         """\
@@ -469,7 +469,7 @@ COLLECTIVES = {
               open: none with a name
               try:  vmap(..., axis_name='i') around it""",
     ),
-    "every brand": Golden(
+    "the class Brand as name": Golden(
         lambda: named(lambda x: psum(x, Brand)),
         errors.OptionError,
         """\
@@ -485,7 +485,7 @@ COLLECTIVES = {
               names: ('i', 'i')
               try:   each brand once""",
     ),
-    "what is no tensor": Golden(
+    "a string operand": Golden(
         lambda: named(lambda x: psum("x", "i")),
         errors.AxisTypeError,
         """\
@@ -498,14 +498,14 @@ COLLECTIVES = {
             psum: brand `i` runs in chunks, so the values of all examples are never together
               try: leave out chunk_size""",
     ),
-    "an axis that is not there": Golden(
+    "an axis out of range": Golden(
         lambda: named(lambda x: all_gather(x, "i", axis=3)),
         errors.AxisRangeError,
         """\
             all_gather: axis=3 is out of range for 1 axes
               try: -1 to 0""",
     ),
-    "a pair of no examples": Golden(
+    "a pair out of range": Golden(
         lambda: named(lambda x: ppermute(x, "i", [(0, 7)])),
         errors.AxisRangeError,
         """\
@@ -527,7 +527,7 @@ COLLECTIVES = {
               perm: [(0, 1), (0, 2)]
               try:  each source and each destination once; all_gather for a value that all get""",
     ),
-    "no name": Golden(
+    "an empty tuple of names": Golden(
         lambda: named(lambda x: ppermute(x, (), [(0, 0)])),
         errors.AxesError,
         """\
@@ -559,7 +559,7 @@ COLLECTIVES = {
               value: Vec[i:3, f32[9]]
               try:   a scatter_dimension whose size is 3, or tiled=True for a multiple""",
     ),
-    "a multiple that is none": Golden(
+    "a size that 3 does not divide": Golden(
         lambda: vmap(lambda r: psum_scatter(r[:2], "i", tiled=True), axis_name="i")(W),
         errors.SizeError,
         """\
@@ -567,7 +567,7 @@ COLLECTIVES = {
               value: Vec[i:3, f32[2]]
               try:   a scatter_dimension whose size is a multiple of 3""",
     ),
-    "the index of no brand": Golden(
+    "axis_index without vmap": Golden(
         lambda: axis_index("i"),
         errors.NameUnboundError,
         """\
@@ -607,14 +607,14 @@ RULES = {
             jvp: square has a rule for reverse mode alone (custom_vjp)
               try: reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use""",
     ),
-    "a rule that gives no pair": Golden(
+    "a jvp rule without a pair": Golden(
         lambda: grad(rule_of(custom_jvp, lambda primals, tangents: primals[0]))(ONE),
         errors.DerivativeError,
         """\
             custom_jvp: the rule of square returned f32[]
               try: return a pair: the value and its tangent""",
     ),
-    "a tangent that does not fit": Golden(
+    "a tangent of the wrong shape": Golden(
         lambda: grad(rule_of(custom_jvp, lambda primals, tangents: (primals[0], X)))(ONE),
         errors.DerivativeError,
         """\
@@ -630,7 +630,7 @@ RULES = {
             custom_vjp: the backward rule of square returned a tuple
               try: a tuple with a cotangent for each of the 1 arguments, None for zero""",
     ),
-    "a cotangent that does not fit": Golden(
+    "a cotangent of the wrong shape": Golden(
         lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (X,)))(ONE),
         errors.DerivativeError,
         """\
@@ -639,42 +639,42 @@ RULES = {
               argument:  f32[]
               try:       the same shape""",
     ),
-    "a cotangent that is none": Golden(
+    "a string cotangent": Golden(
         lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: ("a",)))(ONE),
         errors.DerivativeError,
         """\
             custom_vjp: the cotangent of argument 1 is the str 'a', not a tensor
               try: nondiff_argnums for other values""",
     ),
-    "what is closed over": Golden(
+    "a captured value": Golden(
         lambda: grad(closing)(ONE),
         errors.DerivativeError,
         """\
             custom_jvp: scaled closes over a value that is differentiated, and its rule does not
               try: pass it as an argument, or stop_gradient of it""",
     ),
-    "positions that are none": Golden(
+    "nondiff_argnums as an int": Golden(
         lambda: custom_jvp(lambda x: x, nondiff_argnums=3),
         errors.DerivativeError,
         """\
             custom_jvp: nondiff_argnums=3
               try: a tuple of positions of arguments: (0,)""",
     ),
-    "an argument that is no tensor": Golden(
+    "a string argument": Golden(
         lambda: custom_jvp(lambda x: x)("x"),
         errors.DerivativeError,
         """\
             custom_jvp: argument 1 of <lambda> is the str 'x', not a tensor
               try: nondiff_argnums for other values""",
     ),
-    "a vmap rule that gives no pair": Golden(
+    "a vmap rule without a pair": Golden(
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: x))(X),
         errors.AxesError,
         """\
             custom_vmap: the rule of square returned f32[3]
               try: return a pair: the results, and a bool for each that says whether it is batched""",
     ),
-    "a vmap rule that forgets the batch": Golden(
+    "a vmap rule without the batch": Golden(
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x.sum(), True)))(X),
         errors.AxesError,
         """\

@@ -43,7 +43,7 @@ class Misfit(NamedTuple):
 
 
 MISFITS = {
-    "add, of each example": Misfit(
+    "add, an unmapped operand": Misfit(
         lambda: vmap(lambda x: x + V)(X),
         errors.ShapeError,
         """
@@ -56,7 +56,7 @@ MISFITS = {
         """,
         lambda: vmap(lambda x, v: x + v)(X, V),
     ),
-    "add, from the right": Misfit(
+    "sub, batched on the right": Misfit(
         lambda: vmap(lambda x: U - x)(X),
         errors.ShapeError,
         """
@@ -268,7 +268,7 @@ MISFITS = {
           try:  a letter for each size
         """,
     ),
-    "einsum, of more operands than came": Misfit(
+    "einsum, a missing operand": Misfit(
         lambda: vmap(lambda x: Tensor.einsum("i,j->ij", x))(X),
         errors.ShapeError,
         """
@@ -290,7 +290,7 @@ MISFITS = {
           try:    axes from -1 to 0
         """,
     ),
-    "a type that a method does not take": Misfit(
+    "an argument of the wrong type": Misfit(
         lambda: vmap(lambda x: x.mean("rows"))(X),  # type: ignore[arg-type]
         errors.CallError,
         """
@@ -300,7 +300,7 @@ MISFITS = {
           at:     app.py:12
         """,
     ),
-    "a type over which tinygrad stumbles": Misfit(
+    "an argument that crashes tinygrad": Misfit(
         lambda: vmap(lambda x: x.gather(0, [1]))(X),  # type: ignore[arg-type]
         errors.CallError,
         """
@@ -386,14 +386,14 @@ def inside() -> dict[str, Callable[[], Any]]:
     return {
         "vmap": lambda: vmap(lambda x: x + U)(X),
         "nested": lambda: vmap(lambda x: vmap(lambda y: x + U)(X))(X),
-        "a block": block,
+        "brand": block,
         "scan": lambda: scan(lambda c, x: (c, x + U), 0.0, X),
         "fori_loop": lambda: fori_loop(0, 3, lambda i, c: c + U, X[0]),
         "cond": lambda: vmap(lambda x: cond(x.sum() > 0, lambda: x + U, lambda: x))(X),
         "grad": lambda: grad(lambda x: (x + U).sum())(X[0]),
         "jacfwd": lambda: jacfwd(lambda x: x + U)(X[0]),
-        "a program": lambda: make_expr(vmap(lambda x: x + U))(X),
-        "what does not vary": lambda: vmap(lambda x: V + U)(X),
+        "make_expr": lambda: make_expr(vmap(lambda x: x + U))(X),
+        "unbatched values": lambda: vmap(lambda x: V + U)(X),
         "in place": lambda: vmap(lambda x: x.add(U))(X),
         "unread": lambda: vmap(lambda x: (x + U, x)[1])(X),
     }
