@@ -31,7 +31,7 @@ from branded import (
     vmap,
 )
 from branded.core.analysis import aliasing
-from tests.errors.test_errors import said
+from tests.errors.test_errors import message_of
 from tests.support.by_numpy import values
 
 ROWS = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)
@@ -694,7 +694,7 @@ def test_invalid_writes_are_an_error(name: str) -> None:
     places = {"{device!r}": repr(rows.device), "{device}": str(rows.device)}
     for name, device in places.items():
         text = text.replace(name, device)
-    assert said(info.value) == textwrap.dedent(text).strip()
+    assert message_of(info.value) == textwrap.dedent(text).strip()
     close([rows], [ROWS])
 
 
@@ -821,7 +821,7 @@ def test_write_in_custom_jvp_is_an_error() -> None:
 
     with pytest.raises(errors.WriteError) as info:
         f(Tensor([1.0, 1.0]))
-    assert said(info.value) == textwrap.dedent("""\
+    assert message_of(info.value) == textwrap.dedent("""\
         assign: a function with a rule of its own writes into a tensor from outside, as would the rule
           tensor: f32[2]
           try:    return the new value, and write it outside""")
@@ -890,7 +890,7 @@ def test_errors_for_mutable(name: str) -> None:
     mistake, cls, text = NAMES[name]
     with pytest.raises(cls) as info:
         mistake()
-    assert said(info.value) == textwrap.dedent(text).strip()
+    assert message_of(info.value) == textwrap.dedent(text).strip()
 
 
 # ---- realize ----

@@ -25,7 +25,7 @@ def kinds() -> list[gallery.Kind]:
 
 
 @pytest.fixture(scope="module")
-def found(kinds: list[gallery.Kind]) -> list[gallery.Mistake]:
+def mistakes(kinds: list[gallery.Kind]) -> list[gallery.Mistake]:
     return [m for kind in kinds for m in kind.mistakes]
 
 
@@ -51,20 +51,20 @@ def test_every_mistake_is_complete() -> None:
         assert words["file"] in set().union(*map(programs, PEERS)) or "peers" in words, words["file"]
 
 
-def test_fix_computes_expected_result(found: list[gallery.Mistake]) -> None:
-    assert {m.title: m.right for m in found if m.verdict(m.right) != "right"} == {}
-    assert {m.title: m.mypy_of_right for m in found if m.mypy_of_right} == {}, "mypy accepts the fix"
+def test_fix_computes_expected_result(mistakes: list[gallery.Mistake]) -> None:
+    assert {m.title: m.right for m in mistakes if m.verdict(m.right) != "right"} == {}
+    assert {m.title: m.mypy_of_right for m in mistakes if m.mypy_of_right} == {}, "mypy accepts the fix"
 
 
-def test_errors_are_those_of_branded(found: list[gallery.Mistake]) -> None:
-    errors = [m.wrong.error for m in found if m.wrong.error]
+def test_errors_are_those_of_branded(mistakes: list[gallery.Mistake]) -> None:
+    errors = [m.wrong.error for m in mistakes if m.wrong.error]
     assert errors and [e for e in errors if not re.match(r"branded\.errors\.\w+Error: .+\n  ", e)] == []
 
 
-def test_mypy_and_run_time_codes_agree(found: list[gallery.Mistake]) -> None:
+def test_mypy_and_run_time_codes_agree(mistakes: list[gallery.Mistake]) -> None:
     """The code of a mypy error and the class of the run-time error lead to the same explanation."""
     seen = 0
-    for m in found:
+    for m in mistakes:
         codes = re.findall(r"  \[(brand-[\w-]+|truthy-bool)\]$", m.mypy, re.M)
         if codes and (raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error)):
             seen += 1
@@ -72,9 +72,9 @@ def test_mypy_and_run_time_codes_agree(found: list[gallery.Mistake]) -> None:
     assert seen > 8
 
 
-def test_every_mistake_fails_somewhere(found: list[gallery.Mistake]) -> None:
+def test_every_mistake_fails_somewhere(mistakes: list[gallery.Mistake]) -> None:
     """If `branded` computes the expected result, the program fails under mypy or in another library."""
-    fine = [m for m in found if m.verdict(m.wrong) == "right" and not m.is_found_by_mypy]
+    fine = [m for m in mistakes if m.verdict(m.wrong) == "right" and not m.is_found_by_mypy]
     assert {m.title for m in fine if all(m.verdict(o) == "right" for o in m.peers.values())} == set()
 
 
@@ -88,11 +88,11 @@ def test_recorded_programs_are_current(peer: str) -> None:
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_recorded_results_are_current(peer: str, found: list[gallery.Mistake]) -> None:
+def test_recorded_results_are_current(peer: str, mistakes: list[gallery.Mistake]) -> None:
     """numpy is always installed; a test of another library is skipped without it."""
     if importlib.util.find_spec(peer) is None:
         pytest.skip(f"{peer} is not installed")
-    for m in found:
+    for m in mistakes:
         if peer in m.peers:
             now = run(shown(HERE / peer / f"{m.words['file']}.py"))
             assert m.verdict(now) == m.verdict(m.peers[peer]), m.title
@@ -105,11 +105,11 @@ def test_pyright_record_is_current() -> None:
     assert {name: did["source"] for name, did in outcomes.items()} == ours, "python -m tests.gallery.record pyright"
 
 
-def test_index_links_every_mistake(found: list[gallery.Mistake]) -> None:
+def test_index_links_every_mistake(mistakes: list[gallery.Mistake]) -> None:
     index = pages.INDEX.read_text()
-    assert re.findall(r"\[([^]]*)\]\(gallery/([\w-]+)\.md\)", index) == [(m.title, m.slug) for m in found]
+    assert re.findall(r"\[([^]]*)\]\(gallery/([\w-]+)\.md\)", index) == [(m.title, m.slug) for m in mistakes]
     kinds = re.findall(r"^## (.*)", index, re.M)
-    for m in found:
+    for m in mistakes:
         page = (pages.FOLDER / f"{m.slug}.md").read_text()
         assert page.startswith(f"# {m.title}\n") and page.count("\n# ") <= len(m.peers), "one heading"
         assert any(f"../gallery.md#{pages.anchor(kind)})" in page for kind in kinds)

@@ -33,7 +33,7 @@ def parsed(p: Picture) -> ET.Element:
 
 
 def texts(p: Picture, kind: str | None = None) -> list[str]:
-    """Return the texts of a picture in order; `kind="value"` selects those of the cells."""
+    """Return the texts of a picture in order; `kind="value"` selects the cells."""
     return [t.text or "" for t in parsed(p).iter(f"{SVG}text") if kind is None or t.get("class") == kind]
 
 

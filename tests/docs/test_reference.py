@@ -86,7 +86,7 @@ PROGRAMS = {f"{page}_{i}": pair for page, text in PAGES.items() for i, pair in e
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> str:
+def mypy_output(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the output of one mypy run over all programs."""
     folder = tmp_path_factory.mktemp("programs")
     for name, (program, _) in PROGRAMS.items():
@@ -97,8 +97,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_mypy_output_on_page_is_current(name: str, said: str) -> None:
-    found = re.findall(rf"^{name}\.py:.*\n(?:  .*\n)*", said, re.MULTILINE)
+def test_mypy_output_on_page_is_current(name: str, mypy_output: str) -> None:
+    found = re.findall(rf"^{name}\.py:.*\n(?:  .*\n)*", mypy_output, re.MULTILINE)
     assert "".join(found).replace(f"{name}.py", "app.py") == PROGRAMS[name][1]
 
 

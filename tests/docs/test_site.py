@@ -288,7 +288,7 @@ SEARCHED = {
     "per-example gradient": ("derivatives",),
     "in_axes": ("reference/api/core", "cheatsheet", "course/3-axes-trees-nesting"),
 }
-"""Search words, and the pages of which at least one must be among the first three results."""
+"""Search words, each with pages: at least one of them must be among the first three results."""
 
 
 @pytest.mark.parametrize("words", SEARCHED)

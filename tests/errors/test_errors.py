@@ -35,14 +35,14 @@ class Golden(NamedTuple):
     text: str
 
 
-def said(error: BrandedError) -> str:
+def message_of(error: BrandedError) -> str:
     return re.sub(r"at \w+\.py:\d+", "at app.py:12", str(error))
 
 
 def check(g: Golden) -> None:
     with pytest.raises(g.cls) as info:
         g.mistake()
-    assert said(info.value) == textwrap.dedent(g.text).strip()
+    assert message_of(info.value) == textwrap.dedent(g.text).strip()
 
 
 def params(goldens: dict[str, Golden]) -> Any:
@@ -80,7 +80,7 @@ def test_reads(name: str) -> None:
     with pytest.raises(errors.ReadError) as info:
         vmap(read)(X)
     if what is not None:
-        assert said(info.value) == textwrap.dedent(
+        assert message_of(info.value) == textwrap.dedent(
             f"""\
             {what}: a value that varies over `x` has no single value to read
               value: Vec[x:3, {per_example}]
@@ -735,7 +735,7 @@ def test_writes(how: str, kind: str) -> None:
         vmap(lambda x: WRITES[how](t, x))(X)
     what = {"__iadd__": "assign", "view": "assign"}.get(how, how)
     shape = "f32[2]" if how == "view" else "f32[4]" if kind != "constant" else vec_type(t)
-    assert said(info.value) == textwrap.dedent(
+    assert message_of(info.value) == textwrap.dedent(
         f"""\
         {what}: a value that varies over `x` cannot go into a tensor that all its examples share
           tensor: {shape}, made outside of the scope of `x`

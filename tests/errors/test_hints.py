@@ -57,7 +57,7 @@ def hint(expression: str) -> str:
     return str(info.value).rpartition("try:")[2].strip()
 
 
-def of_one(expression: str) -> Any:
+def with_numpy(expression: str) -> Any:
     """Evaluate the same expression with numpy arrays, which have truth values."""
     return eval(expression, {k: v.numpy() if isinstance(v, Tensor) else v for k, v in NAMES.items()})
 
@@ -101,7 +101,7 @@ def test_hints_for_reads(body: str) -> None:
     of = READS[body]
     followed = hint(f"vmap(lambda x: {body})({of})")
     got = run(f"vmap(lambda x: {followed})({of})")
-    np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {body})({of}[{i}])") for i in range(3)], rtol=1e-5)
+    np.testing.assert_allclose(got.numpy(), [with_numpy(f"(lambda x: {body})({of}[{i}])") for i in range(3)], rtol=1e-5)
 
 
 METHODS = {
@@ -137,7 +137,7 @@ OF_NUMPY = {
 def test_hints_for_names_of_numpy_and_torch(body: str) -> None:
     followed = hint(f"vmap(lambda x: {body})(X)")
     got = run(f"vmap(lambda x: {body.replace('x.copy()', followed) if 'copy' in body else followed})(X)")
-    np.testing.assert_allclose(got.numpy(), [of_one(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
+    np.testing.assert_allclose(got.numpy(), [with_numpy(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
 
 
 @pytest.mark.enabled("cpu")
@@ -218,14 +218,14 @@ def test_hints_for_masked_writes_and_slices(line: str) -> None:
     *before, last = line.split("; ")
     whole = "; ".join([*before, followed if index is None else last.replace(index[0], followed)])
 
-    def of_one(x: np.ndarray, i: int) -> np.ndarray:
+    def with_numpy(x: np.ndarray, i: int) -> np.ndarray:
         names = {"x": x, "i": i, "y": x.copy(), "N": N.numpy()}
         if index is None:
             return WRITES[line](x)
         exec(line, names)
         return names["y"]
 
-    wanted = [of_one(x, i) for x, i in zip(X.numpy(), (1, 0, 1), strict=True)]
+    wanted = [with_numpy(x, i) for x, i in zip(X.numpy(), (1, 0, 1), strict=True)]
     np.testing.assert_array_equal(mapped(whole).numpy(), wanted)
 
 

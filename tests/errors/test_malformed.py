@@ -198,7 +198,7 @@ def test_valid_lists_and_dtypes() -> None:
 
 
 def test_plain_tensors_keep_errors_of_tinygrad() -> None:
-    """Outside of transformed functions, errors are those of tinygrad; if they change, the patch `operands` can go."""
+    """Outside of transformed functions, tinygrad raises its own errors; if it stops, remove the patch `operands`."""
     x, a = Tensor([1.0, 2.0]), np.ones(2, dtype=np.float32)
     with pytest.raises(RuntimeError, match="Could not infer dtype"):
         x + a  # type: ignore[operator]

@@ -33,7 +33,7 @@ def numbers(out: Any) -> list[np.ndarray]:
 
 
 def batches(c: Case) -> list[np.ndarray]:
-    """Stack three examples of each argument: that of the table, and two that have its entries in another order."""
+    """Stack three examples of each argument: the value in the table, and two permutations of its elements."""
     return [np.stack([np.roll(a.reshape(-1), i).reshape(a.shape) for i in range(3)]) for a in c.args]
 
 

@@ -287,7 +287,7 @@ class Wrong(NamedTuple):
 
 
 def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
-    """Yield the runs of one project whose output differs from that of a cold run."""
+    """Yield the runs of one project whose output differs from a cold run."""
     with tempfile.TemporaryDirectory() as name:
         folder, caches, done = Path(name, "project"), Path(name, "caches"), list[str]()
         folder.mkdir()

@@ -262,7 +262,7 @@ def _run(copy: Copy, args: argparse.Namespace) -> int:
     else:
         ms = [m for m in sample(all_of, args.sample, args.seed) if re.search(args.files, m.file)]
         random.Random(args.seed).shuffle(ms)  # an aborted run has covered all folders
-    tests, programs, types = _there(copy, [m for m in ms if m.key not in before])
+    tests, programs, types = _tests_for(copy, [m for m in ms if m.key not in before])
     known, kills = equal(), Counter[str]()
     verdicts = dict(before)
     for m in ms:
@@ -274,7 +274,7 @@ def _run(copy: Copy, args: argparse.Namespace) -> int:
         check = partial(mutants_types.check, names, BUILD / "mypy", types)
         start = time.monotonic()
         copy.write(m.file, mutated(m, sources[m.file]))
-        work = _within(seconds, check if is_of_plugin(m.file) else partial(_pytest, names))
+        work = _with_limit(seconds, check if is_of_plugin(m.file) else partial(_pytest, names))
         status = copy.run(work, limit=LIMIT) if names else 0
         copy.write(m.file, sources[m.file])
         verdicts[m.key] = "survived" if status == 0 else "timed out" if status in (None, -signal.SIGXCPU) else "killed"
@@ -296,7 +296,7 @@ def _verdicts() -> dict[Key, str]:
     )
 
 
-def _there(copy: Copy, ms: list[Mutant]) -> tuple[dict[str, list[Any]], dict[str, list[Any]], dict[str, Any]]:
+def _tests_for(copy: Copy, ms: list[Mutant]) -> tuple[dict[str, list[Any]], dict[str, list[Any]], dict[str, Any]]:
     """Return the tests and the typed programs for these mutants, and mypy's output for each program."""
     slow = {f"test_{name}.py" for name in SLOW.split()}
     there = [str(p.relative_to(ROOT)) for p in sorted((ROOT / "tests").glob("**/test_*.py")) if p.name not in slow]
@@ -307,7 +307,7 @@ def _there(copy: Copy, ms: list[Mutant]) -> tuple[dict[str, list[Any]], dict[str
     return tests, programs, types
 
 
-def _within(seconds: float, work: Callable[[], int]) -> Callable[[], int]:
+def _with_limit(seconds: float, work: Callable[[], int]) -> Callable[[], int]:
     """Return `work` with a limit of CPU time for mutants that do not terminate."""
     limit = int(3 * seconds + CPU)
 

@@ -39,7 +39,7 @@ def mark(root: Path, name: str) -> str:
     return hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
 
 
-def _asked(name: str, cache: Path) -> Any:
+def _type_tests(name: str, cache: Path) -> Any:
     """Return the module of type tests, set up to run mypy on one file of programs in this process."""
     from mypy import api
 
@@ -70,7 +70,7 @@ def _asked(name: str, cache: Path) -> Any:
 
 def _check(name: str, cache: Path, golden: str | None) -> str:
     """Run mypy and the tests of types, which raise if a message is unexpected."""
-    types = _asked(name, cache)
+    types = _type_tests(name, cache)
     for p in types.PROGRAMS:
         if p.file == types.HERE / name:
             types.test_program(p, "newest")
@@ -80,7 +80,7 @@ def _check(name: str, cache: Path, golden: str | None) -> str:
 
 
 def check(names: Sequence[str], cache: Path, known: dict[str, Any]) -> int:
-    """Check that mypy's output for each file is the expected one; the last name printed is that of a failing file."""
+    """Check that mypy's output for each file is as expected; the last name printed is the failing file."""
     for i, name in enumerate(names):
         print(name, flush=True)
         _check(name, cache, known[name]["said"])

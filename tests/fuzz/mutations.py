@@ -36,7 +36,7 @@ COMPUTED = {
 CALLED = {"all": "any", "any": "all", "min": "max", "max": "min"}
 UNWRAPPED = {"sorted", "reversed"}
 AS_GIVEN = {"cast", "isinstance", "getattr", "rule", "tangent"}
-"""Functions whose arguments are not swapped: the swap is no realistic mistake, or has no effect."""
+"""Functions whose arguments are not swapped: a swap would be unrealistic or have no effect."""
 
 
 def expressions(e: ast.expr, is_test: bool) -> Iterator[ast.expr]:
@@ -104,7 +104,7 @@ def header(s: ast.stmt) -> str:
     return re.sub(r"\n\s*pass$", "", text) if empty else text
 
 
-def is_beside(s: ast.AST, function: str) -> bool:
+def is_skipped(s: ast.AST, function: str) -> bool:
     """Return whether a node is not worth mutating: typing, imports, or a check that correct code never needs."""
     match s:
         case ast.keyword("strict"):
@@ -155,7 +155,7 @@ def _mutants(file: str, source: str, wanted: int | None) -> tuple[list[Mutant], 
                 continue
             many = isinstance(value, list)
             for i, child in enumerate(value if many else [value]):
-                if not isinstance(child, ast.AST) or is_beside(child, function):
+                if not isinstance(child, ast.AST) or is_skipped(child, function):
                     continue
                 slot, key = (value, i) if many else (node, field)
                 inside, here = function, child if isinstance(child, ast.stmt) else around

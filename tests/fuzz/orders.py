@@ -178,7 +178,7 @@ class Program(NamedTuple):
     d: Array
     """The tangents."""
     w: Array
-    """The weights of the results, of which the first elements are used."""
+    """The weights of the results; only as many as needed are used."""
 
     def __str__(self) -> str:
         x = np.array2string(self.x, separator=", ", threshold=200)

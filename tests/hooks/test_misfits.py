@@ -29,7 +29,7 @@ LINEAR, LAYER = of_ones(nn.Linear(5, 2)), of_ones(nn.Linear(4, 2))
 KERNEL = Tensor(np.ones((2, 1, 3, 3), np.float32)).realize()
 
 
-def said(error: BrandedError) -> str:
+def message_of(error: BrandedError) -> str:
     return re.sub(r"\w+\.py:\d+", "app.py:12", str(error))
 
 
@@ -359,7 +359,7 @@ MISFITS = {
 def test_messages(m: Misfit) -> None:
     with pytest.raises(m.cls) as info:
         m.mistake()
-    assert said(info.value) == textwrap.dedent(m.text).strip()
+    assert message_of(info.value) == textwrap.dedent(m.text).strip()
     if m.followed is not None:
         assert m.followed().numpy().size > 0
 

@@ -27,8 +27,8 @@ DTYPES = (
 )
 
 
-def few(*shape: int) -> Tensor:
-    """Return elements of which many are equal."""
+def with_ties(*shape: int) -> Tensor:
+    """Return elements with many ties."""
     return Tensor(R.integers(-2, 3, shape).astype(np.float32)).realize()
 
 
@@ -38,7 +38,7 @@ def kernels(*xs: Tensor) -> list[Ops]:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_sort_matches_network(dtype: Any) -> None:
-    x = few(5, 9)
+    x = with_ties(5, 9)
     x = (x.abs() if dtypes.is_unsigned(dtype) else x).cast(dtype).realize()
     for dim, descending in ((-1, False), (-1, True), (0, True)):
         got = x.sort(dim, descending)
@@ -85,7 +85,7 @@ def test_signed_zeros_and_nan() -> None:
 
 
 def test_sort_is_one_call() -> None:
-    x = few(6, 40)
+    x = with_ties(6, 40)
     assert kernels(vmap(lambda x: x.sort()[0])(x)) == [Ops.CUSTOM_FUNCTION]
     assert kernels(vmap(lambda x: x.argsort())(x)) == [Ops.CUSTOM_FUNCTION]
     assert kernels(*vmap(lambda x: x.topk(3))(x)) == [Ops.CUSTOM_FUNCTION] * 2
@@ -111,7 +111,7 @@ def test_topk_matches_sort(dtype: Any) -> None:
 
 def test_memory_of_topk() -> None:
     """Only `k` of 40 indices are returned, but numpy sorts all of them, so the estimated memory is larger."""
-    found = [call.src[0].arg for call in few(6, 40).topk(5)[1].schedule_linear().src]
+    found = [call.src[0].arg for call in with_ties(6, 40).topk(5)[1].schedule_linear().src]
     assert [name.host.space for name in found] == [4 * 40 / 5]
 
 
@@ -119,12 +119,12 @@ def test_edge_cases_and_errors() -> None:
     assert [y.tolist() for y in Tensor([[3.0], [1.0]]).sort()] == [[[3.0], [1.0]], [[0], [0]]]
     assert Tensor.empty(2, 0).sort()[0].shape == (2, 0)
     with pytest.raises(IndexError):
-        few(3, 4).sort(2)
+        with_ties(3, 4).sort(2)
     with pytest.raises(ValueError, match="out of range"):
-        few(3, 4).topk(5)
+        with_ties(3, 4).topk(5)
     with pytest.raises(NotImplementedError):
-        few(3, 4).topk(2, sorted_=False)
-    assert [y.shape for y in few(3, 4).topk(0)] == [(3, 0), (3, 0)]
+        with_ties(3, 4).topk(2, sorted_=False)
+    assert [y.shape for y in with_ties(3, 4).topk(0)] == [(3, 0), (3, 0)]
 
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -139,7 +139,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives_match_network(name: str) -> None:
     """The network runs on devices without numpy; some elements are equal."""
-    f, x, d = FUNCTIONS[name], few(4, 9), Tensor(R.standard_normal((4, 9)).astype(np.float32)).realize()
+    f, x, d = FUNCTIONS[name], with_ties(4, 9), Tensor(R.standard_normal((4, 9)).astype(np.float32)).realize()
     ways: list[Callable[[], Tensor]] = [
         lambda: vmap(grad(f))(x),
         lambda: vmap(lambda x, d: jvp(f, (x,), (d,))[1])(x, d),
@@ -171,7 +171,7 @@ def test_derivatives_follow_indices(descending: bool) -> None:
 
 
 def test_derivatives_run_no_network() -> None:
-    x, w = few(3, 64), Tensor(R.standard_normal((3, 64)).astype(np.float32)).realize()
+    x, w = with_ties(3, 64), Tensor(R.standard_normal((3, 64)).astype(np.float32)).realize()
     first = vmap(grad(lambda x, w: (x.sort()[0] * w).sum()))(x, w)
     second = vmap(lambda x, w: jvp(grad(lambda x: (x.topk(8)[0] ** 3).sum()), (x,), (w,))[1])(x, w)
     assert kernels(first).count(Ops.CUSTOM_FUNCTION) == 1 and len(kernels(first)) < 6
@@ -181,7 +181,7 @@ def test_derivatives_run_no_network() -> None:
 
 
 def test_derivatives_by_kernels() -> None:
-    f, x = FUNCTIONS["of an axis"], few(4, 9)
+    f, x = FUNCTIONS["of an axis"], with_ties(4, 9)
     with cpu.plain():
         want = read(vmap(grad(f))(x))
     with Context(NOOPT=1):
@@ -210,7 +210,7 @@ def test_sort_in_jit_and_scan() -> None:
 
 
 def test_sort_in_nested_vmap() -> None:
-    a, b = few(3, 5), few(4, 5)
+    a, b = with_ties(3, 5), with_ties(4, 5)
     got = vmap(lambda a: vmap(lambda b: (a + b).topk(2)[0])(b))(a)
     both = a.numpy()[:, None] + b.numpy()
     np.testing.assert_array_equal(got.numpy(), -np.sort(-both, -1)[..., :2])

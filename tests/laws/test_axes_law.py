@@ -132,7 +132,7 @@ BINARY = (
 )
 
 
-def leaf(rng: random.Random) -> str:
+def tensor(rng: random.Random) -> str:
     if rng.random() < 0.1:
         return rng.choice(PLAIN)
     names = rng.choices(list(LENGTHS), k=rng.choice((1, 1, 2, 2, 2, 3)))
@@ -141,18 +141,18 @@ def leaf(rng: random.Random) -> str:
 
 def program(rng: random.Random, depth: int) -> str:
     if depth == 0:
-        return leaf(rng)
+        return tensor(rng)
     if rng.random() < 0.55:
         return rng.choice(UNARY).format(program(rng, depth - 1))
     return rng.choice(BINARY).format(program(rng, depth - 1), program(rng, rng.randrange(depth)))
 
 
-def drawn(n: int, seed: int = 7) -> list[str]:
+def random_programs(n: int, seed: int = 7) -> list[str]:
     rng = random.Random(seed)
     return list(dict.fromkeys(program(rng, rng.choice((1, 1, 2, 2, 3))) for _ in range(n)))
 
 
-def said(programs: list[str], folder: Path) -> list[tuple[str, str]]:
+def mypy_output(programs: list[str], folder: Path) -> list[tuple[str, str]]:
     """Return the type that mypy infers for each program, and its error or an empty string."""
     (folder / "drawn.py").write_text(HEAD + "".join(f"reveal_type({p})\n" for p in programs))
     (folder / "mypy.ini").write_text(STRICT)
@@ -169,7 +169,7 @@ def said(programs: list[str], folder: Path) -> list[tuple[str, str]]:
     return list(zip(types, errors, strict=True))
 
 
-def run(text: str) -> tuple[int, ...] | None:
+def shape_at_run_time(text: str) -> tuple[int, ...] | None:
     """Return the shape of a program's result, or None if it fails."""
     try:
         with Context(NOOPT=1):
@@ -189,9 +189,9 @@ def lengths(t: str) -> list[int | None] | None:
 
 
 def test_inferred_axes_match_run_time(tmp_path: Path) -> None:
-    programs, kinds = drawn(600), Counter[str]()
-    for program, (t, error) in zip(programs, said(programs, tmp_path), strict=True):
-        shape, claimed = run(program), lengths(t)
+    programs, kinds = random_programs(600), Counter[str]()
+    for program, (t, error) in zip(programs, mypy_output(programs, tmp_path), strict=True):
+        shape, claimed = shape_at_run_time(program), lengths(t)
         if error:
             assert shape is None, f"a false alarm: {program}: {error}"
             kinds["error"] += 1
@@ -207,11 +207,11 @@ def test_inferred_axes_match_run_time(tmp_path: Path) -> None:
 def test_inferred_shapes_have_no_false_errors(tmp_path: Path) -> None:
     """If shapes that mypy infers from calls such as `Tensor.ones(5, 11)` do not fit, the program fails at run time."""
     rng = random.Random(11)
-    plain = [re.sub(r"as_axes\((Tensor\.ones\([^)]*\))[^)]*\)", r"\1", p) for p in drawn(500, seed=11)]
+    plain = [re.sub(r"as_axes\((Tensor\.ones\([^)]*\))[^)]*\)", r"\1", p) for p in random_programs(500, seed=11)]
     chosen = [p for p in dict.fromkeys(plain) if rng.random() < 0.9]
     found = stopped = 0
-    for program, (_, error) in zip(chosen, said(chosen, tmp_path), strict=True):
-        shape = run(program)
+    for program, (_, error) in zip(chosen, mypy_output(chosen, tmp_path), strict=True):
+        shape = shape_at_run_time(program)
         stopped += shape is None
         found += bool(error)
         assert not error or shape is None, f"a false alarm: {program}: {error}"

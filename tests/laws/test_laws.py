@@ -109,7 +109,7 @@ def test_exchanged_vmaps_are_transposed(case: Any) -> None:
 
 @law(40, with_batch(2), st.booleans(), st.booleans())
 def test_order_of_brands(case: Any, a_first: bool, leave_a_first: bool) -> None:
-    """Brands may be opened and closed in any order: the result is that of nested vmaps."""
+    """Brands may be opened and closed in any order: the result equals nested vmaps."""
     program, [xs, ys] = case
     f = lambda xs, ys: program(*xs)[0].cast("float") + program(*ys)[0].cast("float") * 3  # noqa: E731
     wanted = read(vmap(lambda *x: vmap(lambda *y: f(x, y))(*ys))(*xs))

@@ -73,7 +73,7 @@ def smooth(program: Program) -> Callable[..., Tensor]:
     return lambda *xs: (program(*xs)[0].float() * 0.25).sin().sum()
 
 
-def of_floats(f: Callable[..., Any], xs: Sequence[Tensor], at: Sequence[int]) -> Callable[..., Any]:
+def of_arguments(f: Callable[..., Any], xs: Sequence[Tensor], at: Sequence[int]) -> Callable[..., Any]:
     """Return `f` as a function of the arguments at these positions."""
 
     def g(*ys: Tensor) -> Any:
@@ -120,7 +120,7 @@ def test_jvp_and_vjp_are_transposes(program: Program, n: int) -> None:
         return
     random = np.random.default_rng(n)
     xs = values(program, random)
-    f = of_floats(lambda *ys: program(*ys)[0].float(), xs, at)
+    f = of_arguments(lambda *ys: program(*ys)[0].float(), xs, at)
     primals = tuple(xs[i] for i in at)
     vs = tuple(Tensor(random.normal(size=x.shape).astype(np.float32)) for x in primals)
     y, dy = jvp(f, primals, vs)
@@ -137,10 +137,10 @@ def test_jacobians_agree(program: Program, n: int) -> None:
     if not (at := floats(program)):
         return
     xs = values(program, np.random.default_rng(n))
-    f = of_floats(lambda *ys: program(*ys)[0].float(), xs, at[:1])
+    f = of_arguments(lambda *ys: program(*ys)[0].float(), xs, at[:1])
     close(jacfwd(f)(xs[at[0]]), jacrev(f)(xs[at[0]]), 1e-3)
     if xs[at[0]].numel() <= 4:
-        g = of_floats(smooth(program), xs, at[:1])
+        g = of_arguments(smooth(program), xs, at[:1])
         close(hessian(g)(xs[at[0]]), jacrev(jacfwd(g))(xs[at[0]]), 2e-3)
 
 
@@ -151,7 +151,7 @@ def test_derivatives_match_differences(program: Program, n: int) -> None:
         return
     random = np.random.default_rng(n)
     xs = [x.cast(dtypes.float64) if i in at else x for i, x in enumerate(values(program, random, f=np.float64))]
-    f = of_floats(lambda *ys: program(*ys)[0].cast(dtypes.float64).sin().sum(), xs, at)
+    f = of_arguments(lambda *ys: program(*ys)[0].cast(dtypes.float64).sin().sum(), xs, at)
     primals = tuple(xs[i] for i in at)
     vs = tuple(Tensor(random.normal(size=x.shape)) for x in primals)
     h = 1e-4
@@ -175,7 +175,7 @@ def step_of(program: Program) -> Callable[..., Any]:
     return step
 
 
-def by_hand(step: Callable[..., Any], c: Tensor, xs: list[Tensor], order: Sequence[int]) -> tuple[Tensor, Tensor]:
+def python_loop(step: Callable[..., Any], c: Tensor, xs: list[Tensor], order: Sequence[int]) -> tuple[Tensor, Tensor]:
     ys: dict[int, Tensor] = {}
     for i in order:
         c, ys[i] = step(c, [x[i] for x in xs])
@@ -198,7 +198,7 @@ def test_scan_equals_loop(case: Any) -> None:
     c, xs = whole[at][0], [x for i, x in enumerate(whole) if i != at]
     order = range(length)[::-1] if down else range(length)
     looped = lambda c: scan(step, c, xs, length=length, reverse=down)  # noqa: E731
-    unrolled = lambda c: by_hand(step, c, xs, order)  # noqa: E731
+    unrolled = lambda c: python_loop(step, c, xs, order)  # noqa: E731
     close(looped(c), unrolled(c))
     total = lambda f: lambda c: (lambda r: r[0].sum() + (r[1] * 0.25).sin().sum())(f(c))  # noqa: E731
     close(grad(total(looped))(c), grad(total(unrolled))(c), 1e-3)

@@ -337,7 +337,7 @@ def state_params(d: Draw, inits: Sequence[Var], row: frozenset[int]) -> list[Var
 
 
 def all_rows(s: Scope, vs: Sequence[Var]) -> frozenset[int]:
-    """Return the maps that a carry may depend on: those of all values that its step may use."""
+    """Return the maps that a carry may depend on: the maps of all values that its step may use."""
     return frozenset[int]().union(*(v.row for v in vs), *(v.row for v in s.vars))
 
 

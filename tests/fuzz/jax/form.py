@@ -79,7 +79,7 @@ class Function:
         yield f"{indent}    return {filled(self.result, [names.get(x, x.name) for x in self.outs], [])}"
 
     def lets(self) -> Iterator[tuple[Function, Let]]:
-        """Yield all statements, each followed by those of its inner functions."""
+        """Yield all statements, each followed by the statements of its inner functions."""
         for let in self.body:
             yield self, let
             for f in let.functions:
