@@ -1,4 +1,4 @@
-"""The demo on a few digits: what it finds against numpy, what it prints, what it draws."""
+"""Check the demo on a few digits: its results against numpy, its output and its pictures."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ DATA = digits.load(SIZES.digits)
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[demo.DemoResults, str, str, Path]:
-    """One run: what it found, what it printed to stdout and stderr, and its folder."""
+    """Run the demo once; return its results, its stdout, its stderr and its output folder."""
     out = tmp_path_factory.mktemp("demo") / "new" / "pictures"
-    unoptimized = Context(NOOPT=1)  # clang takes longest for what was unrolled
+    unoptimized = Context(NOOPT=1)  # clang takes longest for unrolled loops
     with (
         contextlib.redirect_stdout(io.StringIO()) as said,
         contextlib.redirect_stderr(io.StringIO()) as shown,
@@ -35,7 +35,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[demo.DemoResults, str
 # ---- the data ----
 
 
-def test_the_digits_are_those_of_the_set() -> None:
+def test_digits_of_the_data_set() -> None:
     images, labels = digits.load()
     assert images.shape == (1797, 8, 8) and images.dtype == np.uint8
     assert (images.min(), images.max()) == (0, digits.INK)
@@ -43,12 +43,12 @@ def test_the_digits_are_those_of_the_set() -> None:
     assert images[0, 0].tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
 
 
-def test_the_licence_is_beside_the_digits() -> None:
+def test_licence_of_the_digits() -> None:
     text = (Path(demo.__file__).parents[1] / "data" / "LICENSE-digits.txt").read_text()
     assert "CC BY 4.0" in text and "10.24432/C50P49" in text and "Kaynak" in text
 
 
-# ---- what it finds ----
+# ---- the results ----
 
 
 def test_haskell_zip_has_one_brand() -> None:
@@ -80,7 +80,7 @@ def test_gradients_agree_with_numpy(ran: tuple[demo.DemoResults, str, str, Path]
 
 
 def _softmax_regression(rows: digits.Array, labels: digits.Array, steps: int) -> digits.Array:
-    """The length of each example's gradient after full-batch descent from zero, by its closed form."""
+    """Return the norm of each example's gradient after full-batch descent from zero, in closed form."""
     w, targets = np.zeros((rows.shape[1], 10)), np.eye(10)[labels]
     for step in range(steps + 1):
         scores = np.exp(rows @ w)
@@ -90,22 +90,22 @@ def _softmax_regression(rows: digits.Array, labels: digits.Array, steps: int) ->
     return np.linalg.norm(rows, axis=1) * np.linalg.norm(error, axis=1)
 
 
-def test_the_ensemble_learns(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
+def test_ensemble_learns(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     found = ran[0].ensemble
     assert found.losses.shape == found.curves.shape == (SIZES.epochs, SIZES.networks)
     assert (found.losses[-1] < found.losses[0]).all()
     assert 0 <= found.vote <= 1
 
 
-def test_every_part_says_how_fast_the_loop_was(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
+def test_every_part_times_the_loop(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     found = ran[0]
     assert all(part.ratio > 0 for part in found)
 
 
-# ---- what it shows ----
+# ---- the output ----
 
 
-def test_it_prints_the_types_and_the_comparisons(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
+def test_prints_types_and_comparisons(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     said = ran[1]
     for line in (
         "[5.0, 8.0, 11.0]",
@@ -120,7 +120,7 @@ def test_it_prints_the_types_and_the_comparisons(ran: tuple[demo.DemoResults, st
     assert said.count("same numbers: the largest difference is") == said.count("times as fast\n") == 3
 
 
-def test_it_fits_a_terminal(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
+def test_output_fits_a_terminal(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     assert max(map(len, ran[1].splitlines())) <= 100
     assert "\033[" not in ran[1]
 
@@ -131,7 +131,7 @@ def test_progress_goes_to_stderr(ran: tuple[demo.DemoResults, str, str, Path]) -
     assert shown.count("100%") >= 2
 
 
-def test_it_draws_three_pictures(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
+def test_writes_three_pictures(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
     _, said, _, out = ran
     if not demo.can_draw():
         pytest.skip("matplotlib is not installed")
@@ -140,7 +140,7 @@ def test_it_draws_three_pictures(ran: tuple[demo.DemoResults, str, str, Path]) -
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in out.iterdir())
 
 
-def test_without_matplotlib_it_says_what_to_install(
+def test_message_without_matplotlib(
     ran: tuple[demo.DemoResults, str, str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -152,22 +152,22 @@ def test_without_matplotlib_it_says_what_to_install(
     assert not (tmp_path / "none").exists()
 
 
-# ---- its tools ----
+# ---- the helpers ----
 
 
-def test_check_same_gives_the_difference() -> None:
+def test_check_same_returns_the_difference() -> None:
     assert show.check_same(np.array([1.0, 2.0]), np.array([1.0, 2.25]), 0.5) == 0.25
 
 
 @pytest.mark.parametrize(
     ("got", "want"), [([1.0], [2.0]), ([float("nan")], [1.0]), ([1.0, 1.0], [1.0])], ids=["far", "nan", "shape"]
 )
-def test_check_same_refuses_what_differs(got: list[float], want: list[float]) -> None:
+def test_check_same_rejects_differences(got: list[float], want: list[float]) -> None:
     with pytest.raises(ArithmeticError, match="vmap and the loop differ"):
         show.check_same(np.array(got), np.array(want), 0.5)
 
 
-def test_watch_notes_per_example_calls_only() -> None:
+def test_watch_records_calls_per_example() -> None:
     watch = show.Watch()
     double = watch(_double)
     double(Tensor.ones(2))
@@ -186,5 +186,5 @@ def test_durations_have_a_unit() -> None:
     assert [show.duration(s) for s in (12.345, 0.0123, 0.0000123)] == ["12.35 s ", "12.30 ms", "0.01 ms"]
 
 
-def test_drawing_is_two_characters_a_pixel() -> None:
+def test_drawing_uses_two_characters_per_pixel() -> None:
     assert show.drawing(np.array([[0, 8], [16, 4]], np.uint8), 16) == ["  ▒▒", "██░░"]

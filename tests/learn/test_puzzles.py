@@ -1,4 +1,4 @@
-"""The puzzles: what is right is taken, what is wrong is not and hears why, and page and notebooks are what they say."""
+"""Check the puzzles: correct answers are accepted, incorrect ones get a reason, page and notebooks are current."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ASK_MYPY = [p for p in PREDICTS if p.truth in (truth.rejected_by_mypy, truth.rev
 
 @pytest.fixture(scope="module", autouse=True)
 def known(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What mypy keeps of tinygrad for all puzzles, also those of notebooks, where it has kept nothing yet."""
+    """Fill mypy's cache of tinygrad for all puzzles, including those in notebooks, if it is empty."""
     cache = truth._cache(str(tmp_path_factory.mktemp("mypy")))
     if not (cache / "branded").exists():
         warm(cache)
@@ -47,7 +47,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def by_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What answers give is read from their graphs."""
+    """Compute the values of answers by numpy, from their graphs."""
     monkeypatch.setattr(outcome, "_array", lambda x: compiled(read(x) if isinstance(x, Tensor) else x))
 
 
@@ -65,7 +65,7 @@ def judged(puzzle: Puzzle, code: str) -> Verdict:
 # ---- each puzzle ----
 
 
-def test_there_are_enough() -> None:
+def test_number_of_puzzles() -> None:
     assert len(PUZZLES) >= 30 and len(WRITES) >= 15 and len(PREDICTS) >= 15
     assert [p.number for p in PUZZLES] == list(range(1, len(PUZZLES) + 1))
     assert len({p.title for p in PUZZLES}) == len({p.name for p in PUZZLES}) == len(PUZZLES)
@@ -73,7 +73,7 @@ def test_there_are_enough() -> None:
 
 @pytest.mark.by_numpy
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
-def test_the_solution_solves_it(puzzle: Puzzle) -> None:
+def test_solution_is_accepted(puzzle: Puzzle) -> None:
     assert judged(puzzle, puzzle.solved) == Verdict(Status.SOLVED)
     assert puzzle.hints and all(hint and hint not in puzzle.solved for hint in puzzle.hints)
     assert puzzle.because.endswith(".")
@@ -81,14 +81,14 @@ def test_the_solution_solves_it(puzzle: Puzzle) -> None:
 
 @pytest.mark.usefixtures("by_graphs")
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
-def test_the_starter_does_not(puzzle: Puzzle) -> None:
+def test_starter_is_untouched(puzzle: Puzzle) -> None:
     assert judged(puzzle, puzzle.start).status is Status.UNTOUCHED
     assert judged(puzzle, puzzle.start.replace("...", "0 + 0")).status is not Status.SOLVED
 
 
 @pytest.mark.usefixtures("by_graphs")
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
-def test_typical_mistakes_do_not_and_hear_why(puzzle: Puzzle) -> None:
+def test_typical_mistakes_get_a_reason(puzzle: Puzzle) -> None:
     assert puzzle.wrong
     for wrong, why in puzzle.wrong.items():
         verdict = judged(puzzle, wrong) if isinstance(puzzle, Write) else puzzle.judge(wrong)
@@ -97,15 +97,15 @@ def test_typical_mistakes_do_not_and_hear_why(puzzle: Puzzle) -> None:
 
 
 @pytest.mark.parametrize("puzzle", WRITES, ids=title)
-def test_batches_of_different_sizes_are_tried(puzzle: Write) -> None:
+def test_inputs_have_different_sizes(puzzle: Write) -> None:
     shapes = [tuple(getattr(x, "shape", None) for x in args) for args in puzzle.inputs()]
     assert len(set(shapes)) == len(shapes) >= 2
 
 
 @pytest.mark.usefixtures("by_graphs")
 @pytest.mark.parametrize("puzzle", WRITES, ids=title)
-def test_a_python_loop_is_no_solution(puzzle: Write) -> None:
-    """The oracle itself, as a function of tensors, has the right values, and is not what is asked for."""
+def test_python_loop_is_rejected(puzzle: Write) -> None:
+    """The oracle computes the right values by a Python loop, so it is rejected as an answer."""
 
     def by_loop(*args: Any) -> Any:
         arrays = [{k: v.numpy() for k, v in x.items()} if isinstance(x, dict) else x for x in args]
@@ -113,7 +113,7 @@ def test_a_python_loop_is_no_solution(puzzle: Write) -> None:
         return Tensor(out)
 
     verdict = puzzle.judge(by_loop)
-    if puzzle.brands == 0:  # here a loop is allowed, over chunks; what is not, `also` tells
+    if puzzle.brands == 0:  # a loop over chunks is allowed here; `also` rejects the others
         assert verdict.status is Status.NOT_YET
     else:
         assert verdict.lines[0].startswith("The values are right, but it opened")
@@ -122,7 +122,7 @@ def test_a_python_loop_is_no_solution(puzzle: Write) -> None:
 # ---- other answers ----
 
 
-def test_a_prediction_may_be_written_in_other_ways() -> None:
+def test_equivalent_predictions_are_accepted() -> None:
     row = find(12)
     assert isinstance(row, Predict) and row.truth(row) == "Vec[x:3 | y:2, f32[4]]"
     for said in ("Vec[y:2|x:3, f32[4]]", "`Vec[x | y, f32[4]]`", "Vec[x:3 | y, F32[4]]"):
@@ -134,7 +134,7 @@ def test_a_prediction_may_be_written_in_other_ways() -> None:
     assert find(32).judge(Tensor([128, 150, 192])).status is Status.SOLVED
 
 
-def test_half_of_a_type_is_told_from_the_other() -> None:
+def test_partly_correct_type() -> None:
     right_row, right_type = find(12).judge("Vec[x:3 | y:2, f32[5]]"), find(12).judge("Vec[x:4 | y:2, f32[4]]")
     assert right_row.lines == (
         "it is not Vec[x:3 | y:2, f32[5]]",
@@ -181,18 +181,18 @@ ITEM = (
     ],
     ids=["no function", "None", "text", "a list", "a read", "an error"],
 )
-def test_answers_of_no_use(answer: Any, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_useless_answers(answer: Any, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     check(3, answer)
     assert capsys.readouterr().out.startswith(text)
 
 
-def test_a_number_that_is_none() -> None:
+def test_invalid_puzzle_number() -> None:
     for number in (0, 99, "3", True):
         with pytest.raises(LookupError, match="there is no puzzle"):
             check(number, None)  # type: ignore[arg-type]
 
 
-def test_without_mypy_the_others_can_be_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_puzzles_without_mypy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "branded.mypy.check", None)
     truth._mypy.cache_clear()
     assert 3 <= len(ASK_MYPY) <= 6
@@ -219,7 +219,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return status, *capsys.readouterr()
 
 
-def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_start_check_and_solve(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = said(capsys)
     assert status == 0 and list(folder.iterdir()) == []
     assert out.splitlines()[:3] == ["One vmap", "   1  What the function sees", "   2  The type of one example"]
@@ -256,7 +256,7 @@ def test_from_nothing_to_solved(folder: Path, capsys: pytest.CaptureFixture[str]
     assert status == 0 and out.endswith(f"\n{n} of {n} solved\n")
 
 
-def test_the_key_has_the_cases_of_a_puzzle() -> None:
+def test_key_round_trip() -> None:
     puzzle = find(4)
     assert isinstance(puzzle, Write)
     cases, read = puzzle.cases(), key.cases_from_text(key.cases_to_text(puzzle))
@@ -264,25 +264,25 @@ def test_the_key_has_the_cases_of_a_puzzle() -> None:
     assert [outcome.Outcome(c.args) for c in read] == [outcome.Outcome(c.args) for c in cases]
 
 
-def test_hints_come_one_by_one(
+def test_hints_are_shown_one_at_a_time(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = "Hint 1 of 2: A mapped function may have two arguments.\n"
     second = "Hint 2 of 2: Arguments of one vmap share one brand, so their examples are paired.\n"
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     assert [said(capsys, "hint", "4") for _ in range(2)] == [(0, first, ""), (0, second, "")]
-    assert said(capsys, "hint", "9")[1].startswith("Hint 1 of ")  # each puzzle has its own
+    assert said(capsys, "hint", "9")[1].startswith("Hint 1 of ")  # each puzzle has its own hints
     end = "There are no more hints. One answer: python -m branded puzzles solution 4\n"
     assert [said(capsys, "hint", "4")[1] for _ in range(2)] == [end, first]
     (folder / "elsewhere").mkdir()
-    monkeypatch.chdir(folder / "elsewhere")  # and each folder
+    monkeypatch.chdir(folder / "elsewhere")  # hints are counted per folder
     assert said(capsys, "hint", "4")[1] == first
     kept = folder / "cache" / "branded" / "hints.json"
     for text in ("nonsense", "[]", json.dumps({str(Path.cwd()): 3})):
         kept.write_text(text)
         assert said(capsys, "hint", "4")[1] in (first, first + second)
     (folder / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))  # where nothing can be kept
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "file"))  # nothing can be written there
     assert said(capsys, "hint", "4") == (0, first + second, "")
 
 
@@ -322,7 +322,7 @@ def test_misuse_is_one_line(words: list[str], message: str, folder: Path, capsys
     assert (folder / "there.py").read_text() == "# mine\n"
 
 
-def test_a_file_that_does_not_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_with_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mine.py").write_text("answer_1 = (3,\n")
     status, out, err = said(capsys, "check", "mine.py")
     assert (status, out) == (1, "") and "mine.py" in err and err.endswith("SyntaxError: '(' was never closed\n")
@@ -334,7 +334,7 @@ def test_a_file_that_does_not_run(folder: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_one_mistake_does_not_stop_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that is not there, a division, what is not Python; each is told under its own puzzle."""
+    """An undefined name, a division by zero and invalid Python are reported under their own puzzles."""
     text = "from __future__ import annotations\n" + sheet.blank("puzzles.py")
     comment = "# 9. a comment in a function"
     norms = f"def norms(X: Nothing):\n{comment}\n    return vmap(lambda x: (x * x).sum().sqrt())(X)"
@@ -348,7 +348,7 @@ def test_one_mistake_does_not_stop_the_others(folder: Path, capsys: pytest.Captu
         assert f"        NameError: name 'outer' is not defined (line {line[2]})\n" in out
         assert '        A word needs quotes: answer_2 = "outer"\n' in out
         assert f"        ZeroDivisionError: division by zero (line {line[10]})\n" in out
-        if not broken:  # the comment stands in a function, where nothing ends
+        if not broken:  # the comment is inside a function, so it does not end the puzzle
             assert "   3  The norm of each row              solved\n" in out
             assert out.endswith(f"\n2 of {len(PUZZLES)} solved, 2 not yet, {len(PUZZLES) - 4} untouched\n")
         else:
@@ -357,7 +357,7 @@ def test_one_mistake_does_not_stop_the_others(folder: Path, capsys: pytest.Captu
     assert said(capsys, "check", "1")[0] == 0 and said(capsys)[0] == 0
 
 
-def test_an_answer_that_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_answer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mine.py").write_text("answer_1 = (3,)\n")
     assert said(capsys, "check", "mine.py", "3") == (
         1,
@@ -366,7 +366,7 @@ def test_an_answer_that_is_gone(folder: Path, capsys: pytest.CaptureFixture[str]
     )
 
 
-def test_another_file_of_that_name_is_not_run_for_a_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_does_not_run_another_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "puzzles.py").write_text("raise SystemExit('run')\n")
     assert said(capsys)[0] == 0
 
@@ -374,14 +374,14 @@ def test_another_file_of_that_name_is_not_run_for_a_list(folder: Path, capsys: p
 # ---- the page and the notebooks ----
 
 
-def test_the_page_is_current() -> None:
+def test_page_is_current() -> None:
     assert made.page() == made.PAGE.read_text(), "python -m tests.pages.puzzles"
-    for p in PREDICTS:  # where the site reads what is right
+    for p in PREDICTS:  # the site reads the correct answer from there
         assert not {"\n", "`"} & {*p.truth(p)}, p.title
 
 
 @pytest.mark.parametrize(("path", "chapters"), made.NOTEBOOKS.items(), ids=lambda x: getattr(x, "stem", ""))
-def test_the_notebooks_are_current(path: Path, chapters: Any) -> None:
+def test_notebooks_are_current(path: Path, chapters: Any) -> None:
     nbformat.validate(nbformat.read(path, as_version=4))
     assert made.text(chapters) == path.read_text(), "python -m tests.pages.puzzles"
 
@@ -398,8 +398,8 @@ numbers.__enter__()
 
 
 @pytest.mark.parametrize(("path", "chapters"), made.NOTEBOOKS.items(), ids=lambda x: getattr(x, "stem", ""))
-def test_the_notebooks_run(path: Path, chapters: Any, tmp_path: Path) -> None:
-    """As they are, and then with the solutions, in one kernel; the first has its numbers as users have them."""
+def test_notebooks_run(path: Path, chapters: Any, tmp_path: Path) -> None:
+    """Run each notebook unchanged, then with the solutions, in one kernel; only the first one compiles its kernels."""
     book = nbformat.read(path, as_version=4)
     if path != next(iter(made.NOTEBOOKS)):
         book.cells.insert(0, nbformat.v4.new_code_cell(BY_NUMPY))
@@ -412,11 +412,11 @@ def test_the_notebooks_run(path: Path, chapters: Any, tmp_path: Path) -> None:
     assert printed == [f"{p.number}. {p.title}: {s}\n" for s in ("untouched", "solved") for p in numbers]
 
 
-def test_the_name_that_notebooks_import() -> None:
+def test_module_imported_by_notebooks() -> None:
     import branded.puzzles
 
     assert all(getattr(branded.puzzles, name) is getattr(puzzles, name) for name in puzzles.__all__)
 
 
-def test_words_are_not_broken() -> None:
+def test_wrap_text_keeps_words_whole() -> None:
     assert sheet.wrap_text("one well-known `a b`", width=12) == "one\nwell-known\n`a b`"

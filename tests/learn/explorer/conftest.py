@@ -1,4 +1,4 @@
-"""The browser, and a reader of its pages, for all tests of the explorer."""
+"""Provide the browser and its pages to all tests of the explorer."""
 
 from tests.learn.explorer.reading import pages, reader
 from tests.support.browser import chromium

@@ -1,4 +1,4 @@
-"""What the tests of the explorer share: its examples, and someone who reads a page."""
+"""Share the examples, a page reader and accessibility checks among the tests of the explorer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MISTAKES = [name for name, entry in ENTRIES.items() if entry["group"] == catalog
 VIEWS = [(name, i) for name in ENTRIES if name not in MISTAKES for i in range(len(ENTRIES[name]["choices"]))]
 
 RUN = sorted(ENTRIES.keys() - {"large", *MISTAKES})
-"""The examples that are small enough to be run in the browser."""
+"""The examples that are small enough to run in the browser."""
 
 
 def functions_of(name: str) -> list[str]:
-    """The functions of an example that the page asks for."""
+    """Return the names of the functions that the page explains for an example."""
     return [choice["explanation"]["name"] for choice in ENTRIES[name]["choices"]]
 
 
@@ -31,12 +31,12 @@ def data(name: str, choice: int = 0) -> dict[str, Any]:
 
 
 def step_of(explanation: dict[str, Any], kind: str) -> int:
-    """The number of the first step of a kind."""
+    """Return the number of the first step of this kind."""
     return next(int(step["number"]) for step in explanation["steps"] if step["kind"] == kind)
 
 
 class Reader:
-    """Someone who reads the page, and remembers what went wrong in it."""
+    """Open a page, and record its errors and its requests."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -51,13 +51,13 @@ class Reader:
             page.on(event, hear)  # type: ignore[call-overload]
 
     def close(self) -> None:
-        """Leave the page: nothing of it stays."""
+        """Leave the page and stop listening to it."""
         self.page.goto("about:blank")
         for event, hear in self.heard.items():
             self.page.remove_listener(event, hear)
 
     def elsewhere(self, own: str) -> list[str]:
-        """The requests to anything but `own` and what the page made itself."""
+        """Return the requested addresses that are neither below `own` nor made by the page itself."""
         return [url for url in self.asked if not url.startswith((own, "data:", "blob:"))]
 
     def texts(self, selector: str) -> list[str]:
@@ -70,13 +70,13 @@ class Reader:
         return self.text("#count")
 
     def lit(self, value: int) -> list[int]:
-        """The cells of the value with this number that are lit."""
+        """Return the indices of the highlighted cells of the value with this index."""
         cells = self.page.locator(f".value >> nth={value}").locator("[data-cell].lit")
         return [int(cell) for cell in cells.evaluate_all("cells => cells.map((cell) => cell.dataset.cell)")]
 
 
 COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
-"""What is asked of a page in its other colours."""
+"""The rules that axe-core checks in the dark theme, which differs in colors only."""
 
 
 AXE = """((WeakMap, WeakSet) => {
@@ -101,21 +101,22 @@ AXE_CORE
     return Object.assign(this, known.get(text));
   };
 })();""".replace("AXE_CORE", Axe().axe_script)
-"""axe-core, which says the same in half the time.
+"""axe-core, patched to take half the time with the same result.
 
-It makes a hundred thousand colours of a page, with a weak map for each of their fields, and reads the text of each.
+It creates about 100,000 colors for a page. The patch replaces the weak map behind each field of a color and caches
+parsed colors.
 """
 
 
 def access(page: Page, options: dict[str, Any], inside: dict[str, Any] | None = None) -> AxeResults:
-    """What axe-core says of a page, or of some parts of it."""
+    """Run axe-core on a page, or on some parts of it."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE)
     return AxeResults(page.evaluate("([x, options]) => axe.run(x ?? document, options)", [inside, options]))
 
 
 def contrast(one: Locator) -> float:
-    """The contrast of an element's text with its ground, as WCAG counts it."""
+    """Return the contrast between an element's text and its background, as WCAG defines it."""
     found: float = one.evaluate(CONTRAST)
     return found
 
@@ -137,13 +138,13 @@ CONTRAST = """(one) => {
 
 @pytest.fixture(scope="module")
 def pages(chromium: Browser) -> dict[frozenset[tuple[str, Any]], list[Page]]:
-    """The pages that nobody reads now, by the options of their contexts: a new one takes three times as long."""
+    """Keep idle pages for reuse, by the options of their contexts: creating a page takes three times as long."""
     return {}
 
 
 @pytest.fixture
 def reader(chromium: Browser, pages: dict[frozenset[tuple[str, Any]], list[Page]]) -> Iterator[Callable[..., Reader]]:
-    """Open a page; at the end nothing may have gone wrong in it, and nobody may have been asked for anything."""
+    """Open a page; at the end, fail if it had errors or requested another host."""
     opened: list[tuple[Reader, list[Page]]] = []
 
     def read(url: str, *, width: int = 1280, **options: Any) -> Reader:

@@ -1,6 +1,6 @@
-"""What a page asks of Python while someone tries the first page of the course.
+"""The calls to Python that a page makes while a user tries the first page of the course.
 
-test_running.py has the page ask it, and Python here answers; test_edit.py asks Pyodide, and it says the same.
+test_running.py answers them by Python in this process; test_edit.py checks that Pyodide gives the same answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from branded.learn.puzzles import PUZZLES, Write
 from branded.learn.puzzles.key import cases_to_text
 
 Call = tuple[str, str, list[str | int]]
-"""A module, a function of it, its arguments."""
+"""A module, a function in it, and its arguments."""
 
 
 def block(number: int, text: str) -> Call:
@@ -40,7 +40,7 @@ SESSION = [block(1, FIRST), block(2, SECOND), block(2, PICTURES), block(2, MISUS
 
 
 def answer(call: Call) -> str:
-    """What Python here says."""
+    """Answer a call by Python in this process."""
     module, name, words = call
     said: str = getattr(importlib.import_module(module), name)(*words)
     return said

@@ -1,4 +1,4 @@
-"""The command that writes the explorer, and what is kept of its examples."""
+"""Check the command that writes the explorer, and the stored explanations of its examples."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from tests.learn.explorer.reading import data
 
 ROOT = Path(__file__).parents[3]
 
-# ---- what is kept ----
+# ---- the stored explanations ----
 
 
-SAID = """
+EXPLAIN_ALL = """
 import json, os, sys
 from branded.explain import static
 from branded.learn.explorer import catalog
 
 files = {e.file for e in catalog.EXAMPLES}
-types = static.types_of({file: file.read_text() for file in files})  # of all at once, which is four seconds less
+types = static.types_of({file: file.read_text() for file in files})  # one call for all files saves four seconds
 static.types_in = types.__getitem__
 json.dump({e.name: catalog.text(e) for e in catalog.EXAMPLES}, sys.stdout)
 sys.stdout.flush()
-os._exit(0)  # or else the gigabyte that mypy has is freed piece by piece
+os._exit(0)  # otherwise the gigabyte that mypy holds is freed piece by piece
 """
 
 
 @pytest.fixture(scope="module")
 def said() -> dict[str, str]:
-    """What is to be kept of each example."""
-    done = subprocess.run([sys.executable, "-c", SAID], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Return the current explanation of each example."""
+    done = subprocess.run([sys.executable, "-c", EXPLAIN_ALL], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
 
 @pytest.mark.parametrize("example", catalog.EXAMPLES, ids=lambda example: example.name)
-def test_what_is_kept_is_what_explain_says(example: catalog.Example, said: dict[str, str]) -> None:
+def test_stored_explanations_are_current(example: catalog.Example, said: dict[str, str]) -> None:
     assert said[example.name] == example.data.read_text(encoding="utf-8")
 
 
@@ -59,14 +59,14 @@ def test_every_example_file_is_in_the_menu() -> None:
 # ---- the command ----
 
 
-def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "folder"
     assert cli.main(["explorer", str(out), "--no-edit"]) == 0
     assert capsys.readouterr().out == f"{out / 'index.html'}\n"
     assert [path.name for path in out.iterdir()] == ["index.html"]
 
 
-def test_without_npm_there_is_no_edit(
+def test_explorer_without_npm_has_no_editor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runtime, "npm", lambda: None)
@@ -78,7 +78,7 @@ def test_without_npm_there_is_no_edit(
         runtime.fetch(tmp_path)
 
 
-def test_a_folder_that_is_not_pyodide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_without_pyodide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explorer", str(tmp_path / "out"), "--pyodide", str(tmp_path)]
     assert cli.main(words) == 1
     parts = "package.json, pyodide.mjs, pyodide.asm.mjs, pyodide-lock.json, python_stdlib.zip, pyodide.asm.wasm"
@@ -98,7 +98,7 @@ def test_a_folder_that_is_not_pyodide(tmp_path: Path, capsys: pytest.CaptureFixt
     )
 
 
-def test_npm_that_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_npm_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", "raise SystemExit('no network')"])
     with pytest.raises(
         ExplorerError, match=r"npm does not bring pyodide\n  npm said: no network\n  try:      --pyodide"
@@ -111,7 +111,7 @@ def test_npm_that_brings_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_python_before_3_11_4_unpacks_pyodide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tarfile knows no filters."""
+    """Older versions of `tarfile` have no filters."""
     with tarfile.open(archive := tmp_path / f"pyodide-{runtime.PYODIDE}.tgz", "w:gz") as tar:
         tar.add(__file__, "package/part")
     digest = hashlib.sha512(archive.read_bytes()).digest()
@@ -123,8 +123,8 @@ def test_python_before_3_11_4_unpacks_pyodide(tmp_path: Path, monkeypatch: pytes
     assert (runtime.fetch(tmp_path) / "part").read_bytes() == Path(__file__).read_bytes()
 
 
-def test_the_library_is_the_one_that_is_known() -> None:
-    """dagre 3.1.3 as npm has it; its licence stands beside it, and in every page."""
+def test_dagre_checksum_and_licence() -> None:
+    """dagre 3.1.3 is the file that npm publishes; its licence is stored next to it and is part of every page."""
     folder = html.ASSETS / "vendor"
     assert hashlib.sha256((folder / "dagre.min.js").read_bytes()).hexdigest() == DAGRE
     assert (folder / "dagre.min.js.LEGAL.txt").read_text() in html.page(data("zip"))

@@ -1,4 +1,4 @@
-"""The programs of a reader, run in the browser by Pyodide."""
+"""Run a user's programs in the browser by Pyodide."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.site import pyodide, with_python
 
 @pytest.fixture(scope="module")
 def full() -> Path:
-    """The explorer with all that `edit` needs."""
+    """Return the page of an explorer with everything that `edit` needs."""
     try:
         return with_python() / "explorer" / "index.html"
     except ExplorerError as error:
@@ -37,7 +37,7 @@ def full() -> Path:
 
 @pytest.fixture
 def host(full: Path) -> Iterator[str]:
-    """A static host."""
+    """Serve the explorer from a static host."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *words: object) -> None:
@@ -53,10 +53,10 @@ def host(full: Path) -> Iterator[str]:
 
 
 STARTS = 240_000
-"""Milliseconds that Python may take to start in the browser, on a machine that has other work."""
+"""Milliseconds that Python may take to start in the browser on a busy machine."""
 
 TODAYS = RUN[date.today().toordinal() % 4 :: 4]
-"""The examples that run in Pyodide on this day: all do in four days.  test_running.py runs all by Python here."""
+"""The examples that run in Pyodide today, a quarter of all.  test_running.py runs all of them in this process."""
 
 
 def run(here: Reader, program: str) -> None:
@@ -70,7 +70,7 @@ def test_editing_from_a_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     here = reader(full.as_uri())
-    assert here.asked == [full.as_uri()]  # nothing of Python is loaded before the reader wants it
+    assert here.asked == [full.as_uri()]  # Python is loaded only after the user clicks `edit`
     here.page.click("#edit")
     assert here.page.input_value("#program") == (catalog.FOLDER / "zip.py").read_text()
 
@@ -112,7 +112,7 @@ def test_editing_from_a_file(
         np.testing.assert_allclose(json.loads(here.text("#result")), shown["result"], rtol=1e-3, err_msg=name)
         assert here.texts("#code > .lines > li > .source") == shown["source"].split("\n"), name
 
-    # the pages of the course and of the puzzles ask the same worker
+    # the pages of the course and of the puzzles call the same worker
     (worker,) = here.page.workers
     blocks.forget()
     for call in [*SESSION, puzzle(4, "def dots(X, Y):\n    return vmap(lambda x, y: (x * y).sum())(X, Y)")]:
@@ -122,12 +122,12 @@ def test_editing_from_a_file(
     here.page.fill("#program", BODY.replace("return BODY", "\n    while True: pass"))
     here.page.click("#run")
     expect(here.page.locator("#progress")).to_have_text("Running …", timeout=STARTS)
-    here.page.keyboard.press("ArrowRight")  # the page lives on while Python works
+    here.page.keyboard.press("ArrowRight")  # the page reacts while Python runs
     here.page.click("#forward")
     assert here.step().startswith("step 3 of")
     here.page.click("#stop")
     assert here.text("#progress") == "Stopped."
-    here.page.click("#run")  # that Python which starts anew has all that it had, test_running.py asks of a worker
+    here.page.click("#run")  # test_running.py checks that Python works again after a restart
     expect(here.page.locator("#progress")).to_have_text("Starting Python …", timeout=STARTS)
 
 
@@ -138,7 +138,7 @@ CALL = """([module, name, words]) => {
   self.postMessage = post;
   return said[0];
 }"""
-"""What the worker says when a page calls a function."""
+"""Call a function of the worker; return the text that it posts."""
 
 BODY = """\
 from tinygrad import Tensor
@@ -152,18 +152,16 @@ def f(a: Tensor = A, b: Tensor = B) -> Tensor:
 """
 
 
-def test_a_host_gives_all_that_a_file_gives(host: str, reader: Callable[..., Reader]) -> None:
-    """From there on all is in the worker, as in the page that is a file."""
+def test_editing_from_a_host(host: str, reader: Callable[..., Reader]) -> None:
+    """Past this point everything runs in the worker, as it does on the page that is a file."""
     here = reader(host)
     here.page.click("#edit")
     expect(here.page.locator("#progress")).to_have_text("Starting Python …", timeout=STARTS)
     assert here.elsewhere(host) == []
 
 
-def test_what_a_browser_loads_is_the_same_for_the_same_parts(
-    full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But for the largest, which is written as the others are, and takes as long as they do together."""
+def test_same_parts_give_the_same_files(full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest part is left out to save time: it is written like the others, and takes as long as all of them."""
     largest = "pyodide.asm.wasm"
     monkeypatch.setattr(runtime, "PARTS", [name for name in runtime.PARTS if name != largest])
     runtime.write(tmp_path, pyodide())
@@ -172,16 +170,16 @@ def test_what_a_browser_loads_is_the_same_for_the_same_parts(
     assert sum(map(len, one.values())) < 12_000_000
 
 
-def test_the_runner_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runner_without_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("mypy", "mypy.build", "mypy.main"):  # as it is in the browser
+    for name in ("mypy", "mypy.build", "mypy.main"):  # the browser has no mypy
         monkeypatch.setitem(sys.modules, name, None)
     (found,) = json.loads(in_browser.run(BODY.replace("BODY", "vmap(lambda x: x * 2)(b)"), []))
     assert found["result"] == [2, 4] and "failure" not in found
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=3).map(tuple), max_size=3))
-def test_shapes_broadcast_without_numpy_as_with_it(shapes: list[tuple[int, ...]]) -> None:
+def test_broadcast_shapes_agrees_with_numpy(shapes: list[tuple[int, ...]]) -> None:
     def outcome(broadcast: Callable[..., tuple[int, ...]]) -> object:
         try:
             return broadcast(*shapes)
@@ -191,6 +189,6 @@ def test_shapes_broadcast_without_numpy_as_with_it(shapes: list[tuple[int, ...]]
     assert outcome(no_numpy.broadcast_shapes) == outcome(np.broadcast_shapes)
 
 
-def test_who_wants_numpy_in_the_browser_is_told() -> None:
+def test_missing_numpy_function() -> None:
     with pytest.raises(ImportError, match=r"no numpy\.linspace; a Tensor takes lists"):
         no_numpy.linspace  # noqa: B018

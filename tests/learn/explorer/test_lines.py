@@ -1,4 +1,4 @@
-"""What stands in a reader's lines: the code with what it calls, and the graph, a group for each line."""
+"""Check the page line by line: the code with the functions that it calls, and the graph with a group per line."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def read(reader: Callable[..., Reader], shown: dict[str, Any], tmp_path: Path) -
 
 
 def number(shown: dict[str, Any], *wanted: str) -> list[int]:
-    """The numbers of the steps of this code, or of this operation."""
+    """Return the numbers of the steps with this code or this operation."""
     return [step["number"] for step in shown["steps"] if step["code"] in wanted or step["op"] in wanted]
 
 
 # ---- the code ----
 
 
-def test_what_is_called_has_its_text_and_its_caller(shown: dict[str, Any]) -> None:
+def test_called_functions_have_source_and_caller(shown: dict[str, Any]) -> None:
     layer, net = shown["called"]
     assert layer["source"] == "def layer(x, w):\n    return (x @ w).relu()" and layer["first_line"] == 8
     assert net["name"] == "net" and layer["caller"] == [1, 3] and net["caller"] == [None, 4]
@@ -79,7 +79,7 @@ def test_what_is_called_has_its_text_and_its_caller(shown: dict[str, Any]) -> No
     assert at == (0, 2) and all(step["line"] is None for step in shown["steps"] if step["within"])
 
 
-def test_the_steps_stand_where_they_are_done(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
+def test_steps_are_listed_at_their_lines(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
     here = read()
     called = here.page.locator("#code > .lines > li > .called")
     assert called.locator("> .note").all_inner_texts() == ["net of program.py"]
@@ -89,14 +89,14 @@ def test_the_steps_stand_where_they_are_done(read: Callable[..., Reader], shown:
     a, b, c = (listed.index(n) for n in number(shown, "enter"))
     body = listed.index(number(shown, "b - c")[0])
     inner, outer = (listed.index(n) for n in number(shown, "leave"))
-    assert a < b < c < body < inner < outer  # what leaves stands behind all that its body does
+    assert a < b < c < body < inner < outer  # `leave` is listed after all steps of its body
     first = shown["first_line"]
     lines = dict(enumerate(here.page.locator("#code > .lines > li").all_inner_texts(), first))
     assert [i for i, text in lines.items() if "leaves" in text] == [28, 29]
     assert [i for i, text in lines.items() if "enter" in text] == [23, 24]
 
 
-def test_steps_that_are_alike_are_one_entry(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
+def test_equal_steps_share_an_entry(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
     here = read()
     (products,) = [text for text in here.texts("#code .called .called .types > li") if text.startswith("x @ w")]
     assert "2 times: steps" in products
@@ -107,13 +107,13 @@ def test_steps_that_are_alike_are_one_entry(read: Callable[..., Reader], shown: 
     assert here.step().startswith(f"step {second} of")
     assert together.locator("[aria-current=step]").inner_text() == str(second)
     steps = here.page.locator("#code [data-step]").evaluate_all("all => all.map((one) => Number(one.dataset.step))")
-    assert sorted(steps) == [step["number"] for step in shown["steps"]]  # each can be gone to
+    assert sorted(steps) == [step["number"] for step in shown["steps"]]  # every step can be opened
 
 
 # ---- the graph ----
 
 
-def test_a_large_graph_is_folded_by_lines(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
+def test_large_graph_is_folded_by_lines(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
     here = read()
     nodes = shown["graph"]["nodes"]
     drawn = here.page.locator("#graph .node")
@@ -124,7 +124,7 @@ def test_a_large_graph_is_folded_by_lines(read: Callable[..., Reader], shown: di
     names = folded.evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
     assert any(name.startswith("20  h = (a * b).softmax(): ") for name in names)
     counts = [int(name.rsplit(": ", 1)[1].split()[0]) for name in names]
-    assert sum(counts) + drawn.count() - folded.count() == len(nodes)  # none is lost
+    assert sum(counts) + drawn.count() - folded.count() == len(nodes)  # no node is lost
 
     before = drawn.count()
     folded.first.focus()
@@ -139,8 +139,8 @@ def test_a_large_graph_is_folded_by_lines(read: Callable[..., Reader], shown: di
     assert drawn.count() == before
 
 
-def test_no_path_leads_back_between_groups(read: Callable[..., Reader]) -> None:
-    """So that in the folded graph all arrows point down."""
+def test_groups_of_the_graph_have_no_cycle(read: Callable[..., Reader]) -> None:
+    """In the folded graph all arrows point down."""
     here = read()
     edges = here.page.locator("#graph .edge").evaluate_all(
         "all => all.map((one) => [one.getPointAtLength(0).y, one.getPointAtLength(one.getTotalLength()).y])"
@@ -148,7 +148,7 @@ def test_no_path_leads_back_between_groups(read: Callable[..., Reader]) -> None:
     assert edges and all(top < bottom for top, bottom in edges)
 
 
-def test_the_group_of_a_step_is_marked(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
+def test_group_of_a_step_is_marked(read: Callable[..., Reader], shown: dict[str, Any]) -> None:
     here = read()
     (product,) = number(shown, "a @ w")
     here.page.locator(f"#code [data-step='{product}']").click()
@@ -156,7 +156,7 @@ def test_the_group_of_a_step_is_marked(read: Callable[..., Reader], shown: dict[
     assert (marked.get_attribute("aria-label") or "").startswith("21  return net(h, w)")
 
 
-def test_zoom_fit_and_the_map(read: Callable[..., Reader]) -> None:
+def test_zoom_fit_and_map(read: Callable[..., Reader]) -> None:
     here = read()
     page, frame, map_ = here.page, here.page.locator("#graph .scroll"), here.page.locator("#graph .map")
     page.get_by_role("button", name="Every operation").click()
@@ -175,7 +175,7 @@ def test_zoom_fit_and_the_map(read: Callable[..., Reader]) -> None:
     assert width <= seen_width and height <= seen_height and not map_.is_visible()
 
 
-def test_the_rules_of_access_hold_of_groups(read: Callable[..., Reader]) -> None:
+def test_accessibility_of_groups(read: Callable[..., Reader]) -> None:
     here = read(color_scheme="light", reduced_motion="reduce", bypass_csp=True)
     here.page.locator("#graph .folded").first.click()
     for scheme, options in (("dark", COLOURS), ("light", {"resultTypes": ["violations"]})):
@@ -184,6 +184,6 @@ def test_the_rules_of_access_hold_of_groups(read: Callable[..., Reader]) -> None
         assert found.violations_count == 0, scheme + found.generate_report()
 
 
-def test_it_fits_a_phone(read: Callable[..., Reader]) -> None:
+def test_page_fits_a_phone(read: Callable[..., Reader]) -> None:
     here = read(width=360)
     assert here.page.evaluate("document.documentElement.scrollWidth") == 360

@@ -1,4 +1,4 @@
-"""A program that goes wrong: what of it the page shows, and that nothing of the program before it stays."""
+"""Run programs with mistakes: the page explains each one, and shows nothing of an earlier program."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def f(a: Tensor = A, b: Tensor = B):
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # the program is written there
-    for name in ("mypy", "mypy.build", "mypy.main"):  # as it is in the browser
+    for name in ("mypy", "mypy.build", "mypy.main"):  # the browser has no mypy
         monkeypatch.setitem(sys.modules, name, None)
 
 
@@ -43,10 +43,10 @@ def ran(body: str) -> dict[str, Any]:
     return dict(found)
 
 
-# ---- what is said ----
+# ---- the messages ----
 
 
-def test_the_line_the_brand_and_the_fix() -> None:
+def test_failure_has_line_brand_and_fix() -> None:
     found = ran("vmap(lambda x: x if x > 2 else -x)(a)")
     assert found["brands"] == [{"name": "x", "size": 3, "where": "opened by vmap at program.py:8"}]
     assert found["source"].split("\n")[found["failure"]["line"] - 1].startswith("    return vmap")
@@ -62,8 +62,8 @@ def test_the_line_the_brand_and_the_fix() -> None:
     assert found["steps"] == [] and found["result"] is None
 
 
-UNHEARD = ("make_expr", "--args", "explain(", "explorer:", "browser.py")
-"""What a reader of the page never wrote."""
+INTERNAL_NAMES = ("make_expr", "--args", "explain(", "explorer:", "browser.py")
+"""Names that a user of the page never wrote."""
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ UNHEARD = ("make_expr", "--args", "explain(", "explorer:", "browser.py")
         ("raise SystemExit('no')", "SystemExit: no", 1),
     ],
 )
-def test_mistakes_are_told_in_the_words_of_the_page(program: str, what: str, line: int | None) -> None:
+def test_messages_do_not_mention_internals(program: str, what: str, line: int | None) -> None:
     (found,) = json.loads(in_browser.run(program, []))
     assert found["failure"]["what"].startswith(what) and found["failure"]["line"] == line
-    assert not [word for word in UNHEARD if word in json.dumps(found["failure"])]
+    assert not [word for word in INTERNAL_NAMES if word in json.dumps(found["failure"])]
 
 
-def test_only_the_readers_own_lines_are_told() -> None:
+def test_traceback_has_only_lines_of_the_program() -> None:
     more = "\n".join(ran("(lambda: 1 / 0)()")["failure"]["more"])
     assert more.count("program.py") == 2 and "browser" not in more
 
@@ -97,12 +97,12 @@ WORKER = """\
 onmessage = ({ data }) =>
   postMessage(data.kind === "start" ? { kind: "ready" } : { kind: "said", text: ANSWERS[data.words[0]] });
 """
-"""Stands for the worker with Python: it knows what Python says of some programs."""
+"""Replaces the worker with Python by canned answers for some programs."""
 
 
 @pytest.fixture
 def editing(reader: Callable[..., Reader], tmp_path: Path) -> Iterator[Callable[..., Reader]]:
-    """The page with `edit`, for these bodies."""
+    """Open a page with `edit` that can run programs with these bodies."""
 
     def read(*bodies: str, **options: Any) -> Reader:
         answers = {p: in_browser.run(p, []) for p in (BODY.replace("BODY", body) for body in bodies)}
@@ -125,7 +125,7 @@ def run(here: Reader, body: str) -> None:
 GOOD, BAD = "vmap(lambda x: x * 2)(a)", "vmap(lambda x, y: x + y)(a, b)"
 
 
-def test_after_a_mistake_nothing_of_the_program_before_stays(editing: Callable[..., Reader]) -> None:
+def test_failure_clears_the_previous_program(editing: Callable[..., Reader]) -> None:
     here = editing(GOOD, BAD, "1 / 0")
     run(here, GOOD)
     assert json.loads(here.text("#result")) == [2, 4, 6] and not here.page.locator("#view-mistake").is_visible()
@@ -152,7 +152,7 @@ def test_after_a_mistake_nothing_of_the_program_before_stays(editing: Callable[.
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_label_of_run_is_seen_under_the_pointer(editing: Callable[..., Reader], scheme: str) -> None:
+def test_run_button_contrast_on_hover(editing: Callable[..., Reader], scheme: str) -> None:
     here = editing(color_scheme=scheme, reduced_motion="reduce")
     run_ = here.page.locator("#run")
     assert contrast(run_) >= 4.5
@@ -171,7 +171,7 @@ def explorer(reader: Callable[..., Reader], tmp_path: Path) -> Callable[..., Rea
     return lambda place="zip/0/1", **options: reader(f"{page.as_uri()}#{place}", **options)
 
 
-def test_each_mistake_shows_its_line_its_brand_and_its_fix_and_is_mended(explorer: Callable[..., Reader]) -> None:
+def test_examples_of_mistakes(explorer: Callable[..., Reader]) -> None:
     here = explorer()
     assert len(MISTAKES) >= 8
     codes = set()
@@ -194,7 +194,7 @@ def test_each_mistake_shows_its_line_its_brand_and_its_fix_and_is_mended(explore
     assert len(codes) == len(MISTAKES)
 
 
-def test_why_is_told_in_the_page_and_where_it_stands(explorer: Callable[..., Reader]) -> None:
+def test_page_explains_the_error_code(explorer: Callable[..., Reader]) -> None:
     here = explorer("leaky/0/1")
     here.page.click(".why-more > summary")
     assert here.text(".why-more pre") == why.page_text("read").rstrip()
@@ -202,14 +202,14 @@ def test_why_is_told_in_the_page_and_where_it_stands(explorer: Callable[..., Rea
     assert "python -m branded why read" in here.text(".why-more")
 
 
-def test_a_program_of_many_is_shown_alone() -> None:
+def test_failure_of_the_first_of_two_functions() -> None:
     program = str(ENTRIES["sums"]["program"])
     assert program.count("def ") == 2 and "def sums(" in program and "def sums_mended(" in program
     (found,) = json.loads(in_browser.run(program, ["sums", "sums_mended"]))
     assert found["failure"]["code"] == "carry"
 
 
-def test_the_way_back_to_the_course(explorer: Callable[..., Reader], tmp_path: Path) -> None:
+def test_links_back_to_the_course(explorer: Callable[..., Reader], tmp_path: Path) -> None:
     here = explorer()
     links = here.page.locator("#back-to a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
     ends = ["course/1-map-and-vmap.html", "gallery.html", "errors.html"]
@@ -217,13 +217,13 @@ def test_the_way_back_to_the_course(explorer: Callable[..., Reader], tmp_path: P
     assert all((ROOT / "docs" / end.replace(".html", ".md")).is_file() for end in ends)
     alone = tmp_path / "explorer"
     alone.mkdir()
-    assert '"site":null' in write(alone, edit=False).read_text()  # nothing of the documentation is here
+    assert '"site":null' in write(alone, edit=False).read_text()  # the documentation is not in this folder
     (tmp_path / "course").mkdir()
     (tmp_path / "course" / "1-map-and-vmap.html").touch()
     assert '"site":"../"' in write(alone, edit=False).read_text()
 
 
-def test_what_a_brand_is(explorer: Callable[..., Reader]) -> None:
+def test_introduction_of_brands(explorer: Callable[..., Reader]) -> None:
     here = explorer()
     assert here.page.locator("#about .idea").is_visible()
     said = here.text("#about p")
@@ -236,7 +236,7 @@ def test_what_a_brand_is(explorer: Callable[..., Reader]) -> None:
     assert not here.page.locator("#about .idea").is_visible()
 
 
-def test_the_rules_of_access_hold_of_mistakes(explorer: Callable[..., Reader]) -> None:
+def test_accessibility_of_mistakes(explorer: Callable[..., Reader]) -> None:
     for scheme, width in (("light", 1280), ("dark", 360)):
         here = explorer("leaky/0/1", color_scheme=scheme, width=width, reduced_motion="reduce", bypass_csp=True)
         here.page.click(".why-more > summary")
@@ -248,8 +248,8 @@ def test_the_rules_of_access_hold_of_mistakes(explorer: Callable[..., Reader]) -
 # ---- predict ----
 
 
-def test_the_memory_does_not_tell_what_is_asked(reader: Callable[..., Reader], tmp_path: Path) -> None:
-    """What is repeated is drawn once, as it is where it is not repeated, until the reader has answered."""
+def test_memory_view_does_not_reveal_the_answer(reader: Callable[..., Reader], tmp_path: Path) -> None:
+    """A repeated operand is drawn once, like one that is not repeated, until the user has answered."""
     page = tmp_path / "index.html"
     page.write_text(html.document([ENTRIES["zip"], ENTRIES["deep"]]))
     here = reader(f"{page.as_uri()}#zip/1/3")

@@ -1,4 +1,4 @@
-"""The explorer, in a real browser: what it shows, how one moves in it, and that it asks nobody for anything."""
+"""Check the explorer in a real browser: its views, its navigation, and that it requests nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def read(reader: Callable[..., Reader], site: Path) -> Callable[..., Reader]:
-    """Open the explorer at an example, an answer and a step."""
+    """Open the explorer at an example, one of its choices, and a step."""
 
     def read(name: str = "zip", choice: int = 0, step: int = 1, **options: Any) -> Reader:
         return reader(f"{site.as_uri()}#{name}/{choice}/{step}", **options)
@@ -34,10 +34,10 @@ def read(reader: Callable[..., Reader], site: Path) -> Callable[..., Reader]:
     return read
 
 
-# ---- what is shown ----
+# ---- the views ----
 
 
-def test_the_menu_has_every_example(read: Callable[..., Reader]) -> None:
+def test_menu_has_every_example(read: Callable[..., Reader]) -> None:
     here = read()
     assert here.page.locator("#example option").all_inner_texts() == [example.title for example in catalog.EXAMPLES]
     for example in catalog.EXAMPLES:
@@ -46,7 +46,7 @@ def test_the_menu_has_every_example(read: Callable[..., Reader]) -> None:
         assert example.name in MISTAKES or here.step().startswith("step 1 of ")
 
 
-def test_the_code_has_the_types_of_its_lines(read: Callable[..., Reader]) -> None:
+def test_code_lines_have_types(read: Callable[..., Reader]) -> None:
     shown = data("zip", 1)
     here = read("zip", 1)
     assert here.texts("#code .source") == shown["source"].rstrip("\n").split("\n")
@@ -57,7 +57,7 @@ def test_the_code_has_the_types_of_its_lines(read: Callable[..., Reader]) -> Non
     assert any("Vec[x | y, Tensor]" in text for text in types)
 
 
-def test_values_rows_and_result(read: Callable[..., Reader]) -> None:
+def test_values_brands_and_result(read: Callable[..., Reader]) -> None:
     shown = data("zip", 1)
     number = step_of(shown, "broadcast")
     here = read("zip", 1, number)
@@ -73,7 +73,7 @@ def test_values_rows_and_result(read: Callable[..., Reader]) -> None:
     assert step["why"].split("\n")[0] in here.text("#step .why")
 
 
-def test_one_brand_looks_the_same_wherever_it_stands(read: Callable[..., Reader]) -> None:
+def test_brand_has_one_look_everywhere(read: Callable[..., Reader]) -> None:
     here = read("deep", 0, step_of(data("deep"), "broadcast"))
     seen: dict[str, set[str]] = {}
     for text, classes in here.page.locator(".brand, .in-type").evaluate_all(
@@ -86,10 +86,10 @@ def test_one_brand_looks_the_same_wherever_it_stands(read: Callable[..., Reader]
         "all => all.map((one) => [getComputedStyle(one).backgroundImage, getComputedStyle(one).borderColor])"
     )
     images, colours = zip(*looks, strict=True)
-    assert len(set(images)) == len(set(colours)) == len(looks) >= 2  # a pattern of its own, not a colour alone
+    assert len(set(images)) == len(set(colours)) == len(looks) >= 2  # a pattern per brand, not only a color
 
 
-def test_the_graph(read: Callable[..., Reader]) -> None:
+def test_graph(read: Callable[..., Reader]) -> None:
     shown = data("zip", 1)
     here = read("zip", 1)
     nodes = shown["graph"]["nodes"]
@@ -99,14 +99,14 @@ def test_the_graph(read: Callable[..., Reader]) -> None:
     )
     assert here.page.locator("#graph .edge").count() == len(shown["graph"]["edges"])
     boxes = [box for node in here.page.locator("#graph .node rect").all() if (box := node.bounding_box())]
-    assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == len(nodes)  # none lies on another
+    assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == len(nodes)  # no two nodes overlap
     for step in shown["steps"]:
         here.page.locator(f"#code [data-step='{step['number']}']").click()
         own = sorted(node["op"] for node in nodes if node["step"] == step["number"])
         assert sorted(here.page.locator("#graph .node.now text:first-of-type").all_text_contents()) == own
 
 
-def test_a_node_leads_to_its_step(read: Callable[..., Reader]) -> None:
+def test_node_opens_its_step(read: Callable[..., Reader]) -> None:
     shown = data("zip", 1)
     here = read("zip", 1, 1)
     node = here.page.locator("#graph [role=button]").last
@@ -116,7 +116,7 @@ def test_a_node_leads_to_its_step(read: Callable[..., Reader]) -> None:
     assert here.step() == f"step {name.rsplit(' ', 1)[1]} of {len(shown['steps'])}"
 
 
-def test_the_levels_are_linked(read: Callable[..., Reader]) -> None:
+def test_levels_are_linked(read: Callable[..., Reader]) -> None:
     shown = data("dot", 0)
     here = read("dot", 0)
     for step in shown["steps"]:
@@ -141,7 +141,7 @@ def test_kernels(read: Callable[..., Reader]) -> None:
     assert f"reads {kernel['reads']} bytes, writes {kernel['writes']} bytes" in here.text("#kernels summary")
 
 
-# ---- moving ----
+# ---- navigation ----
 
 
 def test_stepping_forward_and_back(read: Callable[..., Reader]) -> None:
@@ -155,13 +155,13 @@ def test_stepping_forward_and_back(read: Callable[..., Reader]) -> None:
         assert step["kind"] in here.text("#live") and f"Step {step['number']} of {count}" in here.text("#live")
         here.page.focus("#forward")
         here.page.keyboard.press("Enter")
-    assert here.step() == f"step {count} of {count}"  # the last one is the last one
+    assert here.step() == f"step {count} of {count}"  # `forward` stays at the last step
     expect(here.page.locator("#forward")).to_be_focused()
     here.page.click("#back")
     assert here.step() == f"step {count - 1} of {count}"
 
 
-def test_the_keyboard(read: Callable[..., Reader]) -> None:
+def test_keyboard(read: Callable[..., Reader]) -> None:
     here = read("zip", 1)
     count = len(data("zip", 1)["steps"])
     press = here.page.keyboard.press
@@ -173,7 +173,7 @@ def test_the_keyboard(read: Callable[..., Reader]) -> None:
     press("ArrowRight")
     assert here.step() == f"step 3 of {count}"
     here.page.set_viewport_size({"width": 360, "height": 900})
-    here.page.locator("#step .scroll").focus()  # wider than its frame: the arrows are for reading it
+    here.page.locator("#step .scroll").focus()  # it is wider than its frame, so the arrow keys scroll it
     press("ArrowRight")
     assert here.step() == f"step 3 of {count}"
     here.page.focus("#example")
@@ -181,7 +181,7 @@ def test_the_keyboard(read: Callable[..., Reader]) -> None:
     assert here.text("h1") == catalog.EXAMPLES[1].title
 
 
-def test_everything_can_be_reached_and_seen_by_tab(read: Callable[..., Reader]) -> None:
+def test_tab_reaches_every_control(read: Callable[..., Reader]) -> None:
     here = read("zip", 1, 3)
     seen: list[str] = []
     for _ in range(80):
@@ -202,10 +202,10 @@ FOCUSED = """(() => {
   if (one.tagName === "g") return ["node", parseFloat(getComputedStyle(box).strokeWidth)];
   return [name, outline.outlineStyle === "none" ? 0 : parseFloat(outline.outlineWidth)];
 })()"""
-"""What has the focus, and how wide the line around it is."""
+"""Returns the focused element and the width of its outline."""
 
 
-def test_the_address_leads_back(read: Callable[..., Reader]) -> None:
+def test_address_restores_the_view(read: Callable[..., Reader]) -> None:
     here = read("dot", 1, 3)
     assert here.text("h1") == "Matrix product by two vmaps" and here.step().startswith("step 3 of")
     here.page.keyboard.press("ArrowRight")
@@ -216,7 +216,7 @@ def test_the_address_leads_back(read: Callable[..., Reader]) -> None:
 # ---- the same brand? ----
 
 
-def test_the_switch(read: Callable[..., Reader]) -> None:
+def test_switch_between_choices(read: Callable[..., Reader]) -> None:
     same, different = data("zip", 0), data("zip", 1)
     here = read("zip", 0, step_of(same, "zip"))
     loops = []
@@ -235,7 +235,7 @@ def test_the_switch(read: Callable[..., Reader]) -> None:
 # ---- memory ----
 
 
-def test_pointing_at_a_cell_lights_where_it_comes_from(read: Callable[..., Reader]) -> None:
+def test_hover_highlights_source_cells(read: Callable[..., Reader]) -> None:
     shown = data("zip", 1)
     number = step_of(shown, "broadcast")
     here = read("zip", 1, number)
@@ -250,7 +250,7 @@ def test_pointing_at_a_cell_lights_where_it_comes_from(read: Callable[..., Reade
     assert here.lit(0) == here.lit(1) == here.lit(2) == []
 
 
-def test_the_keyboard_lights_too(read: Callable[..., Reader]) -> None:
+def test_arrow_keys_highlight_source_cells(read: Callable[..., Reader]) -> None:
     shown = data("zip", 1)
     number = step_of(shown, "broadcast")
     here = read("zip", 1, number)
@@ -260,10 +260,10 @@ def test_the_keyboard_lights_too(read: Callable[..., Reader]) -> None:
         here.page.keyboard.press(key)
         walked.append((here.lit(0), here.lit(1)))
     assert walked == [([1], [0]), ([1], [1]), ([2], [1]), ([2], [0]), ([1], [0])]
-    assert here.step().startswith(f"step {number} ")  # the keys moved in the grid, not among the steps
+    assert here.step().startswith(f"step {number} ")  # the keys moved in the grid, not through the steps
 
 
-def test_the_warning_and_the_bytes(read: Callable[..., Reader]) -> None:
+def test_memory_warning_and_bytes(read: Callable[..., Reader]) -> None:
     warned = [(name, i, s) for name, i in VIEWS for s in data(name, i)["steps"] if s["warning"]]
     assert warned
     name, choice, step = warned[0]
@@ -283,7 +283,7 @@ def test_copies_of_a_repeated_operand_are_hatched(read: Callable[..., Reader]) -
         assert (value.locator("[data-cell]").count(), value.locator("td.hatched").count()) == (own, copies)
 
 
-def test_every_result_is_drawn(read: Callable[..., Reader]) -> None:
+def test_every_result_is_shown(read: Callable[..., Reader]) -> None:
     step = next(step for step in data("scan")["steps"] if step["op"] == "scan")
     here = read("scan", 0, step["number"])
     values = here.page.locator("#memory .value")
@@ -312,13 +312,13 @@ def test_predicting(read: Callable[..., Reader]) -> None:
     here.page.click("[data-guess=broadcast]")
     assert "Right" in here.text(".quiz") and here.text("#score") == "1 of 1 right"
     here.page.keyboard.press("ArrowLeft")
-    assert here.page.locator(".quiz").count() == 0  # what enters or leaves is not asked
+    assert here.page.locator(".quiz").count() == 0  # `enter` and `leave` steps are not asked about
 
 
-# ---- for everyone ----
+# ---- accessibility ----
 
 
-def test_nothing_is_wider_than_a_small_phone(read: Callable[..., Reader]) -> None:
+def test_every_view_fits_a_phone(read: Callable[..., Reader]) -> None:
     steps = [(name, choice, step["number"]) for name, choice in VIEWS for step in data(name, choice)["steps"]]
     here = read(*steps[-1], width=360)
     places = [(f"{name}/{choice}/{number}", f"step {number} of") for name, choice, number in steps]
@@ -336,11 +336,11 @@ WIDER = """async (places) => {
   }
   return wider;
 }"""
-"""The places of the page that do not fit, or are not shown."""
+"""Returns the places whose page is too wide or was not shown."""
 
 
-def test_dark_differs_in_colours_alone() -> None:
-    """So what has its place in the light has it in the dark."""
+def test_dark_theme_changes_only_colors() -> None:
+    """The layout therefore is the same in both themes."""
     style = (html.ASSETS / "style.css").read_text(encoding="utf-8")
     (dark,) = re.findall(r"@media \(prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}\s*\}", style, re.S)
     assert style.count("prefers-color-scheme") == 1 and style.count("color-scheme:") == 2
@@ -350,9 +350,9 @@ def test_dark_differs_in_colours_alone() -> None:
 
 
 @pytest.fixture(scope="module")
-def looked_at(chromium: Browser, site: Path) -> Iterator[Reader]:
-    """One page for all views: to load it, and axe into it, takes longer than to go to the next view."""
-    still = "reduce"  # else the colours of the light fade away while those of the dark are looked at
+def page_for_access(chromium: Browser, site: Path) -> Iterator[Reader]:
+    """Keep one page for all views: loading it and axe-core takes longer than moving to the next view."""
+    still = "reduce"  # otherwise colors of the light theme are still fading when the dark theme is checked
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion=still, bypass_csp=True)
     here = Reader(context.new_page())
     here.page.goto(site.as_uri())
@@ -362,18 +362,18 @@ def looked_at(chromium: Browser, site: Path) -> Iterator[Reader]:
 
 
 @pytest.mark.parametrize(("name", "choice"), VIEWS)
-def test_the_rules_of_access_hold(looked_at: Reader, name: str, choice: int) -> None:
-    """Contrast, names, roles, what can scroll: by axe-core, which says nothing when all is well.
+def test_accessibility(page_for_access: Reader, name: str, choice: int) -> None:
+    """axe-core finds no violation of contrast, names, roles or scrolling.
 
-    In the dark, which differs in colours alone, those of colours.
+    The dark theme differs in colors only, so only rules about colors are checked in it.
     """
     shown = data(name, choice)
     step = next((s["number"] for s in shown["steps"] if s["kind"] == "broadcast"), len(shown["steps"]) // 2 + 1)
-    here = looked_at
+    here = page_for_access
     here.page.emulate_media(color_scheme="light")
     assert here.page.evaluate(WIDER.replace("360", "1280"), [(f"{name}/{choice}/{step}", f"step {step} of")]) == []
     if here.page.locator("[role=gridcell]").count():
-        here.page.locator("[role=gridcell]").first.focus()  # as it looks when cells are lit
+        here.page.locator("[role=gridcell]").first.focus()  # with highlighted cells
     for scheme, options in (("light", DEFAULT_OPTIONS), ("dark", COLOURS)):
         here.page.emulate_media(color_scheme=scheme)
         found = access(here.page, options)
@@ -381,7 +381,7 @@ def test_the_rules_of_access_hold(looked_at: Reader, name: str, choice: int) -> 
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
 
-def test_dark(read: Callable[..., Reader]) -> None:
+def test_dark_background(read: Callable[..., Reader]) -> None:
     colours = [
         read(color_scheme=scheme).page.evaluate("getComputedStyle(document.body).backgroundColor").strip("rgb()")
         for scheme in ("light", "dark")
@@ -390,7 +390,7 @@ def test_dark(read: Callable[..., Reader]) -> None:
     assert light > 3 * 200 and dark < 3 * 60
 
 
-def test_less_motion(read: Callable[..., Reader]) -> None:
+def test_reduced_motion(read: Callable[..., Reader]) -> None:
     moving = [
         read(reduced_motion=wish).page.evaluate(
             "getComputedStyle(document.querySelector('#forward')).transitionDuration"
@@ -415,7 +415,7 @@ def test_one_explanation_is_one_file(reader: Callable[..., Reader], tmp_path: Pa
     assert here.step().startswith(f"step {len(data('zip', 1)['steps'])} of")
 
 
-def test_a_notebook_shows_it_in_a_frame(reader: Callable[..., Reader], tmp_path: Path) -> None:
+def test_explanation_in_a_notebook(reader: Callable[..., Reader], tmp_path: Path) -> None:
     file = tmp_path / "notebook.html"
     file.write_text(f"<!doctype html><link rel=icon href=data:,>{html.frame(data('zip', 1))}", encoding="utf-8")
     inside = reader(file.as_uri()).page.frame_locator("iframe")
@@ -423,7 +423,7 @@ def test_a_notebook_shows_it_in_a_frame(reader: Callable[..., Reader], tmp_path:
     expect(inside.locator("#count")).to_contain_text("step 2 of")
 
 
-def test_text_of_a_program_is_no_html(reader: Callable[..., Reader], tmp_path: Path) -> None:
+def test_program_text_is_escaped(reader: Callable[..., Reader], tmp_path: Path) -> None:
     evil = {**data("zip", 1), "name": "</script><script>throw 1</script>", "doc": "<img src=x onerror=alert(1)>"}
     file = tmp_path / "evil.html"
     file.write_text(html.page(evil), encoding="utf-8")
@@ -431,7 +431,7 @@ def test_text_of_a_program_is_no_html(reader: Callable[..., Reader], tmp_path: P
     assert here.text("h1") == evil["name"] and here.text("#doc") == evil["doc"]
 
 
-def test_a_function_that_does_nothing_and_one_that_is_in_no_file(reader: Callable[..., Reader], tmp_path: Path) -> None:
+def test_function_without_steps_or_source(reader: Callable[..., Reader], tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     space: dict[str, Any] = {}
     exec("f, g = lambda a: a, lambda a: a + 1", space)

@@ -1,4 +1,4 @@
-"""The blocks of the course and the puzzles, run in their pages."""
+"""Run the blocks of the course and the puzzles in their pages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def site() -> Path:
 
 @pytest.fixture(scope="module")
 def host(site: Path) -> Iterator[str]:
-    """A static host that has the site below a folder."""
+    """Serve the site below a folder of a static host."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *words: object) -> None:
@@ -59,12 +59,12 @@ def host(site: Path) -> Iterator[str]:
     server.server_close()
 
 
-SAID = "what-python-says"
-"""The address below the site at which a page asks the process of the tests."""
+PYTHON_PATH = "what-python-says"
+"""The address below the site where a page calls Python in the process of the tests."""
 
 
 class Asking(Reader):
-    """Someone who reads a page that asks Python, which is the process of the tests."""
+    """Read a page that calls Python in the process of the tests, and record the calls."""
 
     def __init__(self, page: Page) -> None:
         super().__init__(page)
@@ -81,21 +81,21 @@ class Asking(Reader):
 
 @pytest.fixture
 def read(chromium: Browser) -> Iterator[Callable[..., Asking]]:
-    """Open a page; at the end nothing may have gone wrong in it, and nobody else may have been asked for anything."""
+    """Open a page; at the end, fail if it had errors or requested another host."""
     opened: list[tuple[Asking, str]] = []
 
     def read(base: str, name: str, *, answered: bool = False, width: int = 1280, **options: Any) -> Asking:
-        still = "reduce"  # colours that fade are looked at when they are there
+        still = "reduce"  # otherwise colors may still be fading when they are checked
         context = chromium.new_context(viewport={"width": width, "height": 900}, reduced_motion=still, **options)
         context.set_default_timeout(120_000)
         here = Asking(context.new_page())
         opened.append((here, base))
         if answered:
-            script = asking(base)
+            script = script_with_worker(base)
             context.route(
                 "**/javascripts/run.js", lambda route: route.fulfill(body=script, content_type="text/javascript")
             )
-            context.route(base + SAID, here.hear)
+            context.route(base + PYTHON_PATH, here.hear)
         here.page.goto(base + name)
         return here
 
@@ -107,7 +107,7 @@ def read(chromium: Browser) -> Iterator[Callable[..., Asking]]:
 
 
 def part(here: Reader, name: str) -> Locator:
-    """What belongs to `Block 3` or `Puzzle 3`: its editor, its buttons, its result."""
+    """Return the editor, buttons and result of `Block 3` or `Puzzle 3`."""
     return here.page.locator(".run", has=here.page.get_by_role("group", name=name, exact=True))
 
 
@@ -125,12 +125,12 @@ def type_and_run(one: Locator, text: str) -> None:
 
 
 OURS = {"include": [[".run:has(.run-result > *)"], [".run-note"]]}
-OPTIONS = {"resultTypes": ["violations"], "preload": False}  # a page that is a file may not read its style sheets
-SCHEMES = {"default": OPTIONS, "slate": {**COLOURS, "preload": False}}  # test_site.py: they differ in colours alone
+OPTIONS = {"resultTypes": ["violations"], "preload": False}  # a page from a file may not read its style sheets
+SCHEMES = {"default": OPTIONS, "slate": {**COLOURS, "preload": False}}  # test_site.py: only colors differ
 
 
 def assert_accessible(here: Reader) -> None:
-    """By axe-core, which says nothing when all is well, in both themes."""
+    """Require that axe-core finds no violation in either theme."""
     for scheme, options in SCHEMES.items():
         here.page.evaluate("(scheme) => document.body.setAttribute('data-md-color-scheme', scheme)", scheme)
         found = access(here.page, options, OURS)
@@ -138,8 +138,8 @@ def assert_accessible(here: Reader) -> None:
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
 
 
-def test_a_file_gives_python_all_that_a_host_gives(site: Path, read: Callable[..., Asking]) -> None:
-    """From there on all is in the worker; test_edit.py has one of a page that is a file."""
+def test_python_starts_on_a_page_from_a_file(site: Path, read: Callable[..., Asking]) -> None:
+    """Past this point everything runs in the worker; test_edit.py checks it on a page that is a file."""
     here = read(f"{site.as_uri()}/", "course/1-map-and-vmap.html")
     part(here, "Block 1").get_by_text("Run", exact=True).click()
     expect(part(here, "Block 1").get_by_role("status")).to_have_text("Starting Python …", timeout=STARTS)
@@ -156,31 +156,31 @@ self.onmessage = async ({ data }) => {
   postMessage({ kind: said.ok ? "said" : "broken", text: await said.text() });
 };
 """
-"""In place of Pyodide: it wants all that Pyodide needs, and asks the process of the tests."""
+"""Replaces Pyodide: it requires all files that Pyodide needs, and calls Python in the process of the tests."""
 
 
-def asking(base: str) -> str:
-    """The script of the page, with that worker."""
+def script_with_worker(base: str) -> str:
+    """Return the script of the page with this worker."""
     script = (built() / "javascripts" / "run.js").read_text()
     found = re.search(r"^const PARTS = (.*);$", script, flags=re.M)
     assert found is not None
     parts = json.loads(found[1])
-    assert parts == runtime.parts()  # with which test_edit.py has Pyodide
-    given = f"const NAMES = {json.dumps(parts['assets'])}, ADDRESS = {json.dumps(base + SAID)};"
+    assert parts == runtime.parts()  # test_edit.py runs Pyodide with these parts
+    given = f"const NAMES = {json.dumps(parts['assets'])}, ADDRESS = {json.dumps(base + PYTHON_PATH)};"
     return script.replace(found[1], json.dumps({**parts, "worker": given + WORKER}))
 
 
-def test_the_blocks_of_a_page(
+def test_blocks_of_a_page(
     site: Path, host: str, read: Callable[..., Asking], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     blocks.forget()
     here = read(host, "course/1-map-and-vmap.html", answered=True)
-    assert not [url for url in here.asked if "/explorer/" in url]  # no Python before it is wanted
+    assert not [url for url in here.asked if "/explorer/" in url]  # Python is not loaded before it is needed
     second = part(here, "Block 2")
     second.get_by_text("Run", exact=True).press("Enter")
     done(second)
-    assert part(here, "Block 1").locator(".run-text").inner_text() == "[16.0, 18.0]"  # it stands before, and so ran
+    assert part(here, "Block 1").locator(".run-text").inner_text() == "[16.0, 18.0]"  # the block above runs first
     assert second.locator(".run-text").inner_text() == "[[9.0, 11.0, 15.0, 13.0]]"
     assert part(here, "Block 3").locator(".run-result").inner_text() == ""
 
@@ -214,7 +214,7 @@ def test_the_blocks_of_a_page(
     assert here.page.evaluate("document.documentElement.scrollWidth") <= 360
 
     here.page.reload()
-    assert part(here, "Block 3").locator(".run-code").input_value() == "days.nothing"  # what was written stays
+    assert part(here, "Block 3").locator(".run-code").input_value() == "days.nothing"  # edits survive a reload
     part(here, "Block 3").get_by_text("Undo changes").click()
     assert not part(here, "Block 3").locator(".run-code").is_visible()
     assert here.page.locator(".highlight", has_text="vmap(smooth)(days)").is_visible()
@@ -229,7 +229,7 @@ ANSWERS = {
 }
 
 
-def test_the_puzzles_in_their_page(
+def test_puzzles_in_their_page(
     host: str, read: Callable[..., Asking], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -272,16 +272,16 @@ def test_the_puzzles_in_their_page(
     dots.locator(".run-code").fill("broken")
     dots.get_by_text("Run", exact=True).click()
     expect(dots.get_by_role("status")).to_have_text("Python does not run here: no answer to broken")
-    type_and_run(dots, ANSWERS["right"])  # by Python that started anew
+    type_and_run(dots, ANSWERS["right"])  # by a restarted Python
     sees.locator(".run-code").fill("(3,)")
-    sees.get_by_text("Check", exact=True).click()  # the others are judged whatever one of them was
+    sees.get_by_text("Check", exact=True).click()  # one failed answer does not affect the others
     done(sees)
     assert here.page.locator(".run-mark").all_inner_texts()[:4] == ["✓ solved", "", "", "✓ solved"]
     assert note.inner_text().startswith(f"2 of {len(PUZZLES)} solved here.")
 
     hint = dots.get_by_role("button", name="int")
     assert dots.locator("li").count() == 0 and not here.page.get_by_text("A mapped function may have").is_visible()
-    for shown in (1, 2, 2):  # the last one stays the last
+    for shown in (1, 2, 2):  # the last hint stays
         hint.press("Enter")
         assert dots.locator("li").count() == shown and hint.inner_text() == f"Next hint ({2 - shown} left)"
     assert_accessible(here)
@@ -296,7 +296,7 @@ def test_the_puzzles_in_their_page(
     assert note.inner_text().startswith("0 of") and dots.locator(".run-code").input_value() == PUZZLES[3].start
 
 
-# ---- what is run ----
+# ---- the programs that are run ----
 
 
 def blocks_of(page: Path) -> list[str]:
@@ -312,7 +312,7 @@ def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def test_what_an_editor_begins_with_is_the_block_without_prompts_and_results(chromium: Browser) -> None:
+def test_editor_text_has_no_prompts_or_results(chromium: Browser) -> None:
     page = chromium.new_page()
     for path in COURSE[::3]:
         page.goto((built() / "course" / f"{path.stem}.html").as_uri())
@@ -321,15 +321,15 @@ def test_what_an_editor_begins_with_is_the_block_without_prompts_and_results(chr
     page.close()
 
 
-def test_blocks_puzzles_and_examples_give_what_the_pages_show_without_numpy(tmp_path: Path) -> None:
-    """Up to the one block that takes long on tinygrad's Python device; of an error its first line."""
+def test_results_without_numpy_match_the_pages(tmp_path: Path) -> None:
+    """Stops at the one block that is slow on tinygrad's Python device, and compares only the first line of an error."""
     pages = {p.stem: list(takewhile(lambda text: "def by_loop" not in text, blocks_of(p))) for p in COURSE}
     answers = [
         (p.number, p.solved, cases_to_text(p)) if isinstance(p, Write) else (p.number, "0", "0") for p in PUZZLES
     ]
     examples = [[ENTRIES[name]["program"], functions_of(name)] for name in RUN]
     given = [{name: list(map(program, texts)) for name, texts in pages.items()}, answers, examples]
-    quick = {"DEV": "PYTHON", "CC": "none", "CACHELEVEL": "0", "CCACHE": "0", "PARALLEL": "0"}  # as worker.js has it
+    quick = {"DEV": "PYTHON", "CC": "none", "CACHELEVEL": "0", "CCACHE": "0", "PARALLEL": "0"}  # as in worker.js
     done = subprocess.run(
         [sys.executable, "-m", "tests.learn.explorer.without_numpy"],
         input=json.dumps(given),
@@ -367,7 +367,7 @@ def assert_shown(block: str, found: dict[str, Any], where: str) -> None:
         assert doctest.OutputChecker().check_output(a, b, doctest.ELLIPSIS), (where, a, b)
 
 
-def test_the_pages_without_scripts_and_without_a_place_to_keep(chromium: Browser) -> None:
+def test_pages_without_scripts_or_storage(chromium: Browser) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((built() / "puzzles.html").as_uri())
@@ -383,5 +383,5 @@ def test_the_pages_without_scripts_and_without_a_place_to_keep(chromium: Browser
     page.goto((built() / "puzzles.html").as_uri())
     page.locator(".run").nth(0).get_by_text("Hint (2)").click()
     assert page.locator(".run").nth(0).locator("li").count() == 1
-    assert [text for text in wrong if text != "no"] == []  # the theme has its own
+    assert [text for text in wrong if text != "no"] == []  # the theme raises this error too
     page.close()

@@ -1,7 +1,7 @@
-"""Programs as the browser runs them: without numpy and mypy, on tinygrad's Python device.
+"""Run programs as the browser does: without numpy and mypy, on tinygrad's Python device.
 
-It reads as JSON what is to run, and writes what came of it: blocks of the course, `{page: [block]}`, answers to
-puzzles, `[[number, answer, what is right]]`, and programs of the explorer, `[[program, functions]]`.
+The input and the results are JSON. The input holds the blocks of the course, `{page: [block]}`, the answers to puzzles,
+`[[number, answer, correct cases]]`, and the programs of the explorer, `[[program, functions]]`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if __name__ == "__main__":
     sys.modules.update(dict.fromkeys(("mypy", "mypy.build", "mypy.main")))
     from branded.learn.explorer import blocks, browser, puzzles
 
-    gc.set_threshold(100_000, 50, 1000)  # a tenth of the time
+    gc.set_threshold(100_000, 50, 1000)  # takes a tenth of the time
     browser.use_python_device()
     pages, answers, programs = json.load(sys.stdin)
     found = {}
