@@ -1,4 +1,4 @@
-"""`branded.linalg`: values against numpy, vmap against the loop, derivatives against differences."""
+"""Check `branded.linalg`: values against numpy, vmap against the loop, derivatives against finite differences."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def value(f: Function, *xs: Array | Tensor) -> Array:
 
 @pytest.mark.parametrize("n", [1, 3, 6])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_values_are_those_of_numpy(case: Case, n: int) -> None:
-    """By LAPACK, but for systems of a few rows."""
+def test_values_match_numpy(case: Case, n: int) -> None:
+    """LAPACK computes the values, except for small systems."""
     xs = case.draw(n)
     np.testing.assert_allclose(value(vmap(case.f), *xs), case.by_numpy(*xs), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_operations_of_tinygrad_give_the_same(case: Case, n: int) -> None:
+def test_tinygrad_fallback_matches_numpy(case: Case, n: int) -> None:
     xs = case.draw(n)
     with cpu.plain():
         got = value(vmap(case.f), *xs)
@@ -43,8 +43,8 @@ def test_operations_of_tinygrad_give_the_same(case: Case, n: int) -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_vmap_is_the_loop(case: Case) -> None:
-    """Also where only one of the operands varies."""
+def test_vmap_matches_the_loop(case: Case) -> None:
+    """Also if only one of the operands is batched."""
     f, xs = case.f, case.draw(3)
     np.testing.assert_allclose(value(vmap(f), *xs), np.stack(looped(f, *xs)), rtol=1e-9, atol=1e-12)
     if len(xs) == 2:
@@ -59,12 +59,12 @@ def test_vmap_is_the_loop(case: Case) -> None:
 
 
 def derivatives(f: Function, xs: list[np.ndarray], seed: int = 7) -> None:
-    """Both modes, against differences and against each other, and the second derivative."""
+    """Check both modes against differences and against each other, and the second derivative."""
     ts = [some(*x.shape, seed=seed + i) for i, x in enumerate(xs)]
     primals, tangents = tuple(map(Tensor, xs)), tuple(map(Tensor, ts))
 
     def around(f: Function, step: float) -> list[Array]:
-        """What it gives here, and a step ahead and back."""
+        """Evaluate `f` here, and one step ahead and back."""
         return looped(f, *(np.stack([x, x + step * t, x - step * t]) for x, t in zip(xs, ts, strict=True)))
 
     y, dy = jvp(f, primals, tangents)
@@ -90,15 +90,15 @@ def test_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["solve", "lower", "factor"])
-def test_derivatives_of_what_examples_share(name: str) -> None:
+def test_derivatives_with_a_shared_operand(name: str) -> None:
     f = CASES[name].f
     a, b = CASES[name].draw(3)
     derivatives(lambda a, b: vmap(lambda b: f(a, b))(b), [a[0], b])
     derivatives(lambda a, b: vmap(lambda a: f(a, b))(a), [a, b[0]])
 
 
-def test_a_determinant_of_zero_has_a_derivative() -> None:
-    """Where JAX gives zeros for a matrix that lacks one rank."""
+def test_derivative_of_zero_determinant() -> None:
+    """JAX returns zeros for a matrix whose rank is one too low."""
     for n in (2, 3, 4, 6):
         flat = np.arange(n, dtype=float)
         wanted = np.diag([math.factorial(n - 1), *[0.0] * (n - 1)])
@@ -110,7 +110,7 @@ def test_a_determinant_of_zero_has_a_derivative() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.has_derivative])
-def test_a_program_of_a_derivative_is_read_and_run(name: str) -> None:
+def test_ir_of_a_derivative_runs(name: str) -> None:
     case = CASES[name]
     xs = [Tensor(x[0]) for x in case.draw(5)]
     f = grad(lambda *xs: case.f(*xs).sum())
@@ -119,7 +119,7 @@ def test_a_program_of_a_derivative_is_read_and_run(name: str) -> None:
     np.testing.assert_allclose(read(program(*xs)), read(f(*xs)), rtol=1e-9, atol=1e-12)
 
 
-def test_in_a_loop_and_compiled() -> None:
+def test_in_scan_and_jit() -> None:
     a, b = some(5, 5) + 3 * np.eye(5), some(3, 5)
 
     @jit
@@ -133,8 +133,8 @@ def test_in_a_loop_and_compiled() -> None:
         np.testing.assert_allclose(f(Tensor(a), Tensor(b)).numpy(), x, rtol=1e-9)
 
 
-def test_by_kernels() -> None:
-    """What the other tests work out by numpy."""
+def test_with_compiled_kernels() -> None:
+    """Compile kernels; the other tests evaluate graphs by numpy."""
     a = some(2, 3, 3)
     h = a + a.swapaxes(-1, -2)
     with cpu.plain(), Context(NOOPT=1):
@@ -148,7 +148,7 @@ def test_by_kernels() -> None:
 
 
 def sizes_of(name: str, monkeypatch: pytest.MonkeyPatch, f: Callable[[], Tensor]) -> list[list[tuple[int, ...]]]:
-    """The shapes of what LAPACK gets in the calls of a function."""
+    """Return the shapes that LAPACK receives in the calls of a function."""
     seen: list[list[tuple[int, ...]]] = []
     work = getattr(lapack, name)
 
@@ -163,17 +163,17 @@ def sizes_of(name: str, monkeypatch: pytest.MonkeyPatch, f: Callable[[], Tensor]
     return seen
 
 
-def test_factors_that_are_read_one_after_the_other_are_of_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_factors_share_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     eigh = np.linalg.eigh
-    monkeypatch.setattr(Host, "in_c", lambda self, results, args: None)  # numpy can be counted
+    monkeypatch.setattr(Host, "in_c", lambda self, results, args: None)  # calls of numpy can be counted
     monkeypatch.setattr(np.linalg, "eigh", lambda a: (calls.append(a.shape), eigh(a))[1])
     w, v = vmap(linalg.eigh)(Tensor(np.stack([np.eye(3), 2 * np.eye(3)])))
     assert w.tolist() == [[1.0] * 3, [2.0] * 3] and (v * 1.0).abs().sum().item() == 6
     assert calls == [(2, 3, 3)]
 
 
-def test_what_examples_share_is_factored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_matrix_is_factored_once(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = Tensor(some(5, 5)), Tensor(some(7, 5))
     both = sizes_of("solve", monkeypatch, lambda: vmap(lambda b: linalg.solve(a, b))(b))
     assert both == [[(5, 5), (1, 5, 7)]]
@@ -184,7 +184,7 @@ def test_what_examples_share_is_factored_once(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("name", ["cholesky", "eigh", "svd", "qr"])
-def test_a_derivative_takes_the_factor_that_is_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_derivative_reuses_the_factorization(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     a = Tensor(CASES["cholesky"].draw(5)[0][0])
     f: Function = {
         "cholesky": linalg.cholesky,
@@ -199,7 +199,7 @@ def test_a_derivative_takes_the_factor_that_is_there(name: str, monkeypatch: pyt
     assert counted == [name]
 
 
-def test_what_has_no_answer_is_nan_for_its_example_alone() -> None:
+def test_failed_factorization_affects_one_example() -> None:
     for n in (2, 5):
         good = np.diag(np.arange(n) + 1.0) ** 2
         bad = good.copy()
@@ -220,13 +220,13 @@ def test_what_has_no_answer_is_nan_for_its_example_alone() -> None:
             assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
 
 
-def test_equal_eigenvalues_have_no_vectors_that_move_with_them() -> None:
+def test_tangent_of_eigh_with_equal_eigenvalues() -> None:
     eye, change = Tensor.eye(3), Tensor.ones(3, 3)
     _, (values, vectors) = jvp(lambda a: tuple(linalg.eigh(a)), (eye,), (change,))
     assert np.isfinite(read(values)).all() and not np.isfinite(read(vectors)).any()
 
 
-def test_no_rows() -> None:
+def test_empty_matrices() -> None:
     none = Tensor.zeros(0, 0)
     assert linalg.det(none).item() == 1
     assert linalg.cholesky(none).shape == linalg.inv(none).shape == linalg.expm(none).shape == (0, 0)
@@ -240,7 +240,7 @@ def test_no_rows() -> None:
     assert vmap(linalg.det)(Tensor.zeros(0, 2, 2)).shape == (0,)
 
 
-def test_axes_in_front_are_a_batch() -> None:
+def test_leading_axes_are_a_batch() -> None:
     a, b = some(2, 1, 5, 5), some(3, 5, 2)
     np.testing.assert_allclose(value(linalg.solve, a, b), np.linalg.solve(a, b), rtol=1e-9)
     np.testing.assert_allclose(value(linalg.solve, a, b[0, :, 0]), np.linalg.solve(a, b[:1, :, :1])[..., 0], rtol=1e-9)
@@ -253,13 +253,13 @@ def test_dtypes() -> None:
     assert linalg.solve(a.double(), Tensor([1, 2])).dtype == dtypes.float64
     assert linalg.trace(a).dtype == dtypes.int32
     large = np.diag([1e30, 1.0, 1e10]).astype(np.float32)
-    with cpu.plain():  # their squares are none of its numbers
+    with cpu.plain():  # their squares overflow float32
         assert value(lambda a: linalg.svd(a).S, large).tolist() == np.float32([1e30, 1e10, 1]).tolist()
 
 
 @pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf])
 @pytest.mark.parametrize("keepdims", [True, False])
-def test_norms_of_matrices(order: float | str | None, keepdims: bool) -> None:
+def test_matrix_norms(order: float | str | None, keepdims: bool) -> None:
     x = some(3, 4, 2)
     for axes in ((0, 1), (2, 0), (-1, -2)):
         got = value(lambda x, axes=axes: linalg.norm(x, order, axes, keepdims), x)
@@ -267,16 +267,16 @@ def test_norms_of_matrices(order: float | str | None, keepdims: bool) -> None:
 
 
 @pytest.mark.parametrize("order", [None, 0, 1, -1, 2, -2, 3, 0.5, math.inf, -math.inf])
-def test_norms_of_vectors(order: float | None) -> None:
+def test_vector_norms(order: float | None) -> None:
     x = some(3, 4)
     np.testing.assert_allclose(value(lambda x: linalg.norm(x, order, 1), x), np.linalg.norm(x, order, 1), rtol=1e-9)
     np.testing.assert_allclose(value(lambda x: linalg.norm(x, order), x[0]), np.linalg.norm(x[0], order), rtol=1e-9)
 
 
-def test_norms_of_what_is_no_number_and_of_nothing() -> None:
+def test_norms_of_nan_and_empty_axes() -> None:
     holes = np.array([[1.0, math.nan], [0.0, 1.0]])
     for order, axis in ((math.inf, 1), (-math.inf, 0), (1, (0, 1)), (-1, (0, 1)), (math.inf, (0, 1)), (2, (0, 1))):
-        for x in (holes, holes[:, ::-1].copy(), holes[::-1].copy()):  # tinygrad's own maximum finds some of them
+        for x in (holes, holes[:, ::-1].copy(), holes[::-1].copy()):  # `Tensor.max` finds only some of them
             np.testing.assert_array_equal(
                 value(lambda x, order=order, axis=axis: linalg.norm(x, order, axis), x),
                 np.linalg.norm(x, order, axis) if order != 2 else math.nan,
@@ -286,10 +286,10 @@ def test_norms_of_what_is_no_number_and_of_nothing() -> None:
     assert value(lambda x: linalg.norm(x, 2), np.zeros((0, 3))) == 0
 
 
-def test_what_factors_nothing_takes_halves_and_ints() -> None:
+def test_float16_and_int_without_factorization() -> None:
     half = Tensor([[300.0, 400.0], [0.0, 0.0]], dtype=dtypes.half)
     length = linalg.norm(half)
-    assert length.dtype == dtypes.half and length.numpy() == 500  # the squares are too large for halves
+    assert length.dtype == dtypes.half and length.numpy() == 500  # the squares overflow float16
     assert linalg.multi_dot([half / 100, half / 100]).dtype == dtypes.half
     step = Tensor([[1, 1], [1, 0]])
     assert linalg.matrix_power(step, 40).tolist() == [[165580141, 102334155], [102334155, 63245986]]
@@ -299,14 +299,14 @@ def test_what_factors_nothing_takes_halves_and_ints() -> None:
         linalg.matrix_power(half, -1)
 
 
-def test_chains_of_products() -> None:
+def test_multi_dot() -> None:
     xs = [some(4), some(4, 30), some(30, 2), some(2, 20), some(20)]
     for part in (xs, xs[1:], xs[:-1], xs[1:-1], xs[:2]):
         got = value(lambda *xs: linalg.multi_dot(xs), *part)
         np.testing.assert_allclose(got, np.linalg.multi_dot(part), rtol=1e-9)
 
 
-def test_exponentials_that_are_squared() -> None:
+def test_expm_with_squarings() -> None:
     a = some(4, 4)
     np.testing.assert_allclose(value(linalg.expm, 10 * a), CASES["expm"].by_numpy(10 * a), rtol=1e-6)
     np.testing.assert_allclose(value(linalg.expm, 0 * a), np.eye(4), atol=1e-15)
@@ -324,7 +324,7 @@ def test_least_squares() -> None:
 
 
 def tangent_of_pinv(a: Array, da: Array) -> Array:
-    """The formula of Golub and Pereyra, with projectors in full."""
+    """The formula of Golub and Pereyra, with explicit projectors."""
     p = np.linalg.pinv(a, rcond=1e-9)
     rows, columns = np.eye(len(a)) - a @ p, np.eye(len(p)) - p @ a
     out: Array = -p @ da @ p + p @ p.T @ da.T @ rows + columns @ da.T @ p.T @ p
@@ -343,7 +343,7 @@ def test_derivatives_of_pinv_of_any_rank(m: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("shape", [(500, 2), (2, 500)])
-def test_derivatives_of_pinv_and_lstsq_make_no_square_of_the_longer_side(shape: tuple[int, int]) -> None:
+def test_size_of_pinv_and_lstsq_derivatives(shape: tuple[int, int]) -> None:
     a, b, w = Tensor(some(*shape)), Tensor(some(shape[0])), Tensor(some(*shape[::-1]))
     for f in (lambda a: (linalg.pinv(a) * w).sum(), lambda a: linalg.lstsq(a, b).x.square().sum()):
         first, second = grad(f)(a), jvp(grad(f), (a,), (a + 1,))[1]
@@ -355,7 +355,7 @@ def test_derivatives_of_pinv_and_lstsq_make_no_square_of_the_longer_side(shape: 
 
 @pytest.mark.parametrize("outer", [grad, jacfwd])
 @pytest.mark.parametrize("inner", [grad, jacfwd])
-def test_second_derivatives_of_lstsq_at_a_constant_deficient_rank(outer: Any, inner: Any) -> None:
+def test_second_derivatives_at_deficient_rank(outer: Any, inner: Any) -> None:
     """For a = u vᵀ, the solution is v (u · b) / (|u|² |v|²)."""
     u, du, v, b = some(4), some(4), some(3), some(4)
 
@@ -369,13 +369,13 @@ def test_second_derivatives_of_lstsq_at_a_constant_deficient_rank(outer: Any, in
     np.testing.assert_allclose(got, wanted * v.sum() / (v @ v), rtol=1e-9)
 
 
-def test_lstsq_takes_what_rcond_says() -> None:
+def test_rcond_of_lstsq() -> None:
     a, b = Tensor([[1.0, 0.0], [0.0, 1e-9]]), Tensor([1.0, 1.0])
     assert [linalg.lstsq(a, b, rcond=part).rank.item() for part in (0, -1, None)] == [2, 1, 1]
 
 
 @pytest.mark.parametrize(("m", "n", "mode"), [(2, 3, "reduced"), (3, 2, "complete")])
-def test_the_factors_of_qr_move_as_their_product(m: int, n: int, mode: Any) -> None:
+def test_tangents_of_qr_multiply_to_the_tangent(m: int, n: int, mode: Any) -> None:
     a, da = (Tensor(np.random.default_rng(k).standard_normal((m, n)).astype(np.float32)) for k in range(2))
     (q, r), (dq, dr) = jvp(lambda a: tuple(linalg.qr(a, mode)), (a,), (da,))
     np.testing.assert_allclose((dq @ r + q @ dr).numpy(), da.numpy(), atol=1e-4)

@@ -1,4 +1,4 @@
-"""What is no matrix, and matrices that do not fit: one message each, word for word."""
+"""Check the exact messages for arguments that are not matrices or do not fit."""
 
 from __future__ import annotations
 
@@ -190,11 +190,11 @@ def test_message(name: str) -> None:
     assert str(raised.value) == text
 
 
-def test_arrays_and_ints_are_taken() -> None:
+def test_arrays_and_ints_are_accepted() -> None:
     a = np.array([[2, 0], [0, 4]])
     assert linalg.inv(a).tolist() == [[0.5, 0.0], [0.0, 0.25]]  # type: ignore[arg-type]
 
 
-def test_solve_names_the_matrix_that_is_not_square() -> None:
+def test_solve_names_the_non_square_matrix() -> None:
     with pytest.raises(MatrixError, match=r"^solve: a has 2 rows"):
         linalg.solve(Tensor.ones(2, 3), Tensor.ones(2))

@@ -1,4 +1,4 @@
-"""The programs of bench/axesbugs: the right versions run, and mypy finds what the table says."""
+"""Run the programs of bench/axesbugs: correct versions run, and mypy finds the mistakes that its table lists."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.support.warm import MYPY, STRICT, warm
 
 OURS = axesbugs.sections("ours")
 NAMES = list(OURS)
-UNSEEN = {
+MISSED = {
     "softmax_over_the_other_axis": "both axes stay what they are",
     "joined_along_the_other_axis": "what is joined has no name, and goes for any",
 }
-"""The mistakes that names of axes do not show."""
+"""The mistakes that named axes do not reveal."""
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,12 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         return axesbugs.typed(NAMES, OURS)
 
 
-def test_mypy_finds_every_mistake_that_names_show(typed: dict[str, str]) -> None:
+def test_mypy_finds_mistakes_of_named_axes(typed: dict[str, str]) -> None:
     assert len(NAMES) >= 20 and list(axesbugs.sections("jax")) == NAMES
-    assert {n: said for n, said in typed.items() if said != "found"} == dict.fromkeys(UNSEEN, "missed")
+    assert {n: said for n, said in typed.items() if said != "found"} == dict.fromkeys(MISSED, "missed")
 
 
-def test_the_table_is_of_these_programs(typed: dict[str, str]) -> None:
+def test_table_is_current(typed: dict[str, str]) -> None:
     text = (axesbugs.HERE / "RESULTS.md").read_text().partition("| mistake |")[2]
     rows = dict(re.findall(r"^\| ([^|]+) \| (found|missed) \|", text, re.MULTILINE))
     assert rows == {n.replace("_", " "): said for n, said in typed.items()}, "python -m bench.axesbugs --markdown ..."
@@ -44,7 +44,7 @@ def test_the_table_is_of_these_programs(typed: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def arrays() -> tuple[str, dict[str, Any]]:
-    """The head of each program, and its names, drawn once."""
+    """Return the shared head of the programs and its names, with its tensors realized once."""
     head, names = (axesbugs.HERE / "ours.py").read_text().partition("\n# --- ")[0], {"__name__": "program"}
     exec(compile(head, "ours.py", "exec", dont_inherit=True), names)
     with Context(NOOPT=1):
@@ -54,7 +54,7 @@ def arrays() -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.by_numpy
 @pytest.mark.parametrize("name", NAMES)
-def test_the_right_version_runs(name: str, arrays: tuple[str, dict[str, Any]]) -> None:
+def test_correct_version_runs(name: str, arrays: tuple[str, dict[str, Any]]) -> None:
     head, names = arrays
     right, _ = axesbugs.versions(OURS[name])
     assert right.startswith(head)
@@ -63,10 +63,10 @@ def test_the_right_version_runs(name: str, arrays: tuple[str, dict[str, Any]]) -
     with Context(NOOPT=1):
         exec(compile(program, name, "exec", dont_inherit=True), names)
         result = eval(compile(last, name, "eval", dont_inherit=True), names)
-        getattr(result, "numpy", lambda: None)()  # tinygrad looks at shapes when a result is read
+        getattr(result, "numpy", lambda: None)()  # tinygrad checks some shapes only when a result is read
 
 
-def test_a_program_stops_or_gives_a_result() -> None:
-    """As the table has it: where lengths differ, the one mistake stops the program, and the other does not."""
+def test_mistakes_found_at_run_time() -> None:
+    """Incompatible lengths stop one program; the other one returns a result, so its mistake is missed."""
     two = ["inner_axes_that_differ", "softmax_over_the_other_axis"]
     assert axesbugs.run(sys.executable, two, OURS, "lengths differ") == dict(zip(two, ["found", "missed"], strict=True))

@@ -1,4 +1,4 @@
-"""The programs of bench/brandbugs: the right versions run, and mypy finds the mistake in each wrong one."""
+"""Run the programs of bench/brandbugs: correct versions run, and mypy finds the mistake in each incorrect one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, brandbugs.Ve
     return {n: brandbugs.verdict(errors.get(f"{n}_right", []), errors.get(f"{n}_wrong", [])) for n in NAMES}
 
 
-def test_mypy_finds_every_mistake_that_types_can_see(verdicts: dict[str, brandbugs.Verdict]) -> None:
+def test_mypy_finds_mistakes_visible_in_types(verdicts: dict[str, brandbugs.Verdict]) -> None:
     assert len(PROGRAMS) >= 60
     assert [p.name for p in PROGRAMS if verdicts[p.name].false_alarm] == []
     assert [p.name for p in PROGRAMS if not verdicts[p.name].found] == [p.name for p in PROGRAMS if p.unseen]
 
 
-def test_the_table_is_of_these_programs(verdicts: dict[str, brandbugs.Verdict]) -> None:
+def test_table_is_current(verdicts: dict[str, brandbugs.Verdict]) -> None:
     text = (Path(brandbugs.HERE) / "RESULTS.md").read_text()
     for p in PROGRAMS:
         assert f"\n| {p.name} | {p.kind} | {verdicts[p.name]} | " in text, "python -m bench.brandbugs --markdown ..."
@@ -38,7 +38,7 @@ def test_the_table_is_of_these_programs(verdicts: dict[str, brandbugs.Verdict]) 
 
 @pytest.mark.by_numpy
 @pytest.mark.parametrize("name", NAMES)
-def test_the_right_version_runs(name: str) -> None:
+def test_correct_version_runs(name: str) -> None:
     spec = importlib.util.spec_from_file_location(name, Path(brandbugs.HERE) / "ours" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""`branded check`: carets, JSON, SARIF, the annotations of GitHub, exit codes, options and notebooks."""
+"""Check the output of `branded check`: carets, JSON, SARIF, GitHub annotations, exit codes, options and notebooks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def app(tmp_path: Path) -> Path:
 
 
 def notebook(path: Path, *cells: str) -> None:
-    """Write a notebook whose first cell is text."""
+    """Write a notebook that starts with a text cell."""
     code = [{"cell_type": "code", "source": c.splitlines(True), "outputs": [], "metadata": {}} for c in cells]
     text = {"cell_type": "markdown", "source": ["# Title"], "metadata": {}}
     path.write_text(json.dumps({"cells": [text, *code], "nbformat": 4, "nbformat_minor": 5, "metadata": {}}, indent=1))
@@ -53,17 +53,17 @@ def notebook(path: Path, *cells: str) -> None:
 def test_columns_and_carets(app: Path) -> None:
     done = check(app, "--pretty", "app.py")
     assert (done.stdout, done.returncode) == (TEXT, 1)
-    plain = check(app, "app.py").stdout  # this is no terminal
+    plain = check(app, "app.py").stdout  # the output is not a terminal
     assert plain == check(app, "--no-pretty", "app.py").stdout
     assert plain == re.sub(r"(app.py:\d+):\d+", r"\1", re.sub(r"^    .*\n", "", TEXT, flags=re.MULTILINE))
 
 
-def test_pretty_of_the_configuration_of_mypy(app: Path) -> None:
+def test_pretty_in_the_mypy_config(app: Path) -> None:
     (app / "mypy.ini").write_text("[mypy]\npretty = True\n")
     assert check(app, "app.py").stdout == TEXT
 
 
-def test_columns_of_the_configuration_of_mypy(app: Path) -> None:
+def test_columns_in_the_mypy_config(app: Path) -> None:
     (app / "mypy.ini").write_text("[mypy]\nshow_column_numbers = True\n")
     assert check(app, "app.py").stdout == re.sub(r"^    .*\n", "", TEXT, flags=re.MULTILINE)
 
@@ -128,13 +128,13 @@ def test_github(app: Path) -> None:
     assert counts == "1 brand error, 1 other error (checked 1 file)"
 
 
-def test_github_takes_no_other_characters(tmp_path: Path) -> None:
+def test_github_escapes_characters(tmp_path: Path) -> None:
     (tmp_path / "a,b.py").write_text("x: int = '%d'\nreveal_type('50%')\n")
     said = check(tmp_path, "--output=github", "a,b.py").stdout
     assert "file=a%2Cb.py," in said and "Literal['50%25']" in said
 
 
-def test_functions_that_are_not_checked(tmp_path: Path) -> None:
+def test_unchecked_functions_are_reported(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("from branded import vmap\ndef f(x):\n    return x\n")
     assert json.loads(check(tmp_path, "--output=json", "app.py").stdout)["not_checked"] == ["f (app.py:2)"]
     assert check(tmp_path, "--output=github", "app.py").stdout.startswith(
@@ -191,14 +191,14 @@ def _successful(log: Any) -> bool:
         (("--", "--nonsense", "app.py"), "--nonsense"),
     ],
 )
-def test_no_option_is_ignored(words: tuple[str, ...], told: str, app: Path) -> None:
+def test_unsupported_options_are_rejected(words: tuple[str, ...], told: str, app: Path) -> None:
     (app / "note.ipynb").write_text("{}")
     done = check(app, *words)
     assert (done.stdout, done.returncode) == ("", 2)
     assert told in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_the_options_without_effect_are_those_of_mypy(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_without_effect_exist_in_mypy(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         mypy_main.process_options(["--help"])
     told = capsys.readouterr().out
@@ -206,7 +206,7 @@ def test_the_options_without_effect_are_those_of_mypy(capsys: pytest.CaptureFixt
     assert [name for name in WITHOUT_EFFECT if name not in told and name not in hidden] == []
 
 
-def test_help_of_mypy(app: Path) -> None:
+def test_version_option_of_mypy(app: Path) -> None:
     assert check(app, "--", "--version").returncode == 0
 
 
@@ -220,7 +220,7 @@ CELLS = (
 )
 
 
-def test_a_notebook(tmp_path: Path) -> None:
+def test_notebook(tmp_path: Path) -> None:
     notebook(tmp_path / "my notes.ipynb", *CELLS)
     said = """\
 my notes.ipynb:cell 3:4: numpy: a value that varies over "a" has no single value to read  [brand-read]
@@ -245,7 +245,7 @@ my notes.ipynb:cell 5:7: error: Incompatible types in assignment (expression has
     assert [p.name for p in tmp_path.iterdir() if p.name != ".mypy_cache"] == ["my notes.ipynb"]
 
 
-def test_machines_get_the_line_in_the_file_of_a_notebook(tmp_path: Path) -> None:
+def test_machine_formats_use_lines_of_the_file(tmp_path: Path) -> None:
     notebook(path := tmp_path / "notes.ipynb", *CELLS)
     log = json.loads(check(tmp_path, "--output=sarif", "notes.ipynb").stdout)
     places = [result["locations"][0]["physicalLocation"] for result in log["runs"][0]["results"]]
@@ -262,7 +262,7 @@ def test_machines_get_the_line_in_the_file_of_a_notebook(tmp_path: Path) -> None
     assert (first["file"], first["cell"], first["line"], first["column"]) == ("notes.ipynb", 3, 4, 16)
 
 
-def test_notebooks_of_one_name_and_the_files_that_they_import(tmp_path: Path) -> None:
+def test_notebooks_with_equal_names(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"lib_{name}.py").write_text("def f(n: int) -> int:\n    return n\n")
@@ -277,7 +277,7 @@ def test_notebooks_of_one_name_and_the_files_that_they_import(tmp_path: Path) ->
     assert said.endswith("2 other errors (checked 4 files)\n")
 
 
-def test_an_empty_notebook(tmp_path: Path) -> None:
+def test_empty_notebook(tmp_path: Path) -> None:
     notebook(tmp_path / "notes.ipynb")
     assert check(tmp_path, "notes.ipynb").stdout == "no errors (checked 1 file)\n"
 
@@ -285,7 +285,7 @@ def test_an_empty_notebook(tmp_path: Path) -> None:
 # ---- the hook ----
 
 
-def test_the_hook_of_pre_commit_is_a_command_of_ours() -> None:
+def test_pre_commit_hook() -> None:
     text = (ROOT / ".pre-commit-hooks.yaml").read_text()
     fields = dict(re.findall(r"^[-\s]+(\w+): (.+)$", text, re.MULTILINE))
     assert fields["id"] == "branded-check" and fields["language"] == "python"
@@ -301,6 +301,6 @@ PAIRS = [pair for page in PAGES for pair in PAIR.findall((ROOT / "docs" / page).
 
 
 @pytest.mark.parametrize(("program", "said"), PAIRS)
-def test_a_program_is_told_what_the_page_shows(program: str, said: str, tmp_path: Path) -> None:
+def test_page_shows_the_current_output(program: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(program)
     assert said in check(tmp_path, "--", "--python-version=3.12", "app.py").stdout

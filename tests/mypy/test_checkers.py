@@ -1,4 +1,4 @@
-"""The page of the type checkers is what they say now, and what it must say."""
+"""The page about type checkers is current, and the checkers report everything that is promised."""
 
 import runpy
 
@@ -17,8 +17,8 @@ def errors() -> dict[str, set[Place]]:
     return checkers.run()
 
 
-def test_the_checkers(errors: dict[str, set[Place]]) -> None:
-    """One test, so that the checkers run once also where tests are spread over processes."""
+def test_checkers(errors: dict[str, set[Place]]) -> None:
+    """A single test, so that the checkers run only once even if tests are spread over processes."""
     failing = [(p, {name for name in NAMES if not p.passes(errors[name])}) for p in PROGRAMS]
     alarms = {p.title: names for p, names in failing if p.is_right and names}
     missed = {(p.file, p.title): names for p, names in failing if not p.is_right and names}
@@ -35,14 +35,14 @@ def test_the_checkers(errors: dict[str, set[Place]]) -> None:
     "checker", [c for c in CHECKERS if c.name in ("pyright", "pyrefly", "ty")], ids=lambda c: c.name
 )
 def test_whole_programs_are_clean(checker: checkers.Checker) -> None:
-    """Those of the examples, with rows, and those whose functions have `Tensor` in every signature."""
+    """The examples with `Vec` types, and the programs with plain `Tensor` in every signature."""
     root = PLAIN.parents[2]
     files = [str(p.relative_to(root)) for top in ("examples", "tests/types/naive") for p in root.glob(f"{top}/*.py")]
     assert len(files) >= 26
     assert list(checker.errors(root, files)) == []
 
 
-def test_there_are_enough_programs() -> None:
+def test_number_of_programs() -> None:
     assert sum(p.is_right for p in PROGRAMS) >= 25
     assert sum(not p.is_right for p in PROGRAMS) >= 30
     assert {p.file for p in PROGRAMS} == set(FILES)
@@ -50,12 +50,12 @@ def test_there_are_enough_programs() -> None:
     assert len({(p.file, p.title) for p in PROGRAMS}) == len(PROGRAMS)
 
 
-def test_wrong_programs_alone_are_marked() -> None:
+def test_only_incorrect_programs_are_marked() -> None:
     assert [p for p in PROGRAMS if not p.places] == []
     assert [file for file in FILES if file.startswith("accepted") and "# E\n" in (PLAIN / file).read_text()] == []
 
 
 @pytest.mark.by_numpy
 @pytest.mark.parametrize("file", [file for file in FILES if file.startswith("accepted")])
-def test_right_programs_run(file: str) -> None:
+def test_correct_programs_run(file: str) -> None:
     runpy.run_path(str(PLAIN / file))

@@ -1,4 +1,4 @@
-"""Shapes that mypy follows from the data: bench/mapbugs, `require_axes` and `branded check --suggest`."""
+"""Shapes that mypy infers from the data: bench/mapbugs, `require_axes` and `branded check --suggest`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EVERYTHING = [m for path in mapbugs.PROGRAMS for m in mapbugs.mutants(path)]
 
 
 @pytest.mark.by_numpy
-def test_the_programs_run_and_the_mistakes_change_something() -> None:
+def test_mistakes_change_the_results() -> None:
     assert mapbugs.run(EVERYTHING) == []
 
 
 @pytest.mark.parametrize(("way", "least"), [("shapes", 122), ("Axes", 120)])
-def test_mistakes_are_found_without_a_false_alarm(way: str, least: int) -> None:
+def test_mistakes_are_found_without_false_alarms(way: str, least: int) -> None:
     assert len(EVERYTHING) >= 140 and len(mapbugs.PROGRAMS) == 20
     errors = mapbugs.check(EVERYTHING, way)
     assert not [errors[m.name] for m in EVERYTHING if m.kind is None and errors[m.name]]
@@ -71,7 +71,7 @@ app.py:6: vmap: `Users` is zipped with `Items`
   try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair"""
 
 
-def test_names_are_suggested(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggested_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("app.py").write_text(
         "from tinygrad import Tensor\n"

@@ -1,4 +1,4 @@
-"""The programs of bench/plainbugs: they run, checkers without the plugin accept them, and find what the page says."""
+"""The programs of bench/plainbugs run, and checkers without the plugin accept them and find what the page lists."""
 
 import runpy
 from pathlib import Path
@@ -11,14 +11,14 @@ from bench.plainbugs import __main__ as plainbugs
 PAGE = Path(plainbugs.__file__).parents[1] / "TYPECHECK.md"
 
 
-def test_what_plain_checkers_find() -> None:
+def test_results_without_the_plugin() -> None:
     found = plainbugs.results()
     assert found.alarms.keys() == plainbugs.ALARMS.keys(), found.alarms
     section = PAGE.read_text().partition(plainbugs.HEADING)[2].partition("\n## ")[0]
     assert "\n".join(markdown(found.rows)) in section, "the table of python -m bench.plainbugs is another one"
 
 
-def test_there_are_enough_programs_and_mistakes() -> None:
+def test_number_of_programs_and_mistakes() -> None:
     programs = plainbugs.everything()
     assert len(plainbugs.PROGRAMS) >= 24 and sum(m.kind is not None for m in programs) >= 140
 

@@ -1,4 +1,7 @@
-"""The plugin in mypy: caches and the daemon change no answer, work grows with the program, and failures are errors."""
+"""Run the plugin in mypy.
+
+Caches and the daemon do not change its answers, its work grows linearly, and its failures are reported as errors.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ HEADER = "from tinygrad import Tensor\nfrom branded import vmap\nX = Tensor.ones
 
 
 def project(folder: Path, text: str) -> Path:
-    """Write a project of one file, and return it."""
+    """Write a project with one file; return the file."""
     warm(folder / "cache", MYPY, STRICT)
     (folder / "mypy.ini").write_text(STRICT)
     (folder / "app.py").write_text(HEADER + text)
@@ -32,12 +35,12 @@ def project(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("seed", [5])
-def test_after_any_edit_all_runs_say_the_same(seed: int) -> None:
+def test_runs_agree_after_any_edit(seed: int) -> None:
     assert [str(w) for w in edits.wrong(seed, 12)] == []
 
 
-def test_a_changed_body_reaches_the_functions_that_were_checked_with_it(tmp_path: Path) -> None:
-    """mypy takes `low.half` from its cache, without its line, and a changed body is no changed interface."""
+def test_changed_body_rechecks_its_callers(tmp_path: Path) -> None:
+    """mypy loads `low.half` from its cache without its line, and a changed body does not change the interface."""
     low = "from tinygrad import Tensor\ndef half(x: Tensor) -> Tensor:\n    return x / 2\n"
     app = project(tmp_path, "from low import half\ny = vmap(lambda a: half(a))(X)\n")
     warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
@@ -52,7 +55,7 @@ def test_a_changed_body_reaches_the_functions_that_were_checked_with_it(tmp_path
     assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
 
 
-def test_the_notes_under_errors_of_mypy_are_the_same_in_all_runs(tmp_path: Path) -> None:
+def test_notes_are_the_same_in_all_runs(tmp_path: Path) -> None:
     plain = "from tinygrad import Tensor\nfrom branded import Vec\ndef low(x: Tensor) -> Tensor:\n    return x\n"
     rows = "from branded import Vec\nfrom branded.typing import S\ndef low(x: Vec[S]) -> Vec[S]:\n    return x\n"
     app = project(
@@ -75,7 +78,7 @@ def test_the_notes_under_errors_of_mypy_are_the_same_in_all_runs(tmp_path: Path)
         assert [declared] == [line for line in said if "try:" in line], said
 
 
-def test_an_error_for_each_item_of_a_display_is_one_error(tmp_path: Path) -> None:
+def test_one_error_per_item_of_a_list(tmp_path: Path) -> None:
     total = "from branded import Vec\ndef total(xs: list[Tensor]) -> Tensor:\n    return xs[0]\n"
     text = f"xs: list[Tensor] = [X, 1, 'a']\n{total}vmap(lambda a: total([a, a]))(X)\n"
     said = classes.said_of(project(tmp_path, text), tmp_path / "cache")
@@ -87,7 +90,7 @@ def test_an_error_for_each_item_of_a_display_is_one_error(tmp_path: Path) -> Non
     ]
 
 
-def test_the_daemon_shows_types_in_lambdas(tmp_path: Path) -> None:
+def test_daemon_shows_types_in_lambdas(tmp_path: Path) -> None:
     project(tmp_path, "y = vmap(lambda a: (a * 2).sum())(X)\nf = vmap(lambda p: p['w'] * 2)\nf({'w': X})\n")
     (tmp_path / "mypy.ini").write_text(edits.CONFIG)
     daemon = edits.Daemon(tmp_path)
@@ -113,7 +116,7 @@ y = vmap(f)(X)
 """
 
 
-def test_reads_of_objects_made_in_the_mapped_function(tmp_path: Path) -> None:
+def test_reads_of_local_objects(tmp_path: Path) -> None:
     right = classes.said_of(project(tmp_path, OBJECTS.format("total")), tmp_path / "cache")
     wrong = classes.said_of(project(tmp_path, OBJECTS.format("mean")), tmp_path / "cache")
     assert right == "Success: no issues found in 1 source file\n"
@@ -125,7 +128,7 @@ def test_reads_of_objects_made_in_the_mapped_function(tmp_path: Path) -> None:
 
 @apart
 def work(file: Path, cache: Path) -> Counter[str]:
-    """The calls of the functions that look into bodies, while a file is checked."""
+    """Count the calls of the functions that look into bodies while a file is checked."""
     counts: Counter[str] = Counter()
 
     def counted(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -147,7 +150,7 @@ def work(file: Path, cache: Path) -> Counter[str]:
 
 
 @pytest.mark.parametrize("first", ["x * 2", "x * x.item()"])
-def test_work_grows_with_the_number_of_functions_that_call_two_others(first: str, tmp_path: Path) -> None:
+def test_work_is_linear_in_the_call_graph(first: str, tmp_path: Path) -> None:
     counts = []
     for n in (40, 80):
         calls = [f"f{i - 1}(x) + f{i - 2}(x * 2)" if i > 1 else first for i in range(n)]
@@ -184,20 +187,20 @@ def test_methods_that_set_attributes(body: str, tmp_path: Path) -> None:
 
 
 @apart
-def said_where_the_plugin_fails(file: Path, cache: Path, message: str) -> str:
+def output_of_failing_plugin(file: Path, cache: Path, message: str) -> str:
     recheck = plain_functions.recheck_function
 
     def failing(f: Any, *args: Any) -> Any:
         def fail(copy: Any) -> None:
             raise AssertionError(message)
 
-        return recheck(f, *args[:3], fail)  # within mypy, which reports an exception as an error of its own and exits
+        return recheck(f, *args[:3], fail)  # inside mypy, which reports an exception as an internal error and exits
 
     plain_functions.recheck_function = failing
     return classes.said(file, cache)
 
 
-def test_a_failure_of_the_plugin_is_an_error_at_the_line_of_the_user(tmp_path: Path) -> None:
+def test_plugin_failure_is_an_error(tmp_path: Path) -> None:
     file = project(
         tmp_path,
         "def half(x: Tensor) -> Tensor:\n    return x / 2\n"
@@ -206,7 +209,7 @@ def test_a_failure_of_the_plugin_is_an_error_at_the_line_of_the_user(tmp_path: P
         "vmap(lambda a: a.numpy())(X)\n"
         "n: str = 1\n",
     )
-    said = said_where_the_plugin_fails(file, tmp_path / "cache", "no class")
+    said = output_of_failing_plugin(file, tmp_path / "cache", "no class")
     assert said.splitlines()[0] == (
         "app.py:8: error: branded: the plugin failed here, so this call is not checked: "
         "AssertionError: no class  [brand]"

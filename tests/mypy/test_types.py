@@ -1,10 +1,9 @@
-"""What mypy says of tests/types, with the plugin, is what the comments there say.
+"""Check mypy with the plugin on tests/types against the comments in its programs.
 
-A program is a section that begins with `# --- what it is about`.  `# E: text` on a line wants an error that has the
-text, `# N: text` a note; any other error or note is a failure.  The notes under an error are part of it.  All files
-are checked by one run of each mypy that there is, the newest and the oldest of the supported range.  What `branded
-check` prints for the rejected programs is kept, word for word, in tests/types/messages.txt; `python -m
-tests.mypy.test_types` writes it anew.
+A program is a section that begins with `# --- title`.  `# E: text` on a line expects an error that contains the text,
+`# N: text` a note; any other error or note is a failure.  The notes under an error belong to it.  The newest and the
+oldest supported mypy each check all files in one run.  The output of `branded check` for the rejected programs is
+stored verbatim in tests/types/messages.txt; `python -m tests.mypy.test_types` regenerates it.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ from tests.support.warm import MYPY, STRICT, warm
 
 HERE = Path(__file__).parents[1] / "types"
 NAIVE = sorted(HERE.glob("naive/*.py"))
-"""Programs of users who have not read of rows: `Tensor` stands in every signature."""
+"""Programs of users who do not know `Vec`: every signature has plain `Tensor`."""
 FILES = [*sorted(HERE.glob("accepted/*.py")), *NAIVE, *sorted(HERE.glob("rejected/*.py"))]
 NEWER = {HERE / "pep695.py": (3, 12), HERE / "pep696.py": (3, 13)}
-"""Programs in the syntax of a newer Python, which the newest mypy reads on any Python."""
+"""Programs in the syntax of a newer Python, which the newest mypy parses on any Python."""
 MESSAGES = HERE / "messages.txt"
 WANTED = re.compile(r"([EN]): (.*?)(?=  [EN]: |$)")
 
@@ -63,7 +62,7 @@ PROGRAMS = list(programs())
 
 @functools.cache
 def messages(which: str) -> list[Message]:
-    """What mypy says, with the plugin."""
+    """Run mypy with the plugin and return its messages."""
     python = {"newest": sys.executable, "oldest": str(OLDEST)}[which]
     out = _mypy(python, *FILES, *(file for file in NEWER if can_read(file, which)))
     return [parse_message(json.loads(line)) for line in out]
@@ -120,14 +119,14 @@ def test_program(program: Program, which: str) -> None:
 @pytest.mark.by_numpy
 @pytest.mark.parametrize("file", [*sorted(HERE.glob("accepted/*.py")), *NAIVE], ids=lambda f: f.stem)
 def test_accepted_programs_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is accepted is right: it runs."""
-    monkeypatch.chdir(tmp_path)  # one saves its results
+    """Accepted programs are correct, so they run."""
+    monkeypatch.chdir(tmp_path)  # one program saves its results
     with Context(NOOPT=1):
         exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), {"__name__": file.stem})
 
 
 def newer_python(version: tuple[int, int]) -> str:
-    """A Python of this version that has numpy, or a skip."""
+    """Return a Python of this version that has numpy, or skip the test."""
     name = "python{}.{}".format(*version)
     found = [shutil.which(name), *map(str, Path.home().glob(f".pyenv/versions/{version[0]}.{version[1]}.*/bin/python"))]
     own = sys.executable if sys.version_info[:2] == version else None
@@ -139,7 +138,7 @@ def newer_python(version: tuple[int, int]) -> str:
 
 @pytest.mark.parametrize("version", [(3, 12), (3, 13)])
 @pytest.mark.parametrize("file", NEWER, ids=lambda f: f.stem)
-def test_programs_of_newer_syntax_run(file: Path, version: tuple[int, int], tmp_path: Path) -> None:
+def test_programs_in_newer_syntax_run(file: Path, version: tuple[int, int], tmp_path: Path) -> None:
     if version < NEWER[file]:
         pytest.skip("this Python does not have the syntax")
     for package in (branded, tinygrad):
@@ -153,8 +152,8 @@ def test_programs_of_newer_syntax_run(file: Path, version: tuple[int, int], tmp_
     assert done.returncode == 0, done.stderr
 
 
-def test_what_is_told_of_results_that_do_not_vary(tmp_path: Path) -> None:
-    """`unvaried = error` makes an error of the note, and another choice is none."""
+def test_option_unvaried(tmp_path: Path) -> None:
+    """With `unvaried = error` the note is an error; an invalid value is reported."""
     told = {}
     for name, text in {
         "a.ini": "[mypy]\n[branded]\nunvaried = error\n",
@@ -170,7 +169,7 @@ def test_what_is_told_of_results_that_do_not_vary(tmp_path: Path) -> None:
     assert unused_batch.unvaried_setting(Options()) == "note"
 
 
-def test_there_are_enough_programs() -> None:
+def test_number_of_programs() -> None:
     kinds = [p.file.parent.name for p in PROGRAMS]
     assert kinds.count("accepted") >= 60
     assert kinds.count("rejected") >= 80
@@ -179,13 +178,13 @@ def test_there_are_enough_programs() -> None:
 
 
 def golden() -> str:
-    """The rejected programs, as `branded check` tells of them."""
+    """Format the rejected programs as `branded check` does."""
     rejected = [m._replace(file=Path(m.file).name) for m in messages("newest") if "rejected" in m.file]
     rejected.sort(key=lambda m: (m.file, m.line))
     return "\n".join(format_report(rejected, len({m.file for m in rejected}))) + "\n"
 
 
-def test_every_message_word_for_word() -> None:
+def test_exact_messages() -> None:
     assert golden() == MESSAGES.read_text(), "python -m tests.mypy.test_types"
 
 
