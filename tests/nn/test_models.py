@@ -1,4 +1,4 @@
-"""Real models: vmap over inputs, over stacked weights, and gradients for each example, against the loop."""
+"""Compare vmap over inputs and stacked weights, and per-example gradients, with the loop on real models."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tokens(*shape: int) -> Any:
 class Model(NamedTuple):
     make: Callable[[], Any]
     inputs: tuple[Any, ...]
-    """For each of two examples."""
+    """The inputs of two examples."""
     training: bool = False
 
 
@@ -53,8 +53,8 @@ MODELS = {
 CACHED = ["gpt2", "llama", "mamba", "whisper"]
 
 
-def made(model: Model, n: int) -> list[Any]:
-    """Models whose parameters are not those that their layers draw, which take longer than all else of a model."""
+def create_models(model: Model, n: int) -> list[Any]:
+    """Create models whose layers skip their slow random initialization, and set their parameters."""
     Tensor.manual_seed(0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tensor, "uniform", lambda *shape, **_: Tensor.zeros(*shape))
@@ -71,17 +71,16 @@ def leaves(out: Any) -> list[Any]:
 
 
 def close(got: list[Any], want: list[list[Array]]) -> None:
-    """Results for all examples, and those of each."""
+    """Compare results for all examples with the results of each example."""
     for y, *each in zip(values(got), *want, strict=True):
         np.testing.assert_allclose(y, np.stack(each), rtol=2e-4, atol=2e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop is read from its graph, which is made once; models that write into a cache have that computed for each
-    example, and below all of it."""
+    """The loop is traced once and its graph is evaluated for each example; models with a cache run once per example."""
     model = MODELS[name]
-    first, second = made(model, 2)
+    first, second = create_models(model, 2)
     inputs = [in_memory(x) for x in model.inputs]
     states = stack_module_state([first, second])
     ones = [get_state_dict(first), get_state_dict(second)]
@@ -89,7 +88,7 @@ def test_models(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     learned = {k: t for k, t in learned.items() if not k.endswith("_state") and k != "lm_head.weight"}
 
     def call(s: Any, *xs: Any) -> Any:
-        """What the model gives, and what it has written."""
+        """Return the outputs and the written state of the model."""
         return functional_call(first, s, *xs, mutable=True)
 
     def loss(s: Any, *xs: Any) -> Any:
@@ -122,11 +121,13 @@ def test_models(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", CACHED)
-def test_models_as_they_are(name: str) -> None:
-    """Without functional_call: a module of the body's own, whose caches are real in the loop."""
+def test_models_created_in_the_body(name: str) -> None:
+    """Without functional_call: the body creates the module, and the loop realizes its caches."""
     model = MODELS[name]
     inputs = [in_memory(x) for x in model.inputs]
-    weights = {k: t for k, t in get_state_dict(made(model, 1)[0]).items() if "cache" not in k and "_state" not in k}
+    weights = {
+        k: t for k, t in get_state_dict(create_models(model, 1)[0]).items() if "cache" not in k and "_state" not in k
+    }
 
     def body(*xs: Any) -> Any:
         own = model.make()
@@ -144,7 +145,7 @@ def test_models_as_they_are(name: str) -> None:
 # ---- BatchNorm in training ----
 
 
-def test_batchnorm_in_training_says_how() -> None:
+def test_message_of_batchnorm_in_training() -> None:
     norm, x = nn.BatchNorm(2), Tensor(reals(3, 4, 2, 2, 2))
     with Context(TRAINING=1), pytest.raises(WriteError) as info:
         vmap(lambda x: norm(x))(x)

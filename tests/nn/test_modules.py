@@ -1,4 +1,4 @@
-"""Modules as functions of their state: ensembles, per-example gradients, and a module that nothing happens to."""
+"""Modules as functions of their state: ensembles, per-example gradients, and modules that stay unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.by_numpy
 
 
 class Net:
-    """A few layers in a list, as most models of tinygrad have them."""
+    """A few layers in a list, like most models in tinygrad."""
 
     def __init__(self) -> None:
         self.layers = [nn.Linear(4, 8), Tensor.relu, nn.LayerNorm(8), nn.Linear(8, 2)]
@@ -43,7 +43,7 @@ class Frozen:
 
 
 class Everywhere:
-    """Tensors wherever `tinygrad.nn.state` looks for them."""
+    """Tensors in every place where `tinygrad.nn.state` looks for them."""
 
     def __init__(self, *_: object) -> None:
         self.table = {"a": Tensor.randn(3), "deep": [Tensor.randn(3), (Tensor.randn(3), 2.0)]}
@@ -59,7 +59,7 @@ class Everywhere:
 
 
 def randomized(make: Callable[[], Any], n: int = 3) -> list[Any]:
-    """Modules whose numbers all differ, also those that begin as zeros and ones."""
+    """Create modules with distinct random numbers, also in tensors that start as zeros or ones."""
     modules = [make() for _ in range(n)]
     for i, m in enumerate(modules):
         for j, (name, t) in enumerate(get_state_dict(m).items()):
@@ -83,14 +83,14 @@ LAYERS: dict[str, tuple[Callable[[], Any], Tensor]] = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_an_ensemble_is_the_loop(name: str) -> None:
+def test_ensemble_matches_the_loop(name: str) -> None:
     make, x = LAYERS[name]
     models = randomized(make)
     state = stack_module_state(models)
     assert {k: (v.shape, v.dtype) for k, v in state.items()} == {
         k: ((3, *v.shape), v.dtype) for k, v in get_state_dict(models[0]).items()
     }
-    value = Tensor.numpy if name == "Linear" else read  # of one by kernels, of the others by their graph
+    value = Tensor.numpy if name == "Linear" else read  # one layer by kernels, the others from their graph
     loop = np.stack([value(m(x)) for m in models])
     ensemble = vmap(lambda s, x: functional_call(models[0], s, x), in_axes=(0, None))
     np.testing.assert_allclose(value(ensemble(state, x)), loop, rtol=1e-6, atol=1e-6)
@@ -110,7 +110,7 @@ def test_several_arguments_and_results() -> None:
             np.testing.assert_allclose(read(got[i]), read(wanted), rtol=1e-5, atol=1e-6)
 
 
-def test_what_runs_is_what_the_module_runs() -> None:
+def test_functional_call_runs_the_same_kernels() -> None:
     first, second = randomized(Net, 2)
     for m in (first, second):
         Tensor.realize(*get_state_dict(m).values())
@@ -122,7 +122,7 @@ def test_what_runs_is_what_the_module_runs() -> None:
     assert counts[0] == counts[1]
 
 
-def test_weights_that_are_not_yet_drawn_are_drawn_once() -> None:
+def test_unrealized_weights_are_sampled_once() -> None:
     model = nn.Linear(4, 3)
     one = functional_call(model, {}, X).numpy()
     np.testing.assert_array_equal(model(X).numpy(), one)
@@ -132,7 +132,7 @@ def test_weights_that_are_not_yet_drawn_are_drawn_once() -> None:
     np.testing.assert_allclose(both, np.stack([m(X).numpy() for m in models]), rtol=1e-6, atol=1e-6)
 
 
-def test_an_ensemble_in_chunks() -> None:
+def test_ensemble_in_chunks() -> None:
     models = randomized(lambda: nn.Linear(4, 3))
     run = vmap(lambda s: functional_call(models[0], s, X), chunk_size=2)
     np.testing.assert_allclose(
@@ -177,7 +177,7 @@ def test_forward_mode() -> None:
 
 
 def test_gradients_of_the_module_itself() -> None:
-    """What is not in the state is used as it is, and can be differentiated."""
+    """Tensors that are not in the state are used unchanged, and can be differentiated."""
     (model,) = randomized(lambda: nn.Linear(4, 3), 1)
     loss = functional_call(model, {"bias": Tensor.zeros(3)}, X).sum()
     np.testing.assert_allclose(loss.gradient(model.weight)[0].numpy(), np.tile(X.numpy().sum(0), (3, 1)), rtol=1e-5)
@@ -186,7 +186,7 @@ def test_gradients_of_the_module_itself() -> None:
 # ---- names and ties ----
 
 
-def test_missing_names_are_the_modules_own() -> None:
+def test_missing_names_use_the_module_tensors() -> None:
     (model,) = randomized(lambda: nn.Linear(4, 3), 1)
     y = functional_call(model, {"bias": Tensor.zeros(3)}, X)
     np.testing.assert_allclose(y.numpy(), X.numpy() @ model.weight.numpy().T, rtol=1e-5, atol=1e-6)
@@ -217,7 +217,7 @@ def test_tied_tensors_stay_tied() -> None:
     np.testing.assert_allclose(both[1], wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_the_gradient_of_a_tied_tensor_is_that_of_both_uses() -> None:
+def test_gradient_of_a_tied_tensor_sums_both_uses() -> None:
     (model,) = randomized(Tied, 1)
     loss = model(X[:, :3]).sum()
     by_name = grad(lambda s: functional_call(model, s, X[:, :3]).sum())({"head": model.head})
@@ -225,7 +225,7 @@ def test_the_gradient_of_a_tied_tensor_is_that_of_both_uses() -> None:
     np.testing.assert_allclose(read(by_name["head"]), wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_what_is_learned_is_told_apart() -> None:
+def test_stacked_state_keeps_is_param() -> None:
     learned = [k for k, v in stack_module_state([nn.BatchNorm(2)]).items() if v.is_param]
     assert learned == ["weight", "bias"]
 
@@ -234,7 +234,7 @@ def test_what_is_learned_is_told_apart() -> None:
 
 
 def shape_of(x: Any, seen: frozenset[int] = frozenset()) -> Any:
-    """All that an object consists of, by identity."""
+    """Describe everything that an object consists of by identity."""
     if isinstance(x, Tensor):
         return id(x), id(x.uop)
     if isinstance(x, dict | list | tuple):
@@ -244,7 +244,7 @@ def shape_of(x: Any, seen: frozenset[int] = frozenset()) -> Any:
 
 
 class Busy(Everywhere):
-    """A module that changes all that it can reach."""
+    """A module that changes everything it can reach."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -268,7 +268,7 @@ class Busy(Everywhere):
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("how", ["plain", "vmap", "with its own tensors"])
-def test_the_module_is_as_it_was(fails: bool, how: str) -> None:
+def test_module_is_unchanged(fails: bool, how: str) -> None:
     model, other = randomized(Busy, 2)
     model.fails = fails
     state = get_state_dict(other if how != "with its own tensors" else model)
@@ -287,7 +287,7 @@ def test_the_module_is_as_it_was(fails: bool, how: str) -> None:
     assert {k: v.tolist() for k, v in get_state_dict(model).items()} == numbers
 
 
-def test_a_call_within_a_call() -> None:
+def test_nested_calls() -> None:
     class Outer:
         def __init__(self) -> None:
             self.weight = Tensor([1.0])
@@ -301,7 +301,7 @@ def test_a_call_within_a_call() -> None:
     assert model(Tensor([1.0]), 0).tolist() == [1.0]
 
 
-def test_a_module_that_realizes() -> None:
+def test_module_that_realizes() -> None:
     class Eager:
         def __init__(self) -> None:
             self.weight = Tensor([1.0, 2.0])
@@ -316,11 +316,11 @@ def test_a_module_that_realizes() -> None:
     assert model.weight.tolist() == [1.0, 2.0] and state["weight"].tolist() == [3.0, 4.0]
 
 
-# ---- what the call writes ----
+# ---- writes during the call ----
 
 
 class Counter:
-    """A module that writes, and reads what it has written."""
+    """A module that writes a tensor and reads it back."""
 
     def __init__(self) -> None:
         self.count, self.cache = Tensor([0.0]), Tensor.zeros(3).contiguous()
@@ -361,7 +361,7 @@ def test_writes_of_each_example() -> None:
     assert unwritten.tolist() == [[1.0, 3.0, 1.0], [1.0, 4.0, 1.0]] and model.cache.tolist() == [0.0] * 3
 
 
-def test_a_buffer_that_the_state_shares_is_not_written() -> None:
+def test_write_to_a_shared_buffer_copies_it() -> None:
     model = Counter()
     Tensor.realize(model.count, model.cache)
     view = {"count": model.count.detach()}
@@ -369,7 +369,7 @@ def test_a_buffer_that_the_state_shares_is_not_written() -> None:
     assert view["count"].tolist() == [1.0] and model.count.tolist() == [0.0]
 
 
-def test_nothing_is_written_when_the_call_fails() -> None:
+def test_failed_call_writes_nothing() -> None:
     state = {"frozen.weight": Tensor([1.0, 1.0, 1.0])}
     model = Busy()
     model.fails = True
@@ -430,7 +430,7 @@ def test_in_a_jit() -> None:
         np.testing.assert_allclose(step(w, X).numpy(), X.numpy() @ w.numpy().T + w.numpy()[:, 0], rtol=1e-5, atol=1e-5)
 
 
-def test_a_jit_in_the_module_is_the_function_that_it_is_of() -> None:
+def test_jit_in_the_module_is_bypassed() -> None:
     class Jitted:
         def __init__(self) -> None:
             self.weight = Tensor([1.0]).realize()
@@ -455,7 +455,7 @@ def test_a_jit_in_the_module_is_the_function_that_it_is_of() -> None:
 
 
 @pytest.mark.parametrize("precompile", [False, True])
-def test_a_module_that_is_a_function(precompile: bool) -> None:
+def test_module_decorated_with_function(precompile: bool) -> None:
     class Layer:
         def __init__(self) -> None:
             self.weight = Tensor([1.0, 2.0]).realize()
@@ -471,7 +471,7 @@ def test_a_module_that_is_a_function(precompile: bool) -> None:
     assert model(Tensor([1.0, 1.0])).tolist() == [1.0, 2.0]
 
 
-def test_a_module_of_every_dtype() -> None:
+def test_module_with_several_dtypes() -> None:
     class Mixed:
         def __init__(self, flip: bool, n: int) -> None:
             self.mask, self.index = Tensor([flip, True]), Tensor([n, 1])
@@ -541,7 +541,7 @@ class Scaled:
         self.inner = SimpleNamespace(w=Tensor.ones(3), scale=scale, act=act, shift=lambda x: x + scale)
 
 
-def test_modules_with_the_same_numbers_and_functions_are_stacked() -> None:
+def test_stack_modules_with_equal_attributes() -> None:
     first, second = Scaled(float("nan")), Scaled(float("nan"))
     assert stack_module_state([first, second])["inner.w"].shape == (2, 3)
 

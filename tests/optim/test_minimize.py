@@ -1,4 +1,4 @@
-"""branded.optim: minima, roots and fixed points, each example's own, and their derivatives."""
+"""Check minima, roots and fixed points for each example, and their derivatives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rosenbrock(x: Tensor) -> Tensor:
 
 
 def done(r: Any) -> Any:
-    """A result, all of it computed: what is read of it by itself is a loop by itself."""
+    """Compute all parts of a result together: a part that is read alone runs the loop again."""
     Tensor.realize(*tree.leaves(r))
     return r
 
@@ -32,10 +32,10 @@ def done(r: Any) -> Any:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_minima_of_several_starts(method: str) -> None:
-    """Each example stops where the loop over the examples does, after as many steps; one that is there takes none."""
+def test_minimize_from_several_starts(method: str) -> None:
+    """Each example stops where the loop over the examples stops, after as many steps; the minimum itself takes none."""
     starts = Tensor([[-1.2, 1.0], [2.0, 2.0], [1.0, 1.0]])
-    with Context(NOOPT=1):  # kernels of six numbers
+    with Context(NOOPT=1):  # the kernels have only six numbers
         every = done(vmap(lambda x: optim.minimize(rosenbrock, x, method=method))(starts))
         alone = done(optim.minimize(rosenbrock, starts[1], method=method))
     np.testing.assert_allclose(every.x.tolist(), np.ones((3, 2)), atol=2e-3)
@@ -46,8 +46,8 @@ def test_minima_of_several_starts(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_minimum_of_a_quadratic(method: str) -> None:
-    """0.5 xᵀAx - xᵀb is least where Ax = b; what BFGS knows of the Hessian is A⁻¹."""
+def test_minimum_of_a_quadratic(method: str) -> None:
+    """0.5 xᵀAx - xᵀb has its minimum where Ax = b; the inverse Hessian estimated by BFGS is A⁻¹."""
     b = Tensor([1.0, -2.0, 3.0])
     f = lambda x, b: 0.5 * x.dot(Tensor(A) @ x) - x.dot(b)  # noqa: E731
     r = done(optim.minimize(f, Tensor.zeros(3), (b,), method=method, tol=1e-4))
@@ -59,8 +59,8 @@ def test_the_minimum_of_a_quadratic(method: str) -> None:
         assert r.hess_inv is None
 
 
-def test_trees_in_double_precision() -> None:
-    """A tree comes back as a tree; f64 goes on to where f32 cannot."""
+def test_tree_in_double_precision() -> None:
+    """The result has the structure of the start; f64 reaches a tolerance that f32 cannot."""
     first = {"w": Tensor([3.0, -1.0], dtype=dtypes.float64), "b": Tensor(2.0, dtype=dtypes.float64)}
     f = lambda p: (p["w"] - 1).square().square().sum() + (p["b"] * p["w"][0] - 2).square()  # noqa: E731
     r = done(optim.minimize(f, first, options={"gtol": 1e-9, "norm": 2, "maxiter": 200}))
@@ -70,7 +70,7 @@ def test_trees_in_double_precision() -> None:
     assert np.linalg.norm(tree.ravel(r.jac)[0].numpy()) < 1e-9
 
 
-def test_a_function_without_a_minimum() -> None:
+def test_function_without_a_minimum() -> None:
     down = done(optim.minimize(lambda x: x.sum(), Tensor([1.0]), options={"maxiter": 3}))
     assert not down.success.item() and down.status.item() == 1 and down.nit.item() == 3
     f = lambda x: (x + (x > -5).where(0, 100)).sum()  # noqa: E731
@@ -79,7 +79,7 @@ def test_a_function_without_a_minimum() -> None:
 
 
 def test_minimize_in_jit_and_its_forward_derivative() -> None:
-    """The place of the minimum of (x - a)² moves as `a` does."""
+    """The minimum of (x - a)² moves with `a`."""
     at = jit(lambda a: optim.minimize(lambda x: ((x - a) * (x - a)).sum(), a * 0).x)
     assert np.allclose([at(Tensor([3.0])).item(), at(Tensor([5.0])).item()], [3, 5], atol=1e-4)
     _, moved = jvp(
@@ -100,7 +100,7 @@ def babylonian(a: Tensor) -> Tensor:
 
 
 def test_derivatives_of_all_orders_in_both_modes() -> None:
-    """Of what the equation closes over, and of its arguments; those of x³ = a by the powers of a."""
+    """Derivatives by captured values and by arguments; the wanted ones are those of a^(1/3)."""
     a = Tensor(8.0)
     third = [2, 1 / 12, -2 / 9 * 8 ** (-5 / 3), 10 / 27 * 8 ** (-8 / 3)]
     got = [cube_root(a), grad(cube_root)(a), grad(grad(cube_root))(a), grad(grad(grad(cube_root)))(a)]
@@ -115,8 +115,8 @@ def test_derivatives_of_all_orders_in_both_modes() -> None:
     np.testing.assert_allclose(reads(got), [[1 / 3, 1 / 12, 1 / 27], 0.5 / np.sqrt([1, 8, 27])], rtol=1e-4)
 
 
-def test_a_system_over_a_tree() -> None:
-    """A x = b: the solution, and its derivative by `b`, A⁻¹."""
+def test_root_of_a_system_over_a_tree() -> None:
+    """The solution of A x = b, and its derivative by `b`, A⁻¹."""
 
     def solved(b: Tensor) -> Any:
         def f(p: Any) -> Any:
@@ -131,12 +131,12 @@ def test_a_system_over_a_tree() -> None:
     np.testing.assert_allclose(read(jacrev(solved)(b)), np.linalg.inv(A), atol=1e-4)
 
 
-def test_the_start_has_no_derivative() -> None:
+def test_start_has_no_derivative() -> None:
     assert grad(lambda s: optim.root(lambda x: x * x - 4, s).x)(Tensor(1.0)).item() == 0
 
 
-def test_the_minimum_by_a_root_of_the_gradient() -> None:
-    """The derivative of where x⁴/4 - ax is least, a^(1/3), by reverse mode."""
+def test_minimum_as_a_root_of_the_gradient() -> None:
+    """Differentiate the minimum of x⁴/4 - ax, which is a^(1/3), in reverse mode."""
 
     def least(a: Tensor) -> Tensor:
         f = lambda x: x * x * x * x / 4 - a * x  # noqa: E731
@@ -146,7 +146,7 @@ def test_the_minimum_by_a_root_of_the_gradient() -> None:
     assert abs(read(grad(least)(Tensor(8.0))) - 1 / 12) < 1e-4
 
 
-def test_what_is_not_found_says_so() -> None:
+def test_no_solution_is_not_success() -> None:
     none = done(optim.root(lambda x: x * x + 1, Tensor(1.0)))
     assert not none.success.item() and none.fun.item() >= 1
     away = done(optim.fixed_point(lambda x: 2 * x + 1, Tensor(1.0), maxiter=5))

@@ -1,4 +1,4 @@
-"""branded.optim: the numbers of optax, the same in all transforms, and the messages."""
+"""Compare branded.optim with numbers from optax, in all transforms, and check the messages."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def params() -> dict[str, Tensor]:
 
 
 def close(got: Any, wanted: Any, rtol: float = 2e-5) -> None:
-    """Are these tensors by name the numbers of the golden file?"""
+    """Compare tensors with the numbers of the golden file, by name."""
     for name, x in wanted.items():
         np.testing.assert_allclose(read(got[name]).flatten(), x, rtol=rtol, atol=5e-6, err_msg=name)
 
 
-# ---- the numbers of optax ----
+# ---- comparison with optax ----
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_steps_are_those_of_optax(name: str) -> None:
+def test_steps_match_optax(name: str) -> None:
     found = list(steps(optim, OPTIMIZERS[name], params(), grad(loss)))
     assert [*found[-1]] == [*PARAMS] and len(found) == STEPS
     for got, wanted in zip(found, GOLDEN[name], strict=True):
@@ -42,7 +42,7 @@ def test_steps_are_those_of_optax(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_schedules_are_those_of_optax(name: str) -> None:
+def test_schedules_match_optax(name: str) -> None:
     schedule = SCHEDULES[name](optim)
     got = [float(read(v)) if isinstance(v := schedule(i), Tensor) else v for i in range(10)]
     np.testing.assert_allclose(got, GOLDEN[f"schedule: {name}"], rtol=2e-6, atol=1e-7)
@@ -78,8 +78,8 @@ def test_in_scan_and_in_jit_with_donation(name: str) -> None:
     assert fast.traces <= 2
 
 
-def test_an_ensemble_with_rates_of_its_own() -> None:
-    """vmap over learning rates, and over starts, is the loop over them; so is a mapped decay."""
+def test_ensemble_with_its_own_rates() -> None:
+    """vmap over learning rates, starts and decays gives the same as the loop over them."""
 
     def trained(rate: Any, first: Any, decay: Any) -> Any:
         opt = optim.chain(optim.clip_by_global_norm(5.0 * rate), optim.sgd(rate, momentum=decay))
@@ -101,21 +101,21 @@ def test_an_ensemble_with_rates_of_its_own() -> None:
     close({name: x[1] for name, x in adams.items()}, GOLDEN["adam"][0])
 
 
-def test_schedules_of_each_example() -> None:
-    """A peak may differ from example to example, also where it is zero."""
+def test_schedule_per_example() -> None:
+    """A peak may differ from example to example, even if one of them is zero."""
     peaks = Tensor([0.0, 1.0, 2.0])
     got = vmap(lambda peak: optim.warmup_cosine_decay_schedule(0.0, peak, 3, 8, 0.1)(5))(peaks).tolist()
     assert got[0] == 0 and abs(got[1] - GOLDEN["schedule: warmup, cosine"][5]) < 1e-6
 
 
-def test_clip_is_that_of_each_example() -> None:
+def test_clip_per_example() -> None:
     part = optim.clip_by_global_norm(1.0)
     out = vmap(lambda g: part.update({"a": g, "b": g[0]}, part.init(None))[0]["a"])(Tensor([[0.1, 0.2], [3.0, 4.0]]))
     np.testing.assert_allclose(out.tolist(), [[0.1, 0.2], [3 / 34**0.5, 4 / 34**0.5]], rtol=1e-6)
 
 
-def test_a_gradient_through_training() -> None:
-    """The derivative by the learning rate, of the loss after two steps: 0.5 (1 - r)^4 by r."""
+def test_gradient_through_training() -> None:
+    """Differentiate the loss after two steps, 0.5 (1 - r)^4, by the learning rate r."""
 
     def after(rate: Tensor) -> Tensor:
         opt, p = optim.sgd(rate), Tensor(1.0)
@@ -143,13 +143,13 @@ def test_dtypes_are_kept() -> None:
     assert optim.adam(0.1, mu_dtype=dtypes.float16).init(p)[0].mu["x"].dtype == dtypes.float16
 
 
-def test_a_mask_may_be_a_function() -> None:
+def test_mask_may_be_a_function() -> None:
     opt = optim.add_decayed_weights(1.0, mask=lambda p: tree.map(lambda x: len(x.shape) > 0, p))
     out, _ = opt.update({"w": Tensor([0.0]), "b": Tensor(0.0)}, opt.init(None), {"w": Tensor([2.0]), "b": Tensor(3.0)})
     assert out["w"].tolist() == [2.0] and out["b"].item() == 0.0
 
 
-def test_no_trust_where_a_norm_is_zero() -> None:
+def test_trust_ratio_of_zero_norms() -> None:
     part = optim.scale_by_trust_ratio()
     xs = [Tensor([0.0, 0.0]), Tensor([3.0, 4.0])]
     out = part.update(xs, part.init(None), xs[::-1])[0]
@@ -174,7 +174,7 @@ def trained(kind: type[Optimizer], x: Tensor, rate: Tensor | None = None) -> Ten
 
 @pytest.mark.parametrize("kind", [SGD, Adam])
 def test_optimizers_of_tinygrad_under_vmap(kind: type[Optimizer]) -> None:
-    """Each example has its own; what all share, as the powers of Adam, is not written before it was used."""
+    """Each example has its own optimizer; shared state, such as the powers of Adam, is written only after its use."""
     xs, rates = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([0.1, 0.3])
     alone = [trained(kind, (x + 0).realize()).tolist() for x in xs]
     np.testing.assert_allclose(vmap(lambda x: trained(kind, x))(xs).tolist(), alone, rtol=1e-6)

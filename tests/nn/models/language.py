@@ -1,4 +1,4 @@
-"""GPT-2 and LLaMA, with their caches, and Mamba, with its states."""
+"""GPT-2 and LLaMA with their caches, and Mamba with its states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def causal(length: int, start: int) -> Tensor:
 
 
 class Attention:
-    """GPT-2: keys and values go into a cache that is there from the beginning."""
+    """GPT-2: keys and values are written into a cache that is created in advance."""
 
     def __init__(self, dim: int, heads: int, context: int) -> None:
         self.c_attn, self.c_proj = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
@@ -41,7 +41,7 @@ class Layer:
 
 
 class GPT2:
-    """Radford et al. (2019): the head is the table of the tokens."""
+    """Radford et al. (2019): the output layer shares the weights of the token embedding."""
 
     def __init__(self, dim: int = 8, heads: int = 2, layers: int = 1, vocabulary: int = 7, context: int = 4) -> None:
         self.wte, self.wpe = nn.Embedding(vocabulary, dim), nn.Embedding(context, dim)
@@ -57,7 +57,7 @@ class GPT2:
 
 
 def rotated(x: Any, start: int) -> Any:
-    """Su et al. (2021): pairs of features turn with the position."""
+    """Su et al. (2021): pairs of features are rotated by an angle that depends on the position."""
     length, size = x.shape[1], x.shape[-1]
     rate = 1.0 / (100.0 ** (Tensor.arange(0, size, 2) / size))
     turn = (Tensor.arange(start, start + length).unsqueeze(1) * rate).reshape(1, length, 1, size // 2)
@@ -66,7 +66,7 @@ def rotated(x: Any, start: int) -> Any:
 
 
 class GroupedAttention:
-    """LLaMA: fewer keys than queries, and a cache that the first call makes."""
+    """LLaMA: fewer keys than queries, and a cache that the first call creates."""
 
     def __init__(self, dim: int, heads: int, groups: int, context: int) -> None:
         self.heads, self.groups, self.size, self.context = heads, groups, dim // heads, context

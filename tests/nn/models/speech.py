@@ -1,4 +1,4 @@
-"""Whisper, an encoder and a decoder with attention, and RNN-T, a transducer of LSTMs."""
+"""Whisper, an encoder and decoder with attention, and RNN-T, a transducer built from LSTMs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Whisper:
     def __call__(self, sound: Any, tokens: Any) -> Any:
         x = self.conv2(self.conv1(sound).gelu()).gelu().transpose(1, 2) + self.position
         heard = self.ln_post(self.encoder(x)).realize()
-        for at in range(tokens.shape[1]):  # a token at a time, as when it writes down
+        for at in range(tokens.shape[1]):  # one token at a time, as in transcription
             y = self.token_embedding(tokens[:, at : at + 1]) + self.positional[at : at + 1]
             y = self.ln(self.decoder(y, heard, at))
         return (y @ self.token_embedding.weight.T)[:, -1].log_softmax().realize()
@@ -78,7 +78,7 @@ class LSTM:
 
 
 class RNNT:
-    """Graves (2012): frames and labels meet in a joint network, for all pairs of their positions."""
+    """Graves (2012): a joint network combines all pairs of frames and labels."""
 
     def __init__(self, features: int = 3, hidden: int = 4, vocabulary: int = 5) -> None:
         self.first, self.second = LSTM(features, hidden), LSTM(2 * hidden, hidden)

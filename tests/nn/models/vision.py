@@ -1,4 +1,4 @@
-"""ResNet, with BatchNorm in training, a U-Net of diffusion, and a detector as YOLO is one."""
+"""ResNet with BatchNorm in training mode, a diffusion U-Net, and a detector like YOLO."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ResNet:
 
 
 class Resolved:
-    """A block that is told the time of the diffusion."""
+    """A block that also receives the time of the diffusion."""
 
     def __init__(self, inputs: int, outputs: int, times: int) -> None:
         self.in_layers = [nn.GroupNorm(1, inputs), Tensor.silu, nn.Conv2d(inputs, outputs, 3, padding=1)]
@@ -49,7 +49,7 @@ class Resolved:
 
 
 class UNet:
-    """Ronneberger et al. (2015), as Ho et al. (2020) use it: attention in the middle, and the time for each block."""
+    """Ronneberger et al. (2015), as used by Ho et al. (2020): attention in the middle, and the time in each block."""
 
     def __init__(self, channels: int = 2, dim: int = 2) -> None:
         self.times = [nn.Linear(4, 4), Tensor.silu, nn.Linear(4, 4)]
@@ -82,7 +82,7 @@ class Conv:
 
 
 class Detector:
-    """Redmon et al. (2016) and those who came after: two scales, boxes by distances from a grid, the best one first."""
+    """Redmon et al. (2016) and later versions: two scales, boxes as distances from a grid, best boxes first."""
 
     def __init__(self, classes: int = 2) -> None:
         self.stem, self.split, self.inner = Conv(2, 4, 3, 2), Conv(4, 4), Conv(2, 2, 3)
