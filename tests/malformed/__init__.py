@@ -1,6 +1,6 @@
-"""Malformed calls, each with what becomes of it: a mistake that is said in our form, a usage error, or the right value.
+"""Malformed calls, each with the expected error in our form, usage error or correct value.
 
-A module of this package is a table of calls of some public functions, `ROWS`; that of the commands is `COMMANDS`.
+Each module of this package has a table `ROWS` of calls of some public functions; the module of commands has `COMMANDS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from branded.errors import BrandedError
 
 
 class Row(NamedTuple):
-    """A call, and the class and first line of its error; or its value, where there is no error."""
+    """A call with the class and the first line of its error, or with its value if there is no error."""
 
     name: str
     call: Callable[[], Any]
@@ -30,7 +30,7 @@ def right(name: str, call: Callable[[], Any], value: Any) -> Row:
 
 
 class Command(NamedTuple):
-    """The words behind `python -m branded`, the exit status, and how the one line that is said begins."""
+    """The arguments of `python -m branded`, the exit status, and the beginning of the only line of output."""
 
     words: Sequence[str]
     status: int

@@ -1,4 +1,4 @@
-"""Arrays of dask, and functions of arrays."""
+"""Malformed calls of dask arrays, and of functions on arrays."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -18,7 +18,7 @@ D1 = da.from_array(np.arange(4, dtype="float32"), chunks=2)
 
 
 def mapped(f, *args, **options):
-    """`dask.vmap(f)(*args)`, which is not worked out."""
+    """Return a call of `dask.vmap(f)(*args)` that is not computed."""
     return lambda: blocks.vmap(f, **options)(*(args or (D1,)))
 
 

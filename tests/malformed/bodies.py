@@ -1,4 +1,4 @@
-"""What stands in the body of a mapped function."""
+"""Malformed bodies of mapped functions."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Brands, and what is asked of a value."""
+"""Malformed uses of brands and of functions that inspect a value."""
 
 # mypy: ignore-errors
 from __future__ import annotations

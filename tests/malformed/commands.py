@@ -1,4 +1,4 @@
-"""Malformed command lines, in a folder of files that are none of them what they should be."""
+"""Malformed command lines, in a folder of malformed files."""
 
 # mypy: ignore-errors
 from __future__ import annotations
@@ -52,7 +52,7 @@ FILES = {
 
 
 def folder(at: Path) -> None:
-    """The files that the commands are about."""
+    """Create the files that the commands name."""
     for name, content in FILES.items():
         (at / name).write_bytes(content)
     (at / "folder").mkdir()

@@ -1,4 +1,4 @@
-"""Branches and loops."""
+"""Malformed branches and loops."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Derivatives."""
+"""Malformed calls of derivatives."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random numbers from keys."""
+"""Malformed calls that sample random numbers from keys."""
 
 # mypy: ignore-errors
 from __future__ import annotations

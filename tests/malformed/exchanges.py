@@ -1,4 +1,4 @@
-"""Collectives, rules of the own, and modules."""
+"""Malformed collectives, custom rules and modules."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of arrays."""
+"""Malformed calls of functions on arrays."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nodes of trees, pictures, puzzles and explanations."""
+"""Malformed tree nodes, pictures, puzzles and explanations."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of vmap."""
+"""Malformed calls of vmap."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The packages of functions, callbacks, scans in log n steps, and what is computed again."""
+"""Malformed calls of packages of functions, callbacks, associative scans and checkpoint."""
 
 # mypy: ignore-errors
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Typed programs and jit."""
+"""Malformed calls of make_expr and jit."""
 
 # mypy: ignore-errors
 from __future__ import annotations

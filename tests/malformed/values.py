@@ -1,4 +1,4 @@
-"""Values that the calls of these tables have in common."""
+"""Values that the tables share."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def cyclic_dict() -> dict[str, Any]:
 
 
 def deep(leaf: Any, levels: int = 10_000) -> Any:
-    """A leaf in so many lists."""
+    """Nest a leaf in this number of lists."""
     for _ in range(levels):
         leaf = [leaf]
     return leaf
 
 
 def bottom(x: Any) -> Any:
-    """What is in the innermost of lists in lists."""
+    """Return the innermost value of nested lists."""
     while isinstance(x, list):
         x = x[0]
     return x
@@ -60,11 +60,11 @@ class Users(Brand):
 
 
 class Odd:
-    """An object that nothing here knows."""
+    """An object of an unknown class."""
 
 
 class Hostile:
-    """An object that does not say what it is."""
+    """An object whose repr and comparison raise."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no repr")
@@ -93,7 +93,7 @@ def total(x: Tensor) -> Tensor:
 
 
 def escaped() -> Tensor:
-    """A value of a brand that is closed."""
+    """Return a tensor whose brand is already closed."""
     out: list[Tensor] = []
     vmap(lambda x: out.append(x) or x)(V)  # type: ignore[func-returns-value]
     return out[0]

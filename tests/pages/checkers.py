@@ -1,8 +1,8 @@
-"""What type checkers say of the programs in tests/types/plain; `python -m tests.pages.checkers` writes the page.
+"""Run type checkers on the programs in tests/types/plain; `python -m tests.pages.checkers` writes the page.
 
-A program is a section that begins with `# --- what it is about`.  Those in `accepted` are right; each in `rejected` has
-a mistake on a line that ends with `# E`.  A file is one kind of programs: its docstring says which.  Every checker runs
-once, over all files, and only its errors count: a warning stops nobody.
+A program is a section that begins with `# --- title`.  The programs in `accepted` are correct; each one in `rejected`
+has a mistake on a line that ends with `# E`.  The docstring of a file names its kind of programs.  Every checker runs
+once over all files; only errors count, not warnings.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ TESTS = Path(__file__).resolve().parents[1]
 PLAIN = TESTS / "types" / "plain"
 PAGE = TESTS.parent / "docs" / "checkers.md"
 FILES = [str(file.relative_to(PLAIN)) for file in sorted(PLAIN.glob("*/*.py"))]
-PROMISED = ("results", "arguments", "reads", "returns")  # the kinds that every checker has to find
-ERRORS = ("error", "major", "critical")  # the last two are ty's
+PROMISED = ("results", "arguments", "reads", "returns")  # the kinds of mistakes that every checker must find
+ERRORS = ("error", "major", "critical")  # `major` and `critical` are ty's
 WORDS = {True: ("**false alarm**", "ok"), False: ("**missed**", "found")}
 
 Place: TypeAlias = tuple[str, int]  # a file and a line
 
 
 class Program(NamedTuple):
-    """A section of a file; `places` are all its lines if it is right, and those with the mistake if it is wrong."""
+    """A section of a file; `places` are all its lines if it is correct, otherwise the lines with the mistake."""
 
     file: str
     title: str
@@ -39,12 +39,12 @@ class Program(NamedTuple):
     places: frozenset[Place]
 
     def passes(self, errors: set[Place]) -> bool:
-        """Is a right program accepted, or a wrong one found at its mistake?"""
+        """Return whether a correct program is accepted, or a mistake is found at its line."""
         return self.is_right == self.places.isdisjoint(errors)
 
 
 class Checker(NamedTuple):
-    """A type checker: how to call it, and how to read what it says."""
+    """A type checker: its command, and how to parse its output."""
 
     name: str
     command: tuple[str, ...]
@@ -52,7 +52,7 @@ class Checker(NamedTuple):
     place: Callable[[dict[str, Any]], Place]
 
     def errors(self, folder: Path, files: Iterable[str]) -> Iterator[tuple[Place, str]]:
-        """The file, the line and the text of each error; FileNotFoundError if the checker is not installed."""
+        """Yield the place and the text of each error; raise FileNotFoundError if the checker is not installed."""
         with TemporaryDirectory() as cache:
             if _PLUGIN in self.command:
                 warm(Path(cache), MYPY, STRICT)
@@ -67,7 +67,7 @@ class Checker(NamedTuple):
                 yield (os.path.relpath(folder / file, folder), line), m.get("message") or m["description"]
 
     def run(self) -> set[Place]:
-        """The file and the line of each error in the programs of this module."""
+        """Return the place of each error in the programs of this module."""
         return {place for place, _ in self.errors(PLAIN, FILES)}
 
 
@@ -105,7 +105,7 @@ CHECKERS = (
 
 _MYPY_ALONE = frozenset({"mypy"})
 _PLAIN = frozenset(c.name for c in CHECKERS[1:])
-ALARMS = {  # the right programs that are refused: by which checkers, and why
+ALARMS = {  # the correct programs that are rejected: by which checkers, and why
     "a result of vmap is a Tensor, without unvec": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
     "a result of brand.unvec is a Tensor, without unvec": (
         _MYPY_ALONE,
@@ -128,7 +128,7 @@ ALARMS = {  # the right programs that are refused: by which checkers, and why
     ),
     "map, which Python has too": ({"pyrefly"}, "it considers Python's `map` too"),
 }
-UNFOUND = {  # wrong programs of the promised kinds that a checker does not find
+UNFOUND = {  # incorrect programs of the promised kinds that a checker misses
     "a list of tensors": {"ty"},
     "a list of tensors is declared": {"ty"},
     "a dict of tensors is declared": {"ty"},
@@ -149,7 +149,7 @@ PROGRAMS = list(programs())
 
 
 def run() -> dict[str, set[Place]]:
-    """The errors of every checker, by its name."""
+    """Return the errors of every checker, by its name."""
     return {checker.name: checker.run() for checker in CHECKERS}
 
 

@@ -1,4 +1,4 @@
-"""The speed table of README and docs: `python -m tests.pages.figures` updates it."""
+"""Update the speed table of README and docs: `python -m tests.pages.figures`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHOWN = {
     "per-example gradients, MLP of 256": "per-example gradients, MLP, 256",
     "attention, 8 x 8 x 256 x 64": "attention, 8 x 8 x 256 x 64",
 }
-"""The programs of bench/JAX.md in the table, and how it names them."""
+"""The programs of bench/JAX.md in the table, and their names there."""
 
 
 def _rows(table: str) -> dict[str, list[str]]:
@@ -36,7 +36,7 @@ def speeds() -> str:
 
 
 def _rounded(ratio: str | Decimal) -> str:
-    """Round to two places, halves up, as a reader of bench/JAX.md would."""
+    """Round to two places, ties away from zero, as a reader of bench/JAX.md would."""
     return str(Decimal(ratio).quantize(Decimal("0.01"), ROUND_HALF_UP))
 
 

@@ -1,4 +1,4 @@
-"""The page `docs/reference/operations.md`, from the table of rules: `python -m tests.pages.operations` writes it."""
+"""Write the page `docs/reference/operations.md` from the table of rules: `python -m tests.pages.operations`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MANY = {
     elementwise.broadcastable, elementwise.mstack, index.stack, store.store, store.after, function.function,
     function.tuple_,
 }  # fmt: skip
-"""The rules of several operands that hold data; those of the others are sizes, offsets or brands."""
+"""The rules with several operands that hold data; the other operands of rules are sizes, offsets or brands."""
 REFUSES = {kernel.call, kernel.inside_kernels, movement.data_dependent}
 """The rules that only raise."""
 
@@ -92,7 +92,7 @@ def write() -> None:
     PATH.write_text(text())
 
 
-# ---- what is in the table ----
+# ---- the entries of the table ----
 
 
 def rules_of(op: Ops) -> list[Rule]:
@@ -104,7 +104,7 @@ def _sorted(ops: Iterable[Ops]) -> list[Ops]:
 
 
 def _law(f: Any) -> str:
-    """The first line of a docstring; in a law, the left side in code."""
+    """Return the first line of a docstring; in a law, the left side is formatted as code."""
     line = (f.__doc__ or "").split("\n")[0].rstrip(".")
     left, equals, right = line.partition(" = ")
     return f"`{left}`{equals}{right}" if equals else line
@@ -165,15 +165,15 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     yield ""
 
 
-# ---- what methods are made of ----
+# ---- the primitives of each method ----
 
 
 def methods_of_primitives() -> dict[Ops, list[str]]:
-    """The methods in whose graphs each primitive is met, those of small graphs first."""
+    """Return the methods whose graphs contain each primitive, methods with small graphs first."""
     found: dict[Ops, dict[str, int]] = defaultdict(dict)
     for case in CASES:
         for plan in plans(case):
-            if plan.mode == "zip":  # the others meet these too
+            if plan.mode == "zip":  # the other modes use the same primitives
                 met = primitives_of(case, plan)
                 for op in met:
                     for name in case.covers:
@@ -182,7 +182,7 @@ def methods_of_primitives() -> dict[Ops, list[str]]:
 
 
 def primitives_of(case: Case, plan: Plan) -> set[Ops]:
-    """The primitives that the rules meet when a case is mapped."""
+    """Return the primitives that are dispatched when a case is mapped."""
     met: set[Ops] = set()
 
     def watched(op: Ops, *args: Any) -> Resolution:

@@ -1,4 +1,4 @@
-"""The page of the puzzles and the notebooks, from `branded.puzzles`: `python -m tests.pages.puzzles` writes them."""
+"""Write the page of the puzzles and the notebooks from `branded.puzzles`: `python -m tests.pages.puzzles`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MORE = (
     "[Loops and branches](course/5-transforms.md#loops-and-branches), [Random numbers](random.md)",
     "[Collectives](course/5-transforms.md#collectives)",
 )
-"""Where to read before each chapter."""
+"""The pages to read before each chapter."""
 
 
 def fence(language: str, code: str) -> str:
@@ -35,12 +35,12 @@ def fence(language: str, code: str) -> str:
 
 
 def fold(title: str, *parts: str) -> str:
-    """What a reader opens when it is wanted."""
+    """Format parts that the reader opens on demand."""
     return "\n\n".join([f"<details>\n<summary>{title}</summary>", *parts, "</details>"])
 
 
 def question(puzzle: Puzzle) -> str:
-    """What is asked; a program that runs to its end, and has no wrong types, is run and type-checked with the page."""
+    """Format the question; a program that runs to its end without type errors is tested with the page."""
     is_right = isinstance(puzzle, Predict) and puzzle.truth is program_output
     program = [fence("python" if is_right else "text", puzzle.given)] if puzzle.given else []
     return "\n\n".join([f"### {puzzle.number}. {puzzle.title}", sheet.wrap_text(puzzle.text, width=120), *program])
@@ -59,7 +59,7 @@ def folds(puzzle: Puzzle) -> list[str]:
 
 
 def example() -> str:
-    """What `check` says of a wrong answer."""
+    """Format the output of `check` for an incorrect answer."""
     puzzle = next(p for p in PUZZLES if isinstance(p, Write) and p.title == "The table of products")
     verdict = puzzle.judge(run_source(next(iter(puzzle.wrong)))[puzzle.name])
     said = [f"   {puzzle.number}  {puzzle.title:<34}{verdict.status.value}", *(f"        {x}" for x in verdict.lines)]
@@ -112,7 +112,7 @@ A function counts as correct if its values are correct on the inputs that `check
 
 
 def notebook(chapters: tuple[Chapter, ...]) -> NotebookNode:
-    """The puzzles of some chapters: for each its text, a cell to fill in, a cell that checks it, and the folds."""
+    """Create a notebook of some chapters: for each puzzle its text, a cell to fill in, its check, and the folds."""
     first, last = chapters[0].puzzles[0].number, chapters[-1].puzzles[-1].number
     title = f"# Puzzles {first} to {last}\n\nFill in the cells and run them. The cell below each checks the answer."
     cells = [

@@ -1,4 +1,4 @@
-"""The functions that one example calls: `python -m tests.pages.walk` writes them into docs/follow-one-example.md.
+"""Write the functions that one example calls into docs/follow-one-example.md: `python -m tests.pages.walk`.
 
 `python -m tests.pages.walk --path grad` prints the path of another call through the folder that implements it.
 """
@@ -25,7 +25,7 @@ from tests.support.warm import MYPY, STRICT, warm
 ROOT = Path(branded.__file__).parent
 PAGE = ROOT.parent / "docs" / "follow-one-example.md"
 APART = ("tinygrad_compat/", "hooks/", "mypy/plugin.py")
-"""Code that tinygrad and mypy call, from any function: a path does not follow it."""
+"""Code that tinygrad and mypy call from any function: a path does not follow it."""
 
 Program = Callable[[], object]
 
@@ -51,7 +51,7 @@ def _scan() -> Program:
 
 
 def _mypy() -> Program:
-    """A type check of `vmap(lambda a, b: a + b)(x, y)`."""
+    """Prepare a type check of `vmap(lambda a, b: a + b)(x, y)`."""
 
     def check() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ class Example(NamedTuple):
     prepare: Callable[[], Program]
     folders: tuple[str, ...] = ("",)
     start: str = ""
-    """The function with which the path starts; without it, the program runs once before, to fill caches."""
+    """The first function of the path; without it, the program runs once in advance, to fill caches."""
 
 
 EXAMPLES = {
@@ -94,13 +94,13 @@ class Call(NamedTuple):
 
 
 Calls = dict[Call, set[str]]
-"""The calls in the order in which each is first made, with their parameters that are functions of the package."""
+"""The calls in order of first use, with their parameters that are functions of the package."""
 
 
 def calls_of(example: Example) -> Calls:
     """Return the functions of the package that a program calls."""
     calls: Calls = {}
-    active: list[FrameType] = []  # the call of `start`, and in it one of `APART`
+    active: list[FrameType] = []  # the call of `start`, and inside it a call of code in `APART`
 
     def note(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
@@ -147,7 +147,7 @@ class Size(NamedTuple):
     changes: int
     """The number of changes from one file to another."""
     callables: int
-    """The number of parameters that are functions, in all folders; functions of the user do not count."""
+    """The number of parameters that are functions, in all folders, without the user's functions."""
 
 
 def size_of(name: str, calls: Calls) -> Size:

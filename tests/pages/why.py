@@ -45,13 +45,13 @@ Each section shows the shortest program with this error.
 
 
 def mistakes() -> dict[str, str]:
-    """The pages of the gallery by their files, in its order."""
+    """Return the pages of the gallery by their files, in its order."""
     files = re.findall(r"\]\((gallery/[\w-]+\.md)\)", GALLERY.read_text(encoding="utf-8"))
     return {file: (GALLERY.parent / file).read_text(encoding="utf-8") for file in files}
 
 
 def section(code: str) -> str:
-    """What stands under a code: its error, its page, and the mistakes of the gallery that end so."""
+    """Return the section of a code: its error, its explanation, and the mistakes of the gallery that raise it."""
     name = why.classes()[code].__name__
     raises = {f: text for f, text in mistakes().items() if re.search(rf"^branded\.errors\.{name}: ", text, re.M)}
     seen = ", ".join(f"[{text.partition(chr(10))[0].removeprefix('# ')}]({file})" for file, text in raises.items())
@@ -64,7 +64,7 @@ def _of_mypy(code: str) -> str:
 
 
 def text() -> str:
-    """The page."""
+    """Return the page."""
     rows = [
         f"| [`{c}`](#{c}) | `{cls.__name__}` | {_of_mypy(c)} | {why.page(c).partition(chr(10))[0]} |"
         for c, cls in why.classes().items()
