@@ -1,4 +1,4 @@
-"""Runs programs under several conditions, in a process for each, and compares what they did."""
+"""Run programs under several conditions, in one process per condition, and compare their outcomes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ CONDITIONS = {
     "racing": "a thread that also compiles kernels, which tinygrad itself does not support",
     "racing plain": "no import, and a thread of plain tinygrad, which shows how much of `racing` is tinygrad's own",
 }
-"""What is compared with a plain process."""
+"""The conditions that are compared with a plain process."""
 DEFAULT = ("again", "imported", "used", "beside")
-"""Conditions in which nothing may differ."""
+"""The conditions that must not change any outcome."""
 LIMIT = 120.0
-"""A program that takes so many seconds is ended."""
+"""A program that takes more seconds is killed."""
 Outcomes = dict[int, dict[str, Any]]
 
 
 def clang(folder: Path) -> Path:
-    """Write a program named clang that runs the one of the PyPI package `ziglang`, and return its folder."""
+    """Write a program named clang that runs clang of the PyPI package `ziglang`, and return its folder."""
     import ziglang  # type: ignore[import-untyped]
 
     assert ziglang.__file__ is not None
@@ -61,9 +61,9 @@ def command(condition: str, seed: int, numbers: Iterable[int]) -> list[str]:
 
 
 def collect(condition: str, numbers: Sequence[int], seed: int, folder: Path) -> tuple[Outcomes, list[str]]:
-    """Return what programs do under a condition, and what its thread raised.
+    """Return the outcomes of programs under a condition, and the exceptions of its thread.
 
-    A process that ends too early is the outcome of the program that it ran; another process runs the programs after it.
+    If a process ends too early, its end is the outcome of the current program; another process runs the later programs.
     """
     done, raised, left = Outcomes(), list[str](), list(numbers)
     while left:
@@ -118,7 +118,7 @@ def _ended(code: int, errors: str, is_late: bool) -> str:
 
 
 class Difference(NamedTuple):
-    """What a program does otherwise under a condition."""
+    """A difference in the outcome of a program under a condition."""
 
     number: int
     condition: str
@@ -132,7 +132,7 @@ class Difference(NamedTuple):
         return f"{self.condition}: {self.field}: {_short(self.plain)}, and not {_short(self.other)}"
 
     def diff(self) -> str:
-        """Return how the sources of the kernels differ."""
+        """Return a diff of the sources of the kernels."""
         a, b = ("\n".join(x).splitlines() for x in (self.plain, self.other))
         return "\n".join(difflib.unified_diff(a, b, "plain", self.condition, lineterm="", n=2))
 
@@ -143,7 +143,7 @@ def _short(x: Any) -> str:
 
 
 def differences(condition: str, plain: Outcomes, other: Outcomes) -> list[Difference]:
-    """Compare outcomes. A thread beside compiles kernels too, so there only those of plain must be among them."""
+    """Compare outcomes. A second thread compiles kernels too; with one, only kernels of the plain run must be found."""
     found, is_beside = [], condition in THREADS
     for number, got in other.items():
         wanted = plain[number]
@@ -158,7 +158,7 @@ def differences(condition: str, plain: Outcomes, other: Outcomes) -> list[Differ
 
 
 class Report(NamedTuple):
-    """What differs."""
+    """The outcomes of plain runs, the differences from them, and the exceptions of threads."""
 
     outcomes: Outcomes
     differences: list[Difference]
@@ -166,11 +166,11 @@ class Report(NamedTuple):
 
 
 def programs(numbers: Sequence[int], seed: int, conditions: Sequence[str], folder: Path, jobs: int = 2) -> Report:
-    """Run programs plain, then under the conditions, so many of them at the same time.
+    """Run programs plain, then under the conditions, with this number of processes at the same time.
 
-    Programs that search for kernels run once before, since the search measures time: all conditions then use what it
-    found, which tinygrad stores. It cannot run beside a thread: options are those of the process, and so the thread
-    would search too, which tinygrad does in the main thread alone.
+    Programs that search for kernels run once in advance, since the search measures time: tinygrad stores its results,
+    and all conditions use them. They cannot run together with a thread: options belong to the process, so the thread
+    would search too, and tinygrad searches only in the main thread.
     """
     searches = [n for n in numbers if "BEAM" in program(n, seed).text]
     collect("plain", searches, seed, folder)
@@ -196,18 +196,18 @@ def by_program(found: Iterable[Difference], seed: int) -> Mapping[str, list[Diff
 
 
 class Changes(NamedTuple):
-    """What an import changes though no result does."""
+    """Changes by an import that affect no result."""
 
     names: dict[str, list[str]]
     """Names of tinygrad and of other modules, by module or class."""
     late: dict[str, list[str]]
-    """Those that only a use changes."""
+    """Names that only change on use."""
     facts: list[str]
-    """Facts about the process: `moment: what: plain, and not other`."""
+    """Facts about the process: `moment: fact: plain, and not other`."""
 
 
 def state(folder: Path) -> Changes:
-    """Return what the import and a first use change, and a plain process does not."""
+    """Return the changes by the import and by a first use, without those of a plain process."""
     runs = [[], ["used"]], [["branded"], ["branded", "used"]]
     with ThreadPoolExecutor(2) as pool:
         sides = pool.map(lambda words: [_observed(w, folder) for w in words], runs)
@@ -225,7 +225,7 @@ def state(folder: Path) -> Changes:
 
 
 def _changed(names: list[list[Any]], without: list[list[Any]]) -> dict[str, list[str]]:
-    """Return names by place; those that others have changed too are left out."""
+    """Return names by place, without those that also change without the import."""
     places: dict[str, list[str]] = {}
     known = {(module, name) for _, (module, name) in without}
     for kind, (module, name) in sorted(names):
@@ -236,7 +236,7 @@ def _changed(names: list[list[Any]], without: list[list[Any]]) -> dict[str, list
 
 
 def _observed(words: list[str], folder: Path) -> dict[str, Any]:
-    """Run `tests.plain.state`; there is a clang only where something runs."""
+    """Run `tests.plain.state`; clang is available only if programs run."""
     words, env = [sys.executable, "-m", "tests.plain.state", *words], environment(folder, "used" in words)
     done = subprocess.run(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

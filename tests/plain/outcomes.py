@@ -1,4 +1,4 @@
-"""A plugin of pytest (`-p tests.plain.outcomes`) that writes the outcome of each test to the file named by OUTCOMES."""
+"""A pytest plugin (`-p tests.plain.outcomes`) that writes the outcome of each test to the file named by OUTCOMES."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""One process that runs programs and prints what they did, a line of JSON for each.
+"""Run programs in one process, and print their outcomes, a line of JSON for each.
 
     python -m tests.plain.process CONDITION SEED NUMBER NUMBER ...
 
-Conditions: `plain`; `imported`, after `import branded`; `used`, where vmap, grad and jit also ran before and run
-between the programs; `beside`, where another thread is in the body of a vmap or in a realize most of the time;
-`racing`, where that thread compiles kernels too; `racing plain`, where it runs plain tinygrad and nothing is imported.
+Conditions: `plain`; `imported`, after `import branded`; `used`, where vmap, grad and jit run in advance and between the
+programs; `beside`, where another thread is in the body of a vmap or in a realize most of the time; `racing`, where that
+thread compiles kernels too; `racing plain`, where it runs plain tinygrad and nothing is imported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from tests.plain.programs import Program, program
 
 EVERY = 8
-"""In `used`, vmap runs before each of so many programs."""
+"""In `used`, vmap runs before each group of this number of programs."""
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
@@ -38,11 +38,11 @@ from tinygrad import Context, Device, Tensor, TinyJit, Variable, dtypes, functio
 from tinygrad.nn.state import get_state_dict, load_state_dict, safe_load, safe_save
 from tests.plain.process import data
 """
-"""What programs see. It runs after `import branded`, which is the first import of a user's file."""
+"""The names that programs use. This runs after `import branded`, which is the first import of a user's file."""
 
 
 def data(dtype: str, *shape: int, seed: int = 0) -> Any:
-    """Return a tensor in memory: random elements, and special ones among them."""
+    """Return a tensor in memory with random elements, and special ones among them."""
     import numpy as np
     from tinygrad import Tensor
 
@@ -63,7 +63,7 @@ def data(dtype: str, *shape: int, seed: int = 0) -> Any:
 
 
 def digest(x: Any) -> Any:
-    """Return dtype, shape and a hash of the bytes of a result, for each part of it."""
+    """Return the dtype, the shape and a hash of the bytes for each part of a result."""
     import numpy as np
     from tinygrad import Tensor
 
@@ -77,7 +77,7 @@ def digest(x: Any) -> Any:
 
 
 def _lock() -> contextlib.AbstractContextManager[object]:
-    """Return the lock under which branded replaces tables of tinygrad, such as that of the programs."""
+    """Return the lock under which branded replaces tables of tinygrad, such as the cache of programs."""
     module = sys.modules.get("branded.tinygrad_compat.tinygrad_lock")
     return contextlib.nullcontext() if module is None else module.LOCK
 
@@ -93,7 +93,7 @@ def sources() -> list[str]:
 
 
 def _text_of(source: str) -> str:
-    """Return a source as text without the names of methods, which constants take from all programs before.
+    """Return a source as text, without the names of pickled methods, which depend on all earlier programs.
 
     A kernel of the device PYTHON is a pickled list of operations.
     """
@@ -104,7 +104,7 @@ def _text_of(source: str) -> str:
 
 
 def forget() -> None:
-    """Forget the kernels in memory, so that each program compiles its own, whatever ran before it."""
+    """Forget the kernels in memory, so that each program compiles its own, independent of earlier programs."""
     from tinygrad import codegen
 
     with _lock():
@@ -112,7 +112,7 @@ def forget() -> None:
 
 
 def run(p: Program, shared: dict[str, Any], is_alone: bool) -> dict[str, Any]:
-    """Return what a program does: result, error, warnings, output, kernels."""
+    """Run a program; return its result, error, warnings, output and kernels."""
     from tinygrad.helpers import GlobalCounters
 
     if is_alone:
@@ -151,7 +151,7 @@ def use(turn: int = 0) -> None:
 
 
 def use_slowly(turn: int = 0) -> None:
-    """Stay in the body of a vmap, and in a realize, for some milliseconds; nothing is compiled the second time."""
+    """Stay in the body of a vmap, and in a realize, for some milliseconds; the second time nothing is compiled."""
     import numpy as np
     from tinygrad import Tensor
 
@@ -176,12 +176,12 @@ def use_plain(turn: int = 0) -> None:
 
 
 THREADS: Mapping[str, Callable[[int], None]] = {"beside": use_slowly, "racing": use, "racing plain": use_plain}
-"""What the other thread runs, by condition."""
+"""The function that the other thread runs, by condition."""
 
 
 @contextlib.contextmanager
 def another_thread(condition: str) -> Iterator[list[str]]:
-    """Run programs in another thread all the time; the exceptions raised there are in the list afterwards."""
+    """Run programs in another thread all the time; afterwards the list has the exceptions raised there."""
     stop, raised = threading.Event(), list[str]()
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""Programs of plain tinygrad, as texts: each computes `result`.
+"""Generate programs of plain tinygrad as texts; each computes `result`.
 
 A program sees the names that `tests.plain.process.NAMES` imports. `data(dtype, *shape)` is a tensor of special and
 random elements in memory, the same ones in every process.
@@ -17,7 +17,7 @@ SHAPES = ("5", "17", "3, 4", "2, 3, 5", "64", "1", "8, 33", "0, 3")
 
 
 class Program(NamedTuple):
-    """A program by its number."""
+    """A program with its number."""
 
     number: int
     kind: str
@@ -32,7 +32,7 @@ def program(number: int, seed: int = 0) -> Program:
 
 
 def _nth(cases: tuple[str, ...], r: random.Random, turn: int) -> str:
-    """Return the cases in turn, so that all of them occur, and random ones afterwards."""
+    """Return the cases in turn, so that all of them occur, and then random ones."""
     return cases[turn] if turn < len(cases) else r.choice(cases)
 
 
@@ -45,7 +45,7 @@ def _elementwise(r: random.Random, turn: int) -> str:
     unary += [".tanh()", ".sigmoid()", ".round()", ".isnan()", ".erf()", ".gelu()", ".reciprocal()", ".logical_not()"]
     steps = []
     for op in r.choices(binary, k=r.randint(1, 3)):
-        # a division of ints by zero ends the process in tinygrad
+        # an integer division by zero ends the process in tinygrad
         operand = "3" if op in ("//", "%") else r.choice(("y", "y", "3", "x" if op in "&|^" else "2.5"))
         steps.append(f"x = x {op} {operand}")
     steps.insert(r.randint(0, len(steps)), f"x = x{r.choice(unary)}")

@@ -1,9 +1,9 @@
-"""What an import may change without a result changing: names of tinygrad, and the state of Python and the process.
+"""Record changes by an import that affect no result: names of tinygrad, and the state of Python and the process.
 
     python -m tests.plain.state [branded] [used]
 
-prints what changes at `import branded`, and what changes when vmap, grad and jit run afterwards. Without `branded`, it
-prints what changes without the import, and when plain tinygrad runs.
+prints the changes at `import branded`, and the changes when vmap, grad and jit run afterwards. Without `branded`, it
+prints the changes without the import, and when plain tinygrad runs.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ LOADED = (
 _OF_PYTHON = {"__dict__", "__weakref__", "__doc__", "__module__", "__builtins__", "__annotations__", "__cached__"}
 _OF_PYTHON |= {"__slotnames__"}
 _PLACES = ("json.tool", "numpy.fft", "tinygrad.nothing", "nothing", "email.mime", "tinygrad.nn.onnx")
-"""Modules that are searched, since an entry of `sys.meta_path` may find others than before."""
+"""Modules to search for, since a new entry of `sys.meta_path` may change the results."""
 
 
 class Name(NamedTuple):
-    """A name in a module, or in a class of it."""
+    """A name in a module, or in one of its classes."""
 
     module: str
     name: str
@@ -68,24 +68,24 @@ class Name(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The module, or the class."""
+        """Return the module or the class."""
         return self.path.rpartition(".")[0]
 
 
 def load() -> None:
-    """Import the modules of tinygrad, so that an import afterwards replaces names there at once, and not later."""
-    import typing_extensions  # noqa: F401  which replaces names of typing
+    """Import the modules of tinygrad, so that a later import replaces names there immediately."""
+    import typing_extensions  # noqa: F401  it replaces names of typing
 
     root = Path(tinygrad.__path__[0])
     for pattern in LOADED:
         for file in sorted(root.glob(pattern.replace(".", "/") + ".py")):
             parts = file.relative_to(root.parent).with_suffix("").parts
-            with contextlib.suppress(ImportError, KeyError):  # it needs a library, or the variable PATH
+            with contextlib.suppress(ImportError, KeyError):  # a module may need a library, or the variable PATH
                 importlib.import_module(".".join(parts).removesuffix(".__init__"))
 
 
 def names() -> dict[Name, Any]:
-    """Return the values of all names in loaded modules, and in the classes that tinygrad's define."""
+    """Return the values of all names in loaded modules and in classes defined by tinygrad."""
     found: dict[Name, Any] = {}
     for module in [m for m in sys.modules.values() if isinstance(m, types.ModuleType)]:
         title = module.__name__
@@ -104,7 +104,7 @@ def names() -> dict[Name, Any]:
 
 
 def inside(value: Any) -> Any:
-    """Return what a value consists of, where somebody may replace that and leave the value where it is."""
+    """Return the parts of a value that can be replaced while the value itself stays the same object."""
     if isinstance(value, property):
         return value.fget, value.fset
     if isinstance(value, types.FunctionType):
@@ -119,7 +119,7 @@ def inside(value: Any) -> Any:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two values are one object, part by part."""
+    """Return whether two values are the same object, part by part."""
     if isinstance(a, list | tuple) and type(a) is type(b):
         return len(a) == len(b) and all(map(_is_same, a, b))
     return a is b or (isinstance(a, int | float | str | bytes | types.MethodType) and type(a) is type(b) and a == b)
@@ -130,9 +130,9 @@ def is_of_tinygrad(name: Name) -> bool:
 
 
 def changes(before: dict[Name, Any], parts: dict[Name, Any], after: dict[Name, Any]) -> Iterator[tuple[str, Name]]:
-    """Yield what became of names: replaced, added, removed, or changed inside.
+    """Yield the names that were replaced, added, removed, or changed inside.
 
-    Of modules other than tinygrad's only functions and classes count, since other values are state of their own.
+    Outside tinygrad only functions and classes count, since other values are state of their modules.
     The members of a class that was replaced are not listed.
     """
     replaced = {name.path for name, value in after.items() if name in before and value is not before[name]}
@@ -151,16 +151,16 @@ def changes(before: dict[Name, Any], parts: dict[Name, Any], after: dict[Name, A
 
 
 def context_variables() -> dict[str, str]:
-    """Return the options of tinygrad; those of `branded` may be among them."""
+    """Return the options of tinygrad, without those of `branded`."""
     cache: dict[str, ContextVar[Any]] = ContextVar._cache
     return {f"option {name}": repr(v.value) for name, v in cache.items() if not name.startswith("BRANDED")}
 
 
-def of_process() -> dict[str, str]:
+def process_state() -> dict[str, str]:
     """Return the state of Python and of the process, as text."""
     found = {f"os.environ[{k!r}]": v for k, v in os.environ.items()}
     found |= {"gc": f"{gc.isenabled()} {gc.get_threshold()} {gc.get_debug()} frozen {gc.get_freeze_count()}"}
-    found |= {"gc.callbacks": repr(gc.callbacks), "umask, folder": str(pathless())}
+    found |= {"gc.callbacks": repr(gc.callbacks), "umask, folder": str(umask_and_folder())}
     found |= {"warnings.filters": repr(warnings.filters), "warnings.showwarning": repr(warnings.showwarning)}
     handled = {s.name: signal.getsignal(s) for s in signal.valid_signals() if isinstance(s, signal.Signals)}
     found |= {f"handler of {name}": repr(handler) for name, handler in handled.items()}
@@ -178,8 +178,8 @@ def of_process() -> dict[str, str]:
     return {k: re.sub(r"0x[0-9a-f]+", "0x", v) for k, v in found.items()}
 
 
-def pathless() -> tuple[str, str]:
-    """Return the mask of new files and the folder of the process."""
+def umask_and_folder() -> tuple[str, str]:
+    """Return the umask and the current folder of the process."""
     mask = os.umask(0)
     os.umask(mask)
     return f"{mask:o}", os.getcwd()  # noqa: PTH109
@@ -194,7 +194,7 @@ def _searched(name: str) -> str:
 
 
 def observe(is_plain: bool, is_used: bool) -> dict[str, Any]:
-    """Return what changes at the import and in use; of a plain process, what changes without the import."""
+    """Return the changes at the import and in use; for a plain process, the changes without the import."""
     from tests.plain import process
 
     load()
@@ -204,13 +204,13 @@ def observe(is_plain: bool, is_used: bool) -> dict[str, Any]:
     parts = {name: inside(value) for name, value in before.items()}
     if not is_plain:
         importlib.import_module("branded")
-    found: dict[str, Any] = {"at import": of_process(), "names at import": list(changes(before, parts, names()))}
+    found: dict[str, Any] = {"at import": process_state(), "names at import": list(changes(before, parts, names()))}
     if is_used:
         if is_plain:
             (Tensor(np.ones(2)) + 1).sum().numpy()
         else:
             process.use()
-        found |= {"in use": of_process(), "names in use": list(changes(before, parts, names()))}
+        found |= {"in use": process_state(), "names in use": list(changes(before, parts, names()))}
     return found
 
 

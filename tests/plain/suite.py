@@ -1,10 +1,10 @@
 """Run tinygrad's own tests plain and after `import branded`: `make plain TINYGRAD_TESTS=FOLDER`.
 
-FOLDER is the folder `test` of tinygrad at the tag of the installed version. Without it, the tests of tinygrad's source
-archive on PyPI run, which are few. Each test must have the same outcome both times. A file with another outcome runs
-again, and only what differs both times counts. `tinygrad_tests.toml` has the outcomes of a plain run, file by file:
-how many tests pass, and which ones do not. Differences from the table are printed; files that are not in it are added
-to it, and `--record` replaces their entries.
+FOLDER is the folder `test` of tinygrad at the tag of the installed version. By default, the few tests in tinygrad's
+source archive on PyPI run. Each test must have the same outcome both times. A file with another outcome runs again, and
+a difference counts only if it occurs both times. `tinygrad_tests.toml` has the outcomes of a plain run, file by file:
+the number of tests that pass, and the names of the others. Differences from the table are printed; files that are not
+in it are added, and `--record` replaces their entries.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tests.plain.compare import ROOT, environment
 TABLE = Path(__file__).with_name("tinygrad_tests.toml")
 CHOSEN = ("*.py", "backend/*.py", "unit/*.py", "null/*.py")
 LIMIT = 1800
-"""A file that takes so many seconds is ended."""
+"""A file that takes more seconds is killed."""
 ENDED = "ended"
 """The outcome of the whole file if its process ends early."""
 Outcomes = dict[str, str]
-"""By the name of the test in its file."""
+"""Outcomes by the name of the test in its file."""
 
 
 def fetch(folder: Path) -> Path:
@@ -51,7 +51,7 @@ def files(tests: Path) -> list[str]:
 
 
 def link(tests: Path, folder: Path) -> Path:
-    """Return a folder in which the tests are importable, but not a tinygrad that may be next to them."""
+    """Return a folder in which the tests are importable, but not a tinygrad next to them."""
     place = folder / "suite"
     place.mkdir()
     (place / "test").symlink_to(tests.resolve())
@@ -78,7 +78,7 @@ def run(file: str, place: Path, folder: Path, is_plain: bool) -> Outcomes:
         code = -1
     lines = [json.loads(line) for line in Path(written).read_text().splitlines()]
     found = {name.partition("::")[2]: outcome for name, outcome in lines}
-    return found if code in (0, 1, 2, 5) else found | {"": ENDED}  # the codes of pytest
+    return found if code in (0, 1, 2, 5) else found | {"": ENDED}  # exit codes of pytest
 
 
 def different(plain: Outcomes, ours: Outcomes) -> dict[str, tuple[str, str]]:
@@ -88,7 +88,7 @@ def different(plain: Outcomes, ours: Outcomes) -> dict[str, tuple[str, str]]:
 
 
 def check(file: str, place: Path, folder: Path) -> tuple[Outcomes, dict[str, tuple[str, str]]]:
-    """Return the outcomes of a plain run, and what differs after the import, in two runs out of two."""
+    """Return the outcomes of a plain run, and the differences after the import that occur in two runs."""
     plain, ours = (run(file, place, folder, is_plain) for is_plain in (True, False))
     found = different(plain, ours)
     if found:
