@@ -1,8 +1,8 @@
-"""The packages: built twice, checked, installed into fresh environments, used and removed; `make packages`.
+"""Build the packages twice, check them, install them into fresh environments, use and remove them: `make packages`.
 
     python -m tests.project.packages --python python3.11 --python python3.12
 
-Prints a table, and fails if a row does.  It needs the network, for what a new environment installs.
+Prints a table, and fails if a row does.  New environments install packages from the network.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.plain.compare import clang
 ROOT = Path(__file__).parents[2]
 TOOLS = ("build>=1.2", "check-wheel-contents>=0.6", "hatchling>=1.27", "twine>=6")
 EPOCH = "1577836800"
-"""The time that is written into the packages: 2020-01-01, whenever they are built."""
+"""The time that is written into the packages: 2020-01-01, independent of the time of the build."""
 WANTED = (
     "branded/py.typed",
     "branded/vec.pyi",
@@ -40,11 +40,11 @@ WANTED = (
     "branded/learn/data/LICENSE-digits.txt",
 )
 TESTED = ("conftest.py", "pyproject.toml", "tests/conftest.py", "bench/workloads.py", "docs/index.md")
-"""What the tests need that the sdist carries."""
+"""Files of the sdist that the tests need."""
 
 
 def compiler(folder: Path) -> dict[str, str]:
-    """The variable CC for processes without `branded`: the compiler that it chooses, as one program in `folder`."""
+    """Return the variable CC for processes without `branded`: its default compiler, as one program in `folder`."""
     command = zig_clang.command()
     return {"CC": command[0] if len(command) == 1 else str(clang(folder) / "clang")}
 
@@ -58,7 +58,7 @@ def run(*words: object, cwd: Path | None = None, **env: str) -> str:
 
 
 def build(python: Path, source: Path, to: Path) -> list[Path]:
-    """The sdist, and the wheel that is made of it."""
+    """Build the sdist, and the wheel from it."""
     run(python, "-m", "build", "--no-isolation", "--outdir", to, source, SOURCE_DATE_EPOCH=EPOCH)
     return sorted(to.iterdir())
 
@@ -73,7 +73,7 @@ def names(wheel: Path) -> set[str]:
 
 
 def first_block() -> str:
-    """The first program of the README."""
+    """Return the first program of the README."""
     found = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert found is not None
     examples = doctest.DocTestParser().get_examples(found[1])
@@ -85,13 +85,13 @@ def files(folder: Path) -> set[str]:
 
 
 def import_time(python: Path, what: str, cwd: Path) -> float:
-    """Milliseconds to import it in a new process, the median of nine."""
+    """Return the milliseconds to import a module in a new process, the median of nine."""
     program = f"import time; t = time.perf_counter(); import {what}; print(time.perf_counter() - t)"
     return statistics.median(float(run(python, "-c", program, cwd=cwd)) for _ in range(9)) * 1e3
 
 
 def installed(python: str, wheel: Path, folder: Path) -> Iterator[tuple[str, str]]:
-    """A fresh environment: without extras, the README's first program, and nothing is left after it."""
+    """Install into a fresh environment without extras, run the README's first program, and find nothing left behind."""
     here, version = folder / Path(python).name, run(python, "-c", "import platform; print(platform.python_version())")
     run(python, "-m", "venv", here)
     own = here / "bin" / "python"
@@ -117,7 +117,7 @@ def installed(python: str, wheel: Path, folder: Path) -> Iterator[tuple[str, str
 
 
 def oldest(wheel: Path, folder: Path) -> Iterator[tuple[str, str]]:
-    """The oldest versions of what we need that we allow."""
+    """Install the oldest versions of our requirements that we allow."""
     here = folder / "oldest"
     venv.create(here, with_pip=True)
     own = here / "bin" / "python"
@@ -152,7 +152,7 @@ def report(pythons: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     yield "the tests, and all that they need, in the sdist", "there"
     run(python, "-m", "twine", "check", "--strict", *first)
     yield "twine check --strict", "passed"
-    # W002: the licenses of data are next to the data and in the metadata
+    # W002: the licenses of data are stored next to the data and in the metadata
     run(tools / "bin" / "check-wheel-contents", "--toplevel", "branded,tinygrad-stubs", "--ignore", "W002", wheel)
     yield "check-wheel-contents", "passed"
     for each in pythons:

@@ -1,4 +1,4 @@
-"""The programs of `python -m bench jax`, and what it prints; no time is asked for."""
+"""Check the programs and the output of `python -m bench jax`, but no times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("p", [p for p in PROGRAMS if p.name in SHAPES], ids=lambda p: p.name)
-def test_they_are_the_programs_that_they_say(p: Program) -> None:
+def test_result_shapes(p: Program) -> None:
     m = Here()
     assert [y.shape for y in results(p.of(m)(*map(m.array, p.arrays())))] == SHAPES[p.name]
 
@@ -57,7 +57,7 @@ def _rows(report: Report) -> list[list[str]]:
     return [[c.strip() for c in line.split("|")[1:-1]] for line in report.lines if line.startswith("| f ")]
 
 
-def test_the_tables() -> None:
+def test_tables() -> None:
     report = Report()
     command.show(report, _found(3.0, 4.0))
     assert _rows(report) == [
@@ -67,13 +67,13 @@ def test_the_tables() -> None:
     ]
 
 
-def test_two_of_them_beside_one_another() -> None:
+def test_compare_two_reports() -> None:
     report = Report()
     command.compare(report, _found(4.0, 4.0), _found(3.0, 1.0))
     assert _rows(report) == [["f", "4.000", "3.000", "0.750", "0.250", "0.250"]]
 
 
-def test_what_is_collected() -> None:
+def test_collect() -> None:
     found = command.collect([p for p in PROGRAMS if p.name == "gather, 256 rows of 1000 x 64"], 0.01, "cpu", "steady")
     (row,) = found["programs"].values()
     assert row["seconds"]["here"] > 0 and row["share"] > 0
@@ -81,8 +81,8 @@ def test_what_is_collected() -> None:
         command.main(["--only", "no such program"])
 
 
-def test_a_process_of_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    """It leaves what it found, says how many calls a round is, and does a round for each line."""
+def test_process_of_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """The process stores its results, prints the number of calls per round, and runs a round per line of input."""
     monkeypatch.setattr(sys, "stdin", ["\n", "\n"])
     eager.main(["here", "x + 1 of 4 numbers", str(tmp_path)])
     calls, *rounds = map(json.loads, capsys.readouterr().out.splitlines())
@@ -91,8 +91,8 @@ def test_a_process_of_a_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert kept.shape == (4,)
 
 
-def test_applications_are_those_of_the_examples() -> None:
-    """Each has its program here, and one of the same arguments and results in JAX."""
+def test_every_example_is_an_application() -> None:
+    """Each example has a program here, and one with the same arguments and results in JAX."""
     functions = ast.parse((ROOT / "bench/against/in_jax.py").read_text()).body
     arguments = {f.name: len(f.args.args) for f in functions if isinstance(f, ast.FunctionDef)}
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
@@ -100,13 +100,13 @@ def test_applications_are_those_of_the_examples() -> None:
     assert sorted(arguments.values()) == sorted(len(p.inputs) for p in APPLICATIONS)
 
 
-def test_programs_of_many_fields_have_the_same_arguments_in_jax() -> None:
+def test_kinds_have_the_same_arguments_in_jax() -> None:
     functions = ast.parse((ROOT / "bench/against/kinds_in_jax.py").read_text()).body
     arguments = [len(f.args.args) for f in functions if isinstance(f, ast.FunctionDef)]
     assert sorted(arguments) == sorted(len(p.inputs) for p in KINDS)
 
 
-def test_an_application_is_what_it_says() -> None:
+def test_edit_distances_are_a_metric() -> None:
     m, p = Here(), next(p for p in APPLICATIONS if p.name.startswith("edit distances"))
     (table,) = results(p.of(m)(*map(m.array, p.arrays())))
     assert table.shape == (16, 16) and (table == table.T).all().item() and table.max().item() <= 12
@@ -115,8 +115,8 @@ def test_an_application_is_what_it_says() -> None:
 # ---- python -m bench gpu ----
 
 
-def test_the_page_of_a_gpu_has_what_each_step_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also of one that fails, and of one that does not end."""
+def test_gpu_page_has_the_output_of_each_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of a step that fails, and of a step that does not end."""
     program = "import sys; print('begun', flush=True); {}"
     broken, hung = (program.format(x) for x in ("sys.exit('no such kernel')", "import time; time.sleep(60)"))
     popen = subprocess.Popen
@@ -135,7 +135,7 @@ def test_the_page_of_a_gpu_has_what_each_step_printed(tmp_path: Path, monkeypatc
     assert re.search(r"\nbegun\n\n`jax` stopped after \d+ s\n", text)
 
 
-def test_programs_of_a_gpu_that_raise_or_take_too_long_are_told(
+def test_gpu_programs_that_fail_or_time_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(what: str) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""The imports of the package go down: also those inside functions, and those for types alone, make no circle."""
+"""Imports in the package have no cycles, including imports inside functions and imports for types only."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 Graph = Mapping[str, Mapping[str, str]]
-"""For each module those that it imports, and where: `brand.py:12`."""
+"""For each module its imports, and their places: `brand.py:12`."""
 
 
 @functools.cache
 def statements(source: str) -> list[ast.Import | ast.ImportFrom | ast.ClassDef]:
-    """What is asked of a source, wherever it stands there."""
+    """Return the imports and class definitions of a source, at any depth."""
     return [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef)]
 
 
 def graph(root: Path, package: str) -> Graph:
-    """Who imports whom in a package, by what its sources say."""
+    """Return the imports between modules of a package, from its sources."""
     names = {}
     for path in sorted((root / package).rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
@@ -41,7 +41,7 @@ def graph(root: Path, package: str) -> Graph:
 
 
 def _imported(name: str, path: Path) -> Iterator[tuple[str, int]]:
-    """What a module imports, wherever in it: modules, or names of modules."""
+    """Yield the imports of a module at any depth: modules, or names in modules."""
     inside = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in statements(path.read_text()):
         if isinstance(node, ast.Import):
@@ -55,8 +55,8 @@ def _imported(name: str, path: Path) -> Iterator[tuple[str, int]]:
 READ = {"branded", "mypy", "numpy", "tinygrad", "typing_extensions"}
 
 
-def test_what_mypy_reads_for_branded() -> None:
-    """For each user: rich, by its own imports, would bring IPython and matplotlib, 600 modules with theirs."""
+def test_packages_that_mypy_reads() -> None:
+    """rich, for example, would make mypy read IPython and matplotlib, with 600 modules, for each user."""
     edges = graph(ROOT, "branded")
     read = ["branded", *_reached(edges, "branded")]
     files = [next(f for f in (p.with_suffix(".py"), p / "__init__.py") if f.exists()) for p in map(_path, read)]
@@ -68,8 +68,8 @@ def _path(module: str) -> Path:
     return ROOT.joinpath(*module.split("."))
 
 
-def circles(edges: Graph) -> list[set[str]]:
-    """The sets of modules, of two or more, in which each imports each, by way of others."""
+def cycles(edges: Graph) -> list[set[str]]:
+    """Return the sets of two or more modules that import each other, directly or indirectly."""
     reached = {name: _reached(edges, name) for name in edges}
     found = {frozenset(m for m in reached[name] if name in reached[m]) for name in edges}
     return [{*modules} for modules in found if modules]
@@ -85,8 +85,8 @@ def _reached(edges: Graph, start: str) -> set[str]:
     return seen
 
 
-def way_round(edges: Graph, modules: set[str]) -> str:
-    """The shortest circle within some modules, an import a line."""
+def shortest_cycle(edges: Graph, modules: set[str]) -> str:
+    """Return the shortest cycle within some modules, one import per line."""
     ways = [way for start in sorted(modules) if (way := _way_back(edges, start))]
     return "\n".join(f"  {edges[a][b]}: {a} imports {b}" for a, b in min(ways, key=len))
 
@@ -104,13 +104,15 @@ def _way_back(edges: Graph, start: str) -> list[tuple[str, str]]:
     return []
 
 
-def test_no_circle() -> None:
+def test_no_import_cycles() -> None:
     edges = graph(ROOT, "branded")
-    assert not (found := circles(edges)), "these imports go round:\n" + "\n\n".join(way_round(edges, c) for c in found)
+    assert not (found := cycles(edges)), "these imports go round:\n" + "\n\n".join(
+        shortest_cycle(edges, c) for c in found
+    )
 
 
 def test_imports_between_folders_go_down() -> None:
-    """The layers are in `pyproject.toml`; import-linter also sees late imports and imports for types."""
+    """The layers are in `pyproject.toml`; import-linter also checks late imports and imports for types."""
     done = subprocess.run(["lint-imports"], cwd=ROOT, capture_output=True, text=True, env=WITH_SCRIPTS)
     assert done.returncode == 0, done.stdout
 
@@ -122,8 +124,8 @@ def folders() -> list[Path]:
     return [p.parent for p in sorted((ROOT / "branded").rglob("__init__.py"))]
 
 
-def test_the_folders_are_the_map() -> None:
-    """A reader sees the system in one list, and finds a file in it: neither the top level nor a folder grows."""
+def test_number_of_folders_and_modules() -> None:
+    """One list shows a reader the whole system: neither the top level nor a folder grows."""
     top = [p for p in (ROOT / "branded").iterdir() if p.suffix == ".py" or any(p.glob("*.py"))]
     assert len(top) <= 31, sorted(p.name for p in top)
     fullest = {str(f.relative_to(ROOT)): len([*f.glob("*.py")]) for f in folders() if "learn" not in f.parts}
@@ -131,15 +133,15 @@ def test_the_folders_are_the_map() -> None:
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda p: p.relative_to(ROOT).as_posix())
-def test_a_folder_says_in_one_short_sentence_what_it_holds(folder: Path) -> None:
+def test_folder_docstring_is_short(folder: Path) -> None:
     text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
     assert text
     sentence = re.split(r"\.(?:\s|$)", text, maxsplit=1)[0]
     assert len(sentence.split()) <= 12, sentence
 
 
-def test_a_name_of_a_class_says_one_thing() -> None:
-    """A reader who meets it in another file knows which it is; also of those inside of functions and classes."""
+def test_class_names_are_unique() -> None:
+    """Also classes inside functions and classes: a reader can look up a class by its name alone."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "branded").rglob("*.py")):
         for node in statements(path.read_text()):
@@ -148,8 +150,8 @@ def test_a_name_of_a_class_says_one_thing() -> None:
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
 
 
-def test_every_kind_of_import_is_seen(tmp_path: Path) -> None:
-    """Late, for types alone, relative, of a module by its package, of a name out of a module."""
+def test_every_kind_of_import_is_found(tmp_path: Path) -> None:
+    """Imports may be late, for types only, relative, of a module from its package, or of a name from a module."""
     sources = {
         "__init__": "from .top import f",
         "top": "def f():\n    import p.late",
@@ -175,9 +177,9 @@ def test_every_kind_of_import_is_seen(tmp_path: Path) -> None:
         "p.top": ["p.late"],
         "p.types": ["p.by_package", "p"],
     }
-    (circle,) = circles(edges)
+    (circle,) = cycles(edges)
     assert circle == edges.keys() - {"p.sub", "p.sub.alone"}
-    assert way_round(edges, circle).splitlines() == [
+    assert shortest_cycle(edges, circle).splitlines() == [
         "  p/__init__.py:1: p imports p.top",
         "  p/top.py:2: p.top imports p.late",
         "  p/late.py:3: p.late imports p.types",
@@ -200,8 +202,8 @@ assert "numpy" in sys.modules and branded.tinygrad_compat.lazy_numpy.np.ndarray 
 """
 
 
-def test_the_import_of_the_package_waits_for_nothing_that_it_may_not_need() -> None:
-    """Neither for numpy, which takes as long again, nor for a search for garbage in what tinygrad has made."""
+def test_import_loads_no_numpy_and_runs_no_gc() -> None:
+    """The import waits neither for numpy, which doubles its time, nor for a garbage collection of tinygrad objects."""
     subprocess.run([sys.executable, "-c", _FRESH], check=True)
     kept = "import gc; gc.disable(); import branded; assert not gc.isenabled()"
     subprocess.run([sys.executable, "-c", kept], check=True)

@@ -1,4 +1,4 @@
-"""What is left of many calls: nothing that grows with their number.  `python -m tests.fuzz.leaks` makes many more."""
+"""Many calls leave nothing that grows with their number.  `python -m tests.fuzz.leaks` makes many more."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ X = Tensor([1.0, 2.0, 3.0]).realize()
 
 
 @pytest.mark.parametrize(("call", "times"), [(a_vmap, 200), (a_brand, 100), (a_jit, 8)])
-def test_nothing_is_left(call: Any, times: int) -> None:
-    """A leak shows each time; values that an earlier test left may end during the first measurement."""
+def test_calls_leave_nothing(call: Any, times: int) -> None:
+    """A leak shows each time; values of an earlier test may be freed during the first measurement."""
     assert Left(0, 0, 0, 0, 0, 0, 0) in (grown(call, times)._replace(process=0) for _ in range(2))
 
 
-def test_tensors_of_rings_leave_nothing() -> None:
+def test_tensors_in_reference_cycles_are_freed() -> None:
     def ring() -> None:
         t = Tensor([1.0])
         t.grad = t
@@ -47,35 +47,35 @@ def test_tensors_of_rings_leave_nothing() -> None:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """tinygrad keeps the schedules of few loops."""
+    """Let tinygrad keep the schedules of only a few loops."""
     monkeypatch.setattr(loop_scheduling._Schedules, "KEPT", 4)
-    for i in range(2):  # those that it keeps now go
+    for i in range(2):  # replaces the schedules that are kept now
         scan(lambda c, x: (c + x[: i + 1].sum(), None), X[0], ROWS)[0].realize()
 
 
 @pytest.mark.parametrize(
     "call", [leaks.a_scan, leaks.a_scan_of_a_constant, leaks.a_gradient_of_a_scan], ids=lambda f: f.__name__
 )
-def test_loops_that_differ_in_numbers_share_their_compiled_step(call: Any, few: None) -> None:
+def test_loops_with_other_constants_share_a_step(call: Any, few: None) -> None:
     left = grown(call, 12, first=6)
     assert (left.tensors, left.brands) == (0, 0)
     assert left.loops <= 0 and left.steps <= 0 and left.buffers < 2**10
 
 
-def test_a_carry_of_many_mebibytes_is_not_kept(few: None) -> None:
+def test_large_carry_is_not_kept(few: None) -> None:
     left = grown(leaks.a_wide_scan, 10, first=1)
     assert left.steps <= 0 and left.buffers < 2**16
     assert left.process < 16 * 2**20
 
 
-def test_loops_that_share_nothing_go_with_what_uses_them(few: None) -> None:
+def test_unshared_loops_are_freed_after_use(few: None) -> None:
     before = now()
     for n in range(2, 14):
         scan(lambda c, x: (c + x[0], None), Tensor([0.0] * n), ROWS)[0].realize()
     assert now().steps - before.steps <= 4 and now().loops - before.loops <= 4
 
 
-def test_a_captured_loop_outlives_the_schedules(few: None) -> None:
+def test_captured_loop_outlives_the_schedules(few: None) -> None:
     f = TinyJit(lambda x: scan(lambda c, x: (c * 0.75 + x, None), x[0] * 0, x)[0].realize())
     wanted = (ROWS[0].numpy() * 0.75 + ROWS[1].numpy()) * 0.75 + ROWS[2].numpy()
     for k in range(6):
@@ -85,7 +85,7 @@ def test_a_captured_loop_outlives_the_schedules(few: None) -> None:
 
 
 def _tables() -> dict[str, int]:
-    """How many entries the tables of the package have, and its caches that forget nothing."""
+    """Return the sizes of the package's tables and of its unbounded caches."""
     modules = [(name, m) for name, m in list(sys.modules.items()) if name.split(".")[0] == "branded"]
     named = [(f"{name}.{k}", x) for name, m in modules for k, x in vars(m).items()]
     found = {name: len(x) for name, x in named if isinstance(x, dict | set | list)}
@@ -98,11 +98,11 @@ def _tables() -> dict[str, int]:
     return found | {name: x.cache_info().currsize for name, x in endless}
 
 
-def test_no_table_of_the_package_grows_with_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_do_not_grow_with_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eager_cache, "PROGRAMS", 4)  # a limit that a few programs reach
 
     def a_round(i: int) -> None:
-        number = int.from_bytes(os.urandom(4)) / 2**32  # that no cache has
+        number = int.from_bytes(os.urandom(4)) / 2**32  # a number that is not in any cache
         for call in (a_vmap, a_jit, leaks.a_scan, leaks.a_gradient_of_a_scan):
             call(int(number * 2**20))
         vmap(lambda a: cond(a.sum() > number, lambda b: b * 2, lambda b: b * number, a), chunk_size=2)(ROWS).realize()
@@ -121,7 +121,7 @@ def test_no_table_of_the_package_grows_with_the_programs(monkeypatch: pytest.Mon
     assert {name: n for name, n in _tables().items() if n >= before.get(name, 0) + 4} == {}
 
 
-# ---- the number of steps is not a part of a compiled step ----
+# ---- compiled steps are independent of the number of steps ----
 
 LENGTHS = [3, 4, 1, 2, 9, 64]
 
@@ -192,7 +192,7 @@ LOOPS: dict[str, tuple[Callable[[int], float], Callable[[int], float], int]] = {
 
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.parametrize("cpu", [0, 1])
-def test_a_step_is_compiled_once_for_all_lengths(name: str, cpu: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_is_compiled_once_for_all_lengths(name: str, cpu: int, monkeypatch: pytest.MonkeyPatch) -> None:
     run, by_hand, most = LOOPS[name]
     made: list[object] = []
     original = replay._Step.__init__
@@ -203,7 +203,7 @@ def test_a_step_is_compiled_once_for_all_lengths(name: str, cpu: int, monkeypatc
     assert len(made) <= most
 
 
-def test_a_loop_in_a_loop_may_have_any_length() -> None:
+def test_nested_loops_of_any_length() -> None:
     def run(n: int, m: int) -> float:
         inner = lambda c: fori_loop(0, m, lambda i, d: d * 0.5 + i, c)  # noqa: E731
         return fori_loop(0, n, lambda i, c: inner(c) + i, Tensor(1.0)).item()
@@ -220,19 +220,19 @@ def test_a_loop_in_a_loop_may_have_any_length() -> None:
         assert run(n, m) == pytest.approx(by_hand(n, m), rel=1e-6)
 
 
-def test_what_a_step_may_keep_beside_is_measured_by_an_entry() -> None:
-    """And not by all that there are, which would let each step have all the memory of the inputs for itself."""
+def test_step_memory_limit_is_per_entry() -> None:
+    """A limit for all entries would let each step use as much memory as all inputs."""
     xs = Tensor.ones(1 << 20, 64).contiguous()
     at = UOp.variable("at", 0, (1 << 20) - 1)
     index = xs.uop.index(at * 64)
     assert bufferize_policy.parts(index) == 1 << 20 and bufferize_policy.parts(xs.uop.index(UOp.const(3))) == 1
 
 
-# ---- numbers of a body that are not a part of its compiled step ----
+# ---- compiled steps are independent of constants in the body ----
 
 
-def test_each_loop_has_its_own_numbers() -> None:
-    """Those of one compiled step, in turn and in one graph."""
+def test_each_loop_has_its_own_constants() -> None:
+    """Loops that share a compiled step, one after the other and in one graph."""
 
     def run(a: float, b: int) -> Tensor:
         step = lambda c, x: ((c > a).where(c - a, c * b).maximum(0.25) + x / a, c)  # noqa: E731
@@ -253,7 +253,7 @@ def test_each_loop_has_its_own_numbers() -> None:
     assert both.tolist() == pytest.approx([by_hand(a, b) for a, b in pairs], rel=1e-5)
 
 
-def test_a_loop_in_a_loop_has_its_own_numbers() -> None:
+def test_nested_loops_have_their_own_constants() -> None:
     def run(a: float, b: float) -> float:
         inner = lambda c: scan(lambda d, x: (d * a + x, None), c, X)[0]  # noqa: E731
         return scan(lambda c, x: (inner(c) * b + inner(c * a), None), Tensor(1.0), X)[0].item()
@@ -273,7 +273,7 @@ def test_a_loop_in_a_loop_has_its_own_numbers() -> None:
         assert run(a, b) == pytest.approx(by_hand(a, b), rel=1e-5)
 
 
-def test_numbers_keep_their_dtype() -> None:
+def test_constants_keep_their_dtype() -> None:
     for dtype in ("float16", "float64", "int8", "uint8", "int64", "bfloat16"):
         xs = Tensor([1, 2, 3], dtype=dtype)
         got = scan(lambda c, x: (c * 3 + x, c.maximum(5)), xs[0], xs)
@@ -294,7 +294,7 @@ BASES = [0.0, -0.0, 0.7, 3.0, -1.5, math.inf, -math.inf, math.nan]
 
 @pytest.mark.enabled("cpu")
 @pytest.mark.parametrize("name", POWERS)
-def test_powers_share_their_compiled_step_and_keep_their_bits(name: str) -> None:
+def test_powers_share_a_step_and_keep_their_bits(name: str) -> None:
     power, numbers = POWERS[name]
     loops = [scan(lambda c, _, a=a: (power(c, a), None), Tensor(BASES), None, length=1)[0] for a in numbers]
     first = loops[0].numpy()
@@ -305,8 +305,8 @@ def test_powers_share_their_compiled_step_and_keep_their_bits(name: str) -> None
         assert np.array_equal(x.view(np.int32), power(Tensor(BASES).realize(), a).numpy().view(np.int32))
 
 
-def test_what_a_number_decides_stays_in_the_step() -> None:
-    """Powers, divisions of ints, shifts and sizes."""
+def test_structural_constants_stay_in_the_step() -> None:
+    """Powers, integer divisions, shifts and sizes are compiled into the step."""
     step = lambda c, n: ((c**2) % 7 // 2 + (c << 3) + n, None)  # noqa: E731
     c = 1
     for n in (1, 2, 3):
@@ -332,7 +332,7 @@ def test_what_a_number_decides_stays_in_the_step() -> None:
     assert slope == pytest.approx((value(0.5 + h) - value(0.5 - h)) / (2 * h), rel=1e-4)
 
 
-def test_equal_loops_are_one_while_one_of_them_is_there() -> None:
+def test_equal_loops_are_shared_while_alive() -> None:
     before = len(Loop.made)
     a, b = (scan(lambda c, x: (c * 0.123 + x, None), X[0], X)[0] for _ in range(2))
     assert len(Loop.made) == before + 1

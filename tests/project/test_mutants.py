@@ -1,4 +1,4 @@
-"""`make mutants` itself: what it changes, and that what it leaves out is there and has a reason."""
+"""Check `make mutants`: its changes, and that every excluded mutant exists and has a reason."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("source", CHANGES)
-def test_what_is_changed(source: str) -> None:
+def test_mutants_of_a_source(source: str) -> None:
     found = mutations.mutants("f.py", source)
     assert [m.now for m in found] == CHANGES[source]
     for m in found:
         assert ast.unparse(ast.parse(source)) != mutations.mutated(m, source)
 
 
-def test_what_is_for_type_checkers_alone_is_left_as_it_is() -> None:
+def test_type_checking_code_is_not_mutated() -> None:
     source = """
 from x import y
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def f(x: int = 1) -> int: return 1
     assert mutations.mutants("f.py", source) == []
 
 
-def test_a_sample_is_the_same_for_the_same_seed() -> None:
+def test_sample_depends_only_on_the_seed() -> None:
     all_of = {name: mutations.mutants(name, f"def f(): return {list(range(n))}") for name, n in (("a", 9), ("b", 299))}
     chosen = mutants.sample(all_of, 20, 1)
     assert chosen == mutants.sample(all_of, 20, 1) != mutants.sample(all_of, 20, 2)
@@ -66,7 +66,7 @@ def test_functions_are_called_as_in_the_code() -> None:
     assert mutations.name_of("f.<locals>.<lambda>") == mutations.name_of("f.<locals>.<genexpr>") == "f"
 
 
-def test_every_mutant_that_is_left_out_is_there_and_has_a_reason() -> None:
+def test_excluded_mutants_exist_and_have_a_reason() -> None:
     left_out = mutants.equal()
     files = {key[0] for key in left_out}
     there = {m.key for f, text in mutants.files().items() if f in files for m in mutations.mutants(f, text)}

@@ -1,4 +1,4 @@
-"""What the packages say and hold, without building them: `make packages` does that."""
+"""Check the metadata and the contents of the packages without building them: `make packages` builds them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_an_untested_tinygrad_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untested_tinygrad_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tinygrad_compat, "version", lambda: "0.15.1")
     with pytest.warns(RuntimeWarning) as warned:
         assert not tinygrad_compat.check_version() and tinygrad_compat.select_patches("1") == []
@@ -31,38 +31,38 @@ def test_an_untested_tinygrad_gives_one_warning(monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def test_the_fixes_are_for_the_required_tinygrad() -> None:
+def test_fixes_are_for_the_required_tinygrad() -> None:
     (needed,) = [x for x in PROJECT["project"]["dependencies"] if x.startswith("tinygrad")]
     assert (
         needed == "tinygrad>=0.14.0,<0.15" and tinygrad_compat.TINYGRAD == "0.14." and tinygrad_compat.check_version()
     )
 
 
-def test_the_version_of_tinygrad_is_that_of_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tinygrad_compat.version() == importlib.metadata.version("tinygrad")
-    monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))  # as where it is installed from a checkout
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))  # like an installation from a checkout
     assert tinygrad_compat.version.__wrapped__() == importlib.metadata.version("tinygrad")
 
 
 HEAVY = ("tinygrad.renderer.nir", "tinygrad.runtime.ops_cpu", "importlib.metadata", "email", "csv", "ziglang", "rich")
-"""What `import branded` does not wait for; with those that only its commands and its plugin need."""
+"""Modules that `import branded` does not load; some are needed only by its commands and its plugin."""
 
 
-def test_the_import_loads_nothing_heavy_that_it_does_not_use() -> None:
+def test_import_loads_no_heavy_modules() -> None:
     names = (*HEAVY, "mypy", "sybil", "hypothesis", "PIL", "jax", "torch", "dask", "branded.explain")
     program = "import branded, sys; print(*(name for name in sys.argv[1:] if name in sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", program, *names], capture_output=True, text=True, check=True).stdout
     assert loaded.split() == []
 
 
-def test_a_checkout_has_what_its_packages_need() -> None:
+def test_checkout_has_files_of_the_packages() -> None:
     assert (ROOT / "branded" / "py.typed").exists() and (ROOT / "branded" / "vec.pyi").exists()
     for name in PROJECT["project"]["license-files"]:
         assert (ROOT / name).exists()
 
 
-def test_the_sdist_has_what_its_tests_need() -> None:
-    """All that git has, but for what only a checkout needs."""
+def test_sdist_has_files_of_the_tests() -> None:
+    """All files in git, except for those that only a checkout needs."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("no checkout")
@@ -72,7 +72,7 @@ def test_the_sdist_has_what_its_tests_need() -> None:
     assert {name for name in there if not name.startswith(".")} == carried
 
 
-def test_the_workflow_runs_what_continuous_integration_runs() -> None:
+def test_workflow_runs_the_ci_script() -> None:
     text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
     assert "- run: .ci/run" in text
     for version in ("3.11", "3.12", "3.13"):
@@ -80,7 +80,7 @@ def test_the_workflow_runs_what_continuous_integration_runs() -> None:
         assert f'"{version}"' in text
 
 
-def test_licenses_of_all_that_we_need_are_known() -> None:
+def test_licenses_of_requirements_are_listed() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     needed = [*PROJECT["project"]["dependencies"], *(x for extra, of in extras.items() if extra != "dev" for x in of)]
     names = {re.split(r"[\[>=<]", x)[0] for x in needed} - {"branded"}
@@ -88,13 +88,13 @@ def test_licenses_of_all_that_we_need_are_known() -> None:
     assert names == set(listed)
 
 
-# ---- nothing is executed from data ----
+# ---- data is never executed ----
 
 HOSTILE = ("__import__", "__class__", "from_url", "realize", "fetch", "to", "save", "uop", "exec", "custom_kernel")
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "os.system", "random.operation", "random.cast", "random.np"])
-def test_no_name_in_a_text_is_more_than_an_operation(name: str) -> None:
+def test_names_in_ir_text_are_only_operations(name: str) -> None:
     x = Tensor([1.0])
     program = make_expr(lambda x: x.sin() * 2)(x)
     assert function_of(name) is None
@@ -102,7 +102,7 @@ def test_no_name_in_a_text_is_more_than_an_operation(name: str) -> None:
         program.from_text(str(program).replace("sin", name))(x)
 
 
-def test_a_text_is_no_python(tmp_path: Path) -> None:
+def test_ir_text_is_not_python(tmp_path: Path) -> None:
     x, target = Tensor([1.0]), tmp_path / "owned"
     program = make_expr(lambda x: x.sin() * 2)(x)
     for call in (f"__import__('pathlib').Path({str(target)!r}).touch()", f"(lambda: open({str(target)!r}, 'w'))()"):
@@ -127,7 +127,7 @@ def test_html_escapes_names() -> None:
         assert "<script" not in text
 
 
-def test_the_import_writes_nothing(tmp_path: Path) -> None:
+def test_import_has_no_side_effects(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "seen = ('socket.connect', 'subprocess.Popen', 'pickle.find_class')\n"
@@ -141,7 +141,7 @@ def test_the_import_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("deleted", ["branded", "branded tinygrad"])
-def test_a_second_import_is_the_first_one(deleted: str) -> None:
+def test_reimport_returns_the_same_package(deleted: str) -> None:
     program = (
         f"import sys, branded, tinygrad; first, deleted = branded, {deleted.split()}\n"
         "for name in [name for name in sys.modules if name.split('.')[0] in deleted]: del sys.modules[name]\n"

@@ -1,4 +1,4 @@
-"""The files that describe the project: changes, citation, owners, issue forms, workflows and hooks."""
+"""Check the files that describe the project: changes, citation, owners, issue forms, workflows and hooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(name: str) -> Any:
     return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
-def test_each_change_is_one_line_of_a_known_kind() -> None:
+def test_changes_are_one_line_of_a_known_kind() -> None:
     kinds = {kind["directory"] for kind in PROJECT["tool"]["towncrier"]["type"]}
     for path in (ROOT / "changes").iterdir():
         if path.name in ("README.md", "template.md.jinja"):
@@ -34,7 +34,7 @@ def test_each_change_is_one_line_of_a_known_kind() -> None:
         assert text.strip() and text.count("\n") == 1 and not text.startswith(("-", "*")), f"{path.name}: one line"
 
 
-def test_the_changelog_begins_with_this_version() -> None:
+def test_changelog_starts_with_this_version() -> None:
     (first, *_) = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert first == branded.__version__ == str(read("CITATION.cff")["version"])
 
@@ -48,7 +48,7 @@ def test_each_folder_has_an_owner() -> None:
 
 
 @pytest.mark.parametrize("name", ["bug", "types", "speed", "feature"])
-def test_issue_forms_ask_for_what_is_needed(name: str) -> None:
+def test_issue_forms(name: str) -> None:
     form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
     assert {"name", "description", "labels", "body"} == form.keys()
     ids = [part["id"] for part in form["body"]]

@@ -1,4 +1,4 @@
-"""Names and dotted paths that documents of earlier versions use: each imports, and is the same object."""
+"""Documented names and dotted paths of earlier versions still import, and are the same objects."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_documented_path_imports(path: str) -> None:
 
 
 @pytest.mark.parametrize(("earlier", "now"), branded._MOVED.items())
-def test_a_moved_module_is_the_same_object_under_both_names(earlier: str, now: str) -> None:
+def test_moved_module_has_one_object(earlier: str, now: str) -> None:
     module = importlib.import_module(earlier)
     assert module is importlib.import_module(now) and module.__name__ == now
 

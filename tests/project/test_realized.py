@@ -1,4 +1,4 @@
-"""What numpy realizes in tests is what kernels compute, and what only kernels can do they do."""
+"""Tests that realize by numpy get the values of kernels; only kernels write into memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(by_numpy.COMPILE_ALL, reason="nothing is evaluat
 
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How many kernels each run of some has."""
+    """Count the kernels of each run."""
     counts: list[int] = []
     run = private_api.tensor.run_linear
 
@@ -33,7 +33,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         yield counts
 
 
-def test_no_kernel_runs_for_what_a_graph_says(kernels: list[int]) -> None:
+def test_graph_values_need_no_kernel(kernels: list[int]) -> None:
     x = Tensor([[1.0, 2.0], [3.0, 4.0]])
     y = x @ x + 1
     z = y.sum()
@@ -42,7 +42,7 @@ def test_no_kernel_runs_for_what_a_graph_says(kernels: list[int]) -> None:
     assert Tensor.arange(3).numpy().dtype == np.int32 and not sum(kernels)
 
 
-def test_what_is_realized_is_so_for_all_that_use_it(kernels: list[int]) -> None:
+def test_realize_updates_other_graphs(kernels: list[int]) -> None:
     y = Tensor([1.0, 2.0]) * 3
     z = y.reshape(2, 1) + 1
     y.realize()
@@ -51,7 +51,7 @@ def test_what_is_realized_is_so_for_all_that_use_it(kernels: list[int]) -> None:
     )
 
 
-def test_writes_into_memory_are_left_to_kernels(kernels: list[int]) -> None:
+def test_kernels_write_into_memory(kernels: list[int]) -> None:
     x = Tensor([1.0, 2.0]).clone().realize()
     view = x[:1]
     assert not sum(kernels)
@@ -59,7 +59,7 @@ def test_writes_into_memory_are_left_to_kernels(kernels: list[int]) -> None:
     assert x.tolist() == [2.0, 3.0] and view.tolist() == [2.0] and sum(kernels) == 1
 
 
-def test_functions_of_the_host_are_called_once(kernels: list[int]) -> None:
+def test_host_callbacks_run_once(kernels: list[int]) -> None:
     seen: list[float] = []
 
     def f(x: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ def test_functions_of_the_host_are_called_once(kernels: list[int]) -> None:
 
 
 @pytest.mark.by_numpy
-def test_a_wrong_value_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incorrect_value_is_visible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(by_numpy._RULES, Ops.ADD, lambda u, x, y: x - y)
     assert (Tensor([1.0, 2.0]) + Tensor([3.0, 4.0])).tolist() == [-2.0, -2.0]
 
@@ -85,8 +85,8 @@ def test_compiled_wins() -> None:
     assert Tensor.linear_with_vars.__module__ == "tinygrad.tensor"
 
 
-def test_draws_are_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first ones write where draws are counted, and before that where the seed is."""
+def test_samples_match_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first samples also write the counter, and before it the seed."""
 
     def drawn() -> list[object]:
         Tensor.manual_seed(3)
@@ -100,14 +100,14 @@ def test_draws_are_those_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found == drawn()
 
 
-def test_a_wrong_page_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incorrect_page_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(by_numpy._RULES, Ops.ADD, lambda u, x, y: x - y)
     page = _page(tmp_path, "from tinygrad import Tensor", "assert (Tensor([1.0]) + Tensor([2.0])).tolist() == [3.0]")
     with pytest.raises(AssertionError):
         list(page)[1].evaluate()
 
 
-def test_the_last_example_of_a_page_alone(tmp_path: Path) -> None:
+def test_last_example_of_a_page_alone(tmp_path: Path) -> None:
     page = _page(tmp_path, "xs = [1]", "xs.append(2)", "xs.append(3)")
     list(page)[2].evaluate()
     assert page.namespace["xs"] == [1, 2, 3]
@@ -121,5 +121,5 @@ def _page(folder: Path, *blocks: str) -> documents.Document:
 
 
 @pytest.mark.parametrize("pattern", documents.COMPILED)
-def test_documents_that_are_compiled_exist(pattern: str) -> None:
+def test_compiled_documents_exist(pattern: str) -> None:
     assert list(documents.ROOT.glob(pattern))

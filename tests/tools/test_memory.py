@@ -1,4 +1,4 @@
-"""`memory`: what it says beside what is measured, and the values, brands and broadcasts that it names."""
+"""Compare the prediction of `memory` with measurements, and check the values, brands and broadcasts that it reports."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.support.memory_cases import CASES
 
 ROOT = Path(__file__).parents[2]
 OF_NUMPY = ("sort", "argsort")
-"""Those with memory that tinygrad knows nothing of."""
+"""The cases with memory that tinygrad does not track."""
 
 
 @functools.cache
 def measured() -> dict[str, dict[str, int]]:
-    # what malloc gets from the system goes back to it, so that the second run takes it again
+    # malloc returns memory to the system, so that the second run allocates it again
     own = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "0"}
     command = [sys.executable, "-m", "tests.support.memory_cases"]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **own}, capture_output=True, text=True, check=False)
@@ -44,42 +44,42 @@ def measured() -> dict[str, dict[str, int]]:
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux tells the resident set")
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_what_is_measured(name: str) -> None:
+def test_prediction_matches_measurement(name: str) -> None:
     found = measured()[name]
     assert found["predicted"] == pytest.approx(found["resident"], rel=0.2)
     if name not in OF_NUMPY:
         assert found["predicted"] == pytest.approx(found["tracked"], rel=0.05)
 
 
-def test_what_it_consists_of() -> None:
+def test_parts_of_the_peak() -> None:
     x = Tensor.empty(100, 10)
     found = memory(lambda x: vmap(lambda a: vmap(lambda b: a * b)(x))(x).contiguous().sum(-1))(x)
     assert (found.arguments, found.results, found.between) == (4000, 40_000, 400_000)
     assert found.peak == 4000 + 40_000 + 400_000 and found.work == 0
 
 
-def test_what_is_closed_over_is_an_argument() -> None:
+def test_captured_tensor_counts_as_argument() -> None:
     w = Tensor.ones(50, 50).contiguous().realize()
     assert memory(lambda x: vmap(lambda a: w @ a)(x))(Tensor.empty(8, 50)).arguments == 4 * (2500 + 400)
 
 
-def test_an_outer_product_that_is_reduced_is_never_there() -> None:
+def test_reduced_outer_product_is_not_stored() -> None:
     x, y = Tensor.empty(20_000, 3), Tensor.empty(30_000, 3)
     found = memory(lambda x, y: vmap(lambda a: vmap(lambda b: (a - b).square().sum())(y).min())(x))(x, y)
     assert found.peak - found.arguments < 20_000 * 30_000 / 100
 
 
-def test_a_loop_has_its_steps_and_a_step_what_is_in_it() -> None:
+def test_memory_of_loops() -> None:
     c, xs = Tensor.empty(1000), Tensor.empty(7, 1000)
     found = memory(lambda c, xs: scan(lambda c, x: (c.sin() + x, None), c, xs)[0])(c, xs)
-    assert found.work >= 4000  # the carry goes to and fro
+    assert found.work >= 4000  # the carry alternates between two buffers
     nested = memory(lambda c, xs: scan(lambda c, x: (scan(lambda d, _: (d.cos(), None), c, length=3)[0], x), c, xs))(
         c, xs
     )
     assert nested.work >= 8000
 
 
-def test_the_line_and_the_brands_and_the_broadcast_that_make_it_large() -> None:
+def test_largest_value_has_line_and_brands() -> None:
     def near(x: Tensor, y: Tensor) -> Tensor:
         return vmap(lambda a: vmap(lambda b: (a - b).contiguous().exp().sum())(y))(x)
 
@@ -94,14 +94,14 @@ def test_the_line_and_the_brands_and_the_broadcast_that_make_it_large() -> None:
     )
 
 
-def test_arguments_may_be_types_arrays_and_numbers() -> None:
+def test_arguments_may_be_specs_or_arrays() -> None:
     f = lambda x, y, k: (x * y).sum() * k  # noqa: E731
     assert memory(f)(ShapeDtypeStruct((10, 3), "float32"), Tensor.empty(10, 3), 2).arguments == 240
     assert memory(f)(np.ones((10, 3), np.float32), Tensor.empty(10, 3), 2).peak >= 244
     assert memory(lambda t: t["a"] + 1)({"a": ShapeDtypeStruct((4,), dtypes.float16)}).peak == 16
 
 
-def test_nothing_runs_and_nothing_is_left() -> None:
+def test_memory_has_no_side_effects() -> None:
     calls: list[int] = []
     t = Tensor([1.0, 2.0]).realize()
 
@@ -117,26 +117,26 @@ def test_nothing_runs_and_nothing_is_left() -> None:
     assert not calls and t.tolist() == [1.0, 2.0] and Tensor.rand(3).tolist() == wanted
 
 
-def test_it_counts_a_compiled_function_and_leaves_it_as_it_was() -> None:
+def test_compiled_function_is_not_traced() -> None:
     f = jit(lambda x: vmap(lambda a: linalg.qr(a)[1])(x))
     x = Tensor.empty(20, 16, 16)
     assert memory(f)(x).peak >= 2 * 20 * 256 * 4 and f.traces == 0
 
 
-def test_the_curves_of_the_bench_measure_what_is_predicted() -> None:
+def test_bench_curves_match_the_prediction() -> None:
     found = scale.figures(lambda x: vmap(lambda a: (a.reshape(64, 1) * a).contiguous().sum(0))(x), scale.floats(50, 64))
     assert found.measured == pytest.approx(found.predicted, rel=0.02) and found.predicted >= 50 * 64 * 64 * 4
     assert 0 < found.call < found.first
 
 
-def test_it_is_linear_in_the_batch() -> None:
+def test_memory_is_linear_in_the_batch() -> None:
     w = Tensor.empty(32, 32)
     f = vmap(grad(lambda w, x: (w @ x).tanh().sum()), in_axes=(None, 0))
     small, large = (memory(f)(w, Tensor.empty(n, 32)) for n in (1000, 1_000_000))
     assert large.peak - large.arguments == pytest.approx(1000 * (small.peak - small.arguments), rel=0.05)
 
 
-def test_values_under_an_open_brand_are_those_of_all_examples() -> None:
+def test_open_brand_counts_all_examples() -> None:
     found: list[int] = []
 
     def f(a: Tensor) -> Tensor:
@@ -148,7 +148,7 @@ def test_values_under_an_open_brand_are_those_of_all_examples() -> None:
     assert found == [50 * 30 * 4]
 
 
-def test_what_is_no_function_is_refused() -> None:
+def test_non_functions_are_rejected() -> None:
     with pytest.raises(errors.CallError, match=r"memory: f32\[1\] is not a function"):
         memory(Tensor([1.0]))  # type: ignore[arg-type]
     with pytest.raises(errors.CallError, match=r"memory: .* missing 1 required positional argument"):
@@ -157,7 +157,7 @@ def test_what_is_no_function_is_refused() -> None:
         memory(jit(lambda x, y: x))(Tensor([1.0]))
 
 
-def test_what_another_thread_writes_meanwhile_is_not_taken_back() -> None:
+def test_write_of_another_thread_is_kept() -> None:
     w, reached = Tensor.zeros(3).contiguous().realize(), threading.Event()
 
     def write() -> None:
@@ -166,7 +166,7 @@ def test_what_another_thread_writes_meanwhile_is_not_taken_back() -> None:
 
     def looked(x: Tensor) -> Tensor:
         reached.set()
-        time.sleep(0.05)  # in which the other would write, if it did not wait
+        time.sleep(0.05)  # the other thread would write now if it did not wait
         return x + 1
 
     other = threading.Thread(target=write)
@@ -176,14 +176,14 @@ def test_what_another_thread_writes_meanwhile_is_not_taken_back() -> None:
     assert w.tolist() == [1.0, 2.0, 3.0]
 
 
-def test_the_most_that_is_in_use_at_a_time() -> None:
+def test_most_bytes_in_use() -> None:
     """A buffer is in use up to the last call that reads it."""
     a, b, c, x = (Tensor.empty(n).uop.base for n in (100, 10, 1, 2))
     assert kernel_order._most([0, 1, 2], [([a, x], {a}), ([b, a], {b}), ([c, a, b], {c})]) == 4 * (100 + 10 + 1)
 
 
-def test_what_is_not_a_tensor_is_no_part_of_the_program() -> None:
-    """It is what Python counts by."""
+def test_python_number_as_an_argument() -> None:
+    """The Python number only counts steps here."""
     assert memory_report._try_make_expr(lambda x, n: sum((x for _ in range(n)), x), (Tensor.ones(2), 2), {}) is not None
 
 
@@ -224,8 +224,8 @@ def _matrices(rng: random.Random) -> Tensor:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_kernels_that_replace_others_need_at_most_half_as_much_more(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # values that the scheduler keeps in memory are no larger than the values that they are computed from
+def test_our_kernels_need_little_more_memory(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # values that the scheduler keeps in memory are no larger than their inputs
     monkeypatch.setattr(bufferize_policy, "is_kept", lambda *_: False)
     peaks = []
     for ours in (1, 0):
@@ -234,7 +234,7 @@ def test_kernels_that_replace_others_need_at_most_half_as_much_more(seed: int, m
     assert peaks[0] <= 1.5 * peaks[1] + cost.SMALL
 
 
-def test_a_convolution_and_a_norm_need_no_copy_of_the_windows() -> None:
+def test_convolution_does_not_copy_its_windows() -> None:
     x, w, g = Tensor.empty(256, 32, 24, 24), Tensor.empty(32, 32, 3, 3), Tensor.empty(32)
     found = memory(lambda x, w, g: x.conv2d(w) * g.rsqrt().reshape(1, 32, 1, 1))(x, w, g)
     assert found.between <= cost.SMALL

@@ -1,4 +1,4 @@
-"""`profile`: which kernels and lines there are, and how often each kernel runs; no time is asked for."""
+"""Check the kernels and lines that `profile` reports, and the number of runs of each kernel, but no times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from branded.tools.profile import Peak, Profile, Timed, profile
 
 
 def shape(found: Profile) -> list[tuple[str, int, int]]:
-    """The kind of each kernel, how often it runs, and in how many loops."""
+    """Return the kind of each kernel, its number of runs, and the number of loops around it."""
     return [(k.name.split("_")[0].split(" ")[0], k.runs, k.depth) for k in found.kernels]
 
 
@@ -43,7 +43,7 @@ def test_kernels_and_lines_of_a_mapped_function() -> None:
     assert found.seconds == sum(k.seconds for k in found.kernels)
 
 
-def test_a_line_takes_what_others_give_from_memory() -> None:
+def test_lines_reuse_results_in_memory() -> None:
     def f(x: Tensor) -> Tensor:
         y = x @ x
         return y.transpose(0, 1) + 1
@@ -52,8 +52,8 @@ def test_a_line_takes_what_others_give_from_memory() -> None:
     assert [k.name[:2] for line in (first, second) for k in line.kernels] == ["pr", "E_"], "no product in the second"
 
 
-def test_lines_of_numbers_of_python() -> None:
-    """Numbers have no memory and no kernel of their own; what is chosen among them has both."""
+def test_lines_with_python_numbers() -> None:
+    """Numbers have no memory and no kernel of their own; a selection among them has both."""
 
     def f(x: Tensor) -> Tensor:
         two = Tensor(2.0)
@@ -68,7 +68,7 @@ def test_lines_of_numbers_of_python() -> None:
     assert len(profile(lambda x: (Tensor(2.0), Tensor.arange(3), (x > 0).where(1, 0)), W).kernels) == 3
 
 
-def test_the_function_that_was_compiled() -> None:
+def test_compiled_function() -> None:
     assert shape(profile(jit(vmap(head, (0, None))), X, W)) == shape(profile(vmap(head, (0, None)), X, W))
 
 
@@ -82,7 +82,7 @@ def test_lines_of_a_derivative() -> None:
     assert lines(found) == {"y = X.reshape(128, 32) @ w": 1}, "the loss itself is not worked out"
 
 
-def test_kernels_of_steps() -> None:
+def test_kernels_of_nested_scans() -> None:
     def rnn(h: Tensor, xs: Tensor) -> Tensor:
         def row(h: Tensor, x: Tensor) -> tuple[Tensor, None]:
             return scan(lambda h, _: ((h * x).sin(), None), h, None, length=3)[0], None
@@ -93,8 +93,8 @@ def test_kernels_of_steps() -> None:
     assert found[:4] == [("scan", 1, 0), ("E", 5, 1), ("scan", 5, 1), ("E", 15, 2)]
 
 
-def test_a_kernel_of_a_step_runs_for_the_steps_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It reads an entry of the inputs by the number of the step, and has written past the end of the results."""
+def test_kernel_of_a_step_runs_once_per_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads one entry of the inputs per step, and once wrote past the end of the results."""
     lengths: list[int] = []
     original = native.Plan.__init__
 
@@ -109,14 +109,14 @@ def test_a_kernel_of_a_step_runs_for_the_steps_that_there_are(monkeypatch: pytes
     assert {k.runs for k in found.kernels if k.depth} == set(lengths) == {5}
 
 
-def test_kernels_of_a_loop_that_a_test_ends() -> None:
+def test_kernels_of_a_while_loop() -> None:
     found = profile(lambda x: while_loop(lambda s: s < 100, lambda s: s * 2 + 1, x), Tensor([3.0])[0])
     whole = next(k for k in found.kernels if k.name.startswith("while_loop"))
     assert whole.name == "while_loop of 5 steps"
     assert [k.runs for k in found.kernels if k.depth] == [6, 5], "the test once more than the step"
 
 
-def test_nothing_to_do() -> None:
+def test_no_kernels() -> None:
     assert profile(lambda x: x.reshape(2, 2), Tensor.ones(4).clone()).kernels == []
     assert profile(lambda x: x + 1, Tensor.zeros(0, 3)).kernels == []
 
@@ -126,7 +126,7 @@ def test_on_another_device() -> None:
     assert [(k.runs, k.depth) for k in found.kernels] == [(1, 0)]
 
 
-def test_what_is_printed() -> None:
+def test_printed_table() -> None:
     kernels = [
         Timed("scan of 2 steps", 2e-3, 1, 4e6, 0),
         Timed("r_4", 1e-3, 2, 4e6, 2e6, 1),
@@ -147,7 +147,7 @@ def app(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["profile", f"{app}:f"]) == 0
     out = capsys.readouterr().out
     assert f"{app}\n     3  return (x * 2).sin()" in out and "GFLOPS" in out
@@ -171,7 +171,7 @@ def test_results_other_than_tensors_are_ignored() -> None:
     assert len(profile(summary, W).kernels) == 2
 
 
-def test_a_host_callback_has_its_name() -> None:
+def test_host_callback_is_named() -> None:
     assert "host callback: sort" in str(profile(vmap(lambda r: r.sort()[0]), W))
 
 
@@ -181,7 +181,7 @@ def test_short_times_are_in_nanoseconds() -> None:
     assert text.startswith("12 ns in 1 kernel\n")
 
 
-def test_a_closed_pipe_ends_the_command_quietly(app: Path) -> None:
+def test_closed_pipe_ends_the_command_silently(app: Path) -> None:
     command = [sys.executable, "-m", "branded", "profile", f"{app}:f"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None

@@ -1,4 +1,4 @@
-"""Static fields of dataclasses and NamedTuples: no transform maps them, and they are part of the structure."""
+"""No transform maps the static fields of dataclasses and NamedTuples; they are part of the structure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Layer:
     name: Annotated[str, static]
     kind: Static[str] = "sin"
     n: int = field(default=2, metadata={"static": True})
-    unknown: Annotated[Hashable, static] = None  # a name for type checkers alone
+    unknown: Annotated[Hashable, static] = None  # the annotation only matters to type checkers
 
     def __call__(self, x: Tensor) -> Tensor:
         y: Tensor = getattr(self.w * x, self.kind)()
@@ -56,7 +56,7 @@ class Derived(Generic[T]):
 
 
 @pytest.mark.parametrize("make", [lambda x: Layer(x, "a"), lambda x: Part("a", x), lambda x: Derived(x, 2.0)])
-def test_only_the_other_fields_are_leaves(make: Any) -> None:
+def test_static_fields_are_not_leaves(make: Any) -> None:
     t = make(X)
     assert [x.shape for x in tree.leaves(t)] == [(3, 2)]
     assert tree.map(lambda x: x.shape, make(X)).w == (3, 2) if not isinstance(t, Derived) else True
@@ -66,7 +66,7 @@ def test_only_the_other_fields_are_leaves(make: Any) -> None:
     assert all(getattr(mapped, n) == getattr(t, n) for n in names if n not in ("w", "scaled"))
 
 
-def test_static_values_are_python_values_in_a_mapped_function() -> None:
+def test_static_values_stay_python_values_in_vmap() -> None:
     assert vmap(lambda layer: layer(X[0]))(Layer(X, "a")).tolist() == ((X * X[0]).sin() * 2).tolist()
     made = vmap(lambda x: Layer(x * 2, "made", "cos", 5))(X)
     assert (made.name, made.kind, made.n, made.w.tolist()) == ("made", "cos", 5, (X * 2).tolist())
@@ -84,7 +84,7 @@ def test_derivatives_and_loops_keep_static_fields() -> None:
     assert (out.name, out.w.tolist()) == ("carry", X.sum(0).tolist())
 
 
-def test_structures_have_the_static_fields() -> None:
+def test_structures_include_static_fields() -> None:
     one, two = Layer(X, "a"), Layer(X, "b")
     assert tree.structure(one) == tree.structure(Layer(X * 2, "a")) != tree.structure(two)
     assert repr(tree.structure(Part("a", X))) == "Structure(Part(w=*, name='a', size=3))"
@@ -92,7 +92,7 @@ def test_structures_have_the_static_fields() -> None:
     assert again.name == "a" and again.w is X
 
 
-def test_another_static_value_is_another_program() -> None:
+def test_other_static_value_is_traced_again() -> None:
     traced = []
 
     @jit
@@ -105,7 +105,7 @@ def test_another_static_value_is_another_program() -> None:
     assert traced == ["neg", "square"]
 
 
-def test_static_values_have_a_hash() -> None:
+def test_unhashable_static_value_is_rejected() -> None:
     with pytest.raises(errors.TreeError) as caught:
         tree.leaves(Layer(X, ["a"]))  # type: ignore[arg-type]
     assert str(caught.value).splitlines() == [
@@ -115,7 +115,7 @@ def test_static_values_have_a_hash() -> None:
     assert tree.leaves(Layer(X, ("a",))) == [X]  # type: ignore[arg-type]
 
 
-def test_static_values_are_no_tensors() -> None:
+def test_static_tensor_is_rejected() -> None:
     with pytest.raises(errors.TreeError) as caught:
         vmap(lambda p: p.w)(Part(X, X))  # type: ignore[arg-type]
     assert str(caught.value).splitlines() == [
@@ -125,7 +125,7 @@ def test_static_values_are_no_tensors() -> None:
     assert vmap(lambda p: p.w)(Derived(X, 1.0)).tolist() == X.tolist()
 
 
-def test_trees_that_differ_in_a_static_field() -> None:
+def test_map_over_different_static_fields() -> None:
     with pytest.raises(errors.TreeError) as caught:
         tree.map(lambda a, b: a, Part("a", X), Part("b", X))
     assert str(caught.value).splitlines()[:3] == [

@@ -1,4 +1,4 @@
-"""A dict is known by its keys: two trees that differ in the order of keys are of one form; and trees may be deep."""
+"""Trees are matched by their keys, independent of the order of keys in a dict; and trees may be deep."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ def test_keys_in_another_order(name: str) -> None:
     assert numbers(got) == numbers(wanted)
 
 
-def test_the_first_tree_gives_the_order() -> None:
+def test_first_tree_determines_the_order() -> None:
     out = vmap(lambda x: cond(x > 1, lambda x: back(x, x), lambda x: forth(x, x), x))(X)
     assert list(out) == ["b", "a"] and list(out["b"]) == ["d", "c"]
 
 
-def test_other_keys_are_refused() -> None:
+def test_other_keys_are_rejected() -> None:
     with pytest.raises(errors.CarryError, match="different trees"):
         vmap(lambda x: cond(x > 1, lambda x: {"a": x}, lambda x: {"b": x}, x))(X)
     with pytest.raises(errors.CarryError, match="another tree"):
         scan(lambda c, _: ({**c, "more": X}, None), forth(X, X), None, length=2)
 
 
-def test_rules_of_ones_own() -> None:
+def test_custom_rules() -> None:
     f = custom_vmap(lambda x: forth(x, 2 * x))
     f.def_vmap(lambda n, batched, x: (forth(x, X.sum()), {"b": {"d": True, "c": False}, "a": True}))
     assert numbers(vmap(f)(X)) == {"a": [1, 2], "b": {"c": [3, 3], "d": [1, 2]}}

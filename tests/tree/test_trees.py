@@ -1,4 +1,4 @@
-"""branded.tree: functions of trees, and that no function of ours depends on the order in which a dict has its keys."""
+"""Check branded.tree, and that no public function depends on the order of keys in a dict."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ TREE = {"b": [1, (2,)], "a": Point(3, None), "c": Model(4, deque([5])), "d": Lin
 # ---- values ----
 
 
-def test_the_leaves_are_those_of_jax() -> None:
+def test_leaves_match_jax() -> None:
     assert tree.leaves({"b": [1, 2], "a": (3, None)}) == [3, 1, 2]  # jax.tree.leaves
-    assert tree.leaves(OrderedDict(b=1, a=2)) == [2, 1]  # in JAX an OrderedDict is the one dict that keeps its order
+    assert tree.leaves(OrderedDict(b=1, a=2)) == [2, 1]  # JAX keeps the order of keys only for an OrderedDict
     assert tree.leaves(TREE) == [3, 1, 2, 4, 5, 6, 7, 8]
     assert tree.leaves({frozenset({1}): "a", frozenset({2}): "b"}) == tree.leaves(
         {frozenset({2}): "b", frozenset({1}): "a"}
     )
 
 
-def test_what_is_taken_apart_is_put_together() -> None:
+def test_flatten_and_unflatten() -> None:
     found, structure = tree.flatten(TREE)
     again = tree.unflatten(structure, found)
     assert again == TREE and list(again) == list(TREE) and structure.num_leaves == 8
@@ -83,7 +83,7 @@ def test_what_is_taken_apart_is_put_together() -> None:
     )
 
 
-def test_containers_of_other_kinds_are_made_anew() -> None:
+def test_container_types_are_kept() -> None:
     given = defaultdict(list, {"b": 1, "a": 2})
     again = tree.map(lambda x: x + 1, given)
     assert type(again) is defaultdict and again["none"] == [] and list(again)[:2] == ["b", "a"]
@@ -92,14 +92,14 @@ def test_containers_of_other_kinds_are_made_anew() -> None:
     assert repr(tree.structure(OrderedDict(b=1))) == "Structure(OrderedDict({'b': *}))"
 
 
-def test_structures_tell_trees_apart() -> None:
+def test_structures_distinguish_trees() -> None:
     forms: list[Any] = [[1], (1,), {"a": 1}, {"b": 1}, OrderedDict(a=1), None, 1, [None], Line(1, 2), Line(1, 2, "x")]
     for i, x in enumerate(forms):
         for j, y in enumerate(forms):
             assert (tree.structure(x) == tree.structure(y)) is (i == j), (x, y)
 
 
-def test_a_structure_keeps_no_leaf() -> None:
+def test_structure_holds_no_leaves() -> None:
     class Big:
         pass
 
@@ -114,7 +114,7 @@ def test_a_structure_keeps_no_leaf() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Checked:
-    """A dataclass that asks for the rank of one example, and changes what it is given."""
+    """A dataclass that requires a vector and changes its argument."""
 
     at: Any
     scale: dataclasses.InitVar[float] = 2.0
@@ -142,7 +142,7 @@ class Derived:
         self.twice = self.at * 2
 
 
-def test_a_dataclass_that_checks_its_fields_is_made_without_its_init() -> None:
+def test_checked_dataclass_rebuilt_without_init() -> None:
     x = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     points = vmap(Checked)(x)
     assert isinstance(points, Checked) and read(points.at).tolist() == [[2, 4], [6, 8], [10, 12]]
@@ -152,7 +152,7 @@ def test_a_dataclass_that_checks_its_fields_is_made_without_its_init() -> None:
     assert isinstance(pairs, Ordered) and read(pairs.high).tolist() == [2, 4, 6]
 
 
-def test_a_dataclass_that_checks_and_derives_cannot_be_made() -> None:
+def test_checks_with_derived_fields_are_rejected() -> None:
     with pytest.raises(errors.TreeError) as caught:
         vmap(Derived)(Tensor([[1.0, 2.0], [3.0, 4.0]]))
     assert str(caught.value) == (
@@ -163,7 +163,7 @@ def test_a_dataclass_that_checks_and_derives_cannot_be_made() -> None:
     )
 
 
-def test_a_deque_keeps_its_length() -> None:
+def test_deque_keeps_maxlen() -> None:
     assert tree.map(lambda x: x + 1, deque([1, 2], maxlen=2)).maxlen == 2
 
 
@@ -183,7 +183,7 @@ def test_structures_can_be_pickled() -> None:
     assert tree.leaves(copy.unflatten(range(10))) == list(range(10))
 
 
-def test_keys_of_different_kinds_are_not_equal() -> None:
+def test_different_kinds_of_keys_are_not_equal() -> None:
     keys = [tree.SequenceKey(1), tree.FlattenedIndexKey(1), tree.DictKey(1), tree.GetAttrKey("1")]
     assert len({*keys}) == 4 and all((a == b) == (a is b) for a in keys for b in keys)
     assert keys[0] == tree.SequenceKey(1) and keys[0] != (1,)
@@ -232,7 +232,7 @@ def test_reduce_all_transpose() -> None:
         ("bool", "float32", "float32"),
     ],
 )
-def test_dtypes_of_ravel_are_those_of_jax(a: str, b: str, wanted: str) -> None:
+def test_dtypes_of_ravel_match_jax(a: str, b: str, wanted: str) -> None:
     given = [Tensor([1, 0]).cast(getattr(dtypes, a)), Tensor([[1]]).cast(getattr(dtypes, b))]
     vector, unravel = tree.ravel(given)
     assert vector.dtype == getattr(dtypes, wanted) and vector.tolist() == [1, 0, 1]
@@ -247,7 +247,7 @@ def test_ravel_under_transforms() -> None:
     vector, unravel = tree.ravel({"w": xs, "b": Tensor(1.0), "none": Tensor.zeros(0)})
     slope = grad(lambda v: (unravel(v)["w"] * 3).sum() * unravel(v)["b"])(vector)
     assert slope.tolist() == [30, 3, 3, 3, 3]
-    assert unravel(vector.cast(dtypes.float64))["w"].dtype == dtypes.float64  # of one dtype: any will do, as in JAX
+    assert unravel(vector.cast(dtypes.float64))["w"].dtype == dtypes.float64  # any dtype is accepted, as in JAX
     assert vmap(lambda s: unravel(vector * s)["w"].sum())(Tensor([1.0, 2.0])).tolist() == [10, 20]
     nothing, back = tree.ravel({"a": None})
     assert nothing.shape == (0,) and nothing.dtype == dtypes.float32 and back(nothing) == {"a": None}
@@ -317,7 +317,7 @@ def test_all_is_a_read() -> None:
 
 @st.composite
 def trees(draw: st.DrawFn, depth: int = 2) -> Any:
-    """A dict, and the same with its keys, and those of the dicts in it, in another order; of numbers."""
+    """Generate a dict of numbers, and the same dict with all keys in another order."""
     keys = draw(st.lists(st.sampled_from(["a", "b", "c", 0, 1, ("x", 2), None]), min_size=2, max_size=4, unique=True))
     one, two = {}, {}
     for key in keys:
@@ -364,8 +364,8 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 @settings(max_examples=4, deadline=None)
 @given(pair=trees())
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_order_of_keys_means_nothing(name: str, pair: Any) -> None:
-    """f(a tree) = f(the tree with its keys in another order), whose dicts have them in that order."""
+def test_key_order_does_not_matter(name: str, pair: Any) -> None:
+    """The values are the same, and the result has the order of keys of its argument."""
     one, two = map(tensors, pair)
     first, second = (numbers(FUNCTIONS[name](x)) for x in (one, two))
     assert first == second
@@ -373,7 +373,7 @@ def test_the_order_of_keys_means_nothing(name: str, pair: Any) -> None:
         assert [list(d) for d in (first, second)] == [list(one), list(two)]
 
 
-def test_what_is_no_path_has_no_text() -> None:
+def test_keystr_rejects_non_paths() -> None:
     with pytest.raises(
         errors.CallError, match=r"^tree.keystr: the int 3 is not a path\n  try: a path of tree.leaves_with_path"
     ):
