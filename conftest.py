@@ -14,14 +14,14 @@ from tests.support.documents import Module, Page, parser
 
 
 def pytest_configure() -> None:
-    os.environ.setdefault("DEV", Device.DEFAULT)  # programs that tests start need not look for a device
+    os.environ.setdefault("DEV", Device.DEFAULT)  # programs that tests start need not search for a device
     activation.activate()  # before a test replaces a method of Tensor
     if "PYTEST_XDIST_WORKER" in os.environ:
-        private_api.worker.PARALLEL.value = 0  # there is a worker for each core already
+        private_api.worker.PARALLEL.value = 0  # there is already one worker per core
 
 
 def end(namespace: dict[str, Any]) -> None:
-    """Undo what a document may have enabled, and free its values."""
+    """Disable features that a document enabled, and free its values."""
     activation.disable()
     namespace.clear()
 

@@ -1,4 +1,4 @@
-"""Fixtures of all tests."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support import realized, warm
 
 @pytest.fixture(autouse=True)
 def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Do what the markers of a test say; pyproject.toml explains them."""
+    """Apply the markers of a test, which pyproject.toml explains."""
     if "places" not in request.keywords:
         monkeypatch.setattr(errors, "place", lambda: None)
     if enabled := request.node.get_closest_marker("enabled"):
@@ -31,7 +31,7 @@ def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture(scope="module", autouse=True)
 def apart() -> None:
-    """Random numbers of an earlier file are not computed here, and the collector passes over its objects."""
+    """Reset the seed for each file, and exclude objects of earlier files from garbage collection."""
     Tensor.manual_seed(0)
     gc.collect()
     gc.freeze()
@@ -39,7 +39,7 @@ def apart() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def caches_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Share the folder of `warm.py` between the processes of a run."""
+    """Share the folder of `warm.py` between the processes of a test run."""
     base = tmp_path_factory.getbasetemp()
     (root := (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "mypy").mkdir(exist_ok=True)
     os.environ[warm.ROOT] = str(root)
@@ -47,7 +47,7 @@ def caches_of_mypy(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_types_of_tests() -> Iterator[None]:
-    """Do not ask mypy about functions in files of tests: it would check pytest and all that they import."""
+    """Skip the type check of functions in test files: mypy would check pytest and everything else that they import."""
     types_in, files = static.types_in, {*Path(__file__).parent.rglob("test_*.py")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static, "types_in", lambda path: static.Types({}) if path in files else types_in(path))

@@ -1,4 +1,4 @@
-"""Random numbers from keys: the numbers themselves, the law of vmap, the distributions, the messages."""
+"""Check random numbers from keys: their values, the law of vmap, the distributions and the messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = random.split(random.key(3), 3).realize()
 
 
 def threefry(key: tuple[int, int], high: NDArray[Any], low: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Threefry-2x32 with 20 rounds, as its authors wrote it."""
+    """Threefry-2x32 with 20 rounds, as its authors define it."""
     u32 = np.uint32
     ks = [u32(key[0]), u32(key[1]), u32(key[0]) ^ u32(key[1]) ^ u32(0x1BD11BDA)]
     with np.errstate(over="ignore"):
@@ -46,10 +46,10 @@ def positions(*at: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return (c >> np.uint64(32)).astype(np.uint32), (c & np.uint64(0xFFFFFFFF)).astype(np.uint32)
 
 
-# ---- the numbers ----
+# ---- the values ----
 
 
-def test_the_reference_is_threefry() -> None:
+def test_reference_is_threefry() -> None:
     """The vectors of Random123's known-answer tests."""
     ones = np.array([0xFFFFFFFF], dtype=np.uint32)
     zero = np.array([0], dtype=np.uint32)
@@ -74,7 +74,7 @@ def test_positions_of_more_than_31_bits(n: int) -> None:
 
 
 def test_seeds() -> None:
-    """The keys that JAX makes of 32 bits, and with jax_enable_x64 of more."""
+    """The keys that JAX creates from 32-bit seeds, and from larger ones with jax_enable_x64."""
     seeds = {
         0: [0, 0],
         7: [0, 7],
@@ -180,10 +180,10 @@ JAX_EXACT: dict[str, tuple[Callable[[], Tensor], list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", JAX_EXACT)
-def test_the_numbers_of_jax(name: str) -> None:
-    """Constants that JAX 0.10.2 gave for `jax.random.key(42)`, bit for bit.
+def test_values_match_jax(name: str) -> None:
+    """Compare with constants of JAX 0.10.2 for `jax.random.key(42)`, bit for bit.
 
-    What sorts, or draws until it has a number, is what its graph says: the law of vmap is put to kernels of these.
+    Functions that sort or reject samples are evaluated from their graphs; test_vmap_matches_the_loop compiles them.
     """
     draw, wanted = JAX_EXACT[name]
     of_graph = re.match("permutation|choice|categorical|poisson", name)
@@ -210,7 +210,7 @@ JAX_CLOSE: dict[str, tuple[Callable[[], Tensor], list[float]]] = {
 
 
 @pytest.mark.parametrize("name", JAX_CLOSE)
-def test_the_numbers_of_jax_up_to_rounding(name: str) -> None:
+def test_values_match_jax_up_to_rounding(name: str) -> None:
     draw, wanted = JAX_CLOSE[name]
     np.testing.assert_allclose(draw().numpy(), wanted, rtol=1e-6)
 
@@ -247,15 +247,15 @@ DRAWS: dict[str, Callable[[Any], Tensor]] = {
 
 @pytest.fixture
 def not_optimized() -> Iterator[None]:
-    """Kernels of a few numbers: to optimize them takes as long as to make them."""
+    """Do not optimize kernels of a few numbers: it takes as long as compiling them."""
     with Context(NOOPT=1):
         yield
 
 
 @pytest.mark.usefixtures("not_optimized")
 @pytest.mark.parametrize("name", DRAWS)
-def test_vmap_is_the_loop(name: str) -> None:
-    """By what the graphs say, bit for bit; kernels of one of them give the same."""
+def test_vmap_matches_the_loop(name: str) -> None:
+    """Graphs give the same bits; kernels of one of them give the same values."""
     draw = DRAWS[name]
     got = vmap(draw)(KEYS)
     loop = np.stack(looped(draw, KEYS.numpy()))
@@ -267,7 +267,7 @@ def test_vmap_is_the_loop(name: str) -> None:
 
 @pytest.mark.usefixtures("not_optimized")
 @pytest.mark.parametrize("name", ["uniform", "normal", "permutation"])
-def test_depth_does_not_matter(name: str) -> None:
+def test_nested_vmap(name: str) -> None:
     draw = DRAWS[name]
     keys = random.split(KEY, (2, 3))
     loop = np.stack([looped(draw, row) for row in keys.numpy()])
@@ -277,34 +277,34 @@ def test_depth_does_not_matter(name: str) -> None:
     np.testing.assert_array_equal(shared, np.stack([read(draw(KEY))] * 2))
 
 
-def test_a_key_and_a_bound_of_two_brands() -> None:
+def test_key_and_bound_of_two_brands() -> None:
     high = Tensor([1.0, 2.0])
     table = vmap(lambda k: vmap(lambda h: random.uniform(k, (), maxval=h))(high))(KEYS)
     one = vmap(random.uniform)(KEYS).numpy()
     np.testing.assert_array_equal(table.numpy(), one[:, None] * np.array([1, 2], dtype=np.float32))
 
 
-def test_keys_from_numbers_of_examples() -> None:
+def test_fold_in_the_index_of_an_example() -> None:
     by_step = vmap(lambda i: random.normal(random.fold_in(KEY, i)))(Tensor.arange(3))
     assert by_step.tolist() == vmap(random.normal)(random.split(KEY, 3)).tolist()
 
 
-def test_nothing_is_read() -> None:
+def test_sampling_runs_no_kernel() -> None:
     before = GlobalCounters.kernel_count
     for draw in DRAWS.values():
         draw(KEY)
     assert GlobalCounters.kernel_count == before
 
 
-def test_randomness_is_not_asked_for() -> None:
-    """Nothing is drawn by `Tensor.rand`, so neither does anything depend on `Tensor.manual_seed`."""
+def test_no_randomness_option_is_needed() -> None:
+    """`Tensor.rand` is not used, so the results do not depend on `Tensor.manual_seed`."""
     Tensor.manual_seed(1)
     first = vmap(random.normal)(KEYS).tolist()
     Tensor.manual_seed(2)
     assert vmap(random.normal)(KEYS).tolist() == first
 
 
-def test_sorting_and_counting_give_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sort_and_count_give_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
     bits, x = Tensor([3, 2**32 - 1, 3, 1, 2], dtype=dtypes.uint32), Tensor([10, 11, 12, 13, 14])
     for counted in (65536, 0):
         monkeypatch.setattr(branded.random.selection, "_COUNTED", counted)
@@ -315,7 +315,7 @@ def test_sorting_and_counting_give_one_order(monkeypatch: pytest.MonkeyPatch) ->
 # ---- derivatives, jit, functions, devices ----
 
 
-def test_draws_are_constants() -> None:
+def test_samples_are_constants_in_derivatives() -> None:
     z = random.normal(KEY, (3,)).sum().item()
     assert grad(lambda m: (random.normal(KEY, (3,)) * m).sum())(2.0).item() == pytest.approx(z)
     y, dy = jvp(lambda m: random.normal(KEY) * m, (Tensor(2.0),), (1.0,))
@@ -349,7 +349,7 @@ def test_in_a_jit() -> None:
         assert b.tolist() == vmap(random.uniform)(random.split(random.key(i), 2)).tolist()
 
 
-def test_carried_by_a_loop() -> None:
+def test_key_as_a_carry() -> None:
     def draw(k: Tensor, _: Any) -> tuple[Tensor, Tensor]:
         new, now = random.split(k)
         return new, random.uniform(now, (2,))
@@ -393,7 +393,7 @@ def test_on_another_device() -> None:
         assert batch.tolist() == [random.uniform(keys[i], (2,)).tolist() for i in range(2)]
 
 
-def test_a_key_without_a_buffer() -> None:
+def test_key_without_a_buffer() -> None:
     key = Tensor.zeros(2, dtype=dtypes.uint32)
     assert random.permutation(key, 5).tolist() == random.permutation(random.key(0), 5).tolist()
 
@@ -404,7 +404,7 @@ N = 20000
 
 
 def kolmogorov(x: NDArray[Any], cdf: Callable[[float], float]) -> float:
-    """√n times the distance of the empirical distribution from `cdf`; 1.95 is exceeded once in a thousand times."""
+    """Return √n times the distance of the empirical distribution from `cdf`; it exceeds 1.95 with probability 0.001."""
     at = np.sort(x.astype(np.float64).ravel())
     wanted = np.array([cdf(v) for v in at])
     steps = np.arange(len(at) + 1) / len(at)
@@ -445,7 +445,7 @@ def test_moments() -> None:
 
 
 def chi_square(counts: NDArray[Any], p: NDArray[Any]) -> float:
-    """Pearson's statistic in standard deviations from its mean."""
+    """Return Pearson's statistic in standard deviations from its mean."""
     wanted = p * counts.sum()
     n = len(p) - 1
     return float((((counts - wanted) ** 2 / wanted).sum() - n) / math.sqrt(2 * n))
@@ -498,8 +498,8 @@ def test_bounds_hold() -> None:
     assert random.randint(KEY, (2,), Tensor([5]), Tensor([-5])).tolist() == [5, 5]
 
 
-def test_gumbel_is_finite_at_both_ends() -> None:
-    """A number that is 0 or the largest below 1."""
+def test_gumbel_is_finite() -> None:
+    """For a uniform number that is 0, and for the largest one below 1."""
     u = Tensor([0.0, 1 - 2.0**-24])
     x = -(
         -branded.random.uniforms.between(
@@ -509,22 +509,22 @@ def test_gumbel_is_finite_at_both_ends() -> None:
     np.testing.assert_allclose(x.numpy(), [-math.log(-math.log(2.0**-126)), -math.log(2.0**-24)], rtol=1e-6)
 
 
-def test_categories_that_cannot_be() -> None:
+def test_categories_of_probability_zero() -> None:
     logits = Tensor([0.0, -math.inf, 0.0])
     assert set(random.categorical(KEY, logits, shape=(200,)).tolist()) == {0, 2}
     assert sorted(random.choice(KEY, 3, (2,), replace=False, p=[0.5, 0.0, 0.5]).tolist()) == [0, 2]
 
 
-def test_choice_of_nothing() -> None:
+def test_empty_choice() -> None:
     assert random.choice(KEY, 0, (0,)).shape == (0,)
     assert random.choice(KEY, Tensor.zeros(0, 3), (0, 2), replace=False).shape == (0, 2, 3)
     assert random.permutation(KEY, 0).tolist() == [] and random.permutation(KEY, 1).tolist() == [0]
 
 
-# ---- the functions below ----
+# ---- special functions ----
 
 
-@pytest.mark.compiled  # numpy rounds a product and its sum twice
+@pytest.mark.compiled  # numpy rounds a product and its sum separately
 @pytest.mark.enabled("cpu")
 @pytest.mark.parametrize(("dtype", "ulps"), [(dtypes.float32, 4), (dtypes.float64, 4)])
 def test_erf(dtype: Any, ulps: float) -> None:
@@ -536,7 +536,7 @@ def test_erf(dtype: Any, ulps: float) -> None:
 
 @pytest.mark.parametrize(("dtype", "edge", "rtol"), [(dtypes.float32, 2.5, 2e-6), (dtypes.float64, 3.5, 1e-12)])
 def test_erfinv(dtype: Any, edge: float, rtol: float) -> None:
-    """The inverse of erf, where the argument, a float near 1, still tells."""
+    """The tolerance accounts for the rounding of arguments near 1."""
     x = np.linspace(-edge, edge, 2001)
     y = np.array([math.erf(v) for v in x])
     given = Tensor(y).cast(dtype)

@@ -1,4 +1,4 @@
-"""Numbers drawn by rejection: the law of vmap, their distributions, how they move; tests/golden has their values."""
+"""Check rejection sampling: the law of vmap, the distributions and the derivatives; tests/golden has the values."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ DRAWS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 LOOPS = ("gamma", "laplace", "poisson")
-"""Those that have kernels which no other has."""
+"""The samplers whose kernels are compiled; the others share them."""
 
 
 @pytest.fixture
 def not_optimized() -> Iterator[None]:
-    """Kernels of a few numbers: to optimize them takes as long as to make them."""
+    """Do not optimize kernels of a few numbers: it takes as long as compiling them."""
     with Context(NOOPT=1):
         yield
 
 
 @pytest.mark.usefixtures("not_optimized")
 @pytest.mark.parametrize("name", DRAWS)
-def test_vmap_is_the_loop(name: str) -> None:
-    """Of keys and parameters, and of each alone; a loop in a mapped function runs until the last example is done.
+def test_vmap_matches_the_loop(name: str) -> None:
+    """Map keys, parameters, or both; a loop in a mapped function runs until the last example is done.
 
-    Of both by kernels, beside what the graph of one example says; of each alone, and of what is made of gamma numbers,
-    by its graph.
+    If both are mapped, the samplers in `LOOPS` run by kernels and are compared with the graph of one example.
+    All other cases are evaluated from their graphs.
     """
     f, i = DRAWS[name], np.arange(3)
     each = looped(f, KEYS.numpy().repeat(3, 0), np.tile(A.numpy(), 3))
@@ -61,14 +61,14 @@ def test_vmap_is_the_loop(name: str) -> None:
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_each_key_meets_each_parameter() -> None:
+def test_all_pairs_of_keys_and_parameters() -> None:
     got = read(vmap(lambda k: vmap(lambda a: random.gamma(k, a))(A))(KEYS))
     wanted = looped(random.gamma, KEYS.numpy().repeat(3, 0), np.tile(A.numpy(), 3))
     np.testing.assert_allclose(got.reshape(9), wanted, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_a_compiled_function_draws_the_same() -> None:
+def test_jit_returns_the_same_samples() -> None:
     def four(k: Tensor, a: Tensor) -> Tensor:
         return random.gamma(k, a, (4,))
 
@@ -82,7 +82,7 @@ def normal_below(x: Any) -> Any:
 
 
 def number(x: float) -> Tensor:
-    """In memory: a number in a graph would make a kernel of its own."""
+    """Return a number in memory: as a constant in a graph it would need a kernel of its own."""
     return examples(Tensor([x]))[0]
 
 
@@ -121,8 +121,8 @@ DISTRIBUTIONS: dict[str, tuple[Callable[[], Tensor], Callable[[Any], Any]]] = {
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_the_distribution(name: str) -> None:
-    """Kolmogorov and Smirnov's distance is above 1.95 / √n once in a thousand times; the seed is fixed."""
+def test_distribution(name: str) -> None:
+    """The Kolmogorov-Smirnov distance exceeds 1.95 / √n once in a thousand times; the seed is fixed."""
     draw, below = DISTRIBUTIONS[name]
     p = below(np.sort(read(draw()).astype(np.float64)))
     at = np.arange(N)
@@ -131,8 +131,8 @@ def test_the_distribution(name: str) -> None:
 
 
 @pytest.mark.parametrize("lam", [0.3, 4.0, 9.9, 10.1, 60.0])
-def test_the_numbers_of_poisson(lam: float) -> None:
-    """Pearson's χ² over the numbers that are likely enough."""
+def test_distribution_of_poisson(lam: float) -> None:
+    """Pearson's χ² over the sufficiently likely numbers."""
     drawn = read(random.poisson(KEYS[2], lam if lam > 50 else number(lam), (N,)))
     likely = [k for k in range(200) if N * math.exp(k * math.log(lam) - lam - math.lgamma(k + 1)) > 5]
     wanted = np.array([N * math.exp(k * math.log(lam) - lam - math.lgamma(k + 1)) for k in likely])
@@ -142,14 +142,14 @@ def test_the_numbers_of_poisson(lam: float) -> None:
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_means_that_are_none() -> None:
+def test_invalid_means_of_poisson() -> None:
     got = random.poisson(KEYS[0], Tensor([-1.0, float("nan"), float("inf"), 0.0]))
     assert got.tolist() == [-1, -1, -1, 0]
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_a_mean_moves_as_its_formula() -> None:
-    """The mean of gamma numbers is `a`, and that of their logarithms its digamma: so do the means of the slopes say."""
+def test_slope_of_the_mean() -> None:
+    """The mean of gamma samples is `a`, the mean of their logarithms its digamma; compare the means of the slopes."""
     at = np.float32([0.3, 2.0, 50.0])
     means = looped(grad(lambda a: random.gamma(KEYS[0], a, (N,)).mean()), at)
     logs = looped(grad(lambda a: random.loggamma(KEYS[1], a, (N,)).mean()), at)
@@ -159,8 +159,8 @@ def test_a_mean_moves_as_its_formula() -> None:
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_the_slope_at_the_ends() -> None:
-    """Of a very small sample it is that of P = xᵃ / Γ(a + 1); of a large `a` that of a + √a z, with z fixed."""
+def test_slope_at_extreme_values() -> None:
+    """A very small sample has the slope of P = xᵃ / Γ(a + 1), and a large `a` the slope of a + √a z with fixed z."""
     a, log_x = 0.5, -60.0
     h = 1e-4
     p = math.exp(a * log_x - math.lgamma(a + 1))
@@ -175,8 +175,8 @@ def test_the_slope_at_the_ends() -> None:
     assert abs(slope(Tensor([4000.0]), Tensor([math.log(x)])).item() * x - (1 + z / (2 * math.sqrt(4000)))) < 1e-3
 
 
-def test_the_slope_has_derivatives_in_both_modes() -> None:
-    """Below 1 too, where the size of the steps has none; right are differences of slopes."""
+def test_second_derivatives_in_both_modes() -> None:
+    """Compare with differences of slopes, also below 1, where the step size has no derivative."""
     a, log_x = np.array([[0.3, 0.5, 0.9, 1.0, 4.0] * 2, [-3.0, -0.1, 0.4, 0.5, 1.2, 0.7, -2.0, -0.5, -2.5, 2.0]])
     xs, h = (Tensor(a), Tensor(log_x)), 1e-5
     for i, step in enumerate(((h, 0.0), (0.0, h))):
@@ -187,7 +187,7 @@ def test_the_slope_has_derivatives_in_both_modes() -> None:
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_a_gamma_number_of_no_parameter_is_nan_and_the_loop_ends() -> None:
+def test_gamma_of_invalid_parameters_is_nan() -> None:
     a = Tensor([float("nan"), 1.0, -2.0, float("inf")])
     drawn = random.gamma(random.key(3), a).tolist()
     assert [x != x for x in drawn] == [True, False, True, False]
@@ -195,8 +195,8 @@ def test_a_gamma_number_of_no_parameter_is_nan_and_the_loop_ends() -> None:
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_the_slope_of_large_parameters_is_that_of_the_integral() -> None:
-    """In float64 the integrals are good up to 10,000, in float32 up to 1,000; beyond, a series is."""
+def test_float32_slope_of_large_parameters() -> None:
+    """The integrals are accurate up to 10,000 in float64 and 1,000 in float32; larger parameters use a series."""
     a = np.array([900.0, 1001.0, 9990.0]).repeat(3)
     log_x = np.log(a + np.sqrt(a) * np.tile([-3.0, 0.3, 2.5], 3))
     wanted = slope(Tensor(a), Tensor(log_x)).numpy()
@@ -205,8 +205,8 @@ def test_the_slope_of_large_parameters_is_that_of_the_integral() -> None:
 
 
 @pytest.mark.usefixtures("not_optimized")
-def test_a_sample_of_a_large_parameter_moves_as_the_parameter() -> None:
-    """x = a + z √a + ..., so x moves by 1 + z / 2 √a."""
+def test_slope_of_very_large_parameters() -> None:
+    """x = a + z √a + ..., so the derivative of x by a is 1 + z / (2 √a)."""
     a = Tensor([1e5, 1e6, 1e7])
     got = slope(a, (a + 2 * a.sqrt() + 1).log()) * (a + 2 * a.sqrt() + 1)
     np.testing.assert_allclose(got.numpy(), 1 + 1 / np.sqrt([1e5, 1e6, 1e7]), rtol=2e-5)

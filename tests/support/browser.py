@@ -1,4 +1,4 @@
-"""The browser of the tests: Chromium as the machine has it, which works for the pages that a test opens alone."""
+"""The browser of the tests: the installed Chromium, for pages that a test opens alone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from playwright.sync_api import Browser, sync_playwright
 
 MUST_RUN = os.environ.get("BRANDED_BROWSER") == "1"
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""Chromium, the one without windows first: it takes a quarter less of the processor."""
+"""Names of Chromium; the headless shell is first because it takes a quarter less CPU time."""
 UNUSED = (
-    # each window draws these two pages for its address bar, which takes longer than a page of ours
+    # each window renders these two pages for its address bar, which takes longer than a page of ours
     *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
-    # what Playwright switches off; the last list counts
+    # the features that Playwright disables; only the last list counts
     *("AimEnabled", "AvoidCorsURLLoaderRestartOnRedirect", "AvoidUnnecessaryBeforeUnloadCheckSync"),
     *("DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay"),
     *("MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch"),
@@ -26,13 +26,13 @@ UNUSED = (
 
 
 def missing(what: str) -> Any:
-    """Skip, or fail where nothing may be skipped."""
+    """Skip the test, or fail if nothing may be skipped."""
     return pytest.fail(what) if MUST_RUN else pytest.skip(what)
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser, for the tests of a file."""
+    """Start one browser for the tests of a file."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         missing("there is no Chromium here")

@@ -1,6 +1,6 @@
-"""The values of tensors worked out by numpy from their graph, where compiling kernels would take twenty times as long.
+"""Compute the values of tensors by numpy from their graphs, where compiling kernels would take twenty times as long.
 
-It is an oracle of its own: nothing of tinygrad's scheduler, code generation or runtime takes part.
+This is an independent oracle: it uses nothing of tinygrad's scheduler, code generation or runtime.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Array = np.ndarray[Any, Any]
 
 
 COMPILE_ALL = os.environ.get("BRANDED_COMPILE") == "1"
-"""Do kernels compute all values, also those that tests leave to numpy?"""
+"""Whether kernels compute all values, including those that tests leave to numpy."""
 is_compiled = COMPILE_ALL
-"""Do `read` and `reads` ask kernels?  They do in a test that is marked `compiled`."""
+"""Whether `read` and `reads` use kernels, as in a test that is marked `compiled`."""
 
 
 class Unknown(Exception):
-    """The graph has something in it that only kernels can compute."""
+    """The graph contains an operation that only kernels can compute."""
 
 
 _DTYPES = {
@@ -43,15 +43,14 @@ _DTYPES = {
 
 
 def values(tensors: Sequence[Tensor], given: Mapping[UOp, Array] | None = None) -> list[Array]:
-    """The values of tensors, each in the dtype that `numpy()` of it would have.
+    """Return the values of tensors, each in the dtype of its `numpy()`.
 
     Args:
-        tensors: Which.
-        given: Other numbers for some of what these were computed from: what a function gives for many examples
-            is said by its graph for one of them.
+        tensors: The tensors.
+        given: Other values for some inputs of their graphs, such as the values of another example.
 
     Raises:
-        Unknown: Only kernels can tell.
+        Unknown: Only kernels can compute a value.
     """
     with np.errstate(all="ignore"):
         found = evaluate(lower([t.uop for t in tensors]), given)
@@ -59,12 +58,12 @@ def values(tensors: Sequence[Tensor], given: Mapping[UOp, Array] | None = None) 
 
 
 def read(x: Tensor) -> Array:
-    """The value of a tensor: by numpy, and by kernels where numpy cannot tell or the test is `compiled`."""
+    """Return the value of a tensor, by kernels if numpy cannot compute it or the test is `compiled`."""
     return reads([x])[0]
 
 
 def reads(xs: Sequence[Tensor]) -> list[Array]:
-    """The values of several tensors: what they have in common is worked out once."""
+    """Return the values of several tensors; shared parts are computed once."""
     if not is_compiled:
         try:
             return values(xs)
@@ -75,7 +74,7 @@ def reads(xs: Sequence[Tensor]) -> list[Array]:
 
 
 def looped(f: Callable[..., Tensor], *batches: Array) -> list[Array]:
-    """`[read(f(*xs)) for xs in zip(*batches)]`: `f` is called once, and its graph is worked out for each example."""
+    """Return `[read(f(*xs)) for xs in zip(*batches)]`: `f` is called once, its graph is evaluated for each example."""
     xs = [in_memory(batch[0]) for batch in batches]
     y, memory = f(*xs), [x.uop.base for x in xs]
     order = _order([y.uop], set(memory))
@@ -91,13 +90,13 @@ def looped(f: Callable[..., Tensor], *batches: Array) -> list[Array]:
 
 
 def evaluate(roots: Sequence[UOp], given: Mapping[UOp, Array] | None = None) -> list[Array]:
-    """The values of graphs, of which some are given."""
+    """Return the values of graphs, given the values of some operations."""
     env = _worked_out(_order(roots, known := given or {}), known)
     return [env[r] for r in roots]
 
 
 def _order(roots: Sequence[UOp], known: Container[UOp]) -> list[UOp]:
-    """What is to be worked out for graphs, each operation after its operands."""
+    """Return the operations to compute for graphs, each after its operands."""
     found = UOp(Ops.SINK, src=tuple(roots)).toposort(lambda u: u not in known, enter_calls=False)
     return [u for u in found if u not in known]
 
@@ -113,7 +112,7 @@ def _one(u: UOp, env: dict[UOp, Any]) -> Any:
     if (rule := _RULES.get(u.op)) is not None and (u.src or u.op is not Ops.STACK):
         return _as(rule(u, *[env[s] for s in u.src]), u.dtype)
     if u.op in {Ops.SINK, Ops.STORE, Ops.STACK}:
-        return None  # a write is done by the AFTER that waits for it
+        return None  # the AFTER that depends on a write performs it
     if u.op is Ops.TUPLE:
         return [env[s] for s in u.src]
     if u.op is Ops.FUNCTION:
@@ -142,7 +141,7 @@ def _as(x: Any, dtype: DType) -> Array:
 
 
 def _bfloat16(x: Array) -> Array:
-    """Rounded to the upper half of a float32, to even."""
+    """Round to the upper half of a float32, ties to even."""
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
     return np.where(np.isnan(x), x, rounded).astype(np.float32).reshape(np.shape(x))
@@ -167,11 +166,11 @@ _VIEWS = GroupOp.Movement - {Ops.PAD, Ops.EXPAND}
 
 
 def _after(u: UOp, env: dict[UOp, Any]) -> Array:
-    """A value with what was written into it, or into a view of it."""
+    """Return a value after the writes into it, or into a view of it."""
     out = np.array(env[u.src[0]])
     for effect in u.src[1:]:
         if effect.op is Ops.AFTER and _memory(effect) is not _memory(u.src[0]):
-            continue  # it comes first, and writes elsewhere
+            continue  # it runs earlier, and writes to other memory
         writes = [effect] if effect.op is Ops.STORE else list(effect.src[1:]) if effect.op is Ops.AFTER else None
         if writes is None or any(w.op is not Ops.STORE or len(w.src) != 2 for w in writes):
             raise Unknown("a kernel written by hand")
@@ -182,14 +181,14 @@ def _after(u: UOp, env: dict[UOp, Any]) -> Array:
 
 
 def _memory(u: UOp) -> UOp:
-    """What a value is a view of."""
+    """Return the memory of which a value is a view."""
     while u.op in _VIEWS | {Ops.AFTER, Ops.DETACH}:
         u = u.src[0]
     return u
 
 
 def _places(view: UOp, base: UOp, at: Array) -> Array:
-    """Which elements of `base` the `view` of it has."""
+    """Return the elements of `base` that its `view` contains."""
     if view is base or (view.op is Ops.AFTER and view.src[0] is base):
         return at
     if view.op is Ops.AFTER or view.op is Ops.DETACH:
@@ -222,7 +221,7 @@ def _loop(loop: Loop, args: list[Array]) -> list[Array]:
         return [*carries, *(np.zeros((loop.length, *y.shape), _numpy(y.dtype)) for y in stacked)]
     order, changing = _order(loop.step.src, set(of.values())), {p for i, p in of.items() if i < n + m}
     for u in order:
-        if u.op is Ops.FUNCTION or not changing.isdisjoint(u.src):  # one of the host may do something in each step
+        if u.op is Ops.FUNCTION or not changing.isdisjoint(u.src):  # a host callback may have an effect in each step
             changing.add(u)
 
     def values_of(slots: Mapping[int, Array]) -> dict[UOp, Array]:
@@ -249,7 +248,7 @@ def _loop(loop: Loop, args: list[Array]) -> list[Array]:
     return [*carries, *(np.stack(out[::-1] if loop.reverse else out) for out in outs)]
 
 
-# ---- one rule for each operation ----
+# ---- a rule for each operation ----
 
 
 def _reduce(u: UOp, x: Array, *_: Any) -> Array:
@@ -295,7 +294,7 @@ def _divided(of: Callable[[Array, Array], Array]) -> Callable[..., Array]:
 
 
 def _quotient(x: Array, y: Array) -> Array:
-    """Rounded to zero, as C does."""
+    """Round towards zero, as C does."""
     q = np.floor_divide(x, y)
     return q + ((np.remainder(x, y) != 0) & ((np.asarray(x) < 0) != (np.asarray(y) < 0)))
 
@@ -305,12 +304,12 @@ def _shifted(of: Callable[[Array, Array], Array]) -> Callable[..., Array]:
 
 
 def _in_dtype(of: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation on operands of the dtype of its result."""
+    """Return a rule that casts the operands to the dtype of the result."""
     return lambda u, *xs: of(*(_as(x, u.dtype) for x in xs))
 
 
 def _compared(of: Callable[[Array, Array], Any]) -> Callable[..., Any]:
-    """A comparison of operands of one dtype: a weak one takes that of the other."""
+    """Return a rule that compares operands in one dtype: a weak one takes the dtype of the other."""
 
     def rule(u: UOp, x: Array, y: Array) -> Any:
         a, b = (s.dtype for s in u.src)
@@ -321,7 +320,7 @@ def _compared(of: Callable[[Array, Array], Any]) -> Callable[..., Any]:
 
 
 def _threefry(u: UOp, x: Array, key: Array) -> Array:
-    """Threefry-2x32 of 20 rounds: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011)."""
+    """Threefry-2x32 with 20 rounds: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011)."""
     x, key = np.broadcast_arrays(x.astype(np.uint64), key.astype(np.uint64))
     low = np.uint64(0xFFFFFFFF)
     halves = [(v & low).astype(np.uint32) for v in (x, x >> np.uint64(32), key, key >> np.uint64(32))]

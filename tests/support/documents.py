@@ -1,4 +1,4 @@
-"""Pages and docstrings as documents of examples, evaluated by numpy (`realized.py`) or by kernels."""
+"""Pages and docstrings as documents with examples, evaluated by numpy (`realized.py`) or by kernels."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ COMPILED = (
     "docs/tuning.md",
     "README.md",
 )
-"""Documents whose examples are compiled: they are about how programs run."""
+"""Documents whose examples are compiled, because they describe how programs run."""
 
 
 WHY = re.compile(r"^  why: +python -m branded why [a-z-]+\n", re.MULTILINE)
 
 
 class Checker(OutputChecker):
-    """Compare errors without their note, which is the same in each and which documents leave out."""
+    """Compare errors without their note, which is always the same and which documents leave out."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
         return super().check_output(want, WHY.sub("", got), optionflags)
@@ -64,7 +64,7 @@ class Runner(DocTestRunner):
 
 
 def parser(of: type[_Parser]) -> _Parser:
-    """A parser of documents, whose sessions are compared by `Checker`."""
+    """Return a parser of documents whose sessions are compared by `Checker`."""
     made = of()
     sessions = made.string_parser if isinstance(made, DocTestParser) else made.doctest_parser
     sessions.evaluator.runner = Runner()
@@ -82,7 +82,7 @@ class Page(Document):
     """The examples before this position have been evaluated."""
 
     def evaluate(self, example: Example, evaluator: Evaluator) -> None:
-        """Evaluate an example, after those before it that were left to another process or not selected."""
+        """Evaluate an example, after the earlier ones that were left to another process or not selected."""
         __tracebackhide__ = True
         earlier = [e for e in self if self.done <= e.start < example.start]
         self.done = example.region.end
@@ -97,10 +97,10 @@ class Page(Document):
 
 
 class Module(Page, PythonDocStringDocument):
-    """The docstrings of a module, which see its names."""
+    """The docstrings of a module; their examples see its names."""
 
     @classmethod
     def parse(cls, path: str, *parsers: Parser, encoding: str = "utf-8") -> Document:
-        """Read only the modules that have examples."""
+        """Parse only the modules that have examples."""
         text = Path(path).read_text(encoding)
         return super().parse(path, *parsers, encoding=encoding) if ">>> " in text else cls(text, path)

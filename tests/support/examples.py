@@ -1,4 +1,4 @@
-"""What mapped functions are given, and the examples of a batch for the loop that they are compared with."""
+"""Create arguments for mapped functions, and the examples of a batch for the loop."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Layer = TypeVar("Layer")
 
 
 def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None, device: str | None = None) -> Tensor:
-    """`Tensor(x).realize()`, with the same graph: nothing is scheduled for it, which takes longer than most tests.
+    """Return `Tensor(x).realize()` with the same graph, but without scheduling, which takes longer than most tests.
 
     Args:
-        x: Numbers.
-        dtype: That of the tensor, where numpy has none that is it: the bits of `x` are its own.
-        device: Where, if not where tensors are made.
+        x: The elements.
+        dtype: The dtype of the tensor if numpy does not have it; `x` then holds its bits.
+        device: The device; the default is tinygrad's default device.
     """
     if not x.size:
         return Tensor(x, dtype=dtype, device=device).realize()
-    if Device.canonicalize(device).split(":")[0] not in ("CPU", "PYTHON"):  # a GPU has memory of its own
+    if Device.canonicalize(device).split(":")[0] not in ("CPU", "PYTHON"):  # a GPU has its own memory
         there = Tensor(x, device=device)
         return (there if dtype is None else there.bitcast(dtype)).realize()
     u = UOp.new_buffer(Device.canonicalize(device), x.size, _from_np_dtype(x.dtype) if dtype is None else dtype)
@@ -32,14 +32,14 @@ def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None, device: str |
 
 
 def of_ones(layer: Layer) -> Layer:
-    """A layer whose parameters are ones, in memory: each computation goes through all that is yet to be drawn."""
+    """Set all parameters of a layer to ones in memory: computations would otherwise also sample the initial weights."""
     for x in nn.state.get_parameters(layer):
         x.replace(in_memory(np.ones(x.shape, np.float32)))
     return layer
 
 
 def examples(xs: Tensor) -> list[Tensor]:
-    """Each in memory of its own: what is done with `xs[i]` is another kernel for each `i`."""
+    """Return each example in its own memory: a computation on `xs[i]` is a different kernel for each `i`."""
     each = [x.clone() for x in xs]
     Tensor.realize(*each)
     return each

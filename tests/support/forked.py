@@ -1,7 +1,7 @@
-"""Processes that begin after `import branded`, for tests of many: each would import it anew, for half a second.
+"""Start processes after `import branded`, for tests with many programs: each import would take half a second.
 
-A server imports it, and is forked for each program, which then has an environment, an output, and an end of its own.
-What tinygrad took from the environment when it was imported is taken anew.
+A server imports it and forks for each program, which thus has its own environment, output and exit status. Values that
+tinygrad read from the environment at import are read again.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ with Context(CACHELEVEL=0):
         y.tolist()
 branded.tinygrad_compat.private_api.realize.to_program_cache.clear()
 """
-"""What the first program of a process loads is there.  This one calls no compiler, and nothing of it is kept."""
+"""Loads everything that the first program of a process loads.  It calls no compiler, and its programs are dropped."""
 
 
 class Ended(NamedTuple):
-    """A process that has ended: its status, as `subprocess` has it, and what it wrote."""
+    """A process that has ended: its status, in the convention of `subprocess`, and its output."""
 
     status: int
     out: str
@@ -44,7 +44,7 @@ class Server:
         self.process = process
 
     def run(self, program: str, **env: str) -> Ended:
-        """What became of a program, in a process of its own."""
+        """Run a program in its own process."""
         send, receive = self.process.stdin, self.process.stdout
         assert send is not None and receive is not None
         print(json.dumps([program, env]), file=send, flush=True)
@@ -53,9 +53,9 @@ class Server:
 
 @contextmanager
 def server(before: str = "", within: Sequence[str] = (), **env: str) -> Iterator[Server]:
-    """What forks; what runs before the import, the names of which its programs have, and the environment of all.
+    """Start a server; its programs see the names that `before` defines before the import, and the environment `env`.
 
-    It is started by the command `within`, if there is one.
+    If there is a command `within`, it starts the server.
     """
     own = {"PYTHONPATH": str(ROOT), "PARALLEL": "0", "DEV": "CPU", **env}
     given = {k: v for k, v in os.environ.items() if k not in ("CACHEDB", "CACHELEVEL")} | own
@@ -65,14 +65,14 @@ def server(before: str = "", within: Sequence[str] = (), **env: str) -> Iterator
     ) as process:
         yield Server(process)
         assert process.stdin is not None
-        process.stdin.close()  # it ends
+        process.stdin.close()  # ends the server
 
 
 # ---- in the server ----
 
 
 def _serve(requests: IO[str]) -> str | None:
-    """Answer requests; None at their end.  In a process that was forked, the program that it is to run."""
+    """Answer requests; return None at their end, and in a forked process the program to run."""
     while line := requests.readline():
         program, env = json.loads(line)
         pipes = [os.pipe(), os.pipe()]
@@ -92,7 +92,7 @@ def _serve(requests: IO[str]) -> str | None:
 
 
 def _read(fds: list[int]) -> list[str]:
-    """What comes from pipes, until all are closed."""
+    """Read from pipes until all are closed."""
     found, poll = dict.fromkeys(fds, b""), select.poll()
     for fd in fds:
         poll.register(fd, select.POLLIN | select.POLLHUP)
@@ -109,7 +109,7 @@ def _read(fds: list[int]) -> list[str]:
 
 
 def _enter(env: dict[str, str]) -> None:
-    """Let tinygrad have these variables as if they had been there when it was imported."""
+    """Set environment variables as if they had been set when tinygrad was imported."""
     helpers = importlib.import_module("tinygrad.helpers")
     os.environ.update(env)
     helpers.getenv.cache_clear()
@@ -126,6 +126,6 @@ if __name__ == "__main__":
     for _name in ("branded.control_flow", "branded.tinygrad_compat.speed.program_cache", "tinygrad.runtime.ops_cpu"):
         importlib.import_module(_name)
     exec(WARM, {})
-    gc.freeze()  # what is there now no process looks at again
+    gc.freeze()  # later collections skip all current objects
     if (_program := _serve(sys.stdin)) is not None:
         exec(compile(_program, "<string>", "exec", dont_inherit=True), _names)

@@ -1,4 +1,4 @@
-"""Laws on generated programs: many are evaluated by numpy from their graphs, and a few by kernels."""
+"""Test laws on generated programs: many are evaluated by numpy from their graphs, and a few by kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, seed, settings
 
 
 def law(quiet: settings, examples: int, *strategies: Any, kernels: int = 4) -> Callable[[Callable[..., None]], Any]:
-    """Make a property into a test of so many examples from their graphs, and of so many by kernels."""
+    """Turn a property into a test with this number of examples from their graphs, and a few by kernels."""
     cases = [
         pytest.param(examples, id="graphs", marks=pytest.mark.by_numpy),
         pytest.param(kernels, id="kernels", marks=pytest.mark.compiled),

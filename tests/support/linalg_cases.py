@@ -1,4 +1,4 @@
-"""The functions of `branded.linalg`, each with what numpy gives and operands for it: of one example, and of a batch."""
+"""The functions of `branded.linalg` with their numpy counterparts and operands, for one example and for a batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Case(NamedTuple):
     f: Callable[..., Tensor]
     by_numpy: Callable[..., Any]
     draw: Callable[[int], list[Array]]
-    """Operands of so many rows, twice as a batch."""
+    """Returns a batch of two operands with this number of rows."""
     has_derivative: bool = True
 
 
@@ -29,7 +29,7 @@ def some(*shape: int, seed: int = 0) -> Array:
 
 
 def well(n: int) -> list[Array]:
-    """Matrices that are far from singular."""
+    """Return matrices that are far from singular."""
     return [some(2, n, n) + 3 * np.eye(n)]
 
 
@@ -65,7 +65,7 @@ def transposed(a: Any) -> Any:
 
 
 def series(a: Array) -> Array:
-    """The exponential by its series."""
+    """Compute the matrix exponential by its series."""
     out = term = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
     for k in range(1, 80):
         term = term @ a / k

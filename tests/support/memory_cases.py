@@ -1,7 +1,7 @@
-"""`python -m tests.support.memory_cases`: print the predicted and the measured memory of programs as JSON.
+"""Print the predicted and the measured memory of programs as JSON: `python -m tests.support.memory_cases`.
 
-It is a process of its own: the resident set is that of the process.  Each program runs twice, so that what is compiled
-is there; then the memory that the allocator keeps is given back, and the high-water mark is set to what there is.
+The measurement needs a separate process, since the resident set belongs to a process.  Each program runs twice: after
+the first run its kernels are compiled, the memory that the allocator keeps is freed, and the high-water mark is reset.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ CASES = {
 
 
 class _Highest:
-    """The most memory that the buffers of tinygrad had since it was asked to begin."""
+    """Tracks the most memory that tinygrad's buffers have used since `begin`."""
 
     def __init__(self) -> None:
         self.most = 0
@@ -86,7 +86,7 @@ class _Highest:
 
 
 def resident(what: str) -> int:
-    """A figure of this process, in bytes: `VmRSS`, or `VmHWM`, the most that it was."""
+    """Return a figure of this process in bytes: `VmRSS`, or its maximum `VmHWM`."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(what)) * 1024
 
@@ -111,7 +111,7 @@ def measured(case: Case, highest: _Highest) -> dict[str, int]:
     before = highest.begin()
     out = run(case.f, args)
     tracked = highest.most - before
-    if isinstance(case.f, type(jit(len))):  # what it keeps for the next call is not asked for again
+    if isinstance(case.f, type(jit(len))):  # memory that it keeps for the next call is not allocated again
         return {"predicted": found.peak - found.arguments, "tracked": tracked, "resident": tracked}
     del out
     given_back()
@@ -124,6 +124,6 @@ def measured(case: Case, highest: _Highest) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    setattr(eager_cache, "run_cached", lambda values: False)  # noqa: B010  its programs keep their memory
+    setattr(eager_cache, "run_cached", lambda values: False)  # noqa: B010  cached programs keep their memory
     highest = _Highest()
     json.dump({name: measured(case, highest) for name, case in CASES.items()}, sys.stdout, indent=1)

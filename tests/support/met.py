@@ -1,4 +1,4 @@
-"""The operations that tinygrad's patterns see."""
+"""Record the operations that tinygrad's patterns see."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tinygrad.uop.ops import PatternMatcher, UOp
 
 
 def met(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> list[UOp]:
-    """Those from the first graph of what is run to the last of its kernels."""
+    """Return the operations from the first graph of a program to its last kernel."""
     seen: dict[UOp, None] = {}
     original = PatternMatcher.rewrite
 

@@ -1,4 +1,4 @@
-"""Which functions of the package are called: each notes itself, so that nothing else is slower for it."""
+"""Record the functions of the package that are called: each records itself, so that no other code gets slower."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTE = "__called__"
 
 
 class _Noting(ast.NodeTransformer):
-    """Lambdas note the function in which they stand, as mutants have it."""
+    """Lambdas record the function that contains them, as in mutants."""
 
     def __init__(self, file: str) -> None:
         self.file, self.inside = file, ""
@@ -50,14 +50,14 @@ class _Noting(ast.NodeTransformer):
 
 
 def compiled(root: Path) -> dict[str, CodeType]:
-    """The files of the package in this folder, so that each of their functions notes itself as `file function`."""
+    """Compile the files of the package so that each of their functions records itself as `file function`."""
     paths = sorted((root / "branded").rglob("*.py"))
     trees = {str(p): _Noting(str(p.relative_to(root))).visit(ast.parse(p.read_text())) for p in paths}
     return {path: compile(tree, path, "exec", dont_inherit=True) for path, tree in trees.items()}
 
 
 def install(codes: dict[str, CodeType], called: set[str]) -> None:
-    """What is imported from now on is this; what is called is added."""
+    """Import these files from now on, and add the functions that are called."""
     setattr(builtins, NOTE, called.add)
     get_code = SourceFileLoader.get_code
 

@@ -1,7 +1,7 @@
-"""Random programs for the laws: each is a function on tensors and, by the same steps, a function on numpy arrays.
+"""Generate random programs for the laws: each is a function on tensors and also a function on numpy arrays.
 
-numpy is the oracle.  Operations that jump (comparisons, sort, floor, casts to int) are applied to exact values alone:
-those made from quarters by operations without rounding, so that both sides jump at the same place.
+numpy is the oracle.  Discontinuous operations (comparisons, sort, floor, casts to int) are applied only to exact
+values, which are made from quarters without rounding, so that both sides jump at the same place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.examples import in_memory
 
 
 class Value(NamedTuple):
-    """What is known of a value while a program is drawn."""
+    """The properties of a value that are tracked while a program is generated."""
 
     shape: tuple[int, ...]
     kind: str  # f: float32, i: int32 in 0..3, b: bool
@@ -58,7 +58,7 @@ def op(name: str, tensor: Callable[..., Tensor], array: Callable[..., Any], pick
 
 @functools.cache
 def among(*values: Any) -> st.SearchStrategy[Any]:
-    """One of these: hypothesis takes longer to make a strategy than to draw from it."""
+    """Sample one of these values; hypothesis takes longer to create a strategy than to sample from it."""
     return st.sampled_from(values)
 
 
@@ -134,7 +134,7 @@ op("not", lambda x: x.logical_not(), np.logical_not, one(lambda v: v.kind == "b"
 
 
 def pair(kinds: str, keep: Callable[[float, float], float]) -> Pick:
-    """Two operands of one kind whose shapes broadcast."""
+    """Pick two operands of one kind whose shapes broadcast."""
 
     def pick(draw: Any, pool: list[Value]) -> Any:
         i = choose(draw, pool, lambda v: v.kind in kinds)
@@ -401,7 +401,7 @@ def pick_set(draw: Any, pool: list[Value]) -> Any:
 
 def set_tensor(x: Tensor, v: Tensor, at: int) -> Tensor:
     y = x.clone()
-    with disable_gc():  # tinygrad's setitem goes through all tensors, and one that is collected meanwhile trips it
+    with disable_gc():  # tinygrad's setitem iterates over all tensors, and fails if one is collected meanwhile
         y[at] = v
     return y
 
@@ -534,7 +534,7 @@ class Nest:
     seed: int
 
     def data(self) -> list[Any]:
-        """Each input with an axis for each level that maps it, in the order of the levels."""
+        """Return each input with an axis for each level that maps it, in the order of the levels."""
         rng = np.random.default_rng(self.seed)
         out = []
         for i, v in enumerate(self.program.inputs):
@@ -551,7 +551,7 @@ class Nest:
         return out
 
     def arguments(self, data: list[Any]) -> list[Any]:
-        """The data with their axes where `in_axes` says."""
+        """Move the axes of the data to the positions in `in_axes`."""
         out = []
         for i, x in enumerate(data):
             axes = [level.in_axes[i] for level in self.levels if level.in_axes[i] is not None]
@@ -568,26 +568,26 @@ class Nest:
         return f
 
     def over(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """Another function of the same inputs under the vmaps, its results with the examples in front."""
+        """Map another function of the same inputs; its results have the mapped axes in front."""
         for level in reversed(self.levels):
             sizes = {} if any(a is not None for a in level.in_axes) else {"axis_size": level.size}
             f = vmap(f, level.in_axes, **sizes)
         return f
 
     def one_by_one(self, f: Callable[..., Any], data: list[Any]) -> list[Any]:
-        """What `f` gives for each example."""
+        """Return the results of `f` for each example."""
         out = []
         for at in np.ndindex(*[level.size for level in self.levels]):
             index = [
                 tuple(k for k, level in zip(at, self.levels, strict=True) if level.in_axes[i] is not None)
                 for i in range(len(data))
             ]
-            # with memory of its own: equal numbers would be one constant, which has one gradient
+            # each has its own memory: equal numbers would be one constant with one gradient
             out.append(f(*(Tensor(np.array(x[j])[None]).squeeze(0) for x, j in zip(data, index, strict=True))))
         return out
 
     def loop(self, data: list[Any]) -> list[Any]:
-        """What the loops give, with the axes where `out_axes` says."""
+        """Return the results of the loops, with their axes moved to `out_axes`."""
         sizes = [level.size for level in self.levels]
         results = []
         for at in itertools.product(*map(range, sizes)):
@@ -632,16 +632,16 @@ def nests(draw: Any, max_depth: int = 3, max_steps: int = 12) -> Nest:
 
 
 def program_rank(p: Program, i: int) -> int:
-    """The rank of a value, from one run on zeros."""
+    """Return the rank of a value, from one run on zeros."""
     zeros = [np.zeros(v.shape, {"f": np.float32, "i": np.int32, "b": np.bool_}[v.kind]) for v in p.inputs]
     env_outputs = Program(p.inputs, p.steps, (i,)).run(zeros, False)
     return int(np.ndim(env_outputs[0]))
 
 
 def agree(nest: Nest, **options: Any) -> None:
-    """vmap equals loop and stack: in value, shape and dtype."""
+    """Check that vmap equals loop and stack in value, shape and dtype."""
     data, compiled = nest.data(), by_numpy.is_compiled
-    given = lambda x: Tensor(x) if compiled or not x.ndim else in_memory(x)  # noqa: E731  one number is a constant
+    given = lambda x: Tensor(x) if compiled or not x.ndim else in_memory(x)  # noqa: E731  a scalar becomes a constant
     outs = nest.mapped(**options)(*map(given, nest.arguments(data)))
     one_example = [x[(0,) * (x.ndim - len(v.shape))] for x, v in zip(data, nest.program.inputs, strict=True)]
     types = [y.dtype for y in nest.program(*(given(np.array(x, order="C")) for x in one_example))]

@@ -1,7 +1,7 @@
 """Evaluate graphs by numpy instead of compiling kernels for them, in tests marked `by_numpy`.
 
-Kernels still run where numpy cannot tell the value (`Unknown`): writes into existing memory, functions of the host,
-several devices, and functions of `jit`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled.
+Kernels still run if numpy cannot compute the value (`Unknown`): writes into existing memory, host callbacks, several
+devices, and functions of `jit`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.support.by_numpy import COMPILE_ALL, Array, Unknown, values
 from tests.support.examples import in_memory
 
 LARGE = 1 << 20
-"""With so many numbers kernels are faster."""
+"""With this number of elements kernels are faster."""
 DEVICES = {"CPU", "PYTHON"}
 
 
@@ -36,7 +36,7 @@ def mode(markers: Container[str]) -> AbstractContextManager[None]:
 
 @contextmanager
 def by_kernels() -> Iterator[None]:
-    """Let kernels compute also the values that `read` would take from numpy."""
+    """Let kernels also compute the values that `read` would compute by numpy."""
     before, evaluation.is_compiled = evaluation.is_compiled, True
     try:
         yield
@@ -46,7 +46,7 @@ def by_kernels() -> Iterator[None]:
 
 @contextmanager
 def by_numpy() -> Iterator[None]:
-    """Evaluate by numpy each tensor that is realized in the block, where numpy can tell its value."""
+    """Evaluate by numpy each tensor that is realized in the block, if numpy can compute its value."""
     if COMPILE_ALL:
         yield
         return
@@ -73,11 +73,11 @@ def by_numpy() -> Iterator[None]:
 
 
 def _numbers(bases: list[UOp]) -> list[Array]:
-    """The values of what is to be realized.
+    """Return the values to be realized.
 
     Raises:
-        Unknown: Kernels do more than that: they write into what is there, they call functions of users, they run
-            elsewhere, or are recorded.
+        Unknown: Kernels are needed: they write into existing memory, call user functions, run on other devices, or are
+            captured.
     """
     if private_api.realize.capturing or any(
         u.device not in DEVICES or u.dtype is dtypes.bfloat16 or 0 in u.shape for u in bases
@@ -94,7 +94,7 @@ def _numbers(bases: list[UOp]) -> list[Array]:
 
 
 def _all(roots: Iterable[UOp]) -> Iterator[UOp]:
-    """All operations of a graph, and those in its functions and loops."""
+    """Yield all operations of a graph, including those in its functions and loops."""
     for u in UOp.sink(*roots).toposort():
         yield u
         if u.op is Ops.FUNCTION and isinstance(loop := primitive_of(u), Loop):
@@ -102,7 +102,7 @@ def _all(roots: Iterable[UOp]) -> Iterator[UOp]:
 
 
 def _is_first(u: UOp) -> bool:
-    """Is this a write into memory in which there is nothing yet?"""
+    """Return whether this write goes into memory that is not allocated yet."""
     x = u.src[0]
     while x.op in GroupOp.Movement | {Ops.BITCAST, Ops.AFTER}:
         x = x.src[0]

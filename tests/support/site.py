@@ -1,4 +1,4 @@
-"""The site as `make site` builds it, once for all processes of a run of the tests."""
+"""The site that `make site` builds, built once for all processes of a test run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.support import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE, REPOSITORY = "https://example.org/docs/branded/", "https://example.org/code/branded"
-"""Where the site is to stand, below a host, and where the code is."""
+"""The address of the site, below the root of a host, and the address of the code."""
 
 
 def built() -> Path:
-    """The folder of the site."""
+    """Return the folder of the site."""
     made = Path(os.environ[warm.ROOT]).parent / "site"
     with _alone(made):
         if not (made / "explorer").exists():
@@ -39,26 +39,26 @@ def _build(out: Path) -> None:
 
 
 def with_python() -> Path:
-    """The site with what runs programs in the browser, as pages of the course and the explorer in it need it.
+    """Return the site with the files that run programs in the browser, for pages of the course and the explorer.
 
     Raises:
-        ExplorerError: Pyodide does not come.
+        ExplorerError: Pyodide could not be fetched.
     """
     made, new = built(), pyodide().with_name("explorer")
     with _alone(made):
         if not (made / "explorer" / runtime.FOLDER).exists():
             new.mkdir()
             explorer.write(new, pyodide(), site="..")
-            for part in (runtime.FOLDER, "index.html"):  # whoever reads the page meanwhile has a whole one
+            for part in (runtime.FOLDER, "index.html"):  # a concurrent reader of the page gets a complete one
                 (new / part).rename(made / "explorer" / part)
     return made
 
 
 def pyodide() -> Path:
-    """The npm package, unpacked.
+    """Return the unpacked npm package.
 
     Raises:
-        ExplorerError: It does not come.
+        ExplorerError: It could not be fetched.
     """
     folder = Path(os.environ[warm.ROOT]).parent / "npm"
     with _alone(folder):
@@ -69,7 +69,7 @@ def pyodide() -> Path:
 
 @contextmanager
 def _alone(made: Path) -> Iterator[None]:
-    """The other processes wait for the one that makes it."""
+    """Let other processes wait for the one that builds it."""
     with made.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,7 +1,7 @@
-"""Caches of mypy that know our package and its libraries: a cold run takes seven seconds, of which most are for these.
+"""Caches of mypy with our package and its libraries, which take most of the seven seconds of a cold run.
 
-A test that asks mypy about small programs in a folder of its own begins with such a cache.  It is made once in a run of
-the tests, for all of its processes, by a program that imports what theirs do.  Without pytest every run is cold.
+A test that runs mypy on small programs in its own folder starts from such a cache.  It is created once per test run,
+for all processes, from a program that imports the same modules.  Without pytest every run is cold.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from typing import ParamSpec, TypeVar, cast
 _P, _T = ParamSpec("_P"), TypeVar("_T")
 
 ROOT = "BRANDED_WARM_CACHES"
-"""The folder of the caches, which conftest.py gives."""
+"""The environment variable for the folder of the caches, set by conftest.py."""
 MYPY = (sys.executable, "-m", "mypy")
 CHECK = (sys.executable, "-m", "branded", "check")
 STRICT = (Path(__file__).parents[1] / "types" / "mypy.ini").read_text()
-"""A configuration that many tests share: a cache serves only the options with which it was made."""
+"""A configuration that many tests share: a cache is valid only for the options that created it."""
 
 
 def warm(cache: Path, command: Sequence[str] = CHECK, config: str = "", **env: str) -> None:
-    """Make a folder the cache of a run with this command and configuration, where there are such caches."""
+    """Fill a folder with the cache of a run with this command and configuration, if caches are enabled."""
     if (root := os.environ.get(ROOT)) is None:
         return
     name = hashlib.sha256(repr((command, config, env)).encode()).hexdigest()[:16]
     made = Path(root, name)
     with made.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the other processes wait for the one that makes it
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the other processes wait for the one that creates it
         if not made.exists():
             _make(made, command, config, env)
     shutil.copytree(made, cache, dirs_exist_ok=True)
 
 
 def apart(f: Callable[_P, _T]) -> Callable[_P, _T]:
-    """The function, in a fork for each call: to free what mypy knows takes longer than to ask for it."""
+    """Run the function in a fork for each call: freeing mypy's memory takes longer than its answer."""
     fork = get_context("fork")
 
     @functools.wraps(f)
