@@ -1,7 +1,7 @@
-"""What we need of tinygrad: `python -m tests.tinygrad_compat.door` checks the installed one, without patches.
+"""Check our requirements on the installed tinygrad, without patches: `python -m tests.tinygrad_compat.door`.
 
-It prints all names of `branded/tinygrad_compat/private_api.py` that are missing or have another form, with the features
-that need them, and then each check of `door_checks.py` that fails. The status is 1 if there are any.
+It prints the names of `branded/tinygrad_compat/private_api.py` that are missing or have another form, with the features
+that need them, and then each failing check of `door_checks.py`. The status is 1 if there are any.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DOOR = "branded/tinygrad_compat/private_api.py"
 
 
 def door() -> ModuleType:
-    """The module of the names, without the package that it is in, which would mend tinygrad."""
+    """Import the module of the names without its package, which would patch tinygrad."""
     spec = importlib.util.spec_from_file_location("private_api", ROOT / DOOR)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -28,7 +28,7 @@ def door() -> ModuleType:
 
 
 def names(tg: Any) -> Iterator[str]:
-    """Which names are missing or changed, and who needs them."""
+    """Yield the names that are missing or changed, with the features that need them."""
     found: dict[str, list[str]] = {}
     for feature, problems in tg.problems().items():
         for name, text in problems.items():
@@ -38,7 +38,7 @@ def names(tg: Any) -> Iterator[str]:
 
 
 def failures(checks: dict[str, Callable[[], None]], without: Iterable[str]) -> Iterator[str]:
-    """Which checks fail, but for those of names that are missing."""
+    """Yield the checks that fail, without those of missing names."""
     missing = set(without)
     by_check: dict[Callable[[], None], list[str]] = {}
     for name, f in checks.items():
@@ -52,7 +52,7 @@ def failures(checks: dict[str, Callable[[], None]], without: Iterable[str]) -> I
 
 
 def main() -> int:
-    """Print what is not as we rely on."""
+    """Print the differences from our requirements."""
     tg, is_right = door(), True
     for problem in names(tg):
         print(problem, flush=True)
@@ -60,7 +60,7 @@ def main() -> int:
     missing = {name.rpartition(".")[2] for found in tg.problems().values() for name in found}
     try:
         checks = importlib.import_module("tests.tinygrad_compat.door_checks").CHECKS
-    except (ImportError, AttributeError) as error:  # a name that everybody uses
+    except (ImportError, AttributeError) as error:  # a name that every check uses is missing
         print(f"no name can be checked: {type(error).__name__}: {error}")
         return 1
     for problem in failures(checks, missing):

@@ -1,4 +1,4 @@
-"""What we rely on of tinygrad's private names, as programs on a tinygrad without patches: `door.py` runs them."""
+"""Check our requirements on tinygrad's private names by programs on a tinygrad without patches: `door.py` runs them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check(*names: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
 
 @functools.cache
 def computed() -> tuple[UOp, UOp, dict[str, int]]:
-    """A parameter that is added to, as the kernels that compute it: the buffer, the linear, the variables."""
+    """Return an addition to a parameter as kernels: the buffer, the linear, the variables."""
     x, out = UOp.new_buffer("CPU", 4, dtypes.float), UOp.new_buffer("CPU", 4, dtypes.float)
     value = x + x.const_like(1)
     with Context(CAPTURING=0):  # type: ignore[no-untyped-call]
@@ -254,7 +254,7 @@ def _() -> None:
     k = tg.Scheduler(linear.src[0].src[0], Device["CPU"].renderer)
     (loop, *_) = k.rngs
     assert loop.op is Ops.RANGE and not k.reduceops and all(b.src[1].get_idx() is loop for b in k.bufs)
-    k.apply_opt(option := tg.Opt(tg.OptOps.NOLOCALS))  # means nothing on the CPU
+    k.apply_opt(option := tg.Opt(tg.OptOps.NOLOCALS))  # no effect on the CPU
     assert k.applied_opts == [option] and tg.AddrSpace.REG is not tg.AddrSpace.GLOBAL
     try:
         k.apply_opt(tg.Opt(tg.OptOps.THREAD, 0, 10**6))
@@ -397,7 +397,7 @@ def _() -> None:
 
 @check("functions")
 def _() -> None:
-    """What this file of names says of UOps, buffers, options and classes, beside the names."""
+    """Check the helpers in the file of names: for UOps, buffers, options and classes."""
     x = UOp.new_buffer("CPU", 4, dtypes.float).reshape(2, 2)
     y, z = x.permute((1, 0)), x + 1
     assert tg.known_shape(y) is None and y.shape == (2, 2) == tg.known_shape(y)
@@ -423,6 +423,6 @@ def _() -> None:
     assert callable(getattr(Tensor, tg.NEXT_COUNTER)) and callable(getattr(Tensor, tg.MEMORY_OF))
     assert isinstance(vars(Tensor)[tg.COUNTERS], dict) and isinstance(vars(Tensor)[tg.SEEDS], dict)
     assert Tensor.sum.__code__.co_name == tg.NAMES_KERNELS and callable(getattr(Tensor, tg.MERGES))
-    tg.worker  # noqa: B018  a module is imported when it is asked for
+    tg.worker  # noqa: B018  the attribute imports a module
     cpu = importlib.import_module(tg.CPU)
     assert "MAP_SHARED" in cpu.CPUAllocator._alloc.__code__.co_names and hasattr(cpu, "mmap")

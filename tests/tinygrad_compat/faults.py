@@ -1,7 +1,7 @@
 """Programs that fail without the patches of `branded`: `python -m tests.tinygrad_compat.faults` runs all of them.
 
-Each asserts what is right.  `test_patches.py` runs them with `branded`, where they pass, and in a process without
-it, where they do not: one that passes there is a fault that tinygrad has mended, and its patch may go.
+Each asserts the correct result.  `test_patches.py` runs them with `branded`, where they pass, and in a process without
+it, where they fail: a program that passes there is a fault that tinygrad has fixed, and its patch can go.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tinygrad.engine.realize import get_runtime
 from tinygrad.uop.ops import AxisType, KernelInfo, Ops, UOp, all_metadata
 
 CRASHES = ("alignment", "numbering", "quotients")
-"""Those that end the process."""
+"""The programs that end the process."""
 
 
 def images() -> None:
@@ -257,7 +257,7 @@ def nesting() -> None:
     kernel = out.index(zero).store(value).sink(arg=KernelInfo())
     source = Device["CPU"].renderer.render(list(kernel.toposort()))
     depths = accumulate((c in "([{") - (c in ")]}") for c in source)
-    assert max(depths) < 2048  # the most that clang takes
+    assert max(depths) < 2048  # the most that clang accepts
 
 
 def pickles() -> None:
@@ -329,7 +329,7 @@ def alike() -> None:
     assert len(codegen.to_program_cache) == before + 1
 
 
-MENDED: tuple[Callable[[], None], ...] = (
+FIXED: tuple[Callable[[], None], ...] = (
     *(
         images,
         ranges,
@@ -371,19 +371,19 @@ MENDED: tuple[Callable[[], None], ...] = (
     *(compiled_results, functions_in_functions),
 )
 OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)
-"""Those that go wrong only with a C compiler, or with some of them for some CPU."""
+"""Programs that fail only with a C compiler, or only with some compilers and CPUs."""
 OPEN: tuple[Callable[[], None], ...] = (*(later_writes, writes_through_views_of_values, writes_after_changes),)
-"""Those that we leave as they are in plain tinygrad."""
+"""Faults that we do not fix in plain tinygrad."""
 
 
 def main(names: list[str]) -> int:
-    """Print what each of these programs does, or all; the status is 0."""
+    """Print the outcome of the programs with these names, or of all; the status is 0."""
     chosen = [
         f
-        for f in (*MENDED, *OF_SOME_COMPILERS, *OPEN)
+        for f in (*FIXED, *OF_SOME_COMPILERS, *OPEN)
         if f.__name__ in names or (not names and f not in OF_SOME_COMPILERS)
     ]
-    for program in sorted(chosen, key=lambda f: f.__name__ not in CRASHES):  # a fork comes before there are threads
+    for program in sorted(chosen, key=lambda f: f.__name__ not in CRASHES):  # fork before there are threads
         name = program.__name__
         print(name, in_a_fork(program) if name in CRASHES else outcome(program), flush=True)
     return 0
@@ -398,7 +398,7 @@ def outcome(program: Callable[[], None]) -> str:
 
 
 def in_a_fork(program: Callable[[], None]) -> str:
-    """What becomes of a program that may end its process."""
+    """Return the outcome of a program that may end its process."""
     if (child := os.fork()) == 0:
         os._exit(outcome(program) != "right")
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -1,8 +1,8 @@
-"""Another tinygrad: the installed one with private names renamed, as the next version may do.
+"""Simulate another tinygrad: the installed one with private names renamed, as in a future version.
 
 `python -m tests.tinygrad_compat.renamed NAME ...` imports branded on it, tries the features, and prints what works;
-names are those of `branded/tinygrad_compat/private_api.py`. With `--each 0 1` it does so for each of them in turn, from
-the name 0 and in steps of 1.
+the names are those of `branded/tinygrad_compat/private_api.py`. With `--each 0 1` it does so for each name in turn,
+from the name 0 and in steps of 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.tinygrad_compat.door import ROOT, door
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Compiles a module of tinygrad with `x` written `x_renamed` for each of some names."""
+    """Compiles a module of tinygrad with `x` replaced by `x_renamed` for each of some names."""
 
     names: tuple[str, ...] = ()
 
@@ -55,12 +55,12 @@ class Finder:
 
 
 def plain(name: str) -> str:
-    """The identifier of a name of the table: the last part."""
+    """Return the last part of a name of the table."""
     return str(name).rpartition(".")[2]
 
 
 def outcome(*names: str, only: Sequence[str] = (), **environment: str) -> dict[str, Any]:
-    """What becomes of branded where these names are called otherwise: its warnings, and what works."""
+    """Import branded where these names are renamed; return its warnings, and the state of each feature."""
     words = [
         sys.executable,
         "-m",
@@ -69,7 +69,7 @@ def outcome(*names: str, only: Sequence[str] = (), **environment: str) -> dict[s
         *names,
         *(f"--{feature}" for feature in only),
     ]
-    # compile workers would import the tinygrad that is here, and other devices have long sources
+    # compile workers would import the unchanged tinygrad, and other devices have long sources
     env = {**os.environ, "PARALLEL": "0", "DEV": "CPU", **environment}
     run = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     if run.returncode:
@@ -79,7 +79,7 @@ def outcome(*names: str, only: Sequence[str] = (), **environment: str) -> dict[s
 
 
 def tried(*names: str, only: Sequence[str] = ()) -> dict[str, Any]:
-    """As `outcome`, in this process, which has not imported tinygrad."""
+    """Like `outcome`, in this process, which has not imported tinygrad."""
     Loader.names = tuple({plain(name) for name in names})
     sys.meta_path.insert(0, Finder())
     with warnings.catch_warnings(record=True) as warned:

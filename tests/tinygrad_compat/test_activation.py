@@ -1,4 +1,4 @@
-"""The changes to tinygrad are active for graphs of branded and for what is computed from them, and for nothing else."""
+"""The changes to tinygrad apply to graphs of branded and to values computed from them, and to nothing else."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def is_ours(x: Tensor) -> bool:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_results_and_what_is_computed_from_them_are_ours(name: str) -> None:
+def test_results_and_derived_values_are_ours(name: str) -> None:
     y = CALLS[name]()
     assert is_ours(y) and is_ours((y + 1).sum())
     z = (y * 3).realize()
@@ -74,12 +74,12 @@ def test_results_and_what_is_computed_from_them_are_ours(name: str) -> None:
     assert not is_ours(X) and not is_ours(X + 1.5) and not is_ours(Tensor([1.0]) * 7)
 
 
-def test_a_result_that_is_an_argument_stays_the_users() -> None:
+def test_returned_argument_stays_plain() -> None:
     x = Tensor([1.0, 2.0]).realize()
     assert not is_ours(vmap(lambda a: a)(x)) and not is_ours(x)
 
 
-def test_a_weight_that_was_updated_is_ours() -> None:
+def test_updated_weight_is_ours() -> None:
     w = Tensor([1.0, 2.0]).realize()
     w.assign(w - 0.1 * grad(lambda w: w.square().sum())(w)).realize()
     assert is_ours(w)
@@ -87,7 +87,7 @@ def test_a_weight_that_was_updated_is_ours() -> None:
 
 
 def test_fixes_belong_to_graphs() -> None:
-    """A result of branded is computed with the fixes, and the same by hand without."""
+    """A result of branded is computed with the fixes, the same expression in plain tinygrad without."""
     assert (Tensor([3]) ** Tensor([5])).tolist() == [242]
     assert vmap(lambda x: x**5)(Tensor([3])).tolist() == [243]
     assert (vmap(lambda x: x + 1)(Tensor([2])) ** Tensor([5])).tolist() == [243]
@@ -98,7 +98,7 @@ def test_fixes_belong_to_graphs() -> None:
     assert (by_hand + 1).cast(dtypes.int32).tolist() == [256, 100]
 
 
-def test_a_thread_beside_a_body_is_plain() -> None:
+def test_other_thread_is_plain_during_a_body() -> None:
     inside, done, found = threading.Event(), threading.Event(), list[Any]()
 
     def plain() -> None:
@@ -118,7 +118,7 @@ def test_a_thread_beside_a_body_is_plain() -> None:
     assert found == [242]
 
 
-def test_a_tinyjit_runs_what_it_captured() -> None:
+def test_tinyjit_replays_its_capture() -> None:
     for f, right in ((lambda x: vmap(lambda a: a**5)(x), [243]), (lambda x: x ** Tensor([5]), [242])):
         captured = TinyJit(lambda x, f=f: f(x).realize())
         assert [captured(Tensor([3]).realize()).tolist() for _ in range(4)] == [right] * 4
@@ -141,14 +141,14 @@ def test_enable_serves_plain_programs(feature: str) -> None:
     assert (Tensor([3]) ** Tensor([5])).tolist() == [242]
 
 
-def test_what_is_no_feature_changes_nothing() -> None:
+def test_enable_rejects_unknown_features() -> None:
     with pytest.raises(OptionError, match="there is no feature 'gpu'"):
         branded.enable("cpu", "gpu")
     assert not activation.enabled
 
 
 @pytest.mark.parametrize("words", [["-c", "{}"], ["-m", "branded", "run", "FILE"]])
-def test_the_environment_and_the_command_enable(words: list[str], tmp_path: Any) -> None:
+def test_enable_by_environment_and_command(words: list[str], tmp_path: Any) -> None:
     file = tmp_path / "app.py"
     program = "from tinygrad import Tensor\nimport branded\nprint((Tensor([3]) ** Tensor([5])).tolist())\n"
     file.write_text(program)
@@ -158,8 +158,8 @@ def test_the_environment_and_the_command_enable(words: list[str], tmp_path: Any)
     assert out.stdout == "[243]\n"
 
 
-def test_a_plain_program_that_ran_before_the_import_is_no_obstacle() -> None:
-    """tinygrad compiles a rule at its first use, with the functions that it names then."""
+def test_plain_program_before_the_import() -> None:
+    """tinygrad compiles a rule at its first use, with the functions that it names at that time."""
     program = """
 from tinygrad import Tensor
 x = Tensor([3]).realize()
@@ -172,8 +172,8 @@ print(vmap(lambda x: x**5)(x).tolist(), scan(lambda c, x: (c + x, c), Tensor(0),
     assert out.stdout == "[242] 3\n[243] [0, 1, 3]\n"
 
 
-def test_kernels_that_wait_in_a_queue_come_before_what_runs_at_once() -> None:
-    """With HCQ2=1, kernels of the CPU wait in a queue: products, sorts and loops must not overtake them."""
+def test_queued_kernels_run_in_order() -> None:
+    """With HCQ2=1, kernels of the CPU wait in a queue: matrix products, sorts and loops must not overtake them."""
     program = """
 import numpy as np
 from tinygrad import Tensor

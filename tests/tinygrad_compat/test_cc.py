@@ -1,4 +1,4 @@
-"""The C compiler: clang where there is one, else ziglang's, else one clear error."""
+"""Check the choice of the C compiler: clang if it is installed, else ziglang's, else one clear error."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ importlib.util.find_spec = lambda name, *rest: None if name == "ziglang" else fi
 
 
 def run(tmp_path: Path, program: str, limit: int | None = None, **env: str) -> list[str]:
-    """Run in a new process with an empty cache and only the system's `sh` on PATH; `limit` is that of a file's size."""
+    """Run in a new process with an empty cache and only the system's `sh` on PATH; `limit` is the maximal file size."""
     tools = tmp_path / "bin"
     tools.mkdir(exist_ok=True)
     for tool in ("sh", "uname"):
         if found := shutil.which(tool):
-            with contextlib.suppress(FileExistsError):  # a test runs several processes at once
+            with contextlib.suppress(FileExistsError):  # a test runs several processes at the same time
                 (tools / tool).symlink_to(found)
     ours = str(Path(__file__).parents[2])
     base = {"PATH": str(tools), "PYTHONPATH": ours, "HOME": str(tmp_path), "CACHELEVEL": "0"}
@@ -74,24 +74,24 @@ def run(tmp_path: Path, program: str, limit: int | None = None, **env: str) -> l
     return [*out.stdout.splitlines(), *(x for x in out.stderr.splitlines() if "Warning" in x)]
 
 
-def test_ziglang_stands_in_for_clang(tmp_path: Path) -> None:
+def test_ziglang_replaces_clang(tmp_path: Path) -> None:
     assert run(tmp_path, PROGRAM) == ["[5, 8, 11]"]
     assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize("patches", ["1", "0", "-clang"])
-def test_so_it_does_in_the_processes_in_which_tinygrad_compiles(tmp_path: Path, patches: str) -> None:
+def test_ziglang_in_compile_workers(tmp_path: Path, patches: str) -> None:
     assert run(tmp_path, SPAWNED, BRANDED_PATCHES=patches, PARALLEL="2", DEV="CPU") == ["[5.0, 7.0, 9.0] 6.0"]
 
 
-def test_no_process_that_is_started_has_other_variables(tmp_path: Path) -> None:
-    """Neither one that the program starts, nor one in which tinygrad compiles."""
+def test_child_process_environment_is_unchanged(tmp_path: Path) -> None:
+    """Neither in a process that the program starts, nor in one where tinygrad compiles."""
     program = PROGRAM + 'print(subprocess.check_output("echo $CC $BRANDED_ZIG", shell=True, text=True).strip())'
     assert run(tmp_path, program) == ["[5, 8, 11]", ""]
 
 
 @pytest.mark.parametrize("device", ["", "CPU"])
-def test_without_a_compiler_there_is_one_clear_error(tmp_path: Path, device: str) -> None:
+def test_missing_compiler_is_one_clear_error(tmp_path: Path, device: str) -> None:
     assert run(tmp_path, NO_ZIG + PROGRAM, DEV=device) == [
         "CompilerError compiler: tinygrad's CPU device needs a C compiler, and there is no clang here",
         "  looked: the variable CC, clang on PATH, the package ziglang",
@@ -103,7 +103,7 @@ def test_other_devices_need_no_compiler(tmp_path: Path) -> None:
     assert run(tmp_path, NO_ZIG + PROGRAM, DEV="PYTHON") == ["[5, 8, 11]"]
 
 
-def test_what_the_user_chose_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_compiler_chosen_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "/usr/bin/my-clang")
     assert zig_clang.command() == ["/usr/bin/my-clang"]
     monkeypatch.delenv("CC")
@@ -116,7 +116,7 @@ def test_what_the_user_chose_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert zig_clang.command() == [str(zig_clang.find()), "clang"]
 
 
-def test_a_compiler_that_cannot_be_run_is_one_clear_error(tmp_path: Path) -> None:
+def test_broken_compiler_is_one_clear_error(tmp_path: Path) -> None:
     broken = tmp_path / "my cc"
     broken.write_text("#!/bin/sh\nexit 3\n")
     assert run(tmp_path, PROGRAM, CC=str(broken)) == [
@@ -144,7 +144,7 @@ def test_a_compiler_that_cannot_be_run_is_one_clear_error(tmp_path: Path) -> Non
     ]
 
 
-# ---- where nothing can be written ----
+# ---- no writable cache ----
 
 COLD = """
 import branded
@@ -161,26 +161,26 @@ def warned(db: Path, why: str) -> str:
 
 
 def cold(tmp_path: Path, limit: int | None = None, **env: str) -> list[str]:
-    """The result and what was warned of, with tinygrad's cache on."""
+    """Run with tinygrad's cache enabled; return the result and the warnings."""
     result, *warnings = run(tmp_path, COLD, limit, **{"CACHELEVEL": "2", "DEV": "CPU", **env})
     assert result == "[5, 13, 25]"
     return [w[w.index("RuntimeWarning") :] for w in warnings]
 
 
-def test_without_a_home_nothing_can_be_kept_and_all_runs(tmp_path: Path) -> None:
+def test_runs_without_a_home_folder(tmp_path: Path) -> None:
     (line,) = cold(tmp_path, XDG_CACHE_HOME="", HOME="/dev/null")
     assert line == warned(Path("/dev/null/.cache/tinygrad/cache.db"), "[Errno 20] Not a directory: '/dev/null/.cache'")
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    """The folder can be made, and no file can grow."""
+def test_full_disk(tmp_path: Path) -> None:
+    """The folder can be created, but no file can grow."""
     assert cold(tmp_path, 0) == [warned(tmp_path / "cache" / "tinygrad" / "cache.db", "disk I/O error")]
 
 
 @pytest.mark.parametrize("db", ["file/tinygrad/cache.db", "folder.db", "text.db", "half.db"])
 @pytest.mark.enabled("fixes")
-def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: str) -> None:
-    """A folder that is a file, a file that is a folder, what is no database, and one that was cut off."""
+def test_unusable_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: str) -> None:
+    """A folder that is a file, a file that is a folder, a file that is not a database, and a truncated database."""
     (tmp_path / "file").touch()
     (tmp_path / "folder.db").mkdir()
     (tmp_path / "text.db").write_text("this is no database " * 100)
@@ -198,15 +198,15 @@ def test_a_cache_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert str(one.message).startswith(f"cache: compiled kernels cannot be kept in {tmp_path / db}: ")
 
 
-def test_two_processes_on_an_empty_cache_that_has_a_space_and_an_umlaut_in_its_path(tmp_path: Path) -> None:
+def test_two_processes_share_an_empty_cache(tmp_path: Path) -> None:
     folder = tmp_path / "my cäche"
     with ThreadPoolExecutor() as pool:
         both = [pool.submit(cold, tmp_path, XDG_CACHE_HOME=str(folder)) for _ in range(2)]
         assert [x.result() for x in both] == [[], []]
-    assert cold(tmp_path, XDG_CACHE_HOME=str(folder), CC="/no/compiler") == []  # all that it needs is in the cache
+    assert cold(tmp_path, XDG_CACHE_HOME=str(folder), CC="/no/compiler") == []  # the cache has everything that it needs
 
 
-def test_tinygrad_alone_still_fails_without_its_cache(tmp_path: Path) -> None:
-    """When it does not, `branded.tinygrad_compat.fixes.runtime.disk_cache_errors` has served."""
+def test_tinygrad_still_fails_without_its_cache(tmp_path: Path) -> None:
+    """Once it does not fail, `branded.tinygrad_compat.fixes.runtime.disk_cache_errors` can go."""
     with pytest.raises(AssertionError, match="NotADirectoryError"):
         cold(tmp_path, HOME="/dev/null", XDG_CACHE_HOME="", BRANDED_PATCHES="-cache")

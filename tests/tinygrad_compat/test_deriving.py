@@ -1,4 +1,4 @@
-"""What is looked up of an operation is what tinygrad works out: dtypes, shapes, and what it refuses."""
+"""Fast dtype and shape inference agrees with tinygrad, including its errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _some_kernels() -> None:
     ((x @ x.T).softmax() * 1.43 + (x.exp() < 1.2).where(x, x[:, :1]).pad(((0, 0), (1, 0))).sum()).tolist()
 
 
-def test_dtypes_are_those_of_tinygrad() -> None:
+def test_dtypes_match_tinygrad() -> None:
     ours, theirs = ops.dtype_from_uop, getattr(ops.dtype_from_uop, "__wrapped__")  # noqa: B009
     for op in Ops:
         for src in OPERANDS:
@@ -46,12 +46,12 @@ def test_dtypes_are_those_of_tinygrad() -> None:
                 assert _result(ours, op, src, arg) == _result(theirs, op, src, arg), (op, src, arg)
 
 
-def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operations_of_kernels_match_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
     of = UOp.__dict__[private_api.SHAPE]
     seen = met(monkeypatch, _some_kernels)
     for u in seen:
         if isinstance(_result(lambda u=u: [of.__get__(x) for x in u.src]), type):
-            continue  # those of texts, of which patterns are written
+            continue  # patterns are written with texts, whose operands have no shape
         want = _result(of.fxn.__wrapped__, u)
         u.__dict__.pop(of.nm, None)
         assert _result(lambda u=u: of.__get__(u)) == want, u
@@ -62,7 +62,7 @@ def test_what_is_met_has_the_dtype_and_the_shape_of_tinygrad(monkeypatch: pytest
     assert {u.op for u in seen} > {Ops.ADD, Ops.WHERE, Ops.CONST, Ops.CAST, Ops.LOAD, Ops.EXP2} and len(seen) > 300
 
 
-def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:
+def test_shapes_of_all_operations_match_tinygrad() -> None:
     of = UOp.__dict__[private_api.SHAPE]
     for op in sorted(GroupOp.ALU | fast_shape_dtype._SAME | fast_shape_dtype._OF_ONE | {Ops.STORE, Ops.END, Ops.INDEX}):
         for src in OPERANDS[1:]:
@@ -74,7 +74,7 @@ def test_shapes_of_all_operations_are_those_of_tinygrad() -> None:
             assert _result(of.fxn, u) == _result(of.fxn.__wrapped__, u), u
 
 
-def test_a_property_is_worked_out_of_those_of_operands_that_have_none_yet() -> None:
+def test_shape_of_a_deep_graph() -> None:
     x = UOp.new_buffer("CPU", 60, dtypes.float32)
     for i in range(3000):
         x = x * 1.5 + i
@@ -89,15 +89,15 @@ REFUSED: list[tuple[Any, ...]] = [(True, 3), (2.0, 3), (2, None), (FLOAT,)]
 
 
 @pytest.mark.parametrize("sizes", [*SIZES, *REFUSED])
-def test_sizes_are_those_of_tinygrad(sizes: tuple[Any, ...]) -> None:
-    """Also where those of a shape that is equal are there: True is 1, and no size."""
+def test_shape_arguments_match_tinygrad(sizes: tuple[Any, ...]) -> None:
+    """Also if the arguments of an equal shape are cached: True equals 1, but is not a size."""
     equal = [ops.shape_to_shape_arg(x) for x in ((1, 3), (2, 3))]
     wanted = _result(getattr(ops.shape_to_shape_arg, "__wrapped__"), sizes)  # noqa: B009
     assert _result(ops.shape_to_shape_arg, sizes) is wanted
     assert isinstance(wanted, type) == any(sizes is x for x in REFUSED) and len(equal) == 2
 
 
-def test_what_are_sizes() -> None:
+def test_sizes_of_a_graph() -> None:
     found = [
         fast_shape_dtype._sizes(u) for u in (WEAK, ops.shape_to_shape_arg((2, 3)), ops.shape_to_shape_arg(()), FLOAT, N)
     ]
@@ -105,7 +105,7 @@ def test_what_are_sizes() -> None:
     assert fast_shape_dtype._sizes(UOp.const(True)) is None is fast_shape_dtype._sizes(ops.shape_to_shape_arg((2, N)))
 
 
-def test_sizes_are_simplified_as_tinygrad_does() -> None:
+def test_simplified_sizes_match_tinygrad() -> None:
     plain = getattr(UOp.simplify, "__wrapped__")  # noqa: B009
     sinks = [UOp.sink(*map(ops.shape_to_shape_arg, pair)) for pair in product(SIZES, SIZES)]
     for u in (*sinks, UOp.sink(N + 0), N + 0, WEAK, MATRIX):
@@ -113,13 +113,13 @@ def test_sizes_are_simplified_as_tinygrad_does() -> None:
     assert UOp.sink(N + 0).simplify() is UOp.sink(N)
 
 
-def test_a_movement_by_numbers_applies_no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_movement_by_numbers_applies_no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ops, "graph_rewrite", None)
     assert MATRIX.permute((1, 0)).pad(((1, 0), (0, 2))).shrink(((0, 2), (1, 4))).reshape((3, 2)).shape == (3, 2)
 
 
-def test_shapes_of_all_movements_are_those_of_tinygrad() -> None:
-    """Also where a size is not known, and where there is no such movement."""
+def test_shapes_of_all_movements_match_tinygrad() -> None:
+    """Also for unknown sizes, and for movements that do not exist."""
     of, sizes = UOp.__dict__[private_api.SHAPE], [*map(ops.shape_to_shape_arg, SIZES)]
     operands = [MATRIX, MATRIX.reshape((3, 1, 2)), FLOAT, MATRIX.reshape((6,)), MATRIX.pad(((0, N), (0, 0))), NOTHING]
     made = [UOp(op, dtypes.float32, (x, a)) for op in (Ops.RESHAPE, Ops.EXPAND) for x in operands for a in sizes]
@@ -146,8 +146,8 @@ RANGES = [(7,), (2, 9), (0, 7, 2), (3, -3, -1), (1.5,), (0, 4), (0.0, 4), (False
 
 @pytest.mark.parametrize("of", (Tensor, UOp))
 @pytest.mark.parametrize("dtype", (None, dtypes.int64, dtypes.half, dtypes.uint8, "float64"))
-def test_a_range_is_that_of_tinygrad(of: Any, dtype: Any) -> None:
-    """It is the very graph, and of its own dtype: 0, 0.0 and False are equal, and begin three ranges."""
+def test_arange_matches_tinygrad(of: Any, dtype: Any) -> None:
+    """The graph is identical, and has its own dtype: 0, 0.0 and False are equal, but start three different ranges."""
     plain = getattr(UOp.arange, "__wrapped__")  # noqa: B009
     for ends in RANGES:
         wanted, found = (
@@ -156,7 +156,7 @@ def test_a_range_is_that_of_tinygrad(of: Any, dtype: Any) -> None:
         assert getattr(found, "uop", found) is wanted and (wanted is OverflowError or type(found) is of)
 
 
-def test_a_range_asks_for_the_usual_dtypes() -> None:
+def test_arange_uses_the_default_int() -> None:
     assert Tensor.arange(3).dtype is dtypes.int32
     with Context(DEFAULT_INT="int64"):
         assert Tensor.arange(3).dtype is dtypes.int64

@@ -1,4 +1,4 @@
-"""One door to tinygrad: nothing goes by another way, and each name of it is there, and does what we rely on."""
+"""All private access to tinygrad goes through one file; each of its names exists and behaves as we require."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ DOOR = "branded/tinygrad_compat/private_api.py"
 KEYS_IN_TWO_PLACES = {
     "KNOWN": "a compiled function asks each argument at each call, where a function would take longer"
 }
-"""Keys of ours that another file than their own reads, and why."""
+"""Keys of ours that are also read in another file, and the reason."""
 
 OF_PYTHON = {"_asdict", "_fields", "_getframe", "_replace"}
-"""Names that Python itself has documented."""
+"""Private names that Python documents."""
 
 # ---- the sources ----
 
 
 @functools.cache
 def private_names() -> frozenset[str]:
-    """The names that begin with `_` of the parts of tinygrad that make and run graphs."""
+    """Return the names with a leading `_` in the parts of tinygrad that build and run graphs."""
     root = Path(tinygrad.__file__).parent
     parts = ("*.py", "uop/*.py", "mixin/*.py", "engine/*.py", "schedule/*.py", "codegen/**/*.py", "nn/*.py")
     files = [path for part in parts for path in root.glob(part)]
@@ -48,13 +48,13 @@ def private_names() -> frozenset[str]:
 
 
 def of_its_classes() -> set[str]:
-    """The attributes that begin with `_` of what we work with most: no class of ours may have the same."""
+    """Return the private attributes of the classes that we use most: no class of ours may have the same."""
     classes = (Tensor, UOp, Buffer, TinyJit, dtypes, PatternMatcher)
     return {name for cls in classes for name in dir(cls) if re.match("_[A-Za-z]", name)}
 
 
 def own_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that begin with `_` that sources define: functions, variables, attributes of self."""
+    """Return the private names that sources define: functions, variables, attributes of self."""
     found = set()
     for node in nodes:
         match node:
@@ -69,7 +69,7 @@ def own_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def chain(node: ast.expr) -> list[str]:
-    """The names of `a.b.c`; none of what is no such thing."""
+    """Return the names of `a.b.c`, or an empty list for other expressions."""
     if isinstance(node, ast.Attribute):
         return [*before, node.attr] if (before := chain(node.value)) else []
     return [node.id] if isinstance(node, ast.Name) else []
@@ -79,8 +79,8 @@ def docstrings(nodes: Iterable[ast.AST]) -> set[ast.AST]:
     return {n.value for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
 
 
-def is_asked(node: ast.AST) -> ast.expr | None:
-    """The key, of `u.__dict__[key]`, `u.__dict__.get(key)` and `key in u.__dict__`."""
+def dict_key(node: ast.AST) -> ast.expr | None:
+    """Return the key of `u.__dict__[key]`, `u.__dict__.get(key)` and `key in u.__dict__`."""
 
     def is_dict(x: ast.expr) -> bool:
         return isinstance(x, ast.Attribute) and x.attr == "__dict__"
@@ -100,7 +100,7 @@ COMPAT = ("branded/tinygrad_compat/", "branded/hooks/")
 
 
 def breaches(sources: dict[str, str]) -> list[str]:
-    """Where sources go to tinygrad by another way than its public names and the door."""
+    """Return the places where sources access tinygrad without its public names or the door."""
     files = {file: [*ast.walk(ast.parse(text))] for file, text in sources.items()}
     private = (private_names() - own_names(node for nodes in files.values() for node in nodes)) | of_its_classes()
     return [
@@ -168,7 +168,7 @@ def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_compat: bool) ->
                 yield f"{node.lineno}: {node.value!r}"
             if re.fullmatch(r"tinygrad(\.\w+)+", node.value) and node.value not in private_api.PUBLIC:
                 yield f"{node.lineno}: {node.value!r}"
-        if (key := is_asked(node)) is not None:
+        if (key := dict_key(node)) is not None:
             name = ast.unparse(key)
             if isinstance(key, ast.Constant) and not str(key.value).startswith("__"):
                 yield f"{key.lineno}: the key {name} has no name"
@@ -177,12 +177,12 @@ def _uses(nodes: Sequence[ast.AST], private: frozenset[str], in_compat: bool) ->
 
 
 def package() -> dict[str, str]:
-    """The sources that there are, without the door and the plugin of mypy, which has no tinygrad."""
+    """Return all sources except the door and the mypy plugin, which does not use tinygrad."""
     files = {str(p.relative_to(ROOT)): p.read_text() for p in sorted((ROOT / "branded").rglob("*.py"))}
     return {file: text for file, text in files.items() if file != DOOR and not file.startswith("branded/mypy/")}
 
 
-def test_nothing_goes_by_another_way() -> None:
+def test_no_access_past_the_door() -> None:
     assert not (found := breaches(package())), "\n".join(["these go to tinygrad past its door:", *found])
 
 
@@ -212,12 +212,12 @@ def test_nothing_goes_by_another_way() -> None:
         ("if _KEY in u.__dict__: pass", "the key _KEY is another file's"),
     ],
 )
-def test_each_way_past_it_is_found(line: str, found: str) -> None:
+def test_each_way_past_the_door_is_found(line: str, found: str) -> None:
     seen = breaches({"branded/x.py": line})
     assert seen and any(said.partition(": ")[2] == found for said in seen), seen
 
 
-def test_what_is_allowed_is_not_found() -> None:
+def test_allowed_access_is_not_reported() -> None:
     text = """
 from tinygrad import Tensor, nn
 from tinygrad.uop.ops import Ops, UOp
@@ -231,7 +231,7 @@ def f(self, u):
     assert breaches({"branded/x.py": text}) == []
 
 
-def test_a_key_of_ours_is_written_once() -> None:
+def test_keys_are_defined_once() -> None:
     keys = re.findall(r'"(_branded_\w+)"', "\n".join(package().values()))
     assert keys and len(keys) == len(set(keys))
 
@@ -239,21 +239,21 @@ def test_a_key_of_ours_is_written_once() -> None:
 # ---- the names ----
 
 
-def test_the_door_has_no_name_for_nothing() -> None:
+def test_door_has_no_unused_names() -> None:
     words = {word for text in package().values() for word in re.findall(r"\w+", text)}
     assert [name for name in private_api.TAKEN if name not in words] == []
     assert [name for name in private_api.REPLACED if name.partition(".")[2] not in words] == []
     assert {name.partition(".")[0] for name in private_api.REPLACED} == private_api.MODULES.keys()
 
 
-def test_each_name_is_there_and_does_what_we_rely_on(tmp_path: Path) -> None:
-    """In a tinygrad that nobody has mended."""
+def test_names_behave_as_required(tmp_path: Path) -> None:
+    """In a tinygrad without patches."""
     assert CHECKS.keys() - {"functions"} == private_api.TAKEN.keys()
     words, env = [sys.executable, "-m", "tests.tinygrad_compat.door"], {**os.environ, **compiler(tmp_path)}
     run = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
     assert (run.stdout, run.returncode) == ("", 0), run.stderr
 
 
-def test_a_name_that_is_nowhere_is_no_attribute() -> None:
+def test_unknown_name_is_not_an_attribute() -> None:
     assert not hasattr(private_api, "nothing") and private_api.codegen is private_api.codegen
     assert private_api.all_tensors is private_api.tensor.all_tensors

@@ -1,4 +1,4 @@
-"""Interrupts: a few of those that `python -m tests.fuzz.interrupts` makes, and those that once left something wrong."""
+"""Check some of the interrupts of `python -m tests.fuzz.interrupts`, and those that once left a wrong state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.enabled("cpu")
 
 @pytest.fixture(autouse=True)
 def nothing_runs() -> Iterator[None]:
-    """Forget the computation that an interrupt has ended, for the tests after it."""
+    """Forget the computation that an interrupt ended, for later tests."""
     yield
     private_api.tensor._METADATA.set(None)
     rollback_failed_realize._run.set(None)
@@ -38,7 +38,7 @@ def nothing_runs() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _half_made_objects_go_here() -> Iterator[None]:
-    """An object whose making was interrupted complains when it is collected: here, and not in another test."""
+    """Collect objects whose construction was interrupted here: their errors must not appear in another test."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     yield
     gc.collect()
@@ -46,7 +46,7 @@ def _half_made_objects_go_here() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_after_an_interrupt_all_is_as_it_was(program: Callable[[], Any]) -> None:
+def test_state_survives_interrupt(program: Callable[[], Any]) -> None:
     found = [line for lines in interrupts(program, 4, 1) for line in lines]
     assert not found, "\n".join(found)
 
@@ -63,7 +63,7 @@ ENDS = (
 
 
 class Within(Points):
-    """Counts the points in functions of these names."""
+    """Counts the points in functions with these names."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
@@ -77,13 +77,13 @@ class Within(Points):
 
 @pytest.fixture(autouse=True)
 def without_cached_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cached program runs none of the blocks of tinygrad that are interrupted here."""
+    """Disable cached programs: they run none of tinygrad's blocks that are interrupted here."""
     monkeypatch.setattr(eager_cache, "run_cached", lambda values: False)
 
 
 @pytest.mark.parametrize("name", ["functions", "modules", "writes_in_a_gradient", "branches"])
 def test_interrupts_at_the_end_of_a_block(name: str) -> None:
-    """Each point at which a signal may come into what takes back what a block has changed."""
+    """Interrupt at each point where a signal may arrive in the code that undoes the changes of a block."""
     program = next(f for f in PROGRAMS if f.__name__ == name)
     values(program())
     wanted, points = values(program()), Within(ENDS)
@@ -94,7 +94,7 @@ def test_interrupts_at_the_end_of_a_block(name: str) -> None:
             assert not interrupt(program, at, KeyboardInterrupt(), wanted), end
 
 
-def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
+def test_scope_exit_runs_no_python_code() -> None:
     class Held:
         value = 1
 
@@ -109,7 +109,7 @@ def test_no_code_of_python_runs_at_the_end_of_a_scope() -> None:
     assert open_brands() == () and scopes.get() == () and Held.value == 1
 
 
-def test_what_is_undone_is_undone_after_an_interrupt_in_the_undoing() -> None:
+def test_interrupted_undo_is_repeated() -> None:
     done: list[int] = []
 
     def undo() -> None:
@@ -122,11 +122,11 @@ def test_what_is_undone_is_undone_after_an_interrupt_in_the_undoing() -> None:
     assert len(done) == 2
 
 
-# ---- tinygrad's own ----
+# ---- interrupts in tinygrad ----
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *, after: bool = False) -> None:
-    """Before or after the first kernel, there is an interrupt."""
+    """Raise an interrupt before or after the first kernel."""
 
     def stopped(*args: Any) -> None:
         raise KeyboardInterrupt
@@ -139,7 +139,7 @@ class Stopped:
         self.rewrite = rewrite
 
 
-def test_what_was_not_computed_is_computed_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_realize_is_computed_later(monkeypatch: pytest.MonkeyPatch) -> None:
     x = Tensor([1.0, 2.0, 3.0]).realize()
     y = x * 3
     z = vmap(lambda a: a + 1)(y)
@@ -165,7 +165,7 @@ WRITES: dict[str, Callable[[Tensor], object]] = {
 
 @pytest.mark.parametrize("devices", [None, ("CPU:1", "CPU:2")], ids=["one", "sharded"])
 @pytest.mark.parametrize("write", WRITES)
-def test_what_was_written_is_not_written_twice(
+def test_interrupted_write_is_not_repeated(
     write: str, devices: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if devices and write in ("part", "bits"):
@@ -180,8 +180,8 @@ def test_what_was_written_is_not_written_twice(
     assert x.tolist()[0] in ((1, 2, 4) if write == "two" else (1, 2))
 
 
-def test_a_first_write_is_done_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was there that the kernels could have changed; and nothing is kept of what was interrupted."""
+def test_interrupted_first_write_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels cannot have changed existing memory, and nothing of the interrupted run is kept."""
     x = Tensor.empty(3)
     x.assign(Tensor([1.0, 2.0, 3.0]) * 2)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as raised:
@@ -191,8 +191,8 @@ def test_a_first_write_is_done_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rollback_failed_realize._run.get() is None
 
 
-def test_a_kernel_written_by_hand_beside_what_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It writes into a parameter, which is no buffer."""
+def test_interrupted_custom_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel writes into a parameter, which is not a buffer."""
 
     def plus_one(out: UOp, x: UOp) -> UOp:
         i = UOp.range(3, 0)
@@ -207,14 +207,14 @@ def test_a_kernel_written_by_hand_beside_what_was_interrupted(monkeypatch: pytes
     assert y.tolist() == [3, 6, 9] and z.tolist() == [4, 7, 10]
 
 
-def test_realize_takes_what_tinygrad_takes() -> None:
+def test_realize_accepts_options_of_tinygrad() -> None:
     before = GlobalCounters.kernel_count
     x = (Tensor([1.0, 2.0]).realize(do_update_stats=False) * 3).realize(do_update_stats=False)
     assert GlobalCounters.kernel_count == before and x.tolist() == [3, 6]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_does_not_compile_is_computed_when_it_does(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+def test_realize_after_a_failed_compile(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     monkeypatch.setattr(threading, "active_count", lambda: threads)
     x = Tensor([1.0, 2.0, 3.0]).realize()
     x.assign(x * 3 + 1)
@@ -224,8 +224,8 @@ def test_what_does_not_compile_is_computed_when_it_does(monkeypatch: pytest.Monk
     assert x.tolist() == [4, 7, 10]
 
 
-def test_a_method_that_was_interrupted_runs_no_more() -> None:
-    """The interrupt came before the block that takes the note back."""
+def test_interrupted_method_leaves_no_note() -> None:
+    """The interrupt came before the block that resets the note."""
     note, x = private_api.tensor._METADATA, Tensor([1.0, 2.0, 3.0])
     for mistake in (
         lambda: vmap(lambda a: a + Tensor.ones(2) + Tensor.ones(3))(x),
@@ -273,8 +273,8 @@ print(any("usage of device CPU disallowed" in x for x in found))
 """
 
 
-def test_tinygrad_alone_still_needs_what_we_mend() -> None:
-    """Once it does not, `rollback_failed_realize` or `interrupt_safe_context` of our fixes can go."""
+def test_tinygrad_still_needs_the_fixes() -> None:
+    """Once it does not, `rollback_failed_realize` or `interrupt_safe_context` can go."""
     env = {**os.environ, "BRANDED_PATCHES": "-unfinished,-options"}
     out = subprocess.run([sys.executable, "-c", WITHOUT], env=env, capture_output=True, text=True, check=True)
     assert out.stdout.splitlines() == ["False", "True", "True"]

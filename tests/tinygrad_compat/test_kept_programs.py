@@ -1,4 +1,4 @@
-"""Finished programs on disk: another process takes them, and makes anew what is not whole or not the same."""
+"""Compiled programs on disk: another process reuses them, and recompiles truncated or outdated ones."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ with Context(PARALLEL=0):
 """
 
 
-def anew(cache: Path, **env: str) -> str:
-    """The numbers, and how many kernels were made for them."""
+def run_in_new_process(cache: Path, **env: str) -> str:
+    """Return the values, and the number of kernels that were compiled for them."""
     variables = {**os.environ, "CACHEDB": str(cache), **env}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=variables, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -44,7 +44,7 @@ def anew(cache: Path, **env: str) -> str:
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Callable[..., str]]:
-    """`anew`, of processes that do not import branded anew."""
+    """Return `anew` for forked processes, which do not import branded again."""
     with server() as one:
 
         def run(cache: Path, **env: str) -> str:
@@ -61,18 +61,18 @@ def tables(cache: Path) -> list[str]:
     return [name for (name,) in names if name.startswith("branded_programs")]
 
 
-def test_another_process_makes_none_again(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_other_process_reuses_programs(tmp_path: Path, run: Callable[..., str]) -> None:
     cache = tmp_path / "cache.db"
     assert run(cache) == "[1.0, 1.0] 1"
-    assert anew(cache) == run(cache) == "[1.0, 1.0] 0"
+    assert run_in_new_process(cache) == run(cache) == "[1.0, 1.0] 0"
     assert run(cache, NOOPT="1") == "[1.0, 1.0] 1", "an option of tinygrad makes another program"
-    assert anew(cache, BRANDED_PATCHES="-views") == "[1.0, 1.0] 1", "and so does what is mended in it"
+    assert run_in_new_process(cache, BRANDED_PATCHES="-views") == "[1.0, 1.0] 1", "and so does what is mended in it"
     assert run(cache, CACHELEVEL="0") == run(cache, CCACHE="0") == run(cache, IGNORE_BEAM_CACHE="1") == "[1.0, 1.0] 1"
-    assert anew(cache, EXPAND_SSA="1") == "[1.0, 1.0] 1", "tinygrad's renderer reads this variable"
-    assert anew(cache, BRANDED_PATCHES="0") == "[1.0, 1.0] 1"
+    assert run_in_new_process(cache, EXPAND_SSA="1") == "[1.0, 1.0] 1", "tinygrad's renderer reads this variable"
+    assert run_in_new_process(cache, BRANDED_PATCHES="0") == "[1.0, 1.0] 1"
 
 
-def test_what_is_not_whole_is_made_anew(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_truncated_program_is_recompiled(tmp_path: Path, run: Callable[..., str]) -> None:
     cache = tmp_path / "cache.db"
     run(cache)
     (table,) = tables(cache)
@@ -85,7 +85,7 @@ def test_what_is_not_whole_is_made_anew(tmp_path: Path, run: Callable[..., str])
     assert run(cache) == "[1.0, 1.0] 1"
 
 
-def test_the_oldest_are_forgotten(tmp_path: Path) -> None:
+def test_oldest_programs_are_dropped(tmp_path: Path) -> None:
     cache = tmp_path / "cache.db"
     script = """
 from branded.tinygrad_compat import private_api
@@ -102,13 +102,13 @@ programs._forget_the_oldest()
         assert connection.execute(f"SELECT key FROM '{table}' ORDER BY key").fetchall() == [("7",), ("8",), ("9",)]
 
 
-def test_where_somebody_wants_to_see_how_kernels_are_made_they_are_made() -> None:
+def test_debug_output_disables_the_cache() -> None:
     for debug, kept in ((2, True), (3, False)):
         with Context(DEBUG=debug, CACHELEVEL=2):
             assert program_cache.is_kept() is kept
 
 
-def test_an_edited_tinygrad_makes_other_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edited_tinygrad_has_other_cache_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "codegen").mkdir()
     edited = tmp_path / "codegen" / "late.py"
     edited.write_text('limit = getenv("LIMIT", 4)\n')
@@ -120,8 +120,8 @@ def test_an_edited_tinygrad_makes_other_programs(tmp_path: Path, monkeypatch: py
     assert before[0] != after[0] and "LIMIT" in after
 
 
-def test_a_program_is_written_once_and_another_one_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """tinygrad puts it in where it is made, and where it is used; tuning puts in the one that was fastest."""
+def test_program_is_written_once_until_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tinygrad stores a program when it is compiled and when it is used; tuning stores the fastest one."""
     written: list[UOp] = []
     program_cache.made_by()  # it writes the hash of the sources
     monkeypatch.setattr(private_api.helpers, "diskcache_put", lambda table, key, program: written.append(program))

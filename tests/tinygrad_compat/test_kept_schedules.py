@@ -1,4 +1,4 @@
-"""What scheduling found, on disk: another process takes it for a graph of the same form, and for no other."""
+"""Schedules on disk: another process reuses them for a graph of the same form, and for no other."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ print([round(v, 3) for v in y.tolist()], sum(n >= int(os.environ.get('OF', 20)) 
 """
 
 
-def anew(cache: Path, by: float = 1, shift: float = 0, **env: str) -> str:
-    """The numbers, and how many graphs of 20 operations were scheduled for them, or of as many as OF says."""
+def run_in_new_process(cache: Path, by: float = 1, shift: float = 0, **env: str) -> str:
+    """Return the values, and the number of scheduled graphs with at least 20 operations, or at least OF."""
     variables = {**os.environ, "CACHEDB": str(cache), **env}
     command = [sys.executable, "-c", BEFORE + PROGRAM.format(by=float(by), shift=float(shift))]
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout.strip()
@@ -49,7 +49,7 @@ def anew(cache: Path, by: float = 1, shift: float = 0, **env: str) -> str:
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Callable[..., str]]:
-    """`anew`, of processes that do not import branded anew."""
+    """Return `anew` for forked processes, which do not import branded again."""
     with server(BEFORE) as one:
 
         def run(cache: Path, by: float = 1, shift: float = 0, **env: str) -> str:
@@ -61,10 +61,10 @@ def run() -> Iterator[Callable[..., str]]:
         yield run
 
 
-def test_another_process_does_not_schedule_again(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_other_process_reuses_schedules(tmp_path: Path, run: Callable[..., str]) -> None:
     cache = tmp_path / "cache.db"
     assert run(cache) == "[8.5, 8.5] 1"
-    assert anew(cache) == run(cache) == "[8.5, 8.5] 0"
+    assert run_in_new_process(cache) == run(cache) == "[8.5, 8.5] 0"
     assert run(cache, OF=str(schedule_cache.LEAST)) == "[8.5, 8.5] 0", "nor those of a few operations"
     assert run(cache, by=2) == "[10.0, 10.0] 0", "the numbers of its buffers are not the graph's"
     assert run(cache, shift=1) == "[10.5, 10.5] 1", "those in the graph are"
@@ -77,16 +77,16 @@ def test_another_process_does_not_schedule_again(tmp_path: Path, run: Callable[.
 
 
 @pytest.mark.parametrize("arg", [3, -0.0, "name", (Ops.ADD, (1,)), dtypes.float, None])
-def test_what_a_key_says_all_of(arg: object) -> None:
+def test_plain_arguments_in_a_key(arg: object) -> None:
     assert schedule_cache.is_plain(arg)
 
 
 class Name(str):
-    """As that of a loop, which keeps the loop."""
+    """Like the name of a loop, which refers to the loop."""
 
 
 @pytest.mark.parametrize(
     "arg", [print, object(), (1, lambda: 0), Tensor, private_api.CallInfo(aux=(1,)), UOp.const(1), Name("scan")]
 )
-def test_what_it_does_not(arg: object) -> None:
+def test_other_arguments_in_a_key(arg: object) -> None:
     assert not schedule_cache.is_plain(arg)

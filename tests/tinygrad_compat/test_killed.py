@@ -1,7 +1,7 @@
-"""Processes that are killed while they compile or write, and disks that are full: the next process finds whole files.
+"""After a process is killed while it compiles or writes, or a disk is full, the next process finds complete files.
 
-A process is killed at its compiles, one after another, and in the midst of a write: the system ends a process that
-writes beyond the size that a file may have (`RLIMIT_FSIZE`), so the file has the first part of what was to be written.
+A process is killed at its compiles, one after another, and during a write: the system kills a process that exceeds the
+maximal size of a file (`RLIMIT_FSIZE`), so the file contains only the first part of the data.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def total(x):
 a, b = branded.vmap(total)(Tensor([[[1, 2], [3, 4], [5, 6]], [[2, 3], [4, 5], [6, 7]]]))
 print(a.tolist(), b.tolist())
 """
-"""A loop: its step, the C that runs it, and what is before and after it are compiled, ten kernels in all."""
+"""A loop: its step, the C code that runs it, and the code around it are compiled, ten kernels in total."""
 KILLED_AT = """
 import os, signal
 from branded.tinygrad_compat.speed import clang_batches as clang
@@ -45,14 +45,14 @@ def compile(self, source):
     return run(self, source)
 clang.Clang.compile = compile
 """
-"""The process is killed while it compiles for the first time after so many."""
+"""Kills the process at the first compile after this number of compiles."""
 LIMITED = """
 import resource, signal
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 """
-"""The process is killed where it writes beyond this size of a file; Python asks not to be, by itself."""
+"""The system kills the process when a file exceeds this size; Python ignores the signal by default."""
 
 
 def started(folder: Path, program: str, **env: str) -> subprocess.Popen[str]:
@@ -69,7 +69,7 @@ def started(folder: Path, program: str, **env: str) -> subprocess.Popen[str]:
 
 
 def ended(folder: Path, program: str, **env: str) -> tuple[int, list[str]]:
-    """The status of a process, and its output with what it warned of."""
+    """Return the status of a process, and its output with its warnings."""
     process = started(folder, program, **env)
     out, err = process.communicate(timeout=120)
     return process.returncode, [*out.splitlines(), *(x for x in err.splitlines() if "Warning" in x)]
@@ -80,7 +80,7 @@ Run: TypeAlias = Callable[..., tuple[int, list[str]]]
 
 @pytest.fixture(scope="module")
 def forked() -> Iterator[Run]:
-    """`ended`, of processes that do not import branded anew."""
+    """Return `ended` for forked processes, which do not import branded again."""
     with server() as one:
 
         def run(folder: Path, program: str, **env: str) -> tuple[int, list[str]]:
@@ -92,7 +92,7 @@ def forked() -> Iterator[Run]:
 
 
 def check_next(folder: Path, run: Run) -> None:
-    """The next process is right and warns of nothing, the one after it has all in the cache; there is no other file."""
+    """Check that the next process runs without warnings, the one after it compiles nothing, and no other file exists."""
     assert run(folder, PROGRAM) == (0, [RIGHT])
     assert run(folder, PROGRAM, CC="/no/compiler") == (0, [RIGHT])
     db = folder / "tinygrad" / "cache.db"
@@ -101,8 +101,8 @@ def check_next(folder: Path, run: Run) -> None:
     assert {p.name for p in folder.rglob("*") if p.is_file()} <= {"cache.db", "cache.db-wal", "cache.db-shm"}
 
 
-def test_killed_at_one_compile_after_another(tmp_path: Path, forked: Run) -> None:
-    """Each process has what those that were killed before it had compiled, and comes three kernels further."""
+def test_killed_at_successive_compiles(tmp_path: Path, forked: Run) -> None:
+    """Each process reuses the kernels that earlier ones compiled before they were killed, and compiles three more."""
     for _ in range(20):
         status, lines = forked(tmp_path, KILLED_AT.format(at=3) + PROGRAM)
         if status == 0:
@@ -114,25 +114,25 @@ def test_killed_at_one_compile_after_another(tmp_path: Path, forked: Run) -> Non
     check_next(tmp_path, forked)
 
 
-def test_killed_at_the_first_compile_of_all(tmp_path: Path, forked: Run) -> None:
-    """clang has a source, and nobody to write to: it leaves nothing."""
+def test_killed_at_the_first_compile(tmp_path: Path, forked: Run) -> None:
+    """clang has a source, but its reader is gone: it leaves no file."""
     assert forked(tmp_path, KILLED_AT.format(at=0) + PROGRAM) == (-signal.SIGKILL, [])
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and not p.name.startswith("cache.db")]
     check_next(tmp_path, forked)
 
 
 @pytest.mark.parametrize("limit", [1, 40_000, 100_000])
-def test_killed_in_the_midst_of_a_write(tmp_path: Path, limit: int, forked: Run) -> None:
+def test_killed_during_a_write(tmp_path: Path, limit: int, forked: Run) -> None:
     assert forked(tmp_path, LIMITED.format(limit=limit) + PROGRAM) == (-signal.SIGXFSZ, [])
     sizes = [p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()]
     assert max(sizes) == limit or limit < 32_768 >= max(sizes)
     check_next(tmp_path, forked)
 
 
-def test_no_process_stays_when_the_one_that_started_it_is_killed(tmp_path: Path, forked: Run) -> None:
-    """By the compiler, which then writes down whose child it is: a process that compiles for the killed one.
+def test_workers_end_with_a_killed_parent(tmp_path: Path, forked: Run) -> None:
+    """The compiler kills the main process, and records its own parent, a compile worker of that process.
 
-    So few kernels are made without such a process; here it pays for one.
+    So few kernels are compiled without a worker; the test enforces one.
     """
     compiler, real = tmp_path / "cc", shlex.join(zig_clang.command())
     once = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null'
@@ -159,7 +159,7 @@ def is_there(pid: int) -> bool:
 
 
 ALONE = ("unshare", "--map-root-user", "--mount")
-"""What mounts, mounts for itself alone."""
+"""The command that runs a program with mounts of its own."""
 SMALL = ("mount", "-t", "tmpfs", "-o", "size=1024k", "tmpfs")
 
 
@@ -178,10 +178,10 @@ def alone() -> Iterator[Server]:
 
 @pytest.mark.skipif(not can_mount(), reason="no small disk can be mounted here")
 @pytest.mark.parametrize("free", [0, 8, 96])
-def test_a_disk_that_is_full(tmp_path: Path, free: int, alone: Server) -> None:
-    """All is computed, with one warning; when there is room again, the next process fills the cache, without one.
+def test_full_disk(tmp_path: Path, free: int, alone: Server) -> None:
+    """Everything is computed with one warning; once there is room again, the next process fills the cache silently.
 
-    There is no room for the database, for the page that processes share, or for all of what is written.
+    There is no room for the database, for the page that processes share, or for all of the data.
     """
     ballast, db = tmp_path / "ballast", tmp_path / "tinygrad" / "cache.db"
     mounted = f"import subprocess; subprocess.run({[*SMALL, str(tmp_path)]!r}, check=True)\n"

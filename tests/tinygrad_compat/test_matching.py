@@ -1,4 +1,4 @@
-"""The functions that match patterns are those of tinygrad: they find the same, in the same order."""
+"""The functions that match patterns agree with tinygrad's: the same matches, in the same order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _some_kernels() -> None:
 
 
 def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "own") -> list[Found]:
-    """What a function that matches gives to the pattern's own, which is never content."""
+    """Return the matches that a function passes to the pattern's callback, which never accepts one."""
     now: Found = []
     space = {**values, name: lambda **given: now.append(given)}
     exec(text, space)
@@ -48,7 +48,7 @@ def _matches(text: str, values: dict[str, Any], us: Iterable[UOp], name: str = "
 
 
 def _same(p: UPat, us: Iterable[UOp]) -> int:
-    """How often the pattern matches, both ways."""
+    """Compare both matchers on operations, and return the number of matches."""
     some = [u for u in us if p.op is None or u.op in p.op]
     body, values = pattern_compiler.match_body(p, False)
     ours = _matches(pattern_compiler.function(body), values, some)
@@ -67,7 +67,7 @@ def _of_tinygrad() -> list[PatternMatcher]:
     return [x for m in modules for x in vars(m).values() if isinstance(x, PatternMatcher)]
 
 
-def test_all_patterns_match_as_they_do_in_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_patterns_match_as_in_tinygrad(monkeypatch: pytest.MonkeyPatch) -> None:
     us = met(monkeypatch, _some_kernels)
     patterns = list(dict.fromkeys(p for m in _of_tinygrad() for p, _ in m.patterns))
     written = []
@@ -104,7 +104,7 @@ def test_choices_are_tried_in_order(p: UPat, times: int) -> None:
     assert _same(p, [u]) == times
 
 
-def test_what_cannot_be_written_down_is_interpreted() -> None:
+def test_too_long_patterns_are_interpreted() -> None:
     def fails(p: UPat) -> Callable[[UOp, Any], Any]:
         with pytest.raises(pattern_compiler._TooLong):
             pattern_compiler.match_body(p, False)
@@ -141,7 +141,7 @@ def _begin(cache: Path, by: float = 2, **env: str) -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> tuple[str, int]:
-    """The numbers, and how many functions were compiled."""
+    """Return the printed values, and the number of compiled functions."""
     out, err = process.communicate()
     assert process.returncode == 0 and not err, err
     numbers, compiled = out.splitlines()
@@ -155,7 +155,7 @@ def _row(cache: Path) -> tuple[str, bytes]:
     return table, pickle.loads(kept)
 
 
-def test_another_process_compiles_none_again(tmp_path: Path) -> None:
+def test_other_process_reuses_functions(tmp_path: Path) -> None:
     cache = tmp_path / "cache.db"
     together = [_end(process) for process in [_begin(cache, by) for by in (2, 2, 4)]]
     assert [numbers for numbers, _ in together] == ["[1.0, 1.0]", "[1.0, 1.0]", "[0.5, 0.5]"]
@@ -175,7 +175,7 @@ def test_another_process_compiles_none_again(tmp_path: Path) -> None:
 
 @pytest.fixture
 def database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, bytes]:
-    """What stands for the database."""
+    """Replace the database by a dict."""
     kept: dict[str, bytes] = {}
     helpers = private_api.helpers
     (tmp_path / "cache.db").touch()
@@ -190,7 +190,7 @@ BODIES = [f"  return {i}" for i in range(5)]
 CODES = {body: compile(pattern_compiler.function(body), "", "exec") for body in BODIES}
 
 
-def test_the_oldest_functions_are_dropped(database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oldest_functions_are_dropped(database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pattern_compiler, "KEPT", 3)
     for bodies, kept in ((BODIES[:2], BODIES[:2]), (BODIES[2:4], BODIES[1:4]), ([], BODIES[1:4])):
         monkeypatch.setattr(pattern_compiler, "_new", {body: CODES[body] for body in bodies})
@@ -199,14 +199,14 @@ def test_the_oldest_functions_are_dropped(database: dict[str, bytes], monkeypatc
     assert len(database) == 1
 
 
-def test_no_database_is_made_for_functions(database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_create_no_database(database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pattern_compiler, "_new", CODES)
     Path(private_api.CACHEDB).unlink()
     pattern_compiler.keep_new()
     assert not database and pattern_compiler.load_kept() == {}
 
 
-def test_a_database_that_cannot_be_written_is_left_alone(
+def test_read_only_database_is_ignored(
     database: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     def put(table: str, key: str, value: bytes) -> None:
@@ -220,6 +220,6 @@ def test_a_database_that_cannot_be_written_is_left_alone(
 
 
 @pytest.mark.parametrize("kept", [b"", b"none", marshal.dumps([1]), 3])
-def test_what_is_no_table_of_functions_is_left_alone(database: dict[str, Any], kept: object) -> None:
+def test_invalid_table_of_functions_is_ignored(database: dict[str, Any], kept: object) -> None:
     database[pattern_compiler._KEY] = kept
     assert pattern_compiler.load_kept() == {}

@@ -1,4 +1,4 @@
-"""What we mend in tinygrad: right with us, and still wrong without us, or the patch may go."""
+"""The patches to tinygrad: programs are correct with them, and still wrong without; otherwise a patch can go."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ ROOT = Path(__file__).parents[2]
 
 
 def started(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """A process of its own, of the tinygrad that nobody has mended."""
+    """Start a process in which tinygrad is not patched."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.Popen(
         [sys.executable, *arguments], cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
-@pytest.mark.parametrize("program", (*faults.MENDED, *faults.OF_SOME_COMPILERS), ids=lambda f: f.__name__)
-def test_with_us_it_is_right(program: Callable[[], None]) -> None:
+@pytest.mark.parametrize("program", (*faults.FIXED, *faults.OF_SOME_COMPILERS), ids=lambda f: f.__name__)
+def test_correct_with_patches(program: Callable[[], None]) -> None:
     with Context(DEV="CPU"):
         program()
 
 
-def test_without_us_it_is_still_wrong(tmp_path: Path) -> None:
+def test_still_wrong_without_patches(tmp_path: Path) -> None:
     output = started("-m", "tests.tinygrad_compat.faults", DEV="PYTHON", **packages.compiler(tmp_path)).communicate()[0]
     said = dict(line.split()[:2] for line in output.splitlines())
-    wanted = {f.__name__: "ends" if f.__name__ in faults.CRASHES else "wrong" for f in (*faults.MENDED, *faults.OPEN)}
+    wanted = {f.__name__: "ends" if f.__name__ in faults.CRASHES else "wrong" for f in (*faults.FIXED, *faults.OPEN)}
     assert said == wanted, "tinygrad has mended what is right here: its patch may go"
 
 
-def test_loops_with_loads_under_a_condition_are_not_made_vectors() -> None:
+def test_conditional_loads_are_not_vectorized() -> None:
     x = Tensor.empty(5, 7, device="CPU").realize()
     for y, gated in ((x.pad((1, 1)), True), (x * 3, False)):
         (call,) = y.contiguous().schedule_linear().src
@@ -60,8 +60,8 @@ def test_loops_with_loads_under_a_condition_are_not_made_vectors() -> None:
         assert ("#pragma clang loop vectorize(disable)" in source) == gated
 
 
-def test_which_devices_are_alike() -> None:
-    Device["CPU"]  # it is there
+def test_devices_that_share_kernels() -> None:
+    Device["CPU"]  # opens the device
     assert (
         share_compiled_kernels._first("CPU:1")
         == share_compiled_kernels._first(("CPU:2", "CPU:1"))
@@ -70,7 +70,7 @@ def test_which_devices_are_alike() -> None:
     )
     assert share_compiled_kernels._first("CPU") is None
     assert share_compiled_kernels._first(("CPU:1", "PYTHON")) is None  # another compiler
-    assert share_compiled_kernels._first("CUDA:1") is None  # the first of which nobody has used
+    assert share_compiled_kernels._first("CUDA:1") is None  # the first device of this kind is not open
     assert not private_api.is_open("CUDA")
     own = Device["CPU"].renderer
     old, plain = copy(own), CStyleLanguage(own.target)
@@ -78,7 +78,7 @@ def test_which_devices_are_alike() -> None:
     assert [share_compiled_kernels._is_same(own, other) for other in (copy(own), old, plain)] == [True, False, False]
 
 
-def test_what_is_known_of_nan() -> None:
+def test_comparison_bounds_of_nan() -> None:
     nan, one = UOp.const(float("nan")), UOp.const(1.0)
     pairs = [(nan, nan), (nan, one), (one, nan), (one, one), (one, UOp.const(2.0))]
     bounds = [(u.vmin, u.vmax) for u in (a.ne(b) for a, b in pairs)]
@@ -87,11 +87,11 @@ def test_what_is_known_of_nan() -> None:
     assert differ(Invalid, 1.0) and not differ(Invalid, Invalid) and differ(nan.arg, nan.arg)
 
 
-def test_what_is_no_number_does_not_go_round() -> None:
+def test_invalid_constant_does_not_wrap() -> None:
     assert dtypes.int32.const(Invalid) is Invalid and dtypes.weakint.const(Invalid) is Invalid
 
 
-def test_small_ints_go_round_with_any_operand() -> None:
+def test_small_ints_wrap_with_any_operand() -> None:
     with np.errstate(over="ignore"):
         for dtype in (np.uint8, np.int8, np.uint16, np.int16):
             top = np.iinfo(dtype).max
@@ -118,13 +118,13 @@ def test_patches_can_be_switched_off() -> None:
     assert {off: run.communicate()[0] for off, run in runs.items()} == without
 
 
-def test_the_page_has_every_fault() -> None:
+def test_page_lists_every_fault() -> None:
     page = (ROOT / "docs" / "tinygrad.md").read_text()
-    names = {*tinygrad_compat.PATCHES, *(f.__name__ for f in (*faults.MENDED, *faults.OF_SOME_COMPILERS, *faults.OPEN))}
+    names = {*tinygrad_compat.PATCHES, *(f.__name__ for f in (*faults.FIXED, *faults.OF_SOME_COMPILERS, *faults.OPEN))}
     assert {name for name in names if f"| `{name}` |" not in page} == set()
 
 
-def test_the_processes_that_compile_have_what_they_need() -> None:
+def test_compile_workers_have_their_patches() -> None:
     run = started(
         "-c",
         "import branded, tests.tinygrad_compat.faults; tests.tinygrad_compat.faults.main(['workers'])",
@@ -134,35 +134,35 @@ def test_the_processes_that_compile_have_what_they_need() -> None:
     assert set(compile_workers.COMPILING) < set(tinygrad_compat.PATCHES)
 
 
-def test_a_tinygrad_that_was_not_tried_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untested_tinygrad_is_not_patched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tinygrad_compat, "TINYGRAD", "0.13.")
     assert tinygrad_compat.select_patches("1") == []
-    assert tinygrad_compat.version.cache_info().misses == 1  # it is looked for once, for all who ask
+    assert tinygrad_compat.version.cache_info().misses == 1  # it is computed once for all callers
 
 
-# ---- how they reach those who write mapped functions ----
+# ---- effects on mapped functions ----
 
 
-def test_what_is_gathered_is_counted_once() -> None:
+def test_all_gather_counts_once() -> None:
     w = Tensor([[1.0, 2.0], [3.0, 4.0]]).realize()
     total = vmap(lambda x: (all_gather(w, "i", tiled=True) * x).sum(), axis_name="i")
     assert total(Tensor([1.0, 1.0, 1.0])).tolist() == [30.0] * 3
 
 
-def test_a_view_of_what_was_made_contiguous_in_the_body() -> None:
+def test_view_of_a_contiguous_in_the_body() -> None:
     x = Tensor([[1.0, 2.0]]).realize()
     assert vmap(lambda a: a.contiguous()[:1])(x).tolist() == [[1.0]]
 
 
-def test_a_view_that_was_realized_through_a_detach() -> None:
-    """`sort` of a constant, as a result of which the axis of examples is in the middle."""
+def test_view_realized_through_detach() -> None:
+    """`sort` of a constant returns such a view, and the mapped axis is then in the middle."""
     x = Tensor.full((3, 4), 1.0).clone().detach().reshape(1, 3, 4).permute(1, 0, 2).realize()
     assert x.tolist() == [[[1.0] * 4]] * 3
     y = vmap(lambda _: Tensor.full((3, 4), 1.0).sort(1)[0].detach(), out_axes=-2)(Tensor([1.0])).realize()
     assert y.tolist() == [[[1.0] * 4]] * 3
 
 
-def test_a_write_into_a_tensor_of_one_entry_in_the_body() -> None:
+def test_write_into_a_single_element_in_the_body() -> None:
     def body(x: Tensor) -> Tensor:
         shared, own = Tensor.zeros(1).contiguous().realize(), x.clone()
         own[0] = x[0] * 2
@@ -172,7 +172,7 @@ def test_a_write_into_a_tensor_of_one_entry_in_the_body() -> None:
     assert vmap(body)(Tensor([[1.0], [2.0]])).tolist() == [[5.0], [7.0]]
 
 
-def test_writes_that_were_right_stay_right() -> None:
+def test_correct_writes_stay_correct() -> None:
     x = Tensor([[1.0, 2.0]]).realize()
     x[0] += 1
     x[:, 1] = 7
@@ -185,13 +185,13 @@ def test_writes_that_were_right_stay_right() -> None:
     assert layer.weight.tolist() == [[2.0]]
 
 
-def test_a_compiler_that_was_chosen_and_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_chosen_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "nosuch-cc")
     said = str(c_compiler._compiler_error(FileNotFoundError(2, "No such file or directory")))
     assert "the one that was chosen cannot be run\n  CC:   nosuch-cc" in said
 
 
-def test_a_cache_that_cannot_be_kept_is_said_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_warning_points_to_its_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_api.CACHELEVEL, "value", private_api.CACHELEVEL.value)
     with pytest.warns(RuntimeWarning, match="cache: compiled kernels cannot be kept") as found:
         disk_cache_errors._off(OSError("full"))

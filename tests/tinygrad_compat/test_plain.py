@@ -1,4 +1,4 @@
-"""Programs of plain tinygrad do the same after `import branded`; `python -m tests.fuzz.plain` runs more of them."""
+"""Plain tinygrad programs behave the same after `import branded`; `python -m tests.fuzz.plain` runs more of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.plain.programs import KINDS, program
 
 SAMPLE = range(2 * len(KINDS))
 NAMES = 40
-"""At most so many names of tinygrad are replaced."""
+"""At most this number of names of tinygrad are replaced."""
 
 
 def test_programs_give_the_same_bytes_and_kernels(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_programs_give_the_same_bytes_and_kernels(tmp_path: Path) -> None:
     assert not compare.by_program(report.differences, 0)
 
 
-def test_names_and_the_process_are_as_before(tmp_path: Path) -> None:
+def test_names_and_process_state_are_unchanged(tmp_path: Path) -> None:
     changes = compare.state(tmp_path)
     assert not changes.facts
     assert sum(map(len, changes.names.values())) <= NAMES
@@ -37,7 +37,7 @@ def test_each_range_has_all_kinds() -> None:
         compile(program(n).text, str(n), "exec")
 
 
-def test_what_a_program_does_otherwise_is_seen() -> None:
+def test_differences_of_outcomes_are_found() -> None:
     plain: compare.Outcomes = {
         1: {"result": "a", "sources": ["f", "g"], "warnings": [], "output": "", "kernels run": 2},
         2: {"error": "E: a", "sources": []},
@@ -50,13 +50,13 @@ def test_what_a_program_does_otherwise_is_seen() -> None:
         Difference(2, "used", "result", None, "b"),
         Difference(2, "used", "error", "E: a", None),
     ]
-    # the thread beside compiles kernels too
+    # the other thread compiles kernels too
     more = {1: plain[1] | {"sources": ["f", "g", "h"], "kernels run": 7}, 2: plain[2]}
     assert not compare.differences("beside", plain, more)
     assert compare.differences("beside", plain, others)[0] == Difference(1, "beside", "sources", ["g"], [])
 
 
-def test_a_program_that_ends_its_process_has_an_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcome_of_a_crashing_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = 'import os, sys; print(\'{"number": 4, "sources": []}\', flush=True); os.kill(os.getpid(), 8)'
     monkeypatch.setattr(compare, "command", lambda condition, seed, numbers: [sys.executable, "-c", code])
     done, raised = compare.collect("plain", [4, 5], 0, tmp_path)
@@ -64,7 +64,7 @@ def test_a_program_that_ends_its_process_has_an_outcome(tmp_path: Path, monkeypa
     assert [done[n].get("error") for n in (4, 5)] == [None, "the process ended by SIGFPE"]
 
 
-def test_what_becomes_of_names_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_of_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("tinygrad.example")
 
     class Example:

@@ -1,4 +1,4 @@
-"""Graphs become what they become by tinygrad's own loop, to the letter of the kernels."""
+"""Our rewriting of graphs gives the same results as tinygrad's own loop, down to the source of kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ X, Y = UOp.param(0, dtypes.float, (), "CPU"), UOp.param(1, dtypes.float, (), "CP
 
 @pytest.fixture
 def by_tinygrad(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
-    """What a function gives where tinygrad's own loop runs."""
+    """Evaluate a function with tinygrad's own loop."""
 
     def run(f: Callable[[], Any]) -> Any:
         with monkeypatch.context() as here:
@@ -38,14 +38,14 @@ def by_tinygrad(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]]
 
 
 class _Nothing:
-    """A compiler that makes nothing of a source."""
+    """A compiler that produces nothing."""
 
     def compile_cached(self, source: str) -> bytes:
         return b""
 
 
 def _sources() -> list[str]:
-    """The C of some programs: indices that are divided, conditions, sums, rows that are written out, sines."""
+    """Return the C code of some programs: divided indices, conditions, sums, unrolled rows, sines."""
     x, y = (UOp.new_buffer("CPU", 360, dtypes.float32).reshape((6, 60)) for _ in range(2))
     t, w = Tensor(x), Tensor(y)
     outs = [
@@ -62,13 +62,13 @@ def _sources() -> list[str]:
     return [s.arg for program in programs for s in program.src if s.op is Ops.SOURCE]
 
 
-def test_kernels_are_those_of_tinygrads_own_loop(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
+def test_kernels_match_those_of_tinygrad(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
     ours = _sources()
     assert ours == by_tinygrad(_sources) and len(ours) >= 5
 
 
 def _log(matcher: Callable[[list[Any]], PatternMatcher], root: UOp, **options: Any) -> tuple[list[Any], Any]:
-    """In which order rules are asked, and what comes of them."""
+    """Return the order in which rules are tried, and the result."""
     asked: list[Any] = []
     try:
         return asked, graph_rewrite(root, matcher(asked), **options)
@@ -113,21 +113,21 @@ def _closed(asked: list[Any]) -> PatternMatcher:
         (_counting, UOp.sink(X + 3).call(X * 2 + 1), {"enter_calls": True}),
     ],
 )
-def test_rules_are_asked_in_the_same_order(
+def test_rules_are_tried_in_the_same_order(
     by_tinygrad: Callable[[Callable[[], Any]], Any], matcher: Any, root: UOp, options: dict[str, Any]
 ) -> None:
     ours = _log(matcher, root, **options)
     assert ours == by_tinygrad(lambda: _log(matcher, root, **options)) and ours[0]
 
 
-def test_rules_that_go_round_are_stopped(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
+def test_endless_rules_are_stopped(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
     with Context(REWRITE_STACK_LIMIT=200):  # type: ignore[no-untyped-call]
         asked, found = _log(_turning, X + Y)
         assert (len(asked), found) == by_tinygrad(lambda: (len((log := _log(_turning, X + Y))[0]), log[1]))
     assert found == (RuntimeError, "infinite loop in graph_rewrite (stack too big)")
 
 
-def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simplified_indices_are_cached_per_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     i, tried = UOp.range(12, 0), list[UOp]()
     index = ((i * 8 + 3) // 4 + i * 5).simplify
     original = fast_rewrite._bind_rules
@@ -154,7 +154,7 @@ def test_what_an_index_becomes_is_known_while_a_kernel_is_made(monkeypatch: pyte
     assert fast_rewrite._here.known() is None and twice()[3] == once
 
 
-def test_rules_of_indices_are_given_nothing_but_the_operation() -> None:
+def test_index_rules_depend_only_on_the_operation() -> None:
     for matcher in (private_api.sym, private_api.pm_drop_and_clauses, private_api.pm_lower_weak):
         assert fast_rewrite._is_of_indices(matcher)
         for _, f in matcher.patterns:
@@ -175,6 +175,6 @@ def _with_option(folder: Path, **option: str) -> str:
     return done.stdout.split("\n")[0] or done.stderr
 
 
-def test_options_that_record_how_kernels_are_made_record_it(tmp_path: Path) -> None:
+def test_recording_options_still_record(tmp_path: Path) -> None:
     assert _with_option(tmp_path, VIZ="-1") == "True False"
     assert _with_option(tmp_path, CAPTURE_PROCESS_REPLAY="1") == "False True"

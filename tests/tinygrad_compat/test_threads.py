@@ -1,4 +1,4 @@
-"""Threads, tasks of asyncio and processes: what runs beside one another gives what it gives alone."""
+"""Threads, asyncio tasks and processes that run at the same time give the same results as alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ N = 8
 
 @pytest.fixture(autouse=True)
 def often() -> Iterator[None]:
-    """Threads take turns a hundred times as often as they do."""
+    """Switch threads a hundred times as often as by default."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(5e-5)
     yield
@@ -42,7 +42,7 @@ def often() -> Iterator[None]:
 
 
 def together(f: Callable[[int], Any], n: int = N) -> list[Any]:
-    """`[f(0), …, f(n - 1)]`, each in a thread of its own, and all at once."""
+    """`[f(0), …, f(n - 1)]`, each in its own thread, all at the same time."""
     out: list[Any] = [None] * n
     failed: list[BaseException] = []
     start = threading.Barrier(n)
@@ -68,10 +68,10 @@ def floats(*values: float) -> Tensor:
     return Tensor(np.array(values, dtype=np.float32))
 
 
-# ---- what a transform knows of itself ----
+# ---- the state of a transform ----
 
 
-def test_a_derivative_in_one_thread_is_not_one_in_another() -> None:
+def test_derivatives_are_local_to_a_thread() -> None:
     inside, done = threading.Event(), threading.Event()
 
     def waits(x: Tensor) -> Tensor:
@@ -100,10 +100,10 @@ def test_a_derivative_in_one_thread_is_not_one_in_another() -> None:
     assert other == [[6]]
 
 
-# ---- what tinygrad does for one thread at a time ----
+# ---- state of tinygrad that is not thread-safe ----
 
 
-def test_loops_of_one_kind_in_many_threads() -> None:
+def test_equal_loops_in_many_threads() -> None:
     def run(i: int) -> list[Any]:
         x = Tensor([float(i + 1)] * 16).contiguous()
         step = lambda c: (c[0] + 1, c[1] + x)  # noqa: E731
@@ -126,7 +126,7 @@ def test_reverse_mode_of_scans_in_many_threads() -> None:
         assert got == pytest.approx([want] * 3)
 
 
-def test_one_jit_for_all_threads() -> None:
+def test_jit_shared_by_threads() -> None:
     f = jit(lambda x: (x * 2 + 1).sum())
 
     def run(i: int) -> list[float]:
@@ -136,7 +136,7 @@ def test_one_jit_for_all_threads() -> None:
 
 
 def test_each_thread_compiles() -> None:
-    """tinygrad's connection to its cache on disk is of the thread that opened it."""
+    """tinygrad's connection to its disk cache belongs to the thread that opened it."""
 
     def run(i: int) -> Any:
         x = floats(*range(i + 2))
@@ -149,7 +149,7 @@ def test_each_thread_compiles() -> None:
         assert slope == pytest.approx((3.0 * xs**2).tolist())
 
 
-def test_loops_within_loops_under_vmap_in_many_threads() -> None:
+def test_nested_loops_under_vmap_in_many_threads() -> None:
     def table(x: Tensor) -> Tensor:
         return fori_loop(0, 3, lambda i, c: scan(lambda c, y: (c + y * x, None), c, xs)[0], x * 0)
 
@@ -162,7 +162,7 @@ def test_loops_within_loops_under_vmap_in_many_threads() -> None:
 
 
 class _Meets:
-    """A part of a UOp that is hashed when its table is looked at; the second look of one thread waits for another."""
+    """A part of a UOp that is hashed at each table lookup; the second lookup of a thread waits for another thread."""
 
     def __init__(self) -> None:
         self.looks, self.second, self.go = 0, threading.Event(), threading.Event()
@@ -175,18 +175,18 @@ class _Meets:
         return 1
 
 
-def test_a_uop_that_two_threads_make_at_the_same_time_is_one() -> None:
+def test_uop_created_by_two_threads_is_one() -> None:
     meets, made = _Meets(), list[UOp]()
     thread = threading.Thread(target=lambda: made.append(UOp(Ops.NOOP, arg=meets)))
     thread.start()
-    assert meets.second.wait(60)  # it found none in the table, and is about to put its own there
+    assert meets.second.wait(60)  # it has not found the UOp in the table, and is about to insert its own
     made.append(UOp(Ops.NOOP, arg=meets))
     meets.go.set()
     thread.join()
     assert made[0] is made[1] is UOp(Ops.NOOP, arg=meets)
 
 
-def test_a_uop_that_a_thread_takes_while_another_lets_it_go_is_in_the_table() -> None:
+def test_uop_created_while_its_twin_is_deleted() -> None:
     taken = list[UOp]()
 
     class Goes:
@@ -194,7 +194,7 @@ def test_a_uop_that_a_thread_takes_while_another_lets_it_go_is_in_the_table() ->
             self.goes = False
 
         def __hash__(self) -> int:
-            if self.goes:  # it is just about to be deleted from the table
+            if self.goes:  # the UOp is about to be deleted from the table
                 self.goes = False
                 thread = threading.Thread(target=lambda: taken.append(UOp(Ops.NOOP, arg=self)))
                 thread.start()
@@ -213,7 +213,7 @@ def test_a_uop_that_a_thread_takes_while_another_lets_it_go_is_in_the_table() ->
 # ---- generators ----
 
 
-def test_a_generator_that_waits_in_a_brand_leaves_none_open() -> None:
+def test_suspended_generator_leaves_no_brand_open() -> None:
     x = floats(1, 2, 3)
 
     def rows() -> Iterator[Any]:
@@ -230,18 +230,18 @@ def test_a_generator_that_waits_in_a_brand_leaves_none_open() -> None:
     with pytest.raises(BrandedError, match="psum"):
         psum(floats(1), "rows")
     written = Tensor.zeros(3).contiguous().realize()
-    written.assign(x)  # is no write of the brand
+    written.assign(x)  # does not belong to the brand
     assert written.tolist() == [1, 2, 3] and Tensor.rand(2).shape == (2,)
     with pytest.raises(NameTakenError, match="rows"), brand("rows", 3):
         pass
-    inside = vmap(lambda a: next(waiting) + a)(x)  # it goes on within another brand
+    inside = vmap(lambda a: next(waiting) + a)(x)  # the generator continues within another brand
     assert inside.tolist() == [[3, 5, 7], [4, 6, 8], [5, 7, 9]]
     waiting.close()
     with brand("rows", 3) as b:
         assert open_brands() == (b,)
 
 
-def test_a_context_manager_that_opens_a_brand_opens_it_for_its_caller() -> None:
+def test_context_manager_opens_a_brand() -> None:
     @contextmanager
     def users(n: int) -> Iterator[Any]:
         with brand("users", n) as b:
@@ -256,7 +256,7 @@ def test_a_context_manager_that_opens_a_brand_opens_it_for_its_caller() -> None:
 # ---- asyncio ----
 
 
-def test_tasks_that_take_turns_within_brands() -> None:
+def test_interleaved_tasks_keep_their_brands() -> None:
     async def task(i: int) -> Any:
         x = floats(*range(i, i + 3))
         with brand("i", 3) as b:
@@ -283,7 +283,7 @@ def test_tasks_that_take_turns_within_brands() -> None:
         assert got == [[x + xs.sum(), 10 * x + xs.sum()] for x in xs]
 
 
-def test_what_a_task_begins_within_a_brand_is_within_it() -> None:
+def test_child_threads_of_a_task_inherit_brands() -> None:
     async def main() -> Any:
         with brand("i", 2) as b:
             v = b.vec(floats(1, 2))
@@ -299,7 +299,7 @@ def test_what_a_task_begins_within_a_brand_is_within_it() -> None:
 # ---- tensors that threads share ----
 
 
-def test_a_pending_write_that_threads_share_is_done_once() -> None:
+def test_shared_pending_write_is_done_once() -> None:
     for _ in range(5):
         shared = Tensor.zeros(4).contiguous().realize()
         shared += 1
@@ -311,24 +311,24 @@ def test_a_pending_write_that_threads_share_is_done_once() -> None:
         assert shared.tolist() == [1, 1, 1, 1]
 
 
-def test_a_write_that_another_thread_did_meanwhile_is_not_done_again() -> None:
-    """What is made of a tensor while another thread realizes it knows nothing of that."""
+def test_concurrent_write_is_not_repeated() -> None:
+    """A tensor built while another thread realizes does not see that realization."""
     shared = Tensor.zeros(2).contiguous().realize()
     shared += 1
     before = shared.uop
     other = threading.Event()
-    beside = threading.Thread(target=other.wait)
-    beside.start()
+    other_thread = threading.Thread(target=other.wait)
+    other_thread.start()
     shared.realize()
     late = Tensor(before + 1)
     other.set()
-    beside.join()
+    other_thread.join()
     assert late.tolist() == [2, 2] and shared.tolist() == [1, 1]
 
 
 @pytest.fixture
-def beside() -> Iterator[None]:
-    """There is another thread, so that what becomes of writes is kept in mind."""
+def other_thread() -> Iterator[None]:
+    """Run another thread, so that finished writes are recorded."""
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -338,25 +338,25 @@ def beside() -> Iterator[None]:
 
 
 def written_in_two_steps(between: Callable[[], None] = lambda: None) -> tuple[Tensor, Any]:
-    """A tensor of ones and twos, and its writes as a thread holds them that knew of both and saw neither be done."""
+    """Return a tensor that was written twice, and its graph as held by a thread that saw neither write finish."""
     shared = Tensor.zeros(2).contiguous().realize()
     shared += 1
     first = Tensor(shared.uop)
     shared += 2
     held = shared.uop
-    first.realize()  # the second write is another node from here on, which reads the buffer
+    first.realize()  # from here on the second write is another node, which reads the buffer
     between()
     shared.realize()
     return shared, held
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_that_was_done_after_another_is_not_done_again() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_second_write_is_not_repeated() -> None:
     shared, held = written_in_two_steps()
     assert Tensor(held + 1).tolist() == [4, 4] and shared.tolist() == [3, 3]
 
 
-def test_a_write_that_is_done_when_the_other_thread_has_ended_is_not_done_again() -> None:
+def test_write_after_thread_exit_is_not_repeated() -> None:
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
@@ -369,8 +369,8 @@ def test_a_write_that_is_done_when_the_other_thread_has_ended_is_not_done_again(
     assert Tensor(held + 1).tolist() == [4, 4] and shared.tolist() == [3, 3]
 
 
-@pytest.mark.usefixtures("beside")
-def test_what_is_made_of_a_write_and_of_something_else_knows_that_it_is_done() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_old_graph_sees_a_finished_write() -> None:
     shared, other = (Tensor([1.0, 2.0]).contiguous().realize() for _ in range(2))
     shared *= 2
     late = Tensor(shared.uop + other.uop)
@@ -378,26 +378,26 @@ def test_what_is_made_of_a_write_and_of_something_else_knows_that_it_is_done() -
     assert late.tolist() == [3, 6] and shared.tolist() == [2, 4]
 
 
-@pytest.mark.usefixtures("beside")
+@pytest.mark.usefixtures("other_thread")
 @pytest.mark.parametrize("view", [lambda x: x.bitcast(dtypes.int32), lambda x: x.detach()])
-def test_a_write_through_a_view_like_one_that_was_done_is_another(view: Callable[[Tensor], Tensor]) -> None:
+def test_equal_writes_through_views_are_distinct(view: Callable[[Tensor], Tensor]) -> None:
     shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
     for n in (5, 7, 5):
         v = view(shared)
-        v.assign(Tensor(n, dtype=v.dtype).expand(2))  # of no buffer, so that the third is the node of the first
+        v.assign(Tensor(n, dtype=v.dtype).expand(2))  # no buffer, so the third write is the node of the first
         held.append(shared.uop)
         assert view(shared).tolist() == [n, n]
 
 
-@pytest.mark.usefixtures("beside")
-def test_what_reads_a_write_both_before_and_after_it_was_done_is_computed() -> None:
-    """tinygrad finds a cycle in a kernel that reads a buffer, and the same buffer after a write."""
+@pytest.mark.usefixtures("other_thread")
+def test_read_before_and_after_a_write() -> None:
+    """tinygrad finds a cycle if a kernel reads a buffer both before and after a write."""
     shared, held = written_in_two_steps()
     assert Tensor(held + shared.uop).tolist() == [6, 6] and shared.tolist() == [3, 3]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_tensor_that_is_made_of_old_writes_takes_part_in_the_next() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_tensor_from_old_writes_joins_later_ones() -> None:
     shared, other = (Tensor.zeros(2).contiguous().realize() for _ in range(2))
     shared += 1
     other += 1
@@ -405,30 +405,30 @@ def test_a_tensor_that_is_made_of_old_writes_takes_part_in_the_next() -> None:
     shared += other
     held = shared.uop
     first.realize()
-    late = Tensor(held)  # does not know that the first write is done, and then sees the other be done
+    late = Tensor(held)  # it does not know that the first write is finished, and then sees the other one finish
     other.realize()
     held = late.uop
     shared.realize()
     assert Tensor(held + 0).tolist() == shared.tolist() == [2, 2]
 
 
-@pytest.mark.usefixtures("beside")
-def test_what_is_assigned_reads_writes_that_are_done() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_assigned_value_sees_finished_writes() -> None:
     shared, held = written_in_two_steps()
     shared.assign(Tensor(held * 10))
     assert shared.tolist() == [30, 30]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_into_a_part_of_what_was_written_before_is_seen_by_all() -> None:
-    """Whoever holds the writes of before writes into the memory that others have by now."""
+@pytest.mark.usefixtures("other_thread")
+def test_partial_write_is_visible_everywhere() -> None:
+    """A write through an old graph goes into the memory that the others use now."""
     shared, held = written_in_two_steps()
     late = Tensor(held)
     late[0:1].assign(Tensor([9.0]))
     assert shared.tolist() == late.tolist() == [9, 3]
 
 
-def test_a_write_after_the_other_thread_has_ended_is_not_done_again() -> None:
+def test_later_write_after_exit_is_not_repeated() -> None:
     shared, done = Tensor.zeros(2).contiguous().realize(), threading.Event()
     shared += 1
     held = shared.uop
@@ -439,13 +439,13 @@ def test_a_write_after_the_other_thread_has_ended_is_not_done_again() -> None:
     thread.join()
     shared += 5
     then = shared.uop
-    shared.realize()  # is noted, since the one before was
+    shared.realize()  # is recorded, since the previous write was
     assert Tensor(then + 0).tolist() == Tensor(held + 0).tolist() == [6, 6]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_like_one_that_was_done_is_another() -> None:
-    """tinygrad has one node for both while something holds the first."""
+@pytest.mark.usefixtures("other_thread")
+def test_equal_writes_are_distinct() -> None:
+    """tinygrad has one node for both as long as the first is referenced."""
     shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
     for _ in range(3):
         shared += 1
@@ -458,12 +458,12 @@ def test_a_write_like_one_that_was_done_is_another() -> None:
         assert shared.tolist() == [value, 3]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_that_reads_a_part_that_was_written_is_done_once() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_write_that_reads_a_written_part() -> None:
     part, total = Tensor.zeros(2).contiguous().realize(), Tensor.zeros(2).contiguous().realize()
     total += part + 1
     held = total.uop
-    part[0:1].assign(Tensor([5.0]))  # all that reads `part` reads it after this
+    part[0:1].assign(Tensor([5.0]))  # later reads of `part` come after this write
     want = [6, 1]
     part.realize()
     assert total.realize().tolist() == want
@@ -473,37 +473,37 @@ def test_a_write_that_reads_a_part_that_was_written_is_done_once() -> None:
 
 
 def written_before_its_part() -> tuple[Tensor, Tensor, UOp]:
-    """A part, what it was added to, and the write of the sum as it was before the part is written into."""
+    """Return a part, a sum that reads it, and the write of the sum before the part is written."""
     part, total = Tensor.zeros(2).contiguous().realize(), Tensor.zeros(2).contiguous().realize()
     total += part + 1
     return part, total, total.uop
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_that_another_one_changed_is_known_by_what_it_was() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_write_changed_by_a_later_write() -> None:
     part, total, held = written_before_its_part()
     part[0:1].assign(Tensor([5.0]))
     assert total.tolist() == Tensor(held + 0).tolist() == total.tolist() == [6, 1]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_of_what_another_write_gives_is_done_once() -> None:
-    """The first is in the second, which is in the first as it is then: that would have no end."""
+@pytest.mark.usefixtures("other_thread")
+def test_mutually_dependent_writes() -> None:
+    """Each write contains the other one as it was before, which must not recurse endlessly."""
     part, total, held = written_before_its_part()
     part[0:1].assign(total[1:2] * 5)
     assert part.tolist() == [5, 0] and total.tolist() == Tensor(held + 0).tolist() == [1, 1]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_into_a_part_after_one_into_the_whole() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_partial_write_after_a_full_write() -> None:
     shared = Tensor.zeros(2).contiguous().realize()
     shared += 1
     shared[0:1].assign(Tensor([5.0]))
     assert shared.tolist() == [5, 1]
 
 
-@pytest.mark.usefixtures("beside")
-def test_a_write_of_a_capture_that_failed_is_not_taken_for_done() -> None:
+@pytest.mark.usefixtures("other_thread")
+def test_write_in_a_failed_capture_is_pending() -> None:
     """The kernels of a capture run when it ends."""
     shared, held = Tensor.zeros(2).contiguous().realize(), list[UOp]()
 
@@ -523,7 +523,7 @@ def test_a_write_of_a_capture_that_failed_is_not_taken_for_done() -> None:
     assert Tensor(held[0] + 1).tolist() == [2, 2]
 
 
-def test_draws_of_many_threads_are_all_different() -> None:
+def test_samples_of_many_threads_differ() -> None:
     Tensor.manual_seed(7)
 
     def run(i: int) -> list[float]:
@@ -534,10 +534,10 @@ def test_draws_of_many_threads_are_all_different() -> None:
     assert len(set(drawn)) == len(drawn) == N * 24
     Tensor.manual_seed(7)
     again = np.concatenate(reads([Tensor.rand(4) for _ in range(N * 6)])).tolist()
-    assert sorted(again) == sorted(drawn)  # whichever thread drew them
+    assert sorted(again) == sorted(drawn)  # in any order of threads
 
 
-def test_draws_that_are_computed_in_another_order_are_different() -> None:
+def test_samples_in_another_order_are_the_same() -> None:
     Tensor.manual_seed(7)
     wanted = [Tensor.rand(3).tolist() for _ in range(3)]
     Tensor.manual_seed(7)
@@ -545,8 +545,8 @@ def test_draws_that_are_computed_in_another_order_are_different() -> None:
     assert [c.tolist(), a.tolist(), b.tolist()] == [wanted[2], wanted[0], wanted[1]]
 
 
-def test_replays_of_a_jit_of_tinygrad_draw_on() -> None:
-    """Each one, the draws between them, and a draw that is computed later."""
+def test_tinyjit_replays_advance_the_samples() -> None:
+    """Each replay, the samples between replays, and a sample that is computed later continue one sequence."""
     Tensor.manual_seed(7)
     expected = [Tensor.rand(2).tolist() for _ in range(12)]
     Tensor.manual_seed(7)
@@ -562,8 +562,8 @@ def test_replays_of_a_jit_of_tinygrad_draw_on() -> None:
 
 
 @pytest.mark.parametrize("between", [1, 2])
-def test_a_jit_of_tinygrad_counts_its_own_draws(between: int) -> None:
-    """Another thread draws while the function waits: after its first draw, or after its second."""
+def test_tinyjit_counts_its_own_samples(between: int) -> None:
+    """Another thread samples while the function waits: after its first sample, or after its second."""
     go, done, seen, calls = threading.Event(), threading.Event(), list[tuple[float, ...]](), list[int]()
 
     def other() -> None:
@@ -576,7 +576,7 @@ def test_a_jit_of_tinygrad_counts_its_own_draws(between: int) -> None:
         found = list[Tensor]()
         for n in (1, 2):
             found.append(Tensor.rand(2))
-            if len(calls) == 2 and n == between:  # the call that is captured
+            if len(calls) == 2 and n == between:  # the captured call
                 go.set()
                 assert done.wait(60)
         return found[0].realize(), found[1].realize()
@@ -592,13 +592,13 @@ def test_a_jit_of_tinygrad_counts_its_own_draws(between: int) -> None:
     assert len(set(seen)) == len(seen) == 16
 
 
-def test_each_thread_captures_its_own() -> None:
+def test_captures_are_local_to_a_thread() -> None:
     capturing, done = threading.Event(), threading.Event()
     calls, out = list[int](), list[Any]()
 
     def slow(x: Tensor) -> Tensor:
         calls.append(0)
-        if len(calls) == 2:  # the call that is captured
+        if len(calls) == 2:  # the captured call
             capturing.set()
             assert done.wait(60)
         return (x * 3).realize()
@@ -610,13 +610,13 @@ def test_each_thread_captures_its_own() -> None:
     thread = threading.Thread(target=mine)
     thread.start()
     assert capturing.wait(60)
-    here = (floats(4) * 7 - 1).tolist()  # is run, and is no part of that capture
+    here = (floats(4) * 7 - 1).tolist()  # runs immediately, and is not part of that capture
     done.set()
     thread.join()
     assert here == [27] and out == [[3], [6], [15]] and len(calls) == 2
 
 
-def test_a_callback_writes_while_another_thread_is_about_to() -> None:
+def test_callback_writes_while_a_thread_waits() -> None:
     mine, other = (Tensor.zeros(3).contiguous().realize() for _ in range(2))
     waiting = list[threading.Thread]()
 
@@ -640,7 +640,7 @@ def test_a_callback_writes_while_another_thread_is_about_to() -> None:
     assert other.tolist() == [2, 2, 0]
 
 
-def test_programs_are_written_down_while_others_compute() -> None:
+def test_make_expr_while_others_compute() -> None:
     def run(i: int) -> Any:
         if i % 2:
             return str(make_expr(lambda x: (x * 2 + 1).sin())(floats(1, 2)))
@@ -655,7 +655,7 @@ def test_programs_are_written_down_while_others_compute() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_forked_process_computes_for_itself() -> None:
+def test_forked_process_computes_independently() -> None:
     x = floats(1, 2, 3).contiguous().realize()
     f = jit(lambda x: scan(lambda c, y: (c * 0.5 + y, None), x[0] * 0, x)[0])
     wanted = f(x).tolist()
@@ -681,7 +681,7 @@ def test_a_forked_process_computes_for_itself() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_fork_while_another_thread_computes() -> None:
+def test_fork_while_another_thread_computes() -> None:
     stop = threading.Event()
 
     def work() -> None:
@@ -707,13 +707,13 @@ def test_a_fork_while_another_thread_computes() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.parametrize(("outer", "inner"), [(LOCK, STARTS), (STARTS, TABLE)])
-def test_a_fork_waits_for_locks_in_the_order_in_which_they_are_taken(outer: Any, inner: Any) -> None:
+def test_fork_acquires_locks_in_order(outer: Any, inner: Any) -> None:
     held, taken = threading.Event(), list[bool]()
 
     def work() -> None:
         with outer:
             held.set()
-            time.sleep(0.2)  # now the other one forks
+            time.sleep(0.2)  # now the other thread forks
             if inner.acquire(timeout=20):
                 inner.release()
                 taken.append(True)
@@ -766,20 +766,20 @@ def test_tinygrad_still_needs_the_patches(tmp_path: Path) -> None:
     assert done.returncode == 0, f"a patch has become needless: {done.stderr.strip().splitlines()[-1]}"
 
 
-def test_what_names_kernels_is_as_the_option_says() -> None:
+def test_option_tracemeta() -> None:
     def name() -> Any:
         metadata = (Tensor.empty(3) + 1).exp().uop.metadata
         return metadata and metadata[0].name
 
-    private_api._METADATA.set(None)  # tinygrad does not take it back where a method raised, as in tests before this one
+    private_api._METADATA.set(None)  # tinygrad does not reset it after a method raised, as in earlier tests
     assert name() == "exp"
     with Context(TRACEMETA=0):
         assert TRACEMETA < 1 and name() is None
     assert TRACEMETA >= 1 and name() == "exp"
 
 
-def test_a_jit_of_tinygrad_captures_what_its_own_thread_does() -> None:
-    """While another one draws and computes."""
+def test_tinyjit_captures_only_its_thread() -> None:
+    """Another thread samples and computes at the same time."""
     done, seen = threading.Event(), list[Any]()
 
     def draws() -> None:

@@ -18,25 +18,25 @@ PAGES = [pytest.param(page, id=page.path.stem) for page in upstream.pages()]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_report_names_a_patch_or_a_file_with_the_fix(page: Page) -> None:
+def test_report_names_its_fix(page: Page) -> None:
     owner = upstream.OWNER.fullmatch(page.owner)
     assert owner is not None
     assert owner["name"] in PATCHES if owner["kind"] == "patch" else (ROOT / owner["name"]).is_file()
 
 
-def test_each_fault_of_tinygrad_has_a_report() -> None:
+def test_every_fault_has_a_report() -> None:
     owners = {upstream.OWNER.fullmatch(page.owner)["name"] for page in upstream.pages()}  # type: ignore[index]
     assert {name for name in PATCHES if name not in owners} == set(upstream.ELSEWHERE)
 
 
-def test_the_reports_are_numbered_and_listed() -> None:
+def test_reports_are_numbered_and_listed() -> None:
     paths = [page.path for page in upstream.pages()]
     assert [path.name.split("-", 1)[0] for path in paths] == [f"{i + 1:03}" for i in range(len(paths))]
     assert (upstream.FOLDER / "index.md").read_text(encoding="utf-8") == upstream.index()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_program_and_the_change_of_a_report_fit(page: Page) -> None:
+def test_program_and_change_of_a_report_fit(page: Page) -> None:
     ast.parse(page.program)
     assert page.plain != page.right
     assert page.diff or page.why  # a fault without a short change needs a description
@@ -46,7 +46,7 @@ def test_the_program_and_the_change_of_a_report_fit(page: Page) -> None:
 
 
 @pytest.mark.parametrize("page", [pytest.param(upstream.FOLDER / "index.md", id="index"), *PAGES])
-def test_the_english_of_a_report_is_plain(page: Page | Path) -> None:
+def test_report_is_plain_english(page: Page | Path) -> None:
     path = page if isinstance(page, Path) else page.path
     found = prose.figures(path)
     assert (found.whats, found.phrases) == (0, 0)
@@ -57,7 +57,7 @@ def test_the_english_of_a_report_is_plain(page: Page | Path) -> None:
 DIFF = "--- a/tinygrad/f.py\n+++ b/tinygrad/f.py\n@@ -1,2 +1,3 @@\n a\n-b\n+c\n+d\n@@ -4 +5 @@\n-e\n+f"
 
 
-def test_a_diff_is_applied_where_its_lines_are(tmp_path: Path) -> None:
+def test_apply_diff(tmp_path: Path) -> None:
     (file := tmp_path / "tinygrad" / "f.py").parent.mkdir()
     file.write_text("a\nb\nx\ne\n")
     assert upstream.apply(DIFF, tmp_path) == {file: "a\nc\nd\nx\nf\n"}
@@ -72,7 +72,7 @@ def test_a_diff_is_applied_where_its_lines_are(tmp_path: Path) -> None:
         (DIFF.replace("-e", "e"), "not a line of a diff"),
     ],
 )
-def test_a_diff_that_does_not_fit_is_rejected(tmp_path: Path, diff: str, message: str) -> None:
+def test_mismatched_diff_is_rejected(tmp_path: Path, diff: str, message: str) -> None:
     (file := tmp_path / "tinygrad" / "f.py").parent.mkdir()
     file.write_text("a\nb\nx\ne\n")
     with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Other versions of tinygrad: what branded needs of it, and what it does where that is missing."""
+"""Check the requirements of branded on other versions of tinygrad, and its behavior if some are missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.tinygrad_compat import door, renamed
 ROOT = Path(__file__).parents[2]
 PATCHES = {**tinygrad_compat.PATCHES, **tinygrad_compat.FASTER}
 
-# ---- who needs a name ----
+# ---- the features that need a name ----
 
 FOLDERS = {
     "tools/disk_cache.py": "cache",
@@ -50,7 +50,7 @@ FOLDERS = {
     "tinygrad_compat/zig_clang.py": "compiler",
     **{f"{module.replace('.', '/')}.py": name for name, module in PATCHES.items()},
 }
-"""The files and folders of the features that may be switched off. All other files belong to the core."""
+"""The files and folders of the features that can be disabled. All other files belong to the core."""
 
 
 def feature_of(file: str) -> str:
@@ -62,7 +62,7 @@ def is_of(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
 
 
 def uses(tree: ast.AST) -> Iterator[str]:
-    """The private names that a file uses, and the operations."""
+    """Yield the private names and the operations that a file uses."""
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(module="branded.tinygrad_compat.private_api", names=names):
@@ -73,7 +73,7 @@ def uses(tree: ast.AST) -> Iterator[str]:
                 yield f"{module}.{name}"
             case ast.Tuple(elts=[ast.Attribute(value=ast.Name(id="private_api"), attr=module), *others]):
                 words = (x for other in others for x in ast.walk(other) if isinstance(x, ast.Constant))
-                yield from (f"{module}.{x.value}" for x in words)  # a list of what is replaced
+                yield from (f"{module}.{x.value}" for x in words)  # a list of replaced names
             case ast.For(target=ast.Name(id=variable), iter=ast.Tuple(elts=modules), body=body):
                 names = [x.attr for s in body for x in ast.walk(s) if is_of(x, variable)]
                 yield from (f"{m.attr}.{name}" for m in modules if is_of(m, "private_api") for name in names)
@@ -82,11 +82,11 @@ def uses(tree: ast.AST) -> Iterator[str]:
 
 
 INDIRECT = {"helpers.diskcache_get": "cache", "helpers.diskcache_put": "cache"}
-"""The features that replace names by lists of them."""
+"""Features that replace names through a list."""
 
 
 def needed() -> Iterator[tuple[str, str, set[str]]]:
-    """The file, the name and the features that the table has for it, for each use of a name."""
+    """Yield the file, the name, and its features in the table, for each use of a name."""
     operations = {x: {*key.split()} for key, names in private_api.OPERATIONS.items() for x in names.split()}
     rows = {**{name: {*row.features.split()} for name, row in private_api.NAMES.items()}, **operations}
     for path in sorted((ROOT / "branded").rglob("*.py")):
@@ -95,13 +95,13 @@ def needed() -> Iterator[tuple[str, str, set[str]]]:
             yield from ((file, name, rows[name]) for name in {*uses(ast.parse(path.read_text()))} if name in rows)
 
 
-def test_the_table_has_the_features_that_need_a_name() -> None:
+def test_table_names_the_features_of_each_use() -> None:
     wrong = [(file, name) for file, name, named in needed() if not {"core", feature_of(file)} & named]
     assert wrong == []
 
 
-def test_the_table_has_no_feature_for_nothing() -> None:
-    """An optional feature of a name is that of a file which uses it; the core needs an operation in any file."""
+def test_table_names_no_unused_features() -> None:
+    """An optional feature of a name belongs to a file that uses it; the core may need an operation in any file."""
     known = {*private_api.FEATURES, *PATCHES}
     of_rows = {name: {*row.features.split()} for name, row in private_api.NAMES.items()}
     assert {x for named in of_rows.values() for x in named} <= known
@@ -115,7 +115,7 @@ def test_the_table_has_no_feature_for_nothing() -> None:
     assert {feature for feature in private_api.FEATURES if feature not in {*FOLDERS.values(), "core"}} == set()
 
 
-def test_the_public_names_are_those_that_are_used() -> None:
+def test_listed_public_names_are_used() -> None:
     used: dict[str, set[str]] = {}
     for path in (ROOT / "branded").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -137,20 +137,20 @@ print(*sorted(x for x, method in vars(Tensor).items() if x in before and before[
 """
 
 
-def test_the_core_needs_the_methods_that_the_hooks_replace() -> None:
+def test_core_requires_the_hooked_methods() -> None:
     env = {**os.environ, "BRANDED_PATCHES": "0"}
     run = subprocess.run([sys.executable, "-c", HOOKED], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     of_object, private = {"__hash__", "__repr__"}, {"_buffer"}
     assert {*run.stdout.split()} - of_object - private == {*private_api.METHODS.split()}
 
 
-# ---- a tinygrad that lacks some ----
+# ---- a tinygrad without some names ----
 
 CORE = ("vmap", "grad", "loops")
 WORKS = ["works", ""]
 
 
-def test_a_renamed_name_switches_off_what_needs_it() -> None:
+def test_missing_name_disables_its_features() -> None:
     lacking = ("codegen.memory_coalescing", "codegen.linearize", "upat.upat_compile", "exec_alu")
     found = renamed.outcome(*lacking, only=(*CORE, "backend", "explain", "fixes", "speed"))
     assert found["warned"] == [
@@ -169,7 +169,7 @@ def test_a_renamed_name_switches_off_what_needs_it() -> None:
     }
 
 
-def test_all_names_that_the_core_lacks_are_in_one_error() -> None:
+def test_one_error_lists_missing_core_names() -> None:
     assert renamed.outcome("_function", "gradient.pm_gradient", "codegen.linearize", "UNSHARD") == {
         "raised": "TinygradError",
         "message": f"""\
@@ -184,14 +184,14 @@ tinygrad: vmap, derivatives, loops and collectives cannot work with the installe
 TRY = "pip install 'tinygrad>=0.14.0,<0.15'"
 
 
-def test_the_error_says_which_versions_to_install() -> None:
+def test_error_names_the_supported_versions() -> None:
     (needed,) = [x for x in importlib.metadata.requires("branded") or () if x.startswith("tinygrad")]
     parts = {*needed.removeprefix("tinygrad").split(",")}
     assert {*TRY.removeprefix("pip install 'tinygrad").removesuffix("'").split(",")} == parts
 
 
-def test_on_an_untested_version_the_core_runs_on_plain_kernels(tmp_path: Path) -> None:
-    """The one that is installed, by another number."""
+def test_core_runs_on_an_untested_version(tmp_path: Path) -> None:
+    """The installed version under another version number."""
     (tmp_path / "tinygrad").symlink_to(Path(tinygrad.__file__).parent)
     (tmp_path / "tinygrad-0.15.1.dist-info").mkdir()
     only = (*CORE, "jit", "native", "callbacks", "backend", "fixes", "speed")
@@ -210,12 +210,12 @@ def test_on_an_untested_version_the_core_runs_on_plain_kernels(tmp_path: Path) -
 
 
 def lacks(monkeypatch: pytest.MonkeyPatch, **problems: str) -> None:
-    """Let features lack a name in this process, whose patches are installed all the same."""
+    """Let features lack a name in this process, although its patches are installed."""
     found = {feature: {name: "missing"} for feature, name in problems.items()}
     monkeypatch.setattr(private_api, "problems", lambda: found)
 
 
-def test_the_use_of_a_missing_name_raises_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_use_of_a_missing_name_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     row = private_api.Name("tinygrad.uop.ops", "explain", "computes", elsewhere="tinygrad.uop.ops:still_nothing")
     monkeypatch.setitem(private_api.TAKEN, "nothing_like_it", row)
     monkeypatch.setitem(private_api.NAMES, "nothing_like_it", row)
@@ -231,7 +231,7 @@ def test_the_use_of_a_missing_name_raises_an_error(monkeypatch: pytest.MonkeyPat
     assert private_api.nothing_like_it is tinygrad.UOp
 
 
-def test_the_door_prints_all_names_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_door_prints_all_names(monkeypatch: pytest.MonkeyPatch) -> None:
     lacks(monkeypatch, core="tinygrad.function._function", explain="tinygrad.uop.ops.exec_alu")
     assert list(door.names(private_api)) == [
         "tinygrad.function._function is missing: core",
@@ -260,7 +260,7 @@ print(*found, *(x for x in doctor.findings() if x.feature == "backend" and x.sta
 
 
 def test_rules_need_no_matcher_of_ours() -> None:
-    """tinygrad's matcher of patterns takes no closures. Without the patch `matching`, it is the one that runs."""
+    """tinygrad's pattern matcher rejects closures. It runs if the patch `matching` is disabled."""
     env = {**os.environ, "BRANDED_PATCHES": "-matching"}
     run = subprocess.run([sys.executable, "-c", NO_CLOSURES], cwd=ROOT, env=env, capture_output=True, text=True)
     assert (run.stdout, run.returncode) == ("\n", 0), run.stderr
@@ -269,12 +269,12 @@ def test_rules_need_no_matcher_of_ours() -> None:
 # ---- the doctor ----
 
 
-def test_the_doctor_has_a_program_for_each_feature() -> None:
+def test_doctor_has_a_program_for_each_feature() -> None:
     tried = {*doctor.PROBES} - {"vmap", "grad", "loops", "fixes", "speed"}
     assert tried | {"core", "dask"} == {*private_api.FEATURES}
 
 
-def test_the_doctor_prints_what_works(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_prints_working_features(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def wrong() -> None:
         raise ValueError("3 instead of 4\nand more")
 
@@ -299,7 +299,7 @@ def test_the_doctor_prints_what_works(monkeypatch: pytest.MonkeyPatch, capsys: p
     ]
 
 
-def test_what_the_user_switched_off_is_no_problem(
+def test_disabled_patches_are_not_a_problem(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tinygrad_compat, "installed", ())

@@ -1,4 +1,4 @@
-"""The processes in which tinygrad compiles: when they cannot start, or are killed, all is computed nevertheless."""
+"""If tinygrad's compile workers cannot start, or are killed, everything is computed nevertheless."""
 
 from __future__ import annotations
 
@@ -72,22 +72,22 @@ Run: TypeAlias = Callable[..., Ended]
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    """What becomes of a program, in a process that has not to import branded."""
-    with server(BRANDED_ENABLE="cpu") as one:  # the marker of a test sets it later
+    """Run programs in processes that do not import branded again."""
+    with server(BRANDED_ENABLE="cpu") as one:  # the test's marker sets this only later
         yield lambda program, **env: one.run(program, **{"CACHELEVEL": "0", "PARALLEL": "2", **env})
 
 
 def first(program: str = "") -> str:
-    """The kernels, after something else."""
+    """Return the program with some code before it."""
     return PROGRAM.format(first=program)
 
 
-def test_they_compile_and_not_the_process_that_asks(run: Run) -> None:
+def test_workers_compile(run: Run) -> None:
     out = run(first("import tinygrad.engine.realize as r; r.map = None"))
     assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", ""]
 
 
-def test_a_package_that_has_changed_under_them(tmp_path: Path) -> None:
+def test_package_changes_while_workers_start(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "branded", tmp_path / "branded")
     one = tmp_path / "branded" / "tinygrad_compat" / "fixes" / "numerics" / "bool_products.py"
     module = "branded.tinygrad_compat.fixes.numerics.bool_products"
@@ -98,13 +98,13 @@ def test_a_package_that_has_changed_under_them(tmp_path: Path) -> None:
     assert out.stdout.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.stderr
 
 
-def test_a_tinygrad_that_cannot_be_imported_there(run: Run) -> None:
+def test_workers_cannot_import_tinygrad(run: Run) -> None:
     out = run(first("import numpy; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"))
     assert "No module named 'tinygrad'" in out.err
     assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 0", FAILED], out.err
 
 
-def test_processes_that_cannot_be_started(run: Run) -> None:
+def test_workers_cannot_be_started(run: Run) -> None:
     out = run(
         first("import multiprocessing.popen_spawn_posix as p; p.util.spawnv_passfds = lambda *_: open('/no/file')")
     )
@@ -116,8 +116,8 @@ def test_processes_that_cannot_be_started(run: Run) -> None:
     ], out.err
 
 
-def test_one_that_is_killed_while_it_compiles(tmp_path: Path, run: Run) -> None:
-    """By its compiler, once."""
+def test_worker_killed_while_it_compiles(tmp_path: Path, run: Run) -> None:
+    """Its compiler kills it once."""
     compiler, real = tmp_path / "cc", shlex.join(zig_clang.command())
     killed = f'[ $PPID != $PARENT ] && mkdir "{tmp_path}/once" 2>/dev/null && kill -9 $PPID'
     compiler.write_text(f'#!/bin/sh\n{killed}\nexec {real} "$@"\n')
@@ -127,7 +127,7 @@ def test_one_that_is_killed_while_it_compiles(tmp_path: Path, run: Run) -> None:
     assert out.out.splitlines() == [RIGHT[0], f"{RIGHT[1]} 2", KILLED], out.err
 
 
-def test_those_of_a_parent_are_not_waited_for(run: Run) -> None:
+def test_forked_child_does_not_wait_for_workers(run: Run) -> None:
     """A forked child has the pool of its parent, without its threads."""
     child = "\n        ".join(("print(two(2))", "sys.stdout.flush()", "os._exit(0)"))
     forks = f"two(4)\n    if pid := os.fork():\n        os.waitpid(pid, 0)\n    else:\n        {child}"
@@ -135,7 +135,7 @@ def test_those_of_a_parent_are_not_waited_for(run: Run) -> None:
     assert out.out.splitlines() == [RIGHT[0], RIGHT[0], f"{RIGHT[1]} 2", ""], out.err
 
 
-def test_what_does_not_compile_there_is_said_here(tmp_path: Path, run: Run) -> None:
+def test_compile_error_in_a_worker_is_raised_here(tmp_path: Path, run: Run) -> None:
     out = run(first(), CC=str(tmp_path / "no compiler"))
     assert out.status == 1
     assert out.err.splitlines()[-5:] == [
@@ -148,11 +148,11 @@ def test_what_does_not_compile_there_is_said_here(tmp_path: Path, run: Run) -> N
     ]
 
 
-def test_few_kernels_are_made_here(run: Run) -> None:
+def test_few_kernels_compile_without_workers(run: Run) -> None:
     values = "[[3.0, 5.0, 7.0], 18.0, 6.0] [[4.0, 7.0, 10.0], 24.0, 9.0]"
     assert run(HERE).out.splitlines() == [f"{values} []", "6 True"]
 
 
-def test_what_does_not_compile_here_is_said_once(tmp_path: Path, run: Run) -> None:
+def test_compile_error_here_is_raised_once(tmp_path: Path, run: Run) -> None:
     out = run(HERE, CC=str(tmp_path / "no compiler"))
     assert out.status == 1 and out.err.count("CompilerError") == 1
