@@ -39,7 +39,7 @@ cholesky: a has 2 rows and 3 columns
 det: a is Vec[a:2, f32[3]], not a matrix
   try: a matrix for each example: no axis less, as vmap takes one away""",
     ),
-    "a number": (lambda: linalg.svd(Tensor(1.0)), MatrixError, "svd: a is f32[], not a matrix\n  try: two axes"),
+    "a scalar": (lambda: linalg.svd(Tensor(1.0)), MatrixError, "svd: a is f32[], not a matrix\n  try: two axes"),
     "half precision": (
         lambda: linalg.qr(A.half()),
         MatrixTypeError,
@@ -52,7 +52,7 @@ qr: a is f16[3, 3], and matrices are factored in float32 or float64
         MatrixTypeError,
         "eigh: a is a list, not a tensor\n  try: a tensor of floats",
     ),
-    "rows of a right side": (
+    "rows of the right side": (
         lambda: linalg.solve(A, Tensor.ones(4)),
         MatrixError,
         """\
@@ -70,7 +70,7 @@ solve: a has 3 rows, and b has 5
   b:   f32[5, 3]
   try: b.unsqueeze(-1), if each of its rows is a right side""",
     ),
-    "a right side that is a number": (
+    "a scalar right side": (
         lambda: linalg.solve_triangular(A, Tensor(1.0)),
         MatrixError,
         "solve_triangular: b is f32[], a number\n  try: a vector, or a matrix of columns",
@@ -89,7 +89,7 @@ solve: the batches of a and b do not broadcast
         MatrixError,
         "solve_triangular: trans='H' means nothing\n  try: 0 for a, 1 for its transpose",
     ),
-    "a factor": (
+    "a factor without its flag": (
         lambda: linalg.cho_solve(A, B),  # type: ignore[arg-type]
         MatrixError,
         "cho_solve: a factor is a pair\n  try: cho_solve((c, lower), b), as cho_factor gives it",
@@ -136,17 +136,17 @@ norm: axis=None are not one or two axes
         MatrixError,
         "norm: axis=(0, -2) names an axis twice\n  try: two different ones",
     ),
-    "an order of vectors": (
+    "an unknown vector norm": (
         lambda: linalg.norm(B, "fro"),
         MatrixError,
         "norm: there is no norm of vectors of order 'fro'\n  try: a number, inf or -inf",
     ),
-    "an order that is no number": (
+    "a non-numeric order": (
         lambda: linalg.norm(B, (1,)),  # type: ignore[arg-type]
         MatrixError,
         "norm: there is no norm of vectors of order (1,)\n  try: a number, inf or -inf",
     ),
-    "an order of matrices": (
+    "an unknown matrix norm": (
         lambda: linalg.norm(A, 3),
         MatrixError,
         """norm: there is no norm of matrices of order 3\n  try: "fro", "nuc", 1, -1, 2, -2, inf or -inf""",
@@ -161,7 +161,7 @@ norm: axis=None are not one or two axes
         MatrixError,
         "multi_dot: a chain has two or more matrices\n  try: multi_dot([a, b, c])",
     ),
-    "a chain that does not fit": (
+    "a chain of incompatible shapes": (
         lambda: linalg.multi_dot([A, WIDE]),
         MatrixError,
         """\

@@ -179,7 +179,7 @@ def test_random_classes() -> None:
         "self.w = x\n        return vmap(self)(x)",  # a store in a function that maps itself
     ],
 )
-def test_methods_that_set_attributes(body: str, tmp_path: Path) -> None:
+def test_methods_setting_attributes(body: str, tmp_path: Path) -> None:
     text = f"class Net:\n    def __call__(self, x: Tensor) -> Tensor:\n        {body}\ny = vmap(Net())(X)\n"
     said = classes.said_of(project(tmp_path, text), tmp_path / "cache")
     assert "self.w" in body or said == "Success: no issues found in 1 source file\n"

@@ -301,7 +301,7 @@ def test_nested_calls() -> None:
     assert model(Tensor([1.0]), 0).tolist() == [1.0]
 
 
-def test_module_that_realizes() -> None:
+def test_realizing_module() -> None:
     class Eager:
         def __init__(self) -> None:
             self.weight = Tensor([1.0, 2.0])
@@ -547,7 +547,7 @@ def test_stack_modules_with_equal_attributes() -> None:
 
 
 MISTAKES = {
-    "a name with a slip": Golden(
+    "a misspelled name": Golden(
         lambda: functional_call(linear(), {"wieght": Tensor.zeros(2, 4)}, X),
         errors.StateError,
         """
@@ -585,7 +585,7 @@ MISTAKES = {
           try:    vmap over the state
         """,
     ),
-    "no tensor": Golden(
+    "not a tensor": Golden(
         lambda: functional_call(linear(), {"bias": [0.0, 0.0]}, X),
         errors.StateTypeError,
         """
@@ -593,7 +593,7 @@ MISTAKES = {
           try: Tensor(...) of it, which a write can reach
         """,
     ),
-    "no dict": Golden(
+    "not a dict": Golden(
         lambda: functional_call(linear(), [Tensor.zeros(2, 4)], X),  # type: ignore[call-overload]
         errors.StateTypeError,
         """
@@ -601,7 +601,7 @@ MISTAKES = {
           try: a dict of tensors, as of get_state_dict or stack_module_state
         """,
     ),
-    "no module": Golden(
+    "not a module": Golden(
         lambda: functional_call({"weight": X}, {"weight": X}, X),  # type: ignore[call-overload]
         errors.StateTypeError,
         """
@@ -609,7 +609,7 @@ MISTAKES = {
           try: a module, and then its state
         """,
     ),
-    "two tensors for one": Golden(
+    "two tensors for a tied one": Golden(
         lambda: functional_call(Tied(), {"embed": Tensor.zeros(3, 3), "head": Tensor.ones(3, 3)}, X),
         errors.StateError,
         """
@@ -627,7 +627,7 @@ MISTAKES = {
           try:   return the value from the mapped function, and use what the call gives
         """,
     ),
-    "a write into what all share": Golden(
+    "a write into a shared tensor": Golden(
         _training,
         errors.WriteError,
         """

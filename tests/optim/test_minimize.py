@@ -78,7 +78,7 @@ def test_function_without_a_minimum() -> None:
     assert cliff.status.item() in (1, 3) and cliff.x.item() > -5.01
 
 
-def test_minimize_in_jit_and_its_forward_derivative() -> None:
+def test_minimize_in_jit_and_jvp() -> None:
     """The minimum of (x - a)² moves with `a`."""
     at = jit(lambda a: optim.minimize(lambda x: ((x - a) * (x - a)).sum(), a * 0).x)
     assert np.allclose([at(Tensor([3.0])).item(), at(Tensor([5.0])).item()], [3, 5], atol=1e-4)
@@ -157,59 +157,59 @@ def test_no_solution_is_not_success() -> None:
 
 X = Tensor([1.0, 2.0])
 MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
-    "no function": (errors.CallError, lambda: optim.minimize(3, X), "minimize: the int 3 is not a function"),
-    "no method": (
+    "an int as f": (errors.CallError, lambda: optim.minimize(3, X), "minimize: the int 3 is not a function"),
+    "an unknown method": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, method="newton"),
         'there is no method \'newton\'\n  try: method="bfgs" or "l-bfgs"',
     ),
-    "no option": (
+    "an unknown option": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, options={"eps": 1}),
         "minimize: there is no option 'eps'\n  try: one of gtol, maxcor, maxiter, maxls, norm",
     ),
-    "no steps": (
+    "0 steps": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, options={"maxiter": 0}),
         "minimize: maxiter=0 is not a number of steps",
     ),
-    "no norm": (
+    "an unknown norm": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, options={"norm": "fro"}),
         "minimize: norm='fro' is not the order of a norm",
     ),
-    "no tuple": (errors.OptionError, lambda: optim.minimize(rosenbrock, X, 3.0), "args is the float 3.0, not a tuple"),
-    "no dict": (
+    "args": (errors.OptionError, lambda: optim.minimize(rosenbrock, X, 3.0), "args is the float 3.0, not a tuple"),
+    "options is not a dict": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, options=[1]),
         "options is a list, not a dict",
     ),
-    "a limit of text": (
+    "a string as gtol": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, options={"gtol": "x"}),
         "minimize: gtol='x' is not a number",
     ),
     "too many parameters": (errors.CallError, lambda: optim.minimize(lambda x, y: x, X), "minimize: "),
-    "no tuple for root": (errors.OptionError, lambda: optim.root(rosenbrock, X, 3.0), "root: args is the float 3.0"),
+    "args of root": (errors.OptionError, lambda: optim.root(rosenbrock, X, 3.0), "root: args is the float 3.0"),
     "no numbers": (errors.OptionError, lambda: optim.minimize(rosenbrock, {}), "minimize: there are no numbers in x0"),
-    "a start of text": (
+    "a string as start": (
         errors.StateTypeError,
         lambda: optim.minimize(rosenbrock, ["x"]),
         "the str 'x' is not a tensor",
     ),
-    "no number": (errors.DerivativeError, lambda: optim.minimize(lambda x: x, X), "the function must return one float"),
+    "a vector": (errors.DerivativeError, lambda: optim.minimize(lambda x: x, X), "the function must return one float"),
     "too few equations": (
         errors.OptionError,
         lambda: optim.root(lambda x: x.sum(), X),
         "root: the function gives 1 numbers, and x has 2\n  result: f32[]\n  x:      f32[2]",
     ),
-    "another fixed point": (
+    "a result of another size": (
         errors.OptionError,
         lambda: optim.fixed_point(lambda x: x.cat(x), X),
         "fixed_point: the function gives 4 numbers",
     ),
     "a tolerance of 0": (errors.OptionError, lambda: optim.root(lambda x: x, X, tol=0), "root: tol=0 is not a number"),
-    "steps of text": (
+    "a string as maxiter": (
         errors.OptionError,
         lambda: optim.root(lambda x: x, X, maxiter="x"),
         "root: maxiter='x' is not a number of steps",

@@ -187,29 +187,29 @@ def test_optimizers_of_tinygrad_under_vmap(kind: type[Optimizer]) -> None:
 
 P = {"w": Tensor([1.0, 2.0])}
 MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
-    "a rate of text": (
+    "a string as rate": (
         errors.OptionError,
         lambda: optim.sgd("0.1"),
         "learning_rate: learning_rate is the str '0.1', not one number",
     ),
-    "a rate for each number": (errors.OptionError, lambda: optim.adam(Tensor([0.1, 0.2])), "is f32[2], not one number"),
-    "a schedule that gives text": (
+    "vector as rate": (errors.OptionError, lambda: optim.adam(Tensor([0.1, 0.2])), "is f32[2], not one number"),
+    "a schedule of string value": (
         errors.OptionError,
         lambda: (o := optim.scale_by_schedule(lambda i: "x")).update(P, o.init(P)),
         "what the schedule gave is the str 'x'",
     ),
-    "no schedule": (errors.OptionError, lambda: optim.scale_by_schedule(0.1), "the float 0.1 is not a function"),
-    "no parameters": (
+    "schedule 0.1": (errors.OptionError, lambda: optim.scale_by_schedule(0.1), "the float 0.1 is not a function"),
+    "missing parameters": (
         errors.StateError,
         lambda: (o := optim.adamw(0.1)).update(P, o.init(P)),
         "add_decayed_weights: the update needs the parameters\n  try: update(grads, state, params)",
     ),
-    "the state of another": (
+    "the state of another optimizer": (
         errors.StateTypeError,
         lambda: optim.adam(0.1).update(P, optim.sgd(0.1).init(P)),
         "scale_by_adam: the state is an EmptyState, not one of its own (ScaleByAdamState)",
     ),
-    "no state": (errors.StateTypeError, lambda: optim.adam(0.1).update(P, None), "chain: the state is None"),
+    "state None": (errors.StateTypeError, lambda: optim.adam(0.1).update(P, None), "chain: the state is None"),
     "a state of other parameters": (
         errors.TreeError,
         lambda: (o := optim.adam(0.1)).update(P, o.init({"b": P["w"]})),
@@ -220,11 +220,11 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: optim.apply_updates(P, [P["w"]]),
         "apply_updates: the updates have another form than the params",
     ),
-    "a leaf of text": (errors.StateTypeError, lambda: optim.adam(0.1).init({"w": "x"}), "the str 'x' is not a tensor"),
-    "no part": (errors.OptionError, lambda: optim.chain(optim.sgd(0.1), 3), "chain: part 2 is the int 3"),
-    "no steps": (errors.OptionError, lambda: optim.linear_schedule(1.0, 0.0, 0), "transition_steps=0 is not a number"),
-    "no decay": (errors.OptionError, lambda: optim.exponential_decay(1.0, 1, 0.0), "decay_rate=0.0 is not above 0"),
-    "a warm-up that is all": (
+    "text as leaf": (errors.StateTypeError, lambda: optim.adam(0.1).init({"w": "x"}), "the str 'x' is not a tensor"),
+    "a part 3": (errors.OptionError, lambda: optim.chain(optim.sgd(0.1), 3), "chain: part 2 is the int 3"),
+    "0 steps": (errors.OptionError, lambda: optim.linear_schedule(1.0, 0.0, 0), "transition_steps=0 is not a number"),
+    "decay 0": (errors.OptionError, lambda: optim.exponential_decay(1.0, 1, 0.0), "decay_rate=0.0 is not above 0"),
+    "a warm-up without decay": (
         errors.OptionError,
         lambda: optim.warmup_cosine_decay_schedule(0.0, 1.0, 5, 5),
         "decay_steps=5 is not more than warmup_steps=5",
@@ -234,19 +234,19 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: optim.join_schedules([optim.constant_schedule(1.0)] * 2, []),
         "0 boundaries for 2 schedules",
     ),
-    "an eps of text": (errors.OptionError, lambda: optim.adam(0.1, eps="x"), "scale_by_adam: eps is the str 'x'"),
-    "a sum of text": (errors.OptionError, lambda: optim.adagrad(0.1, "x"), "initial_accumulator_value is the str 'x'"),
-    "an end of text": (
+    "text as eps": (errors.OptionError, lambda: optim.adam(0.1, eps="x"), "scale_by_adam: eps is the str 'x'"),
+    "text sum": (errors.OptionError, lambda: optim.adagrad(0.1, "x"), "initial_accumulator_value is the str 'x'"),
+    "a string as end value": (
         errors.OptionError,
         lambda: optim.exponential_decay(1.0, 1, 0.5, end_value="x"),
         "exponential_decay: end_value is the str 'x'",
     ),
-    "a beginning of text": (
+    "a string as start": (
         errors.OptionError,
         lambda: optim.linear_schedule(1.0, 0.0, 3, "x"),
         "transition_begin='x' is not a number of steps",
     ),
-    "a number for a schedule": (
+    "a number in join_schedules": (
         errors.OptionError,
         lambda: optim.join_schedules([1.0], []),
         "join_schedules: the float 1.0 is not a schedule",

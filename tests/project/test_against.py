@@ -135,9 +135,7 @@ def test_gpu_page_has_the_output_of_each_step(tmp_path: Path, monkeypatch: pytes
     assert re.search(r"\nbegun\n\n`jax` stopped after \d+ s\n", text)
 
 
-def test_gpu_programs_that_fail_or_time_out(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failing_and_endless_gpu_programs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def run(what: str) -> list[str] | None:
         if what == "slow":
             time.sleep(10)

@@ -55,7 +55,7 @@ def _imported(name: str, path: Path) -> Iterator[tuple[str, int]]:
 READ = {"branded", "mypy", "numpy", "tinygrad", "typing_extensions"}
 
 
-def test_packages_that_mypy_reads() -> None:
+def test_packages_read_by_mypy() -> None:
     """rich, for example, would make mypy read IPython and matplotlib, with 600 modules, for each user."""
     edges = graph(ROOT, "branded")
     read = ["branded", *_reached(edges, "branded")]

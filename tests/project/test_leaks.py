@@ -285,9 +285,9 @@ def test_constants_keep_their_dtype() -> None:
 
 
 POWERS: dict[str, tuple[Callable[[Any, float], Any], list[float]]] = {
-    "to a number": (lambda c, a: c**a, [0.3, 2.7, 10.1]),
-    "to one below 0": (lambda c, a: c**-a, [0.3, 2.7, 10.1]),
-    "of a number": (lambda c, a: a**c, [0.3, 2.7, 10.1]),
+    "constant exponent": (lambda c, a: c**a, [0.3, 2.7, 10.1]),
+    "constant negative exponent": (lambda c, a: c**-a, [0.3, 2.7, 10.1]),
+    "constant base": (lambda c, a: a**c, [0.3, 2.7, 10.1]),
 }
 BASES = [0.0, -0.0, 0.7, 3.0, -1.5, math.inf, -math.inf, math.nan]
 

@@ -60,7 +60,7 @@ def commands(workflow: Any) -> list[str]:
     return [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
 
 
-def test_workflows_run_targets_that_exist() -> None:
+def test_workflows_run_existing_targets() -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for path in (ROOT / ".github/workflows").iterdir():
         workflow = read(str(path.relative_to(ROOT)))

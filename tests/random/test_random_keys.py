@@ -569,7 +569,7 @@ def _closed() -> Any:
 
 
 MISTAKES: dict[str, Golden] = {
-    "an int for a key": Golden(
+    "an int as key": Golden(
         lambda: random.normal(0, (3,)),
         errors.DrawTypeError,
         """
@@ -587,7 +587,7 @@ MISTAKES: dict[str, Golden] = {
           try:   vmap over the keys: vmap(lambda k: normal(k, ...))(keys)
         """,
     ),
-    "ints for a key": Golden(
+    "ints as key": Golden(
         lambda: random.split(Tensor([0, 1])),
         errors.DrawTypeError,
         """
@@ -606,7 +606,7 @@ MISTAKES: dict[str, Golden] = {
           try:   return the value from the mapped function, and use what the call gives
         """,
     ),
-    "an int for a shape": Golden(
+    "an int as shape": Golden(
         lambda: random.normal(KEY, 3),
         errors.DrawTypeError,
         """
@@ -614,7 +614,7 @@ MISTAKES: dict[str, Golden] = {
           try: (3,)
         """,
     ),
-    "a string for a shape": Golden(
+    "a string as shape": Golden(
         lambda: random.normal(KEY, "ab"),
         errors.DrawTypeError,
         """
@@ -647,7 +647,7 @@ MISTAKES: dict[str, Golden] = {
           try:   0 or more
         """,
     ),
-    "ints of a normal distribution": Golden(
+    "an int dtype for normal": Golden(
         lambda: random.normal(KEY, (2,), dtypes.int32),
         errors.DrawTypeError,
         """
@@ -663,7 +663,7 @@ MISTAKES: dict[str, Golden] = {
           try: dtype=dtypes.uint8 or uint16 or uint32 or uint64
         """,
     ),
-    "no dtype": Golden(
+    "an unknown dtype": Golden(
         lambda: random.uniform(KEY, (2,), "float33"),
         errors.DrawTypeError,
         """
@@ -671,7 +671,7 @@ MISTAKES: dict[str, Golden] = {
           try: dtype=dtypes.float32 or float16 or bfloat16 or float64
         """,
     ),
-    "a float for a seed": Golden(
+    "a float as seed": Golden(
         lambda: random.key(1.5),
         errors.DrawTypeError,
         """
@@ -736,7 +736,7 @@ MISTAKES: dict[str, Golden] = {
           try: vmap(lambda i: fold_in(key, i))(data)
         """,
     ),
-    "a string for a bound": Golden(
+    "a string as bound": Golden(
         lambda: random.uniform(KEY, minval="a"),
         errors.DrawTypeError,
         """
@@ -744,7 +744,7 @@ MISTAKES: dict[str, Golden] = {
           try: a number, or a tensor of floats
         """,
     ),
-    "a bool for a bound": Golden(
+    "a bool as bound": Golden(
         lambda: random.uniform(KEY, maxval=Tensor([True])),
         errors.DrawTypeError,
         """
@@ -752,7 +752,7 @@ MISTAKES: dict[str, Golden] = {
           try: a number, or a tensor of floats
         """,
     ),
-    "bounds the other way": Golden(
+    "reversed bounds": Golden(
         lambda: random.uniform(KEY, minval=2, maxval=1),
         errors.DrawError,
         """
@@ -770,7 +770,7 @@ MISTAKES: dict[str, Golden] = {
           try:    a shape that ends in its axes, or vmap over it
         """,
     ),
-    "more than certain": Golden(
+    "a probability above 1": Golden(
         lambda: random.bernoulli(KEY, 1.5),
         errors.DrawError,
         """
@@ -778,7 +778,7 @@ MISTAKES: dict[str, Golden] = {
           try: a number from 0 to 1
         """,
     ),
-    "no probability": Golden(
+    "NaN as probability": Golden(
         lambda: random.bernoulli(KEY, math.nan),
         errors.DrawError,
         """
@@ -794,7 +794,7 @@ MISTAKES: dict[str, Golden] = {
           try: maxval above minval
         """,
     ),
-    "a float for a bound of ints": Golden(
+    "a float as bound of randint": Golden(
         lambda: random.randint(KEY, (), 0, 2.5),
         errors.DrawTypeError,
         """
@@ -802,7 +802,7 @@ MISTAKES: dict[str, Golden] = {
           try: an int, or an int tensor
         """,
     ),
-    "floats for a bound of ints": Golden(
+    "floats as bound of randint": Golden(
         lambda: random.randint(KEY, (), Tensor([2.5])[0], 4),
         errors.DrawTypeError,
         """
@@ -810,7 +810,7 @@ MISTAKES: dict[str, Golden] = {
           try: an int, or an int tensor
         """,
     ),
-    "a bound that does not fit": Golden(
+    "a bound out of range of the dtype": Golden(
         lambda: random.randint(KEY, (), 0, 300, dtypes.uint8),
         errors.DrawError,
         """
@@ -842,7 +842,7 @@ MISTAKES: dict[str, Golden] = {
           logits: f32[2, 0]
         """,
     ),
-    "an axis that logits do not have": Golden(
+    "an axis out of range": Golden(
         lambda: random.categorical(KEY, Tensor.zeros(2, 3), axis=2),
         errors.AxisRangeError,
         """
@@ -878,7 +878,7 @@ MISTAKES: dict[str, Golden] = {
           try: an axis from -2 to 1
         """,
     ),
-    "less than nothing to permute": Golden(
+    "a negative length to permute": Golden(
         lambda: random.permutation(KEY, -1),
         errors.DrawError,
         """
@@ -936,7 +936,7 @@ MISTAKES: dict[str, Golden] = {
           try: numbers of 0 or more, not all 0
         """,
     ),
-    "a string of probabilities": Golden(
+    "a string as probabilities": Golden(
         lambda: random.choice(KEY, 2, p="ab"),
         errors.DrawTypeError,
         """

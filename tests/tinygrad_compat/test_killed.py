@@ -92,7 +92,7 @@ def forked() -> Iterator[Run]:
 
 
 def check_next(folder: Path, run: Run) -> None:
-    """Check that the next process runs without warnings, the one after it compiles nothing, and no other file exists."""
+    """Check that the next process gives no warning, the one after it compiles nothing, and no other file is left."""
     assert run(folder, PROGRAM) == (0, [RIGHT])
     assert run(folder, PROGRAM, CC="/no/compiler") == (0, [RIGHT])
     db = folder / "tinygrad" / "cache.db"

@@ -60,7 +60,7 @@ def test_conditional_loads_are_not_vectorized() -> None:
         assert ("#pragma clang loop vectorize(disable)" in source) == gated
 
 
-def test_devices_that_share_kernels() -> None:
+def test_devices_sharing_kernels() -> None:
     Device["CPU"]  # opens the device
     assert (
         share_compiled_kernels._first("CPU:1")

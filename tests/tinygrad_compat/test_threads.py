@@ -459,7 +459,7 @@ def test_equal_writes_are_distinct() -> None:
 
 
 @pytest.mark.usefixtures("other_thread")
-def test_write_that_reads_a_written_part() -> None:
+def test_write_reading_a_written_part() -> None:
     part, total = Tensor.zeros(2).contiguous().realize(), Tensor.zeros(2).contiguous().realize()
     total += part + 1
     held = total.uop

@@ -256,8 +256,8 @@ def test_ravel_under_transforms() -> None:
 # ---- mistakes ----
 
 MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
-    "map of no function": (errors.CallError, lambda: tree.map(3, [1]), "tree.map: the int 3 is not a function"),
-    "reduce by no function": (
+    "map by an int": (errors.CallError, lambda: tree.map(3, [1]), "tree.map: the int 3 is not a function"),
+    "reduce by an int": (
         errors.CallError,
         lambda: tree.reduce(3, [1]),
         "tree.reduce: the int 3 is not a function",
@@ -278,14 +278,14 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: tree.unflatten(tree.structure([1, 2]), [1]),
         "tree.unflatten: 1 leaves for a tree of 2\n  tree: Structure([*, *])",
     ),
-    "no structure": (errors.TreeError, lambda: tree.unflatten([1], [1]), "the structure is a list"),
-    "inner trees of two forms": (
+    "a list as structure": (errors.TreeError, lambda: tree.unflatten([1], [1]), "the structure is a list"),
+    "different inner trees": (
         errors.TreeError,
         lambda: tree.transpose(tree.structure([0, 0]), None, [(1,), (1, 2)]),
         "an inner tree has another form than inner",
     ),
-    "no inner tree": (errors.TreeError, lambda: tree.transpose(tree.structure([]), None, []), "nothing says what"),
-    "a leaf of text": (errors.TreeError, lambda: tree.ravel({"a": "x"}), "the tree['a'] is the str 'x', not a tensor"),
+    "no structure": (errors.TreeError, lambda: tree.transpose(tree.structure([]), None, []), "nothing says what"),
+    "text as leaf": (errors.TreeError, lambda: tree.ravel({"a": "x"}), "the tree['a'] is the str 'x', not a tensor"),
     "a longer vector": (
         errors.TreeError,
         lambda: tree.ravel([1.0, 2.0])[1](Tensor([1.0, 2.0, 3.0])),
