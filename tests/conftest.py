@@ -30,7 +30,7 @@ def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture(scope="module", autouse=True)
-def apart() -> None:
+def fresh_random_state() -> None:
     """Reset the seed for each file, and exclude objects of earlier files from garbage collection."""
     Tensor.manual_seed(0)
     gc.collect()

@@ -1,4 +1,4 @@
-"""Write the page of the errors by their codes, docs/errors.md: `python -m tests.pages.why`."""
+"""Write the page that explains the errors by their codes, docs/errors.md: `python -m tests.pages.why`."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def nothing_runs() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _half_made_objects_go_here() -> Iterator[None]:
+def _collect_interrupted_objects() -> Iterator[None]:
     """Collect objects whose construction was interrupted here: their errors must not appear in another test."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     yield

@@ -161,7 +161,7 @@ def test_nested_loops_under_vmap_in_many_threads() -> None:
     assert together(run) == [[9.0 * i, 9.0 * (i + 1)] for i in range(N)]
 
 
-class _Meets:
+class _PausingHash:
     """A part of a UOp that is hashed at each table lookup; the second lookup of a thread waits for another thread."""
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ class _Meets:
 
 
 def test_uop_created_by_two_threads_is_one() -> None:
-    meets, made = _Meets(), list[UOp]()
+    meets, made = _PausingHash(), list[UOp]()
     thread = threading.Thread(target=lambda: made.append(UOp(Ops.NOOP, arg=meets)))
     thread.start()
     assert meets.second.wait(60)  # it has not found the UOp in the table, and is about to insert its own
@@ -189,7 +189,7 @@ def test_uop_created_by_two_threads_is_one() -> None:
 def test_uop_created_while_its_twin_is_deleted() -> None:
     taken = list[UOp]()
 
-    class Goes:
+    class DeletedInHash:
         def __init__(self) -> None:
             self.goes = False
 
@@ -201,7 +201,7 @@ def test_uop_created_while_its_twin_is_deleted() -> None:
                 thread.join()
             return 1
 
-    part = Goes()
+    part = DeletedInHash()
     u = UOp(Ops.NOOP, arg=part)
     part.goes = True
     del u

@@ -1,1 +1,1 @@
-"""Small configurations of well-known models, in the manner in which models are written for tinygrad."""
+"""Small configurations of well-known models, written in the style of tinygrad models."""
