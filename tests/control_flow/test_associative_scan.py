@@ -173,7 +173,7 @@ def test_checkpointed_scan_keeps_few_carries() -> None:
 
 @pytest.mark.compiled
 def test_unrolled_scan_under_transforms() -> None:
-    """Its gradients match those of the loop, also per example."""
+    """Its gradients match the loop's, also per example."""
     xs = Tensor(floats(3, 5))
 
     def last(x: Any, unroll: int) -> Any:
