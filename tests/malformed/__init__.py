@@ -12,7 +12,7 @@ from branded.errors import BrandedError
 
 
 class Row(NamedTuple):
-    """A call with the class and the first line of its error, or with its value if there is no error."""
+    """A call with the class and the first line of its error, or with its value if it succeeds."""
 
     name: str
     call: Callable[[], Any]

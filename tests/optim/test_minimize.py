@@ -100,7 +100,7 @@ def babylonian(a: Tensor) -> Tensor:
 
 
 def test_derivatives_of_all_orders_in_both_modes() -> None:
-    """Derivatives by captured values and by arguments; the wanted ones are those of a^(1/3)."""
+    """Derivatives by captured values and by arguments; the expected ones belong to a^(1/3)."""
     a = Tensor(8.0)
     third = [2, 1 / 12, -2 / 9 * 8 ** (-5 / 3), 10 / 27 * 8 ** (-8 / 3)]
     got = [cube_root(a), grad(cube_root)(a), grad(grad(cube_root))(a), grad(grad(grad(cube_root)))(a)]

@@ -48,7 +48,7 @@ def clang(folder: Path) -> Path:
 
 
 def environment(folder: Path, is_with_clang: bool = True) -> dict[str, str]:
-    """Return the same environment for all conditions, with caches in this folder; without clang there is no PATH."""
+    """Return the same environment for all conditions, with caches in this folder; without clang PATH is unset."""
     kept = {k: v for k, v in os.environ.items() if k not in ("CC", "DEV") and not k.startswith(("BRANDED", "PYTEST"))}
     path = kept.pop("PATH", os.defpath)
     kept |= {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "DEV": "CPU", "PARALLEL": "0"}
@@ -207,7 +207,7 @@ class Changes(NamedTuple):
 
 
 def state(folder: Path) -> Changes:
-    """Return the changes by the import and by a first use, without those of a plain process."""
+    """Return the changes by the import and by a first use, which a plain process does not make."""
     runs = [[], ["used"]], [["branded"], ["branded", "used"]]
     with ThreadPoolExecutor(2) as pool:
         sides = pool.map(lambda words: [_observed(w, folder) for w in words], runs)

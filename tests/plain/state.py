@@ -151,7 +151,7 @@ def changes(before: dict[Name, Any], parts: dict[Name, Any], after: dict[Name, A
 
 
 def context_variables() -> dict[str, str]:
-    """Return the options of tinygrad, without those of `branded`."""
+    """Return the options of tinygrad, except the options of `branded`."""
     cache: dict[str, ContextVar[Any]] = ContextVar._cache
     return {f"option {name}": repr(v.value) for name, v in cache.items() if not name.startswith("BRANDED")}
 

@@ -38,7 +38,7 @@ def names(tg: Any) -> Iterator[str]:
 
 
 def failures(checks: dict[str, Callable[[], None]], without: Iterable[str]) -> Iterator[str]:
-    """Yield the checks that fail, without those of missing names."""
+    """Yield the checks that fail, except the checks of missing names."""
     missing = set(without)
     by_check: dict[Callable[[], None], list[str]] = {}
     for name, f in checks.items():

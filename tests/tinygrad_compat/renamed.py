@@ -1,7 +1,7 @@
 """Simulate another tinygrad: the installed one with private names renamed, as in a future version.
 
-`python -m tests.tinygrad_compat.renamed NAME ...` imports branded on it, tries the features, and prints what works;
-the names are those of `branded/tinygrad_compat/private_api.py`. With `--each 0 1` it does so for each name in turn,
+`python -m tests.tinygrad_compat.renamed NAME ...` imports branded on it, tries the features, and prints their states;
+`branded/tinygrad_compat/private_api.py` lists the names. With `--each 0 1` it does so for each name in turn,
 from the name 0 and in steps of 1.
 """
 

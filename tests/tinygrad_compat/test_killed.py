@@ -181,7 +181,7 @@ def alone() -> Iterator[Server]:
 def test_full_disk(tmp_path: Path, free: int, alone: Server) -> None:
     """Everything is computed with one warning; once there is room again, the next process fills the cache silently.
 
-    There is no room for the database, for the page that processes share, or for all of the data.
+    The disk lacks room for the database, for the page that processes share, or for all of the data.
     """
     ballast, db = tmp_path / "ballast", tmp_path / "tinygrad" / "cache.db"
     mounted = f"import subprocess; subprocess.run({[*SMALL, str(tmp_path)]!r}, check=True)\n"
