@@ -19,7 +19,7 @@ class Items(Brand): ...
 
 
 def zipped(a: Tensor = Tensor([1, 2, 3]), b: Tensor = Tensor([4, 6, 8])) -> Tensor:
-    """Add two vectors elementwise."""
+    """Two vectors, number by number."""
     return vmap(lambda x, y: x + y)(a, b)
 
 
@@ -70,7 +70,7 @@ def shares(rows: Tensor = Tensor([[1.0, 3.0], [3.0, 1.0]])) -> Tensor:
 def solved(
     a: Tensor = Tensor([[2.0, 0.0], [1.0, 4.0]]), bs: Tensor = Tensor([[2.0, 5.0], [4.0, 6.0], [0.0, 1.0]])
 ) -> Tensor:
-    """Solve one matrix for three right-hand sides, which become columns: it is factored once."""
+    """One matrix and three right sides, which become its columns: it is factored once."""
     return vmap(lambda b: linalg.solve(a, b))(bs)
 
 

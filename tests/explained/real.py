@@ -41,7 +41,7 @@ def layer_norm(x: Tensor = tensor(3, 4), gain: Tensor = tensor(4)) -> Tensor:
 
 
 def pairwise(users: Axes[Users, int], items: Axes[Items, int]) -> Tensor:
-    """Return all distances for `f32[3, 2]` and `f32[4, 2]`."""
+    """Distances; `f32[3, 2]` and `f32[4, 2]`."""
     return vmap(lambda u: vmap(lambda i: (u - i).square().sum(), axis_name=Items)(items), axis_name=Users)(users)
 
 
@@ -74,7 +74,7 @@ def smoothing(signals: Tensor = tensor(2, 5), rate: Tensor = Tensor([0.5, 0.25])
 
 
 def newton(targets: Tensor = Tensor([2.0, 9.0, 16.0])) -> Tensor:
-    """Compute square roots; the number of steps differs between examples."""
+    """Square roots, each example with as many steps as it needs."""
 
     def root(target: Vec[S]) -> Vec[S]:
         return while_loop(lambda x: (x * x - target).abs() > 1e-3, lambda x: (x + target / x) / 2, target)
@@ -132,7 +132,7 @@ def scaled(x: Vec[S], by: Tensor) -> Vec[S]:
 
 
 def table(points: Tensor = tensor(3, 2), centers: Tensor = tensor(2, 2), scale: Tensor = tensor(2)) -> Tensor:
-    """Pass values to functions whose parameters have other names."""
+    """What is handed to other functions, which have names of their own for it."""
 
     def of_point(point: Vec[S]) -> Vec[S]:
         near = scaled(point, scale)
