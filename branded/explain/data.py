@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from branded.explain.calls import Text
 from branded.explain.code import Source, at
 from branded.explain.graph import graph_of
 from branded.explain.kernels import Kernel, kernels
+from branded.explain.levels import names_below
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import is_sharding, names_of
 from branded.explain.provenance import source_cells, sources
@@ -257,6 +258,7 @@ class Explained:
         """The data that the story needs."""
         e, p = self.expr, self.program
         self.below, self.lowest = e.links(), e.at("primitives").links()
+        names = names_below(e, self.names)
         steps = [self.step(i, eqn) for i, eqn in enumerate(p.eqns)]
         name = getattr(self.f, "__name__", type(self.f).__name__)
         doc = inspect.getdoc(self.f) if inspect.isroutine(self.f) else None
@@ -272,12 +274,12 @@ class Explained:
             ],
             "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in p.brands()],
             "programs": {
-                "operations": ["\n".join(Printer(dict(self.names)).eqn(eqn)) for eqn in p.eqns],
-                **{level: e.at(level).lines() for level in _BELOW},
+                "operations": _lines(p, self.names),
+                **{level: _lines(e.at(level).program, names[level]) for level in _BELOW},
             },
             "called": self.called.data(),
             "steps": steps,
-            "graph": graph_of(e.at("batched"), steps),
+            "graph": graph_of(e.at("batched").program, names["batched"], steps),
             "kernels": [k.data() for k in self.kernels],
             "memory": _memory(self.memory),
             "loop": (loop := self._loop(name)),
@@ -350,6 +352,10 @@ class Explained:
 _BELOW: tuple[Which, ...] = ("primitives", "batched")
 _NO_LOOP = "what one of the operations does has no Python loop here"
 _NO_FILE = "the function stands in no file, so there are no static types"
+
+
+def _lines(p: Program, names: Mapping[Var, str]) -> list[str]:
+    return ["\n".join(Printer(dict(names)).eqn(eqn)) for eqn in p.eqns]
 
 
 def _memory(usage: Footprint) -> dict[str, int]:

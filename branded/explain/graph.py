@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from branded.ir import Expr
-from branded.ir.terms import Atom, Var
+from branded.ir import Program, Var
+from branded.ir.terms import Atom
 
 
-def graph_of(batched: Expr, steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the batched program as nodes and edges; each node refers to its step."""
-    p, names = batched.program, batched.names()
+def graph_of(p: Program, names: Mapping[Var, str], steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return a batched program as nodes and edges; each node refers to its step."""
     step_of = {j: s["number"] for s in reversed(steps) for j in s["batched"]}
     nodes: list[dict[str, Any]] = []
     edges: list[list[int]] = []

@@ -24,6 +24,15 @@ function svg(name, attributes, ...children) {
   return element;
 }
 
+/** What is wider than its frame can be scrolled by keyboard; the focus passes over what fits. */
+function reachScrolled() {
+  for (const frame of document.querySelectorAll(".block.scroll")) {
+    const within = frame.querySelector("[tabindex='0']");
+    if (frame.scrollWidth > frame.clientWidth && !within) frame.tabIndex = 0;
+    else frame.removeAttribute("tabindex");
+  }
+}
+
 const UNITS = [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]];
 
 function bytes(n) {
@@ -37,6 +46,23 @@ function number(x) {
   if (Number.isInteger(x) && Math.abs(x) < 1e6) return String(x);
   const short = String(Number(x.toPrecision(3)));
   return short.length > 7 ? x.toExponential(1) : short;
+}
+
+/** Seconds that run behind a text of progress; what this returns stops them, and the duration stays. */
+function clock(place) {
+  let shown = place.nextElementSibling;
+  if (!shown?.classList.contains("clock")) place.after((shown = h("span", { class: "clock" })));
+  const began = performance.now();
+  const show = (digits, least) => {
+    const seconds = (performance.now() - began) / 1000;
+    shown.textContent = seconds < least ? "" : ` ${seconds.toFixed(digits)} s`;
+  };
+  show(0, 1);
+  const ticks = setInterval(show, 1000, 0, 0);
+  return () => {
+    clearInterval(ticks);
+    show(1, 1);
+  };
 }
 
 const product = (sizes) => sizes.reduce((a, b) => a * b, 1);

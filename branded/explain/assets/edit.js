@@ -2,7 +2,7 @@
 
 const NOTE =
   "This runs branded itself in your browser, on tinygrad's Python device: no axis may be larger than 16. " +
-  "Starting takes about 6 seconds. mypy does not run here, so there are no types from it.";
+  "Starting Python takes up to half a minute. mypy does not run here, so there are no types from it.";
 const progress = (text) => (find("progress").textContent = text);
 const interpreter = edit && new Python(edit, progress);
 
@@ -11,7 +11,10 @@ function showMistake(text) {
   find("mistake").hidden = text === "";
 }
 
+let stopClock = () => {};
+
 function finish(text) {
+  stopClock();
   find("run").disabled = false;
   find("stop").disabled = true;
   progress(text);
@@ -25,6 +28,7 @@ function broken(error) {
 async function runProgram() {
   showMistake("");
   find("run").disabled = true;
+  stopClock = clock(find("progress"));
   find("stop").disabled = false;
   const names = current().choices.map((choice) => choice.explanation.name);
   try {

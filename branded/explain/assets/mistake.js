@@ -1,7 +1,6 @@
 // What went wrong, of a program that ends with an error: the line, the brands that are named, and what to write.
 
-function drawMistake(root, explanation, choices, show) {
-  const mended = choices.findIndex((choice) => !choice.explanation.failure);
+function drawMistake(root, explanation) {
   const { failure, brands } = explanation;
   const named = brands.map((brand) => h("li", null, brandLabel(explanation, brand.name, brand.size), brand.where && h("span", { class: "note" }, ` ${brand.where}`)));
   const facts = failure.facts
@@ -16,7 +15,6 @@ function drawMistake(root, explanation, choices, show) {
     facts.length > 0 ? h("dl", { class: "pair" }, facts) : "",
     failure.fix ? h("p", null, h("strong", null, "Write instead:")) : "",
     failure.fix ? h("pre", { class: "loop fix", tabindex: "0", "aria-label": "Write instead" }, failure.fix) : "",
-    mended >= 0 ? h("p", { class: "buttons" }, h("button", { type: "button", class: "mended", onclick: () => show(mended) }, "Show it mended")) : "",
     failure.code ? whyText(failure.code) : "",
   );
 }

@@ -53,6 +53,7 @@ function draw() {
   drawStep(find("step"), shown, step, quiz);
   drawMemory(find("memory"), shown, step, asked);
   light(step);
+  reachScrolled();
   // the programs and the loop would tell the answer
   for (const id of ["view-program", "view-graph", "view-switch", "view-kernels"]) find(id).hidden = state.predict && hidden(step);
   drawLevels(find("levels"), shown, step);
@@ -66,7 +67,7 @@ function show(shown, step) {
   for (const id of ["bar", "loop", "view-program", "view-graph", "view-kernels"]) find(id).hidden = failed;
   find("view-switch").hidden = failed && current().choices.length < 2;
   find("view-mistake").hidden = !failed;
-  if (failed) drawMistake(find("mistaken"), shown, current().choices, switchTo);
+  if (failed) drawMistake(find("mistaken"), shown);
 }
 
 function drawBar(step, asked) {
@@ -106,7 +107,7 @@ function drawSwitch() {
   const asked = choices.length > 1 && h("fieldset", null, h("legend", null, question ?? "Which function?"), h("div", { class: "options" }, buttons));
   find("switch").replaceChildren(...(asked ? [asked] : []));
   const mistaken = choices.some((choice) => choice.explanation.failure);
-  find("switch-title").textContent = mistaken ? "Wrong, and right" : asked && question ? "Same brand?" : "The same, as a loop";
+  find("switch-title").textContent = mistaken ? "Mistake and fix" : asked && question ? "Same brand?" : "The same, as a loop";
   const result = shown.result === null ? "" : h("p", { class: "says" }, "result ", h("code", { id: "result" }, short(shown.result)));
   const loop = shown.loop
     ? h("pre", { class: "loop", tabindex: "0", "aria-label": "The whole function as a loop" }, python(shown.loop))
@@ -152,7 +153,8 @@ function openFromAddress() {
 const KEYS = { ArrowLeft: () => state.step - 1, ArrowRight: () => state.step + 1, Home: () => 0, End: () => Infinity };
 
 function onKey(event) {
-  const own = event.target.closest("input, select, textarea, [role=grid]");
+  // a checkbox has no use for the arrows, so they step also after *predict*
+  const own = event.target.closest("input:not([type=checkbox]), select, textarea, [role=grid]");
   // what is wider than its frame needs the arrows itself, to be read to its end
   const scrolls = event.target !== document.body && event.target.scrollWidth > event.target.clientWidth && event.target.tabIndex === 0;
   if (own || scrolls || event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
@@ -189,5 +191,6 @@ find("predict").addEventListener("change", (event) => {
   draw();
 });
 document.addEventListener("keydown", onKey);
+window.addEventListener("resize", reachScrolled);
 window.addEventListener("hashchange", openFromAddress);
 openFromAddress();

@@ -59,24 +59,24 @@ class Example(NamedTuple):
 
 _TWO = ("same", "different")
 _LABELS = {"same": "yes: one brand, zip", "different": "no: two brands, outer"}
-_WRONG_AND_RIGHT = ("the mistake", "mended")
-MISTAKES = "Mistakes, and how they are mended"
+_WRONG_AND_RIGHT = ("the mistake", "fixed")
+MISTAKES = "Mistakes and fixes"
 
 
 def _mistake(name: str, title: str) -> Example:
     """Return the example for a function of `mistakes.py` and its corrected version."""
-    return Example(name, title, MISTAKES, (name, f"{name}_mended"), "Which of the two?", module="mistakes")
+    return Example(name, title, MISTAKES, (name, f"{name}_fixed"), "Which of the two?", module="mistakes")
 
 
 EXAMPLES = (
     Example("zip", "Zip or outer", "Start here", _TWO, "Do a and b have the same brand?"),
     Example("softmax", "A softmax for each row", "Start here", ("softmax",)),
-    Example("normalize", "What all examples share", "Start here", ("normalize",)),
+    Example("normalize", "A value that all examples share", "Start here", ("normalize",)),
     Example("dot", "Matrix product by two vmaps", "Pairs", _TWO, "Do the rows of a and b have the same brand?", 1),
     Example("distances", "Distances of points", "Pairs", _TWO, "Do here and there have the same brand?", 1),
     Example("attention", "Scores of attention", "Pairs", _TWO, "Do queries and keys have the same brand?", 1),
     Example("deep", "Three deep", "Pairs", ("deep",)),
-    Example("large", "What a broadcast would need", "Pairs", ("large",)),
+    Example("large", "A large broadcast", "Pairs", ("large",)),
     Example("axes", "in_axes and out_axes", "Arguments", ("axes",)),
     Example("parameters", "A tree of parameters", "Arguments", ("parameters",)),
     Example("gather", "An index for each example", "Arguments", ("gather",)),
@@ -85,14 +85,14 @@ EXAMPLES = (
     Example("scan", "Running sums by scan", "Transforms", ("running",)),
     Example("branch", "A branch for each example", "Transforms", ("branch",)),
     Example("collective", "psum: a sum over a brand", "Transforms", ("shares",)),
-    _mistake("weighted", "Sizes that disagree"),
-    _mistake("leaky", "An if on an example"),
+    _mistake("weighted", "Mapped sizes differ"),
+    _mistake("leaky", "if on a batched value"),
     _mistake("shifted", "A shape that does not fit"),
     _mistake("kept", "A value that escapes"),
-    _mistake("total", "A write into what all share"),
-    _mistake("noisy", "A draw that could mean two things"),
-    _mistake("shares", "A name that nobody opened"),
-    _mistake("sums", "A loop that changes its type"),
+    _mistake("total", "A write into a shared tensor"),
+    _mistake("noisy", "A random sample without randomness="),
+    _mistake("shares", "An unknown axis name"),
+    _mistake("sums", "A carry that changes its dtype"),
 )
 
 

@@ -188,7 +188,7 @@ def test_examples_of_mistakes(explorer: Callable[..., Reader]) -> None:
         assert here.text("#mistaken .fix") == failure["fix"]
         assert here.text(".why-more > summary") == f"Why: the error {failure['code']}"
         assert here.page.evaluate("document.documentElement.scrollWidth") == 1280
-        here.page.get_by_role("button", name="Show it mended").click()
+        here.page.get_by_label("fixed").check()
         assert here.page.locator("#bar").is_visible() and not here.page.locator("#view-mistake").is_visible()
         assert json.loads(here.text("#result")) is not None
     assert len(codes) == len(MISTAKES)
@@ -204,8 +204,8 @@ def test_page_explains_the_error_code(explorer: Callable[..., Reader]) -> None:
 
 def test_failure_of_the_first_of_two_functions() -> None:
     program = str(ENTRIES["sums"]["program"])
-    assert program.count("def ") == 2 and "def sums(" in program and "def sums_mended(" in program
-    (found,) = json.loads(in_browser.run(program, ["sums", "sums_mended"]))
+    assert program.count("def ") == 2 and "def sums(" in program and "def sums_fixed(" in program
+    (found,) = json.loads(in_browser.run(program, ["sums", "sums_fixed"]))
     assert found["failure"]["code"] == "carry"
 
 

@@ -141,6 +141,46 @@ def test_kernels(read: Callable[..., Reader]) -> None:
     assert f"reads {kernel['reads']} bytes, writes {kernel['writes']} bytes" in here.text("#kernels summary")
 
 
+def test_a_name_means_one_value_at_all_levels() -> None:
+    """Arguments keep the user's names, and a result of a step has its name at each level."""
+    for name, choice in VIEWS:
+        shown = data(name, choice)
+        programs, arguments = shown["programs"], {x["name"] for x in shown["arguments"]}
+        steps = {each["name"]: sizes_of(each["type"]) for step in shown["steps"] for each in step["results"]}
+        taken = {node["op"] for node in shown["graph"]["nodes"] if node["step"] is None}
+        assert arguments & taken or not taken, name
+        seen: dict[str, str] = {}
+        for level in ("primitives", "batched"):
+            bound = [b for line in programs[level] for b in BOUND.findall(line.partition(" = ")[0])]
+            for value, type_ in bound:
+                sizes = sizes_of(type_)
+                assert value not in arguments and steps.get(value, sizes) == sizes, (name, level, value)
+                assert seen.setdefault(value, sizes) == sizes, (name, level, value)
+
+
+BOUND = re.compile(r"(\w+):((?:Vec\[[^=]*?\]\]|\w+\[[^\]]*\]))(?= |$)")
+
+
+def sizes_of(type_: str) -> str:
+    """The sizes of all examples and the dtype, which stay the same when a brand becomes an axis."""
+    row, _, one = type_[4:-1].partition(", ") if type_.startswith("Vec[") else ("", "", type_)
+    dtype, _, shape = one.rstrip("]").partition("[")
+    sizes = [brand.split(":")[1] for brand in row.split(" | ") if brand] + ([shape] if shape else [])
+    return f"{dtype}[{', '.join(sizes)}]"
+
+
+@pytest.mark.parametrize("path", sorted(Path(catalog.__file__).parent.glob("examples/*.py")), ids=lambda p: p.stem)
+def test_code_is_at_most_as_wide_as_its_column(path: Path) -> None:
+    assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 64
+
+
+def test_no_line_of_code_is_broken(read: Callable[..., Reader]) -> None:
+    """The longest one has 64 characters."""
+    here = read("parameters")
+    lines = here.page.locator("#code .source").evaluate_all("all => all.map((x) => x.getClientRects().length)")
+    assert set(lines) == {1}
+
+
 # ---- navigation ----
 
 
@@ -176,6 +216,10 @@ def test_keyboard(read: Callable[..., Reader]) -> None:
     here.page.locator("#step .scroll").focus()  # it is wider than its frame, so the arrow keys scroll it
     press("ArrowRight")
     assert here.step() == f"step 3 of {count}"
+    here.page.check("#predict")
+    press("ArrowLeft")
+    assert here.step() == f"step 2 of {count}"
+    here.page.uncheck("#predict")
     here.page.focus("#example")
     press("ArrowDown")  # the menu keeps its own keys
     assert here.text("h1") == catalog.EXAMPLES[1].title
@@ -374,6 +418,11 @@ def test_accessibility(page_for_access: Reader, name: str, choice: int) -> None:
     assert here.page.evaluate(WIDER.replace("360", "1280"), [(f"{name}/{choice}/{step}", f"step {step} of")]) == []
     if here.page.locator("[role=gridcell]").count():
         here.page.locator("[role=gridcell]").first.focus()  # with highlighted cells
+    here.page.set_viewport_size({"width": 360, "height": 900})
+    here.page.wait_for_timeout(50)  # the page hears of its new size
+    narrow = access(here.page, {"runOnly": ["scrollable-region-focusable"]})
+    assert narrow.violations_count == 0, narrow.generate_report()
+    here.page.set_viewport_size({"width": 1280, "height": 900})
     for scheme, options in (("light", DEFAULT_OPTIONS), ("dark", COLOURS)):
         here.page.emulate_media(color_scheme=scheme)
         found = access(here.page, options)

@@ -8,5 +8,7 @@ AMOUNTS = Tensor([1.0, 3.0, 4.0])
 
 
 def shares(amounts: Tensor = AMOUNTS) -> Tensor:
-    """Return the share of each amount in the total: psum adds up over the brand."""
-    return vmap(lambda x: x / psum(x, "all"), axis_name="all")(amounts)
+    """The share of each amount in the total."""
+    return vmap(lambda x: x / psum(x, "all"), axis_name="all")(
+        amounts
+    )

@@ -8,5 +8,5 @@ ROWS = Tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
 
 
 def cumulative(rows: Tensor = ROWS) -> Tensor:
-    """Sum up each row by `cumsum`: tinygrad's own method, one example at a time."""
+    """The running sums of each row, by tinygrad's method."""
     return vmap(lambda row: row.cumsum())(rows)

@@ -18,11 +18,15 @@ def distance(p: Vec[S], q: Vec[S1]) -> Vec[S | S1]:
     return (p - q).square().sum().sqrt()
 
 
-def different(here: Tensor = HERE, there: Tensor = MORE) -> Tensor:
+def different(
+    here: Tensor = HERE, there: Tensor = MORE
+) -> Tensor:
     """From each point here to each point there."""
-    return vmap(lambda p: vmap(lambda q: distance(p, q))(there))(here)
+    return vmap(
+        lambda p: vmap(lambda q: distance(p, q))(there)
+    )(here)
 
 
 def same(here: Tensor = HERE, there: Tensor = THERE) -> Tensor:
-    """From each point here to the one point there in the same place."""
+    """From each point here to the point paired with it."""
     return vmap(distance)(here, there)

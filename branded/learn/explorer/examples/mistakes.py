@@ -1,4 +1,4 @@
-"""Mistakes, each with the same program as it should be."""
+"""Mistakes, each with the fixed program."""
 
 from tinygrad import Tensor
 
@@ -9,38 +9,50 @@ ROWS = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 TWO, THREE = Tensor([10.0, 20.0]), Tensor([10.0, 20.0, 30.0])
 
 
-def weighted(users: Tensor = ROWS, weights: Tensor = TWO) -> Tensor:
-    """Three users and two weights: without in_axes both are mapped, and do not go side by side."""
-    return vmap(lambda user, w: (user * w).sum())(users, weights)
+def weighted(
+    users: Tensor = ROWS, weights: Tensor = TWO
+) -> Tensor:
+    """Three users and two weights, both mapped."""
+    return vmap(lambda user, w: (user * w).sum())(
+        users, weights
+    )
 
 
-def weighted_mended(users: Tensor = ROWS, weights: Tensor = TWO) -> Tensor:
-    """None for what all users share: each of them meets both weights."""
-    return vmap(lambda user, w: (user * w).sum(), in_axes=(0, None))(users, weights)
+def weighted_fixed(
+    users: Tensor = ROWS, weights: Tensor = TWO
+) -> Tensor:
+    """All users share the weights."""
+    return vmap(
+        lambda user, w: (user * w).sum(), in_axes=(0, None)
+    )(users, weights)
 
 
 def leaky(xs: Tensor = XS) -> Tensor:
-    """Python's `if` wants one truth value, and here there are three."""
+    """`if` needs one truth value, and here are three."""
     return vmap(lambda x: x if x > 0 else x * 0.1)(xs)
 
 
-def leaky_mended(xs: Tensor = XS) -> Tensor:
-    """Both sides are computed, and each example takes its own."""
+def leaky_fixed(xs: Tensor = XS) -> Tensor:
+    """Both sides are computed; each example takes one."""
     return vmap(lambda x: (x > 0).where(x, x * 0.1))(xs)
 
 
-def shifted(rows: Tensor = ROWS, offsets: Tensor = THREE) -> Tensor:
-    """Add offsets to rows of two entries: the three offsets are one for each row, not one for each entry."""
+def shifted(
+    rows: Tensor = ROWS, offsets: Tensor = THREE
+) -> Tensor:
+    """Three offsets are added to a row of two entries."""
     return vmap(lambda row: row + offsets)(rows)
 
 
-def shifted_mended(rows: Tensor = ROWS, offsets: Tensor = THREE) -> Tensor:
-    """Map the offsets next to the rows: each row gets its own."""
+def shifted_fixed(
+    rows: Tensor = ROWS, offsets: Tensor = THREE
+) -> Tensor:
+    """The offsets are mapped: each row gets its own."""
     return vmap(lambda row, offset: row + offset)(rows, offsets)
 
 
 def kept(xs: Tensor = XS) -> Tensor:
-    """Keep a value that varies over a brand. Once the brand is closed, no example is meant."""
+    """A batched value is kept after its brand is closed."""
     squares = []
 
     def double(x: Tensor) -> Tensor:
@@ -51,50 +63,64 @@ def kept(xs: Tensor = XS) -> Tensor:
     return doubled + squares[0].tolist()
 
 
-def kept_mended(xs: Tensor = XS) -> Tensor:
-    """Return several values: vmap gives each of them an axis."""
+def kept_fixed(xs: Tensor = XS) -> Tensor:
+    """Both values are returned; vmap batches both."""
     doubled, squares = vmap(lambda x: (x * 2, x * x))(xs)
     return doubled + squares
 
 
 def total(xs: Tensor = XS) -> Tensor:
-    """Each example would write its own sum into the one tensor."""
+    """Each example would write into one shared tensor."""
     found = Tensor([0.0])
     vmap(lambda x: found.assign(found + x))(xs)
     return found
 
 
-def total_mended(xs: Tensor = XS) -> Tensor:
-    """psum adds over the brand, and what it gives is the same for all."""
-    return vmap(lambda x: psum(x, "i"), axis_name="i", out_axes=None)(xs)
+def total_fixed(xs: Tensor = XS) -> Tensor:
+    """psum adds over the brand, once for all examples."""
+    return vmap(
+        lambda x: psum(x, "i"), axis_name="i", out_axes=None
+    )(xs)
 
 
 def noisy(xs: Tensor = XS) -> Tensor:
-    """One number for all examples, or one for each? Nothing says it."""
+    """One sample for all examples, or one for each?"""
     return vmap(lambda x: x + Tensor.rand())(xs)
 
 
-def noisy_mended(xs: Tensor = XS) -> Tensor:
-    """Use a key for each example: a number for each, the same ones in each run."""
+def noisy_fixed(xs: Tensor = XS) -> Tensor:
+    """Each example has its own key, and so its sample."""
     keys = random.split(random.key(0), 3)
-    return vmap(lambda x, key: x + random.uniform(key))(xs, keys)
+    return vmap(lambda x, key: x + random.uniform(key))(
+        xs, keys
+    )
 
 
 def shares(xs: Tensor = XS) -> Tensor:
-    """Sum over a brand without a name, which psum cannot find."""
+    """psum looks for a brand with a name that none has."""
     return vmap(lambda x: x / psum(x, "i"))(xs)
 
 
-def shares_mended(xs: Tensor = XS) -> Tensor:
-    """Give the name where the brand is opened."""
+def shares_fixed(xs: Tensor = XS) -> Tensor:
+    """vmap gives its brand the name."""
     return vmap(lambda x: x / psum(x, "i"), axis_name="i")(xs)
 
 
 def sums(rows: Tensor = ROWS) -> Tensor:
-    """All steps of a loop are one program, so what it carries cannot begin as an int and go on as a float."""
-    return vmap(lambda row: scan(lambda found, x: (found + x, found), Tensor(0), row)[0])(rows)
+    """The carry of a loop begins as an int, then is a float."""
+    return vmap(
+        lambda row: scan(
+            lambda found, x: (found + x, found), Tensor(0), row
+        )[0]
+    )(rows)
 
 
-def sums_mended(rows: Tensor = ROWS) -> Tensor:
-    """Begin with a float."""
-    return vmap(lambda row: scan(lambda found, x: (found + x, found), Tensor(0.0), row)[0])(rows)
+def sums_fixed(rows: Tensor = ROWS) -> Tensor:
+    """The carry begins as a float."""
+    return vmap(
+        lambda row: scan(
+            lambda found, x: (found + x, found),
+            Tensor(0.0),
+            row,
+        )[0]
+    )(rows)

@@ -8,5 +8,11 @@ ROWS = Tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
 
 
 def running(rows: Tensor = ROWS) -> Tensor:
-    """Sum up each row: one loop, whose carry varies over the rows."""
-    return vmap(lambda row: scan(lambda total, x: (total + x, total + x), Tensor(0.0), row)[1])(rows)
+    """The running sums of each row, by one loop."""
+    return vmap(
+        lambda row: scan(
+            lambda total, x: (total + x, total + x),
+            Tensor(0.0),
+            row,
+        )[1]
+    )(rows)

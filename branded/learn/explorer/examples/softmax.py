@@ -8,5 +8,5 @@ ROWS = Tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
 
 
 def softmax(rows: Tensor = ROWS) -> Tensor:
-    """Take the softmax of each row, by a function that knows one row only."""
+    """The softmax of each row, by a function of one row."""
     return vmap(lambda row: row.softmax())(rows)

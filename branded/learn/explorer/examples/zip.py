@@ -9,10 +9,10 @@ B, SHORT = Tensor([10.0, 20.0, 30.0]), Tensor([10.0, 20.0])
 
 
 def same(a: Tensor = A, b: Tensor = B) -> Tensor:
-    """Pair the first a with the first b, the second a with the second b, and so on."""
+    """Pair the first a with the first b, and so on."""
     return vmap(lambda x, y: x + y)(a, b)
 
 
 def different(a: Tensor = A, b: Tensor = SHORT) -> Tensor:
-    """Each a with each b."""
+    """Combine every a with every b."""
     return vmap(lambda x: vmap(lambda y: x + y)(b))(a)
