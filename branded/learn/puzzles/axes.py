@@ -68,7 +68,12 @@ PUZZLES = (
             def of_columns(f, X):
                 return vmap(f)(X)
             """: "That is the value for each row: without `in_axes`, axis 0 has the examples.",
+            """
+            def of_columns(f, X):
+                return vmap(f)(X.transpose())
+            """: "The values are right, but they are not computed by `in_axes=1`.",
         },
+        uses=("in_axes=1",),
         inputs=lambda: [(_spread, numbers(3, 3)), (_spread, numbers(2, 4))],
         loop=lambda f, X: np.stack([f(X[:, j]) for j in range(X.shape[1])]),
     ),
@@ -112,7 +117,12 @@ PUZZLES = (
             def shares(X):
                 return vmap(lambda x: x / x.sum())(X)
             """: "These are the shares of each row.",
+            """
+            def shares(X):
+                return vmap(lambda x: x / x.sum(), in_axes=1)(X).transpose()
+            """: "The values are right, but they are not computed by `out_axes=1`.",
         },
+        uses=("in_axes=1", "out_axes=1"),
         inputs=lambda: [(numbers(3, 3) + 3,), (numbers(2, 4) + 3,)],
         loop=lambda X: np.stack([x / x.sum() for x in X.T], 1),
     ),

@@ -65,7 +65,12 @@ PUZZLES = (
             def softmax(X):
                 return vmap(lambda x: x.exp() / pmax(x.exp(), "i"), axis_name="i")(X)
             """: "That divides by the largest, not by the sum.",
+            """
+            def softmax(X):
+                return vmap(lambda x: x.exp() / X.exp().sum())(X)
+            """: "The values are right, but they are not computed by `psum`.",
         },
+        uses=("psum",),
         inputs=lambda: [(numbers(3),), (numbers(5, start=1),)],
         loop=_softmax,
     ),
@@ -99,7 +104,13 @@ PUZZLES = (
                 pairs = [(i, (i + 1) % n) for i in range(n)]
                 return vmap(lambda x: x - ppermute(x, "i", pairs), axis_name="i")(X)
             """: "The first has none before it, and here it is sent the last.",
+            """
+            def steps(X):
+                before = Tensor([0.0]).cat(X[:-1])
+                return vmap(lambda x, y: x - y)(X, before)
+            """: "The values are right, but they are not computed by `ppermute`.",
         },
+        uses=("ppermute",),
         inputs=lambda: [(numbers(3),), (numbers(5, start=1),)],
         loop=lambda X: np.diff(X, prepend=np.float32(0)),
     ),

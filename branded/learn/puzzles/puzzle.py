@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 from types import CodeType
@@ -18,8 +18,9 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.core.brand import Brand
-from branded.errors import one_line
-from branded.learn.puzzles.outcome import Outcome, arrays, outcome, value_text
+from branded.errors import BrandedError, one_line
+from branded.ir import Eqn, Program, make_expr
+from branded.learn.puzzles.outcome import Array, Outcome, arrays, outcome, value_text
 from branded.learn.puzzles.truth import Unknown, program_output, run_source, same_prediction, what_is_right
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -130,6 +131,7 @@ class Write(Puzzle):
         brands: The least number of brands that it must open.  The number must not depend on the batch size, which
             distinguishes a vmap from a Python loop.  With 0, brands are not checked.
         by: The transform that opens the brands.
+        uses: What the text asks for and values do not show: names of operations, or axes such as `in_axes=1`.
         also: Returns another complaint about an answer, or None.
     """
 
@@ -139,6 +141,7 @@ class Write(Puzzle):
     loop: Callable[..., Any]
     brands: int = 1
     by: str = "a vmap"
+    uses: tuple[str, ...] = ()
     also: Callable[[Callable[..., Any]], str | None] | None = None
 
     @property
@@ -165,7 +168,8 @@ class Write(Puzzle):
         if not callable(answer):
             return not_yet(f"`{self.name}` is to be a function, and it is {tree.describe(answer)}")
         opened: list[int] = []
-        for args, wanted in self.cases() if known is None else known:
+        cases = self.cases() if known is None else known
+        for args, wanted in cases:
             before = Brand(0).number
             got = outcome(answer, args)
             opened.append(Brand(0).number - before - 1)
@@ -173,6 +177,8 @@ class Write(Puzzle):
                 return self._differs(args, wanted, got)
         if loop := self._loops(opened):
             return not_yet(loop)
+        if self.uses and (missing := self._missing(answer, cases[0].args)):
+            return not_yet(missing)
         if self.also is not None and (complaint := self.also(answer)) is not None:
             return not_yet(complaint)
         return SOLVED
@@ -186,6 +192,18 @@ class Write(Puzzle):
         usual = (why for source, why in self.wrong.items() if outcome(self._function(source), args) == got)
         difference = Difference(given, wanted, got, next(usual, None))
         return Verdict(Status.NOT_YET, difference.lines, difference)
+
+    def _missing(self, answer: Callable[..., Any], given: tuple[Any, ...]) -> str | None:
+        """Return the complaint about correct values that were computed by other means, or None."""
+        args = tree.map(lambda x: x.tensor() if isinstance(x, Array) else x, given)
+        fixed = [i for i, x in enumerate(args) if callable(x)]
+        try:
+            eqns = [*_equations(make_expr(answer, static_argnums=fixed)(*args).program)]
+        except BrandedError:  # a value that is read, which the text does not ask for
+            eqns = []
+        done = {(e.op, None) for e in eqns} | {(e.op, e.params.get("axis")) for e in eqns}
+        missing = [name for name in self.uses if _AXES.get(name, (name, None)) not in done]
+        return f"The values are right, but they are not computed by `{missing[0]}`." if missing else None
 
     def _loops(self, opened: list[int]) -> str | None:
         """Return the complaint about correct values that were computed without vmap, or None."""
@@ -253,6 +271,17 @@ def numbers(*shape: int, start: int = 3) -> np.ndarray:
     """Return an array of small numbers without equal neighbors; another `start` gives other numbers."""
     flat = (np.arange(np.prod(shape, dtype=int)) * 7 + start) % 11 - 4
     return (flat / 2).astype(np.float32).reshape(shape)
+
+
+_AXES = {"in_axes=1": ("enter", 1), "out_axes=1": ("leave", 1)}
+"""The steps of a program by which an axis is seen."""
+
+
+def _equations(program: Program) -> Iterator[Eqn]:
+    for e in program.eqns:
+        yield e
+        for inner in e.programs():
+            yield from _equations(inner)
 
 
 def _brands(n: int) -> str:
