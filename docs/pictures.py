@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,16 +28,54 @@ def drawn(make: Callable[[], Picture]) -> Callable[[], Picture]:
 
 @drawn
 def zip_cells() -> Picture:
-    with brand("a", 3) as a:
-        x, y = a.vec(Tensor([1, 2, 3])), a.vec(Tensor([4, 6, 8]))
+    with brand("i", 3) as i:
+        x, y = i.vec(Tensor([1, 2, 3])), i.vec(Tensor([4, 6, 8]))
         return operation({"a": x, "b": y}, "+", x + y).titled("One brand: zip")
 
 
 @drawn
 def outer_cells() -> Picture:
-    with brand("a", 3) as a, brand("b", 3) as b:
-        x, y = a.vec(Tensor([1, 2, 3])), b.vec(Tensor([4, 6, 8]))
-        return operation({"a": x, "b": y}, "+", x + y).titled("Two brands: outer")
+    return outer("Two brands: outer")
+
+
+@drawn
+def outer_filling() -> Picture:
+    return Filling(*vars(outer("Two vmaps fill a table: for each a, for each b")).values())
+
+
+class Filling(Picture):
+    """A picture of two operands and their result, whose cells appear in the order of the loops.
+
+    Who wishes for less motion sees the whole table at once, as does who prints it.
+    """
+
+    @property
+    def svg(self) -> str:
+        parts = CELL.split(super().svg)
+        cells = parts[1::2]
+        count = len(cells) // 3  # two operands, and the result
+        for k, cell in enumerate(cells):
+            kind = "used" if k < 2 * count else "filled"
+            style = f'style="animation-delay:{0.5 * (k % count):.1f}s"'
+            parts[1 + 2 * k] = f'<g class="{kind}" {style}>{cell}</g>'
+        head, rest = parts[0].split("</desc>\n", 1)
+        return f"{head}</desc>\n{MOTION}\n{rest}{''.join(parts[1:])}"
+
+
+CELL = re.compile(r'(<rect [^>]*/>\n?<text [^>]*class="value">[^<]*</text>)')
+MOTION = """\
+<style>@media (prefers-reduced-motion: no-preference) {
+.filled { animation: fill .4s both } @keyframes fill { from { opacity: 0 } }
+.used rect { animation: use .5s; animation-delay: inherit } @keyframes use { 50% { stroke-width: 4 } }
+}</style>"""
+"""Nine cells take less than five seconds, after which nothing moves."""
+
+
+def outer(title: str) -> Picture:
+    """Return the picture of the outer sum."""
+    with brand("i", 3) as i, brand("j", 3) as j:
+        x, y = i.vec(Tensor([1, 2, 3])), j.vec(Tensor([4, 6, 8]))
+        return operation({"a": x, "b": y}, "+", x + y).titled(title)
 
 
 @drawn
@@ -77,7 +116,7 @@ def nested_rows() -> Picture:
     return scores(draw)
 
 
-# ---- the course, chapter 7 ----
+# ---- the course, chapter 5 ----
 
 
 def squared_sum(w: Vec[S], x: Vec[S1]) -> Vec[S | S1]:

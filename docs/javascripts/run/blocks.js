@@ -87,16 +87,17 @@ function course() {
   const found = document.querySelectorAll(".md-content .language-pycon.highlight, .md-content .language-python.highlight");
   const blocks = [];
   for (const [i, element] of [...found].entries()) blocks.push(block(element, i, blocks));
-  found[0]?.before(
+  // not before the first block: there it would part a sentence from its code
+  if (found.length) document.querySelector(".md-content .reading, .md-content h1").after(
     h(
       "p",
       { class: "run-note" },
       "The blocks of this page run in it: ",
       h("strong", null, "Run"),
-      " starts Python in the browser, which takes some seconds, and runs first what stands before. Change a block with ",
+      " starts Python in the browser, which takes up to half a minute, and first runs the blocks before it. Change a block with ",
       h("strong", null, "Edit"),
       "; Ctrl+Enter runs it.",
-      document.querySelector(".md-content .language-py.highlight") && " Programs for mypy are checked on your machine alone.",
+      document.querySelector(".md-content .language-py.highlight") && " Programs for mypy do not run here.",
     ),
   );
 }

@@ -53,12 +53,14 @@ async function alone(status, stop, work) {
   busy = true;
   stop.hidden = false;
   said = (text) => (status.textContent = text);
+  const stopClock = clock(status);
   try {
     await work();
   } catch (error) {
     if (error instanceof Stopped) status.textContent = "Stopped.";
     else status.textContent = `Python does not run here: ${error.message}`;
   } finally {
+    stopClock();
     busy = false;
     stop.hidden = true;
     said = () => {};

@@ -140,6 +140,6 @@ function puzzles(key) {
     const own = key.find((each) => each.number === parseInt(heading.textContent, 10));
     all.push(new Puzzle(heading, own, changed));
   }
-  document.querySelector(".md-content h2").before(h("p", { class: "run-note" }, count, "The first one that is judged starts Python, which takes some seconds. ", anew));
+  document.querySelector(".md-content h2").before(h("p", { class: "run-note" }, count, "The first answer that is judged starts Python, which takes up to half a minute. ", anew));
   changed();
 }
