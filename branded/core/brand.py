@@ -76,6 +76,8 @@ class Brand(Scope):
             raise OptionError(f"Brand: {short_repr(name)} is not a name", fix="a string that is not empty")
         super().__init__(as_size(size, "Brand"), name, hint=hint, where=where)
         self.randomness = randomness
+        self.used_keys: dict[UOp, str] | None = None
+        """The random keys that were used, and by which function; None unless the vmap is strict."""
         self.part: Any = None
         """The part of the examples that is present, if they are not together: one chunk, or the task of one worker."""
 

@@ -28,11 +28,13 @@ from branded.core.brand import Brand, as_size, make_brand, sizes_differ
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
 from branded.core.entry import mark_results
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
+from branded.core.strict import check_effects, check_results
 from branded.core.tracing.recording import is_recording
 from branded.core.validation.arguments import (
     Randomness,
     call_checked,
     caller,
+    check_flag,
     check_function,
     check_randomness,
     normalize_axis,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
         progress: bool
         save: str | os.PathLike[str] | None
         devices: str | Sequence[str] | None
+        strict: bool
 
     class _Named(_Others, total=False):
         axis_name: str | type[Brand] | None
@@ -128,6 +131,7 @@ def vmap(
     progress: bool = False,
     save: str | os.PathLike[str] | None = None,
     devices: str | Sequence[str] | None = None,
+    strict: bool = False,
 ) -> F: ...
 @overload
 def vmap(
@@ -143,6 +147,7 @@ def vmap(
     progress: bool = False,
     save: str | os.PathLike[str] | None = None,
     devices: str | Sequence[str] | None = None,
+    strict: bool = False,
 ) -> _Decorator[Any, Any, Any]: ...
 def vmap(
     f: Callable[..., Any] | None = None,
@@ -157,6 +162,7 @@ def vmap(
     progress: bool = False,
     save: str | os.PathLike[str] | None = None,
     devices: str | Sequence[str] | None = None,
+    strict: bool = False,
 ) -> Any:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, without a loop.
 
@@ -180,6 +186,9 @@ def vmap(
         devices: The devices over which the examples are split evenly: `("CUDA:0", "CUDA:1")`.  Mapped values and
             results are sharded as by tinygrad; other values are copied to each device.  If the devices do not divide
             the batch size, the first device computes the remainder and holds the results.
+        strict: Also reject programs that run and are likely mistakes: an argument that no result depends on, a result
+            that is reduced over the examples and then repeated, an assignment to a variable from outside, and a random
+            key that is used twice, or shared without `randomness="same"`.
 
     Returns:
         A function with the signature of `f`.  A tensor `T[...]` in the result of `f` becomes `T[..., size, ...]` with
@@ -221,7 +230,8 @@ def vmap(
             fix="in_axes=({...},) with one entry for each positional argument",
         )
     names = () if devices is None else as_devices(devices, "vmap")
-    options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where)
+    check_flag(strict, "strict")
+    options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where, strict)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 
 
@@ -234,6 +244,7 @@ class Options(NamedTuple):
     randomness: Randomness
     devices: tuple[str, ...]
     where: str
+    strict: bool = False
 
 
 def _function(f: Any) -> Callable[..., Any]:
@@ -413,12 +424,24 @@ class MappedCall:
         b.part = draws
         n = len(self.devices)
         b.devices = self.devices if n and size and size % n == 0 else self.devices[:1]
+        if o.strict:
+            check_effects(self.f, o.where)
+            b.used_keys = {}
         with method_restored(), opened(b):
-            new = iter([x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)])
+            per_example = [x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)]
+            new = iter(per_example)
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
             out = call_checked(self.f, args, kwargs, "vmap", "a function with a parameter for each argument")
+            if o.strict:
+                self._check_strictly(out, per_example, b)
             return self._results(out, b)
+
+    def _check_strictly(self, out: Any, per_example: Sequence[Any], b: Brand) -> None:
+        leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
+        results = [(y, self._result(out, i), a is not None) for i, (y, a) in enumerate(zip(leaves, axes, strict=True))]
+        mapped = [(x.uop, self._argument(i)[1]) for i, x in enumerate(per_example) if self.axes[i] is not None]
+        check_results(results, mapped, b)
 
     def _results(self, out: Any, b: Brand) -> Any:
         leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")

@@ -25,9 +25,8 @@ from branded.explain import static
 from branded.explain.called import Functions
 from branded.explain.calls import Text
 from branded.explain.code import Source, at
-from branded.explain.graph import graph_of
+from branded.explain.graph import graph_of, names_below
 from branded.explain.kernels import Kernel, kernels
-from branded.explain.levels import names_below
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import is_sharding, names_of
 from branded.explain.provenance import source_cells, sources

@@ -10,6 +10,7 @@ from tinygrad.dtype import DType, DTypeLike, to_dtype
 
 from branded import tree
 from branded.core.brand import S, S1
+from branded.core.strict import check_key_use
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
@@ -66,6 +67,7 @@ def check_key(key: object, api_name: str) -> Tensor:
     """Return the key; raise unless it is a uint32[2] tensor that varies over open brands only."""
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
         check_live(key.uop, api_name)
+        check_key_use(key, api_name)
         return key
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
         fix = f"vmap over the keys: vmap(lambda k: {api_name}(k, ...))(keys)"

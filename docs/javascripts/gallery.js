@@ -3,7 +3,8 @@
 (() => {
   "use strict";
   const FINDERS = { mypy: 5, pyright: 6, "run time": 7 };  // the column that says "error"
-  const rows = [...document.querySelectorAll(".md-content table tbody tr")].map((tr) => {
+  const lines = [...document.querySelectorAll(".md-content table tbody tr")].filter((tr) => tr.cells.length > FINDERS["run time"]);
+  const rows = lines.map((tr) => {
     const table = tr.closest(".md-typeset__scrollwrap, table");
     const cells = [...tr.cells].map((td) => td.textContent.trim());
     const found = Object.keys(FINDERS).filter((who) => cells[FINDERS[who]] === "error");

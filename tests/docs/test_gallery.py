@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import tomllib
 
 import pytest
 
+from branded import vmap
 from branded.learn import why
 from tests.gallery import mistakes as gallery
 from tests.gallery import pages
@@ -46,7 +48,9 @@ def test_every_mistake_is_complete() -> None:
     assert programs("wrong") == programs("right") == set(FILES)
     assert set().union(*map(programs, PEERS)) <= set(FILES)
     for words in WORDS:
-        assert set(words) - {"peers", "ours", "seen"} == {"file", "title", "wanted", "words", "fix"}, words["file"]
+        assert set(words) - {"peers", "ours", "seen", "stricter"} == {"file", "title", "wanted", "words", "fix"}, words[
+            "file"
+        ]
         assert all(words.values()), words["file"]
         assert words["file"] in set().union(*map(programs, PEERS)) or "peers" in words, words["file"]
 
@@ -54,6 +58,28 @@ def test_every_mistake_is_complete() -> None:
 def test_fix_computes_expected_result(mistakes: list[gallery.Mistake]) -> None:
     assert {m.title: m.right for m in mistakes if m.verdict(m.right) != "right"} == {}
     assert {m.title: m.mypy_of_right for m in mistakes if m.mypy_of_right} == {}, "mypy accepts the fix"
+
+
+def test_stricter_checks_find_what_they_are_said_to_find(found: list[gallery.Mistake]) -> None:
+    """Each has the mistake itself: without the check, the program does the same as the wrong one."""
+    silent = [m for m in found if m.is_silent]
+    assert [m.title for m in found if "stricter" in m.words] == [m.title for m in silent]
+    assert programs("strict") | programs("typed") <= {m.words["file"] for m in silent}
+    assert len(programs("strict")) == 5 and len(programs("typed")) == 7
+    for m in silent:
+        if m.strict:
+            assert re.match(r"branded\.errors\.\w+Error: strict: ", m.strict.error), m.title
+            loose = re.sub(r", strict=True", "", shown(HERE / "strict" / f"{m.words['file']}.py"))
+            assert loose == m.wrong.source, m.title
+        if m.typed[0]:
+            assert re.search(r"^app\.py:\d+: (?!note: )", m.typed[1], re.M), m.title
+            assert run(m.typed[0]).printed == m.wrong.printed, m.title
+
+
+def test_no_right_program_is_rejected_strictly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("branded.vmap", functools.partial(vmap, strict=True))
+    rejected = {file: run(shown(HERE / "right" / f"{file}.py")).error for file in FILES}
+    assert {file: error for file, error in rejected.items() if error} == {}
 
 
 def test_errors_are_those_of_branded(mistakes: list[gallery.Mistake]) -> None:

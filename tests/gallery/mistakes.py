@@ -36,6 +36,10 @@ class Mistake(NamedTuple):
     mypy_of_right: str
     pyright: str
     pyright_of_right: str
+    strict: Outcome | None
+    """What the wrong program does under `vmap(strict=True)`, if that finds the mistake."""
+    typed: tuple[str, str]
+    """The wrong program with more types, and what mypy says of it, if that finds the mistake; else empty."""
 
     @property
     def title(self) -> str:
@@ -59,6 +63,11 @@ class Mistake(NamedTuple):
         """The functions of branded that its programs import."""
         found = {name for outcome in (self.wrong, self.right) for name in _imported(outcome.source)}
         return sorted((x for x in found if x[0].islower()), key=lambda x: (x != "vmap", x))
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it runs, is wrong, and mypy does not find it."""
+        return "wrong" in self.verdict(self.wrong) and not self.is_found_by_mypy
 
     def verdict(self, outcome: Outcome | None) -> str:
         """Return the result of a program in one or two words."""
@@ -88,7 +97,10 @@ def kinds() -> list[Kind]:
     told = tomllib.loads((HERE / "words.toml").read_text())["kinds"]
     files = [words["file"] for kind in told for words in kind["mistakes"]]
     ours = {f"{side}_{file}": run(shown(HERE / side / f"{file}.py")) for file in files for side in SIDES}
-    said = _mypy({name: outcome.source for name, outcome in ours.items()})
+    typed = {file.stem: shown(file) for file in sorted((HERE / "typed").glob("*.py"))}
+    strict = {file.stem: run(shown(file)) for file in sorted((HERE / "strict").glob("*.py"))}
+    more = {f"typed_{file}": source for file, source in typed.items()}
+    said = _mypy({name: outcome.source for name, outcome in ours.items()} | more)
     record = recorded()
 
     def mistake(words: dict[str, Any]) -> Mistake:
@@ -97,7 +109,8 @@ def kinds() -> list[Kind]:
         peers = {p: Outcome(**did[file]) for p in PEERS if file in (did := record[p]["outcomes"])}
         says = record["pyright"]["outcomes"]
         told = (said[wrong], said[right], says[wrong]["error"], says[right]["error"])
-        return Mistake(words, ours[wrong], ours[right], peers, *told)
+        stricter = strict.get(file), (typed.get(file, ""), said.get(f"typed_{file}", ""))
+        return Mistake(words, ours[wrong], ours[right], peers, *told, *stricter)
 
     return [Kind(kind["name"], kind["words"], [*map(mistake, kind["mistakes"])]) for kind in told]
 

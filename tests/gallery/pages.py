@@ -50,7 +50,8 @@ them. [Errors](errors.md) has the shortest program for each error, [Types](types
 
 def pages(kinds: list[Kind]) -> dict[Path, str]:
     """Return the text of each page by its path."""
-    index = {INDEX: "\n".join([HEAD.format(counts=_counts(kinds)), *map(_section, kinds), _foot()])}
+    parts = [HEAD.format(counts=_counts(kinds)), *map(_section, kinds), _stricter(kinds), _foot()]
+    index = {INDEX: "\n".join(parts)}
     return index | {FOLDER / f"{m.slug}.md": _page(kind, m) for kind in kinds for m in kind.mistakes}
 
 
@@ -75,6 +76,38 @@ def _row(m: Mistake) -> str:
     return f"| {' | '.join([f'[{m.title}](gallery/{m.slug}.md)', uses, *peers, *checkers, m.verdict(m.wrong)])} |"
 
 
+STRICTER = """\
+## Stricter checks
+
+Two checks that you can ask for find more of the {silent} programs that are not detected. `vmap(f, strict=True)` finds
+{strict} at run time, and mypy finds {typed} if [the types name the axes](axes.md) or the brands. {rest} are found by no
+check.
+
+| found by | mistake | |
+|---|---|---|
+{rows}
+"""
+
+
+def _stricter(kinds: list[Kind]) -> str:
+    """Return the section about the checks that find what is not detected without them."""
+    silent = [m for kind in kinds for m in kind.mistakes if m.is_silent]
+    strict, typed = (sum(by in _found_stricter(m) for m in silent) for by in ("strict", "types"))
+    rows = "\n".join(
+        f"| {_found_stricter(m)} | [{m.title}](gallery/{m.slug}.md#{anchor(CHECKS)}) | {m.words['stricter']} |"
+        for m in silent
+    )
+    rest = len(silent) - strict - typed
+    return STRICTER.format(silent=len(silent), strict=strict, typed=typed, rest=rest, rows=rows)
+
+
+CHECKS = "Stricter checks"
+
+
+def _found_stricter(m: Mistake) -> str:
+    return "`strict=True`" if m.strict else "types" if m.typed[0] else "nothing"
+
+
 def _counts(kinds: list[Kind]) -> str:
     """Return a paragraph that counts the silently wrong programs, and our programs that are found, and when."""
     found = [m for kind in kinds for m in kind.mistakes]
@@ -86,12 +119,12 @@ def _counts(kinds: list[Kind]) -> str:
     ours = [m for m in found if "wrong" in m.verdict(m.wrong)]
     errors = [m for m in found if m.wrong.error]
     early = sum(m.is_found_by_mypy for m in errors)
-    unseen = sum(not m.is_found_by_mypy for m in ours)
+    unseen = sum(m.is_silent for m in found)
     return _filled(
         f"Silently wrong, or wrong with a warning, are {', '.join(map(share, PEERS))}. Of our {len(found)} programs, "
         f"{len(errors)} raise an error at run time, and mypy finds {early} of these before. {len(ours)} run and are "
         f"wrong; mypy finds {len(ours) - unseen} of these, and **{unseen} are not detected**. Most of them are correct "
-        f"programs for another task."
+        f"programs for another task; [stricter checks](#{anchor(CHECKS)}) find some of them."
     )
 
 
@@ -110,6 +143,16 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
         code = why.of(raised[1])
         yield f"See [`{code}`](../errors.md#{code}), or run `python -m branded why {code}`."
     yield from _checkers(m)
+    if m.is_silent:
+        yield f"## {CHECKS}"
+        yield _filled(m.words["stricter"])
+    if m.strict:
+        yield _block("python", [*_typed(m.strict.source), *_ending(m.strict)])
+    if m.typed[0]:
+        yield _block("py", m.typed[0].splitlines())
+        yield _block("text", m.typed[1].splitlines())
+    if m.is_silent:
+        yield "## Fix"
     yield _filled(f"**Instead:** {m.words['fix']}")
     yield _block("python", [*_typed(m.right.source), *_ending(m.right)])
     yield from _others(m)

@@ -29,7 +29,7 @@ class VmapOptions:
     """Whether an unbatched result may be intended: an option about results, names or sizes was passed."""
 
 
-_OF_RUNNING = ("memory_limit", "progress", "save", "devices")
+_OF_RUNNING = ("memory_limit", "progress", "save", "devices", "strict")
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness", *_OF_RUNNING)
 
 
@@ -70,6 +70,7 @@ KINDS = {
     "chunk_size": ("builtins.int", "builtins.str", "size: an int of 1 or more, or 'auto'"),
     "memory_limit": ("builtins.int", "builtins.str", "size of memory: bytes, or '2GB'"),
     "progress": ("builtins.bool", "choice: True or False"),
+    "strict": ("builtins.bool", "choice: True or False"),
     "randomness": ("builtins.str", f"choice: {', '.join(map(repr, RANDOMNESS))}"),
 }
 """The types of the options, followed by the description for messages."""
