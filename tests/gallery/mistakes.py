@@ -38,8 +38,9 @@ class Mistake(NamedTuple):
     pyright_of_right: str
     strict: Outcome | None
     """What the wrong program does under `vmap(strict=True)`, if that finds the mistake."""
-    typed: tuple[str, str]
-    """The wrong program with more types, and what mypy says of it, if that finds the mistake; else empty."""
+    typed: Outcome | None
+    """What the wrong program with more types does, if mypy finds the mistake in it."""
+    mypy_of_typed: str
 
     @property
     def title(self) -> str:
@@ -97,9 +98,10 @@ def kinds() -> list[Kind]:
     told = tomllib.loads((HERE / "words.toml").read_text())["kinds"]
     files = [words["file"] for kind in told for words in kind["mistakes"]]
     ours = {f"{side}_{file}": run(shown(HERE / side / f"{file}.py")) for file in files for side in SIDES}
-    typed = {file.stem: shown(file) for file in sorted((HERE / "typed").glob("*.py"))}
-    strict = {file.stem: run(shown(file)) for file in sorted((HERE / "strict").glob("*.py"))}
-    more = {f"typed_{file}": source for file, source in typed.items()}
+    strict, typed = (
+        {file.stem: run(shown(file)) for file in sorted((HERE / folder).glob("*.py"))} for folder in ("strict", "typed")
+    )
+    more = {f"typed_{file}": outcome.source for file, outcome in typed.items()}
     said = _mypy({name: outcome.source for name, outcome in ours.items()} | more)
     record = recorded()
 
@@ -109,7 +111,7 @@ def kinds() -> list[Kind]:
         peers = {p: Outcome(**did[file]) for p in PEERS if file in (did := record[p]["outcomes"])}
         says = record["pyright"]["outcomes"]
         told = (said[wrong], said[right], says[wrong]["error"], says[right]["error"])
-        stricter = strict.get(file), (typed.get(file, ""), said.get(f"typed_{file}", ""))
+        stricter = strict.get(file), typed.get(file), said.get(f"typed_{file}", "")
         return Mistake(words, ours[wrong], ours[right], peers, *told, *stricter)
 
     return [Kind(kind["name"], kind["words"], [*map(mistake, kind["mistakes"])]) for kind in told]

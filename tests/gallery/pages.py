@@ -105,7 +105,7 @@ CHECKS = "Stricter checks"
 
 
 def _found_stricter(m: Mistake) -> str:
-    return "`strict=True`" if m.strict else "types" if m.typed[0] else "nothing"
+    return "`strict=True`" if m.strict else "types" if m.typed else "nothing"
 
 
 def _counts(kinds: list[Kind]) -> str:
@@ -148,9 +148,10 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
         yield _filled(m.words["stricter"])
     if m.strict:
         yield _block("python", [*_typed(m.strict.source), *_ending(m.strict)])
-    if m.typed[0]:
-        yield _block("py", m.typed[0].splitlines())
-        yield _block("text", m.typed[1].splitlines())
+    if m.typed:
+        yield _block("python", [*_typed(m.typed.source), *_ending(m.typed)])
+        yield "mypy reports:"
+        yield _block("text", m.mypy_of_typed.splitlines())
     if m.is_silent:
         yield "## Fix"
     yield _filled(f"**Instead:** {m.words['fix']}")
