@@ -31,11 +31,15 @@ PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files of the repository that the navigation names."""
 GALLERY = "gallery.md"
 REPORTS = "upstream/index.md"
+SLIDES = "slides.html"
+"""The template of a deck of slides."""
 API = "reference/api.md"
 RUN = Path(__file__).parent / "javascripts" / "run"
 
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#|/)([^)\s#]*)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^( *)(```+)(.*?)^\1\2", re.MULTILINE | re.DOTALL)
+PREDICTION = re.compile(r"^### (\d+)\. .*\n\n`(.+)`$", re.MULTILINE)
+"""The solution of a puzzle that asks for a prediction."""
 LANGUAGES = {".py": "python", ".pyi": "python", ".toml": "toml", ".ini": "ini", ".json": "json", ".txt": "text"}
 
 
@@ -117,10 +121,23 @@ def running() -> str:
 def on_page_content(text: str, page: Any, config: Any, files: Files) -> str:
     """Replace empty column headers by cells, for screen readers, and add the solutions' key to the page of puzzles."""
     text = re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", text)
+    if page.meta.get("template") == SLIDES:
+        return slides(text)
     if page.file.src_uri != "puzzles.md":
         return text
-    right = json.dumps(key()).replace("<", "\\u003c")
+    predictions = dict(PREDICTION.findall((ROOT / "docs" / "solutions.md").read_text()))
+    wanted = [{"right": predictions.get(str(each["number"])), **each} for each in key()]
+    right = json.dumps(wanted).replace("<", "\\u003c")
     return f'{text}<script type="application/json" id="puzzle-key">{right}</script>'
+
+
+def slides(text: str) -> str:
+    """Return a deck: a section for each part between two rules."""
+    text = re.sub(r'<a id="__codelineno[^>]*></a>', "", text)
+    parts = re.split(r"<hr ?/?>", text)
+    attributes = 'id="slide-{0}" tabindex="-1" aria-label="Slide {0} of {1}" data-number="{0} / {1}"'
+    sections = [f"<section {attributes.format(i, len(parts))}>{part}</section>" for i, part in enumerate(parts, 1)]
+    return "\n".join(sections)
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
@@ -141,7 +158,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         markdown = beside_code(markdown, lambda text: LINK.sub(lambda m: moved(m, path, where), text))
     markdown = re.sub(r"^( *)```python\n(?=\1>>> )", r"\1```pycon\n", markdown, flags=re.MULTILINE)
     markdown = beside_code(markdown, readable)
-    if where.startswith(("gallery/", f"{OUTSIDE}/", "reference/")) or where == "index.md":
+    if (
+        where.startswith(("gallery/", f"{OUTSIDE}/", "reference/"))
+        or where == "index.md"
+        or page.meta.get("template") == SLIDES
+    ):
         return markdown
     return re.sub(r"^# .*$", lambda head: f"{head[0]}\n\n{reading(markdown)}", markdown, count=1, flags=re.MULTILINE)
 

@@ -6,15 +6,21 @@ shows the output of `python -m branded check app.py`, or of the program itself i
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from branded.mypy.check import check
+from tests.pages import chapters
+from tests.support.realized import BY_NUMPY
 from tests.support.warm import warm
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
@@ -55,6 +61,39 @@ def test_chapters_1_to_4_take_half_an_hour() -> None:
     assert len(pages) == 4
     texts = [p.read_text() for p in pages]
     assert sum(len(t.split()) / WORDS + t.count("**Predict") for t in texts) <= 30
+
+
+# ---- the notebooks ----
+
+
+@pytest.mark.parametrize("page", chapters.PAGES, ids=lambda p: p.stem)
+def test_the_notebooks_are_current(page: Path) -> None:
+    nbformat.validate(nbformat.read(chapters.path_of(page), as_version=4))
+    assert chapters.text(page) == chapters.path_of(page).read_text(), "python -m tests.pages.chapters"
+    assert {p.name for p in chapters.FOLDER.glob("course-*")} == {chapters.path_of(p).name for p in chapters.PAGES}
+    links = re.findall(r"\]\((?![a-z]+:|#)([^)\s#]+)", chapters.path_of(page).read_text())
+    assert links and [link for link in links if not (chapters.FOLDER / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", chapters.PAGES, ids=lambda p: p.stem)
+def test_the_notebooks_show_what_the_pages_show(page: Path, tmp_path: Path) -> None:
+    book = nbformat.read(chapters.path_of(page), as_version=4)
+    if page != chapters.PAGES[0]:  # the first has its numbers as users have them
+        book.cells.insert(0, nbformat.v4.new_code_cell(BY_NUMPY))
+    NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [tuple(map(text_of, cell.outputs)) for cell in book.cells if cell.cell_type == "code" and cell.outputs]
+    wanted = chapters.wanted(page)
+    assert len(shown) == len(wanted)
+    for outputs, (want, error) in zip(shown, wanted, strict=True):
+        told = "".join(outputs)
+        first = error.removeprefix("branded.errors.").partition("\n")[0] if error else want
+        assert doctest.OutputChecker().check_output(first.strip(), told.strip(), doctest.ELLIPSIS), (first, told)
+
+
+def text_of(output: Any) -> str:
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}".partition("\n")[0]
+    return str(output.text if output.output_type == "stream" else output.data["text/plain"] + "\n")
 
 
 @pytest.mark.parametrize("page", sorted(COURSE.glob("*.md")), ids=lambda p: p.name)

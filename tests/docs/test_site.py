@@ -12,6 +12,7 @@ from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
@@ -254,6 +255,43 @@ def test_accessibility_rules(page: BrowserPage, site: Path, name: str) -> None:
         found = access(page, options)
         assert found.violations_count == 0, scheme + found.generate_report()
         assert "color-contrast" in {rule["id"] for rule in found.response["passes"]}
+
+
+def test_the_slides_fit_and_are_moved_by_keys(page: BrowserPage, site: Path) -> None:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto((site / "slides.html").as_uri())
+    slides = page.locator("section")
+    assert slides.count() == 12 == slides.locator("h1, h2").count()
+    assert slides.evaluate_all("all => all.map((x) => Math.round(x.getBoundingClientRect().height))") == [720] * 12
+    assert page.evaluate("[...document.images].every((x) => x.naturalWidth > 0)")
+    for key, number in [
+        ("ArrowRight", 2),
+        ("PageDown", 3),
+        ("ArrowLeft", 2),
+        ("End", 12),
+        ("Home", 1),
+        ("ArrowLeft", 1),
+    ]:
+        page.keyboard.press(key)
+        page.wait_for_function(f"document.activeElement.id === 'slide-{number}' && scrollY === {720 * (number - 1)}")
+    found = access(page, DEFAULT_OPTIONS)
+    assert found.violations_count == 0, found.generate_report()
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_the_animation_respects_less_motion(chromium: Browser, site: Path, motion: Any) -> None:
+    page = chromium.new_page(reduced_motion=motion)
+    page.goto((site / "pictures/outer-filling.svg").as_uri())
+    names = page.evaluate("[...document.querySelectorAll('.filled')].map((x) => getComputedStyle(x).animationName)")
+    delays = page.evaluate("[...document.querySelectorAll('.filled')].map((x) => parseFloat(x.style.animationDelay))")
+    assert names == ["none" if motion == "reduce" else "fill"] * 9
+    assert delays == [0.5 * k for k in range(9)]  # row by row, and done before five seconds
+    page.goto((site / "course/2-zip-or-outer.html").as_uri())
+    page.locator("img[src$='outer-filling.svg']").scroll_into_view_if_needed()
+    assert page.get_by_role("button", name="Play again").count() == (motion != "reduce")
+    page.close()
 
 
 def test_dark_scheme_changes_only_colours(site: Path) -> None:

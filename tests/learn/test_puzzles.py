@@ -30,6 +30,7 @@ from branded.learn.puzzles import (
 )
 from tests.pages import puzzles as made
 from tests.support.by_numpy import read
+from tests.support.realized import BY_NUMPY
 from tests.support.warm import warm
 
 WRITES = [p for p in PUZZLES if isinstance(p, Write)]
@@ -376,6 +377,10 @@ def test_list_does_not_run_another_file(folder: Path, capsys: pytest.CaptureFixt
 
 def test_page_is_current() -> None:
     assert made.page() == made.PAGE.read_text(), "python -m tests.pages.puzzles"
+    assert made.solutions() == made.SOLUTIONS.read_text(), "python -m tests.pages.puzzles"
+    for p in PUZZLES:  # the sheet does not tell them
+        sheets = [made.PAGE.read_text(), *(path.read_text() for path in made.NOTEBOOKS)]
+        assert not any(p.because in text.replace("\n", " ") for text in sheets), p.title
     for p in PREDICTS:  # the site reads the correct answer from there
         assert not {"\n", "`"} & {*p.truth(p)}, p.title
 
@@ -388,13 +393,6 @@ def test_notebooks_are_current(path: Path, chapters: Any) -> None:
 
 def test_every_puzzle_is_in_one_notebook() -> None:
     assert tuple(p for chapters in made.NOTEBOOKS.values() for c in chapters for p in c.puzzles) == PUZZLES
-
-
-BY_NUMPY = """
-from tests.support import realized
-numbers = realized.by_numpy()
-numbers.__enter__()
-"""
 
 
 @pytest.mark.parametrize(("path", "chapters"), made.NOTEBOOKS.items(), ids=lambda x: getattr(x, "stem", ""))

@@ -1,4 +1,4 @@
-"""Write the page of the puzzles and the notebooks from `branded.puzzles`: `python -m tests.pages.puzzles`."""
+"""Write the pages of the puzzles and solutions, and the notebooks: `python -m tests.pages.puzzles`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from branded.learn.puzzles.truth import PREAMBLE, program_output, run_source
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "puzzles.md"
+SOLUTIONS = ROOT / "docs" / "solutions.md"
 NOTEBOOKS = {
     ROOT / "notebooks" / "puzzles-1-vmap.ipynb": CHAPTERS[:2],
     ROOT / "notebooks" / "puzzles-2-rows-and-axes.ipynb": CHAPTERS[2:4],
@@ -46,13 +47,16 @@ def question(puzzle: Puzzle) -> str:
     return "\n\n".join([f"### {puzzle.number}. {puzzle.title}", sheet.wrap_text(puzzle.text, width=120), *program])
 
 
-def folds(puzzle: Puzzle) -> list[str]:
-    hints = "\n".join(sheet.wrap_text(f"- {hint}", "  ", 120) for hint in puzzle.hints)
-    solution = f"`{puzzle.truth(puzzle)}`" if isinstance(puzzle, Predict) else fence("python", puzzle.solved)
-    return [
-        fold("Hint" if len(puzzle.hints) == 1 else "Hints", hints),
-        fold("Solution", solution, sheet.wrap_text(puzzle.because, width=120)),
-    ]
+def hints(puzzle: Puzzle) -> str:
+    listed = "\n".join(sheet.wrap_text(f"- {hint}", "  ", 120) for hint in puzzle.hints)
+    return fold("Hint" if len(puzzle.hints) == 1 else "Hints", listed)
+
+
+def solution(puzzle: Puzzle) -> str:
+    """The answer, apart from the sheet; hooks.py of the site reads that of a prediction from here."""
+    answer = f"`{puzzle.truth(puzzle)}`" if isinstance(puzzle, Predict) else fence("python", puzzle.solved)
+    head = f"### {puzzle.number}. {puzzle.title}"
+    return "\n\n".join([head, answer, sheet.wrap_text(puzzle.because, width=120)])
 
 
 # ---- the page ----
@@ -95,6 +99,8 @@ type does not matter, and you may leave out sizes.
 
 {sheet.wrap_text(f"As notebooks: {links}. There, `check(9, products)` checks an answer.", width=120)}
 
+The [solutions](solutions.md) are on a page of their own.
+
 These names are defined in every puzzle:
 
 {fence("python", PREAMBLE.strip())}
@@ -104,7 +110,21 @@ A function counts as correct if its values are correct on the inputs that `check
     for chapter, more in zip(CHAPTERS, MORE, strict=True):
         parts += [f"## {chapter.title}", f"Read first: {more}."]
         for puzzle in chapter.puzzles:
-            parts += [question(puzzle), *folds(puzzle)]
+            parts += [question(puzzle), hints(puzzle)]
+    return "\n\n".join(parts) + "\n"
+
+
+def solutions() -> str:
+    head = f"""\
+# Solutions of the puzzles
+
+One answer to each of [the puzzles](puzzles.md), and the reason. The functions use the names that are defined in every
+puzzle:
+
+{fence("python", PREAMBLE.strip())}"""
+    parts = [head]
+    for chapter in CHAPTERS:
+        parts += [f"## {chapter.title}", *map(solution, chapter.puzzles)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -112,7 +132,7 @@ A function counts as correct if its values are correct on the inputs that `check
 
 
 def notebook(chapters: tuple[Chapter, ...]) -> NotebookNode:
-    """Create a notebook of some chapters: for each puzzle its text, a cell to fill in, its check, and the folds."""
+    """Create a notebook of some chapters: for each puzzle its text, a cell to fill in, its check, and hints."""
     first, last = chapters[0].puzzles[0].number, chapters[-1].puzzles[-1].number
     title = f"# Puzzles {first} to {last}\n\nFill in the cells and run them. The cell below each checks the answer."
     cells = [
@@ -126,7 +146,7 @@ def notebook(chapters: tuple[Chapter, ...]) -> NotebookNode:
                 new_markdown_cell(question(p), id=f"question-{p.number}"),
                 new_code_cell(p.start, id=f"answer-{p.number}"),
                 new_code_cell(checking(p), id=f"check-{p.number}"),
-                new_markdown_cell("\n\n".join(folds(p)), id=f"solution-{p.number}"),
+                new_markdown_cell(hints(p), id=f"hints-{p.number}"),
             ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
@@ -142,6 +162,7 @@ def text(chapters: tuple[Chapter, ...]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    SOLUTIONS.write_text(solutions())
     for path, chapters in NOTEBOOKS.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(text(chapters))

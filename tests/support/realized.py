@@ -26,6 +26,13 @@ LARGE = 1 << 20
 """With this number of elements kernels are faster."""
 DEVICES = {"CPU", "PYTHON"}
 
+BY_NUMPY = """
+from tests.support import realized
+numbers = realized.by_numpy()
+numbers.__enter__()
+"""
+"""The first cell of a notebook whose numbers come from the graph."""
+
 
 def mode(markers: Container[str]) -> AbstractContextManager[None]:
     """Return the context in which a test with these markers runs."""

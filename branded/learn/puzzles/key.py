@@ -17,7 +17,7 @@ def key() -> list[dict[str, Any]]:
     """Return the data that a page needs for each puzzle.
 
     It has the number of the puzzle.  If the puzzle asks for a function, it also has the starter code and the expected
-    results as text.  Predictions are part of the page.
+    results as text.  The answers of predictions are in the page of the solutions.
 
     Example:
         >>> from branded.learn.puzzles.key import key

@@ -177,6 +177,8 @@ def test_blocks_of_a_page(
     blocks.forget()
     here = read(host, "course/1-map-and-vmap.html", answered=True)
     assert not [url for url in here.asked if "/explorer/" in url]  # Python is not loaded before it is needed
+    first = here.page.locator(".md-content .highlight").first  # and the sentence before it: nothing parts them
+    assert first.evaluate("(x) => x.previousElementSibling.textContent").endswith("one day:")
     second = part(here, "Block 2")
     second.get_by_text("Run", exact=True).press("Enter")
     done(second)
@@ -265,6 +267,7 @@ def test_puzzles_in_their_page(
     dots.locator(".run-code").fill("forever")
     dots.get_by_text("Run", exact=True).click()
     expect(dots.get_by_role("status")).to_have_text("Thinking")
+    expect(dots.locator(".clock")).to_have_text(re.compile(r"^ [1-9]\d* s$"))
     sees.get_by_text("Check", exact=True).click()
     assert sees.get_by_role("status").inner_text() == "Python is running something else on this page."
     dots.get_by_text("Stop", exact=True).click()
