@@ -22,6 +22,17 @@ def test_every_block_has_a_language() -> None:
         assert set(fences[::2]) <= LANGUAGES, page.name
 
 
+def test_pages_import_branded_before_they_compute() -> None:
+    """It finds a C compiler, without which tinygrad alone computes nothing where there is no clang."""
+    late = []
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+        first = next((b for b in blocks if "import" in b), "")
+        if re.search(r"^(>>> )?from tinygrad", first, re.MULTILINE) and "import branded" not in first:
+            late += [page.name] if not re.search(r"^(>>> )?from branded", first, re.MULTILINE) else []
+    assert late == ["how-it-works.md"]  # which says so
+
+
 def test_every_public_name_is_documented() -> None:
     for name in branded.__all__:
         doc = getattr(branded, name).__doc__
