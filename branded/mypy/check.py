@@ -18,6 +18,7 @@ from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
 from branded.mypy import BrandedPlugin, notebooks
+from branded.mypy.analysis import unused_batch
 from branded.mypy.output import FORMATS, CheckReport, Message
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
@@ -94,7 +95,7 @@ def _run_mypy(arguments: Sequence[str], output: str, pretty: bool, folder: Path)
     cache = FileSystemCache()
     sources, options = read_options(arguments, cache, "branded check")
     options.mypy_path += [str(Path(n.path).parent) for n in found]
-    lines, blocked = _build(sources, options, cache)
+    lines, blocked = _build(sources, options, cache, is_strict="--strict" in arguments)
     messages = [_in_notebook(parse_message(json.loads(line)), found) for line in lines if line.startswith("{")]
     failures += [line for line in lines if not line.startswith("{")]  # from files that mypy could not parse
     skipped = [_rename(name, found) for name in untyped_functions(sources)]
@@ -181,14 +182,23 @@ def read_options(
     return sources, options
 
 
-def _build(sources: list[build.BuildSource], options: Options, cache: FileSystemCache) -> tuple[list[str], bool]:
-    """Run mypy; return its output lines, and whether it was blocked by a fatal error."""
+def _build(
+    sources: list[build.BuildSource], options: Options, cache: FileSystemCache, *, is_strict: bool
+) -> tuple[list[str], bool]:
+    """Run mypy; return its output lines, and whether it was blocked by a fatal error.
+
+    With `is_strict`, an unused batch is an error, unless the configuration says otherwise.
+    """
     lines: list[str] = []
 
     def keep(file: str | None, messages: list[str], serious: bool) -> None:
         lines.extend(messages)
 
+    if is_strict:
+        options.plugins = [p for p in options.plugins if p != PLUGIN]  # the one below differs in a setting
     plugins = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
+    if is_strict and unused_batch.setting(options, unused_batch.KEY) is None:
+        plugins[0].scope.unvaried = "error"
     if plugins:  # runs with and without the plugin would invalidate each other's cache
         options.cache_dir = str(Path(options.cache_dir, "branded"))
     try:

@@ -12,6 +12,7 @@ import pytest
 from mypy import main as mypy_main
 
 from branded.mypy.check import WITHOUT_EFFECT
+from branded.mypy.check import check as run_check
 from tests.cli.test_cli import check
 
 READ = (
@@ -204,6 +205,31 @@ def test_options_without_effect_exist_in_mypy(capsys: pytest.CaptureFixture[str]
     told = capsys.readouterr().out
     hidden = {"--show-error-codes", "--hide-error-context", "--error-summary", "--color-output", "--no-pretty"}
     assert [name for name in WITHOUT_EFFECT if name not in told and name not in hidden] == []
+
+
+UNUSED = """\
+from tinygrad import Tensor
+from branded import vmap
+xs, ys = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+vmap(lambda x, y: x - ys)(xs, ys)
+vmap(lambda x: ys * 2)(xs)
+"""
+
+
+def test_strict_makes_errors_of_notes_about_an_unused_batch(tmp_path: Path) -> None:
+    """With and without the plugin in the configuration, which may choose otherwise."""
+    app = tmp_path / "app.py"
+    app.write_text(UNUSED)
+    cache = f"--cache-dir={tmp_path / 'cache'}"
+    text, status = run_check([cache, "--config-file=", str(app)])
+    assert status == 0 and text.count("note: vmap: ") == 2
+    text, status = run_check([cache, "--config-file=", "--strict", str(app)])
+    assert status == 1 and text.count(": vmap: ") == 2 and "note: " not in text
+    configuration = app.with_name("mypy.ini")
+    for setting, errors in (("", True), ("[branded]\nunvaried = note\n", False)):
+        configuration.write_text(f"[mypy]\nplugins = branded.mypy\n{setting}")
+        text, status = run_check([cache, "--strict", f"--config-file={configuration}", str(app)])
+        assert ("note: vmap: " not in text) == errors, setting
 
 
 def test_version_option_of_mypy(app: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mypy.checker import TypeChecker
-from mypy.nodes import CallExpr, Context, Expression, LambdaExpr, MemberExpr, NameExpr
+from mypy.nodes import CallExpr, Expression, LambdaExpr, MemberExpr, NameExpr
 from mypy.options import Options
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
 
@@ -49,7 +49,7 @@ def report_unused_batch(example: ExampleCall, inside: Type) -> None:
     if _takes_anything(f, mapped.api) or (isinstance(f, LambdaExpr) and _loses_brands(f, mapped.api)):
         return
     args_and_ways = [(a.expression, way) for a, way in zip(args, ways, strict=True)]
-    if not _report_unused_parameter(f, args_and_ways, mapped.at, mapped.api):
+    if not _report_unused_parameter(f, args_and_ways, mapped):
         _report_unbatched(inside, lifted, mapped)
 
 
@@ -110,14 +110,13 @@ def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> Non
         api.note(f"{message}; try: {fix}", context, code=ERROR)
 
 
-def _report_unused_parameter(
-    f: Expression, args: Iterable[tuple[Expression | None, Type]], context: Context, api: TypeChecker
-) -> bool:
+def _report_unused_parameter(f: Expression, args: Iterable[tuple[Expression | None, Type]], mapped: Mapped) -> bool:
     """Report a lambda that uses a batch instead of its example, and return whether it does.
 
     Example: `vmap(lambda x, y: x - ys)(xs, ys)`.
     """
-    if not isinstance(f, LambdaExpr):
+    context, api, level = mapped.at, mapped.api, mapped.scope.unvaried
+    if not isinstance(f, LambdaExpr) or level == "off":
         return False
     used = [e for e in walk(f.body) if isinstance(e, NameExpr)]
     for parameter, (arg, way) in zip(f.arguments, args, strict=False):
@@ -127,7 +126,10 @@ def _report_unused_parameter(
         if any(e.node is batch for e in used) and isinstance(arg, NameExpr):
             name, fix = parameter.variable.name, "None for it in in_axes if all examples share it"
             note = f"vmap: the function does not use `{name}`, and uses `{arg.name}`, which has those of all examples"
-            api.note(f"{note}; try: `{name}`, or {fix}", context, code=ERROR)
+            if level == "error":
+                fail(api, context, ERROR, note, f"try:   `{name}`, or {fix}")
+            else:
+                api.note(f"{note}; try: `{name}`, or {fix}", context, code=ERROR)
             return True
     return False
 
