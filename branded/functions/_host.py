@@ -1,20 +1,19 @@
 """Host callbacks faster than tinygrad on the CPU: binary search, selection by rank, FFT.
 
-The FFT calls numpy. The others call C, or numpy if there is no C compiler. All have the derivatives of tinygrad's
+They call C, or numpy if there is no C compiler. All have the derivatives of tinygrad's
 operations, which the functions use on other devices and with `BRANDED_CPU=0`.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence, Set
 
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.host import ShapeDtype, TotalHost, call_on_graphs, serves, sizes, summed_to
+from branded.backends.cpu.linalg import fourier, host_kernels
+from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, serves, sizes, summed_to
 from branded.callbacks.sorting import order
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
@@ -82,49 +81,57 @@ def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np
 
 
 class Fourier(TotalHost):
-    """The Fourier transform along the last axis, of real parts, or of real and imaginary parts."""
+    """A Fourier transform along the last axis, without a factor: `fft`, `ifft` or `rfft` of n entries, `irfft` to n."""
 
-    def __init__(self, sign: int) -> None:
-        super().__init__("fft", functools.partial(fft_in_numpy, sign=sign))
-        self.sign = sign
+    def __init__(self, kind: str, n: int) -> None:
+        work = functools.partial(fourier_in_numpy, kind=kind, n=n)
+        super().__init__(kind, work, by_c=fourier.transform(kind, n))
+        self.kind, self.n = kind, n
+
+    def transform(self, *parts: UOp) -> list[UOp]:
+        size = self.n // 2 + 1 if self.kind == "rfft" else self.n
+        result = ShapeDtype((*batch_of(*parts), size), parts[0].dtype)
+        return call_on_graphs(self, [result] * (1 if self.kind == "irfft" else 2), parts)
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Transform the tangents: the operation is linear."""
         ys, dxs = results(u), [x.const_like(0) if d is None else d for x, d in zip(u.src[1:], tangents, strict=True)]
-        return UOp.maketuple(*ys, *call_on_graphs(self, _types(ys), dxs)), [2, 3]
+        return UOp.maketuple(*ys, *self.transform(*dxs)), [*range(len(ys), 2 * len(ys))]
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """Apply the transform with the opposite sign to both parts of the cotangent."""
-        ys = results(u)
-        cts = [y.const_like(0) if ct is None else ct for y, ct in zip(ys, cotangents, strict=True)]
-        grads = call_on_graphs(_fourier(-self.sign), _types(ys), cts)
+        """Apply the transpose: the opposite sign, where bins that stand for two in `irfft` have the weight 2."""
+        cts = [y.const_like(0) if ct is None else ct for y, ct in zip(results(u), cotangents, strict=True)]
+        if self.kind == "rfft":
+            cts = [(tensor(ct) / self._weights(ct)).uop for ct in cts]
+        grads = _fourier(_OPPOSITE[self.kind], self.n).transform(*cts)
+        if self.kind == "irfft":
+            grads = [(tensor(g) * self._weights(g)).uop for g in grads]
         return [summed_to(g, x) for g, x in zip(grads, u.src[1:], strict=False)]
 
-
-def _types(ys: Sequence[UOp]) -> list[ShapeDtype]:
-    return [ShapeDtype(sizes(y), y.dtype) for y in ys]
-
-
-FOURIER = 256
-"""Transforms of fewer elements in total stay matrix multiplications, which need no call into Python."""
+    def _weights(self, bins: UOp) -> Tensor:
+        k = Tensor.arange(sizes(bins)[-1], dtype=dtypes.int32)
+        return (k.eq(0) | (2 * k).eq(self.n)).where(1.0, 2.0).cast(bins.dtype)
 
 
-def can_transform(x: Tensor) -> bool:
-    return _serves(x) and math.prod(x.shape) >= FOURIER
+_OPPOSITE = {"fft": "ifft", "ifft": "fft", "rfft": "irfft", "irfft": "rfft"}
+FOURIER = 17
+"""Shorter transforms stay matrix multiplications, which are fused with other kernels."""
 
 
-def transform(re: Tensor, im: Tensor | None, sign: int) -> tuple[Tensor, Tensor]:
-    """Compute Σⱼ x[j] exp(sign 2πi j k / n); `im` is None if it is 0."""
-    parts = [re.uop] if im is None else [re.uop, im.uop]
-    a, b = call_on_graphs(_fourier(sign), _types([re.uop] * 2), parts)
-    return tensor(a), tensor(b)
+def can_transform(x: Tensor, n: int) -> bool:
+    return _serves(x) and n >= FOURIER
+
+
+def transform(kind: str, n: int, *parts: Tensor) -> list[Tensor]:
+    """Return the real and the imaginary part of a transform, or the real result of `irfft`."""
+    return [tensor(u) for u in _fourier(kind, n).transform(*(t.uop for t in parts))]
 
 
 _fourier = functools.cache(Fourier)
 
 
-def fft_in_numpy(re: np.ndarray, im: np.ndarray | None = None, *, sign: int) -> list[np.ndarray]:
+def fourier_in_numpy(re: np.ndarray, im: np.ndarray | None = None, *, kind: str, n: int) -> list[np.ndarray]:
     """Implement `transform` in numpy, for all examples."""
     x = re if im is None else re + im * np.array(1j, np.complex64 if re.dtype == np.float32 else np.complex128)
-    y = np.fft.fft(x) if sign < 0 else np.fft.ifft(x, norm="forward")
-    return [y.real.astype(re.dtype), y.imag.astype(re.dtype)]
+    y = getattr(np.fft, kind)(x, n, norm="forward" if kind[0] == "i" else "backward")
+    return [part.astype(re.dtype) for part in ([y] if kind == "irfft" else [y.real, y.imag])]

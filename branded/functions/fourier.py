@@ -123,10 +123,7 @@ def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = Non
     argument: Any = a
     if isinstance(argument, tuple | list):
         raise OperandError(f"rfft: a is {tree.describe(a)}", fix="a tensor of real numbers, or fft of the pair")
-    re, im = _transform(a, n, axis, norm, "rfft", -1)
-    dim = normalize_axis(axis, re, "rfft")
-    half = tuple((0, re.shape[dim] // 2 + 1) if i == dim else None for i in range(re.ndim))
-    return re.shrink(half), im.shrink(half)
+    return _transform(a, n, axis, norm, "rfft", -1)
 
 
 @operation
@@ -159,10 +156,13 @@ def irfft(a: tuple[Vec[S], Vec[S]], n: int | None = None, axis: int = -1, norm: 
     dim = normalize_axis(axis, re, "irfft")
     size = number(2 * (re.shape[dim] - 1) if n is None else n, "irfft", "n", 1)
     re, im = (_resize_last(t.transpose(dim, -1), size // 2 + 1) for t in (re, im))
-    behind = (size + 1) // 2
-    re = re.cat(re[..., 1:behind].flip(-1), dim=-1) if behind > 1 else re
-    im = im.cat(-im[..., 1:behind].flip(-1), dim=-1) if behind > 1 else im
-    out, _ = _dft(re, im, 1)
+    if _host.can_transform(re, size):
+        (out,) = _host.transform("irfft", size, re, im)
+    else:
+        behind = (size + 1) // 2
+        re = re.cat(re[..., 1:behind].flip(-1), dim=-1) if behind > 1 else re
+        im = im.cat(-im[..., 1:behind].flip(-1), dim=-1) if behind > 1 else im
+        out, _ = _dft(re, im, 1)
     return (out * _scale(size, norm, "irfft", 1)).transpose(dim, -1)
 
 
@@ -190,8 +190,12 @@ def _transform(a: Any, n: int | None, axis: int, norm: str | None, api_name: str
     scale = _scale(size, norm, api_name, sign)
     real = not isinstance(a, tuple | list)
     re = _resize_last(re.transpose(dim, -1), size)
-    out = _dft(re, None if real else _resize_last(im.transpose(dim, -1), size), sign)
-    re, im = (t * scale if scale != 1 else t for t in out)
+    if api_name == "rfft" and _host.can_transform(re, size):
+        parts = _host.transform("rfft", size, re)
+    else:
+        parts = list(_dft(re, None if real else _resize_last(im.transpose(dim, -1), size), sign))
+    bins = size // 2 + 1 if api_name == "rfft" else size
+    re, im = (t[..., :bins] * scale if scale != 1 else t[..., :bins] for t in parts)
     return re.transpose(dim, -1), im.transpose(dim, -1)
 
 
@@ -217,8 +221,9 @@ def _dft(re: Tensor, im: Tensor | None, sign: int) -> Pair:
     n = re.shape[-1]
     if n == 1:
         return re, re.const_like(0) if im is None else im
-    if _host.can_transform(re):
-        return _host.transform(re, im, sign)
+    if _host.can_transform(re, n):
+        a, b = _host.transform("fft" if sign < 0 else "ifft", n, *([re] if im is None else [re, im]))
+        return a, b
     if n <= _SMALL:
         return _multiply(re, im, _turns([[j * k for k in range(n)] for j in range(n)], n, re, sign))
     m = _factor(n)
