@@ -1,4 +1,4 @@
-"""`sort`, `topk` and `argsort` on the CPU: one call of NumPy instead of tinygrad's network of 40 kernels.
+"""`sort`, `topk` and `argsort` on the CPU: one call of C, or NumPy, instead of tinygrad's network of 40 kernels.
 
 Values and indices equal the network's: equal entries keep their order, also in descending order. NaN is the largest
 value, as in NumPy. As in JAX, each value has the derivative of the entry at its index: tangents are read at the
@@ -13,6 +13,7 @@ import functools
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
+from branded.backends.cpu.linalg import sorting as in_c
 from branded.callbacks.host import DifferentiableHost, TotalHost, batch_of, sizes
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
@@ -33,10 +34,11 @@ class Sorted(DifferentiableHost):
 
     def __init__(self, descending: bool, first: int, among: int) -> None:
         work = functools.partial(values, descending=descending, first=first)
-        super().__init__("sort", work, space=among / first)
+        super().__init__("sort", work, by_c=in_c.sort(descending, indices=False), space=among / first)
         keys = functools.partial(order, descending=descending, first=first)
         # 64-bit keys, twice, in addition to their inputs
-        self.where = TotalHost("argsort", keys, space=4.0 * among / first)
+        by_c = in_c.sort(descending, indices=True)
+        self.where = TotalHost("argsort", keys, by_c=by_c, space=4.0 * among / first)
         self.first = first
 
     def places(self, x: UOp) -> UOp:

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 from tinygrad import Tensor, dtypes
 
 from branded import tree
+from branded.callbacks import sorting
 from branded.core.brand import S, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
@@ -101,8 +102,12 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     if m > n:
         raise ArgumentError(f"top_k: k = {m} of {n} entries", ("operand", vec_type(x)), fix=f"at most {n}")
     moved = x.transpose(dim, -1)
-    indices = standing(moved, Tensor.arange(m, dtype=dtypes.int32), descending=True)
-    values = moved.gather(-1, indices)
+    places = Tensor.arange(m, dtype=dtypes.int32)
+    if _host.can_stand(moved, places):
+        values, indices = sorting.sort(moved, -1, True, m)
+    else:
+        indices = standing(moved, places, descending=True)
+        values = moved.gather(-1, indices)
     return values.transpose(dim, -1), indices.transpose(dim, -1)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import math
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -260,7 +261,7 @@ def _transform(kind: str, n: int, results: Sequence[ArrayType], args: Sequence[A
         return None
     batch = results[0].shape[:-1]
     steps = batches.steps(batch, args, (1,) * len(args))
-    if steps is None or not all(x.nbytes for x in (*results, *args)):
+    if steps is None or not all(x.nbytes for x in (*results, *args)) or os.name == "nt":
         return None
     plan = _plan(dtype, n, "r" in kind)
     size, examples = int(plan[3]), math.prod(batch)

@@ -172,7 +172,7 @@ def _host_function(
     if steps is None:
         return None
     function, address = _glue(operation, dtype)
-    table = ctypes.addressof(memory()) if operation == "standing" else 0
+    table = memory_table() if operation == "standing" else 0
     return CFunction(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *by], 1))
 
 
@@ -181,6 +181,11 @@ def memory() -> Any:
     """Return a table with the addresses of `malloc` and `free`; cached, because C keeps its address."""
     here = ctypes.CDLL(None)
     return (ctypes.c_uint64 * 2)(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (here.malloc, here.free)))
+
+
+def memory_table() -> int:
+    """Return the address of the table."""
+    return ctypes.addressof(memory())
 
 
 @functools.cache
