@@ -1,4 +1,4 @@
-"""`sort`, `topk` and `argsort` as one call of numpy on the CPU, if CPU codegen is enabled.
+"""`sort`, `topk` and `argsort` as one call of C on the CPU, if CPU codegen is enabled.
 
 Otherwise tinygrad's sorting network runs. Its maxima lose NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_sort_nan` sorts
 infinity instead. In both cases NaN is the largest value, as in numpy.
@@ -21,8 +21,13 @@ from branded.tinygrad_compat.tensor_methods import Method, override_if, wrap
 
 
 def suits(x: Any, dim: Any) -> bool:
-    """Return whether the axis has several elements, and numpy can read the memory."""
-    return bool(cpu_codegen.value) and _has_axis(x, dim) and isinstance(x.device, str) and _is_of_the_host(x.device)
+    """Return whether the axis has several elements, and C code can read the memory."""
+    return _has_axis(x, dim) and is_on_host(x)
+
+
+def is_on_host(x: Tensor) -> bool:
+    """Return whether C code of this process can read the memory, if CPU codegen is enabled."""
+    return bool(cpu_codegen.value) and isinstance(x.device, str) and _is_of_the_host(x.device)
 
 
 def _has_axis(x: Any, dim: Any) -> bool:

@@ -1,8 +1,8 @@
 """The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
 
-Most hooks act only on batched values or in traced code. `host_sort`, `host_cumsum`, `last_entry`, parts of `gradient`
-and the caches act on all graphs of this package. The hooks of `elementwise` are installed at import, before a program
-can hold the methods that they replace.
+Most hooks act only on batched values or in traced code. `host_sort`, `host_cumsum`, `last_entry`,
+`transposed_convolution`, parts of `gradient` and the caches act on all graphs of this package. The hooks of
+`elementwise` are installed at import, before a program can hold the methods that they replace.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from branded.hooks import (
     rand,
     reads,
     shapes,
+    transposed_convolution,
     writes,
 )
 from branded.hooks.error_translation import detect
@@ -27,7 +28,7 @@ from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
     *(detect, operands, reads, writes, shapes, gradient, functions, rand),
-    *(host_sort, host_cumsum, last_entry, program_cache, schedule_cache),
+    *(host_sort, host_cumsum, last_entry, transposed_convolution, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
 _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}

@@ -48,8 +48,9 @@ def order(x: np.ndarray, descending: bool) -> np.ndarray:
     """Return a stable order; numpy has only the ascending one."""
     if not descending:
         return np.argsort(x, axis=-1, kind="stable")
-    backward: np.ndarray = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-    return x.shape[-1] - 1 - backward
+    backward: Any = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+    places: np.ndarray = x.shape[-1] - 1 - backward
+    return places
 
 
 @pytest.mark.parametrize("descending", [False, True])
