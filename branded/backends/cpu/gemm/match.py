@@ -46,7 +46,7 @@ from branded.backends.cpu.gemm.cost import (
 from branded.backends.cpu.gemm.padding import Padded, padded
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
-from branded.backends.cpu.renderer.columns import some_rows
+from branded.backends.cpu.renderer.columns import merge_loops, some_rows
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
 from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import features, private_api
@@ -272,8 +272,8 @@ class _Maker:
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
         if len(reds) != 1 or frozenset(reds[0].ranges) != frozenset(self.over):
             return
-        now = reds[0]
-        while (found := some_rows(now, self.over)) is not None:
+        now, over, merged = merge_loops(reds[0], self.over)
+        while (found := some_rows(now, over)) is not None:
             x = cost.in_rows(NEW + len(self.parts), found.loops)
             if elements(x.of) * now.dtype.itemsize > self.limit:
                 break
@@ -283,7 +283,7 @@ class _Maker:
                 self.parts.append(_storing_kernel(at.substitute(part.places), part.value, part.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
         if self.parts:
-            self.new[reds[0]] = now
+            self.new[reds[0]] = now.substitute(merged)
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
         """Return the value for BLAS to compute: the sum, or the sum times a constant if that is its only use."""
