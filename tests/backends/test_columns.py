@@ -58,6 +58,7 @@ SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "of few elements": (lambda: FEW.sum(0), 2),
     "of short rows that follow each other": (lambda: SHORT.max(0), 3),
     "the largest of few": (lambda: FEW.max(0), 2),
+    "of few examples": (lambda: vmap(lambda row: row + 1)(FEW).sum(0), 2),
     "of examples": (lambda: vmap(lambda row: row * V + 1)(X).sum(0), 3),
 }
 """The number of kernels of each reduction."""
@@ -145,3 +146,16 @@ def test_chunks_with_sum_inside_each_example() -> None:
     xs = whole(1000, 64)
     f = lambda x: (x.reshape(64, 1) * x).contiguous().sin().sum(0)  # noqa: E731
     np.testing.assert_allclose(vmap(f, chunk_size=250)(xs).numpy(), vmap(f)(xs).numpy(), atol=1e-4)
+
+
+def test_an_exp_is_dear_and_may_be_of_elements_that_all_columns_share() -> None:
+    x, y = FEW[:64, :64].contiguous().realize(), V[:64].contiguous().realize()
+    functions: tuple[Callable[[], Tensor], ...] = (
+        lambda: (x / 9).exp().sum(0),
+        lambda: ((y.unsqueeze(1) - x) / 9).exp().sum(0),
+    )
+    for of in functions:
+        assert len(kernels(of())) == 2
+        found = of().numpy()
+        with cpu.plain():
+            np.testing.assert_allclose(found, of().numpy(), rtol=1e-5)

@@ -27,8 +27,8 @@ ROWS = 16
 """The number of rows in a group: more rows evict each other from the cache.  Each `exp` or similar counts."""
 FEW, SHORT = 8, 32
 """The thresholds for another kernel: rows in a group, and total rows (fewer are unrolled in one kernel)."""
-MANY, MANY_PRODUCTS = 1 << 13, 1 << 16
-"""The thresholds in elements, and in products of elements of which some are read for many columns."""
+MANY_DEAR, MANY, MANY_PRODUCTS = 1 << 11, 1 << 13, 1 << 16
+"""The thresholds in elements: of `exp` or similar; of others; of others that read elements for many columns."""
 _REDUCED = {Ops.ADD, Ops.MUL, Ops.MAX}
 
 
@@ -132,4 +132,7 @@ def _least_elements(red: UOp, column: UOp) -> int:
     if not kernels.in_order(positions, column) or kernels.reduces_in_order(red, inner):
         return 0
     steps = {kernels.step(i, column) for i in positions}
-    return 0 if 1 not in steps else MANY_PRODUCTS if 0 in steps else MANY
+    if 1 not in steps:
+        return 0
+    is_dear = any(u.op in kernels.DEAR for u in _outside(red.src[0]))
+    return MANY_DEAR if is_dear else MANY_PRODUCTS if 0 in steps else MANY
