@@ -4,7 +4,8 @@
 
 Reads the sources of the installed tinygrad and writes `branded/vec.pyi` (every method of `Tensor`, typed by rows) and
 the modules of `stubs/tinygrad-stubs` in which a `Tensor` is a `Vec[Never, Tensor]`, for mypy; for other checkers, where
-both are one class, `branded/_plain.pyi`.  One rule gives all of the types:
+both are one class, `branded/_plain.pyi`.  The same signatures without rows are `stubs/standalone/tinygrad-stubs`, the
+package for users of tinygrad who do not use branded.  One rule gives all of the types with rows:
 
     each parameter that takes tensors gets a row of its own, and a result has the union of all the rows.
 
@@ -14,18 +15,26 @@ both are one class, `branded/_plain.pyi`.  One rule gives all of the types:
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+from mypy import stubgen
+from tinygrad.helpers import ContextVar
 
 from branded.hooks import reads
 
 ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
+ALONE = ROOT / "stubs" / "standalone" / "tinygrad-stubs"
 
 # ---- what tinygrad leaves without a type ----
 
@@ -280,18 +289,31 @@ def in_vec(f: ast.FunctionDef) -> Iterator[str]:
     elif f.name in TOGETHER:
         yield signature(f, "self", ["Vec[Brand, _T]"] * len(own), "Self")
     elif f.name in SAME_ROW or not own:
-        text = signature(f, "self", ["Self"] * len(own), "Self")
-        if (flag := "return_indices: builtins.bool = False") in text:
-            one, both = "-> Self:", "-> tuple[Self, Self]:"
-            plain = text.replace(flag, flag.replace("builtins.bool", "Literal[False]"))
-            yield from ("@overload", plain.replace("-> Self | tuple[Self, Self]:", one))
-            yield "@overload"
-            text = text.replace(flag, "*, return_indices: Literal[True]").replace("-> Self | tuple[Self, Self]:", both)
-        yield text
+        yield from by_flag(signature(f, "self", ["Self"] * len(own), "Self"), "Self")
     elif is_reflected(f):  # a Vec on the left has its own method
         yield signature(f, "self", ["Never"] * len(own), "Self").replace("Never | ", "")
     else:
         yield signature(f, "self", [f"Vec[{s}, _T]" for s in own], f"Vec[{row}, _T]") + hint(f)
+
+
+def by_flag(text: str, result: str) -> Iterator[str]:
+    """The signature `text`, as two overloads where `return_indices` decides whether there are two results."""
+    if (flag := "return_indices: builtins.bool = False") in text:
+        both = f"-> {result} | tuple[{result}, {result}]:"
+        plain = text.replace(flag, flag.replace("builtins.bool", "Literal[False]"))
+        yield from ("@overload", plain.replace(both, f"-> {result}:"))
+        yield "@overload"
+        text = text.replace(flag, "*, return_indices: Literal[True]").replace(both, f"-> tuple[{result}, {result}]:")
+    yield text
+
+
+def alone(f: ast.FunctionDef) -> Iterator[str]:
+    """A method as `Tensor` has it without branded."""
+    kinds = decorators(f)
+    yield from (f"@{k}" for k in sorted(kinds))
+    first = "" if is_static(f) else "cls" if "classmethod" in kinds else "self"
+    result = "Self" if f.name in SAME_ROW or (first == "self" and not rows(f)) else "Tensor"
+    yield from by_flag(signature(f, first, ["Tensor"] * len(rows(f)), result) + hint(f), result)
 
 
 IN_PLACE = re.compile(r"__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|lshift|rshift|matmul)__")
@@ -608,6 +630,115 @@ def tensor() -> str:
     )
 
 
+def tensor_alone() -> str:
+    """stubs/standalone/tinygrad-stubs/tensor.pyi: the same without rows."""
+    module = source("tinygrad.tensor")
+    own = class_of(module, "Tensor")
+    return "\n".join(
+        [
+            HEAD.format(what="tinygrad.tensor, with the types that its signatures leave out."),
+            IMPORTS,
+            "import weakref\nfrom dataclasses import dataclass\nfrom tinygrad.mixin.op import ReductionStr\n"
+            "from typing import ParamSpec, SupportsIndex, TypeGuard\n",
+            *dict.fromkeys(imports(module)),
+            INDEX,
+            *(text for n in module.body if n is not own and (text := declaration(n))),
+            "class Tensor:",
+            "    uop: UOp\n    is_param: builtins.bool\n    grad: Tensor | None",
+            "    " + signature(constructor(), "self", [], "None"),
+            "    def __iter__(self) -> Iterator[Tensor]: ...",
+            "    def __hash__(self) -> builtins.int: ...",
+            "    def __bool__(self) -> None: ...  # raises an error; pyright and ty report a truth value by this",
+            "    def __len__(self) -> builtins.int: ...",
+            "    def __delitem__(self, indices: Any) -> NoReturn: ...",
+            *(indented(alone(f)) for f in methods().values()),
+            "",
+        ]
+    )
+
+
+DONE = {
+    **dict.fromkeys(("mnist", "cifar"), "tuple[Tensor, Tensor, Tensor, Tensor]"),
+    **dict.fromkeys(("SGD", "Muon"), "LARS"),
+    **dict.fromkeys(("Adam", "AdamW"), "LAMB"),
+    **dict.fromkeys(("__eq__", "__ge__", "__gt__", "__lt__"), "bool"),
+    **dict.fromkeys(("safe_save", "stderr_log", "set_description", "update"), "None"),
+    "__hash__": "int",
+    "ansilen": "int",
+    "ansistrip": "str",
+    "colored": "str",
+    "dedup": "list[T]",
+    "flatten": "list[T]",
+    "pluralize": "str",
+}
+"""Results, by the name of the function, that tinygrad does not type: those that programs use."""
+
+
+class _Filled(ast.NodeTransformer):
+    """Give each parameter, result and name that stubgen leaves open a type: what it is in tinygrad, or Any."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        a, removed = node.args, [ast.unparse(d) for d in node.decorator_list]
+        if "accept_filename" in removed:
+            a.args[0].annotation = parsed("Tensor | str | pathlib.Path")
+        node.decorator_list = [
+            d for d in node.decorator_list if ast.unparse(d) not in ("functools.cache", "accept_filename")
+        ]
+        for arg in filter(None, (*a.args, *a.kwonlyargs, a.vararg, a.kwarg)):
+            if arg.arg not in ("self", "cls"):
+                arg.annotation = self.visit(arg.annotation or parsed("Any"))
+        known = "Self" if node.name == "__enter__" else DONE.get(node.name, "Any")
+        node.returns = self.visit(node.returns or parsed(known))
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        value = getattr(self.module, ast.unparse(node.target), None)
+        if ast.unparse(node.annotation) != "Incomplete":
+            node.annotation = self.visit(node.annotation)
+        elif isinstance(value, ContextVar) and type(value).__name__ != "_DEV":
+            node.annotation = parsed(f"ContextVar[{type(value.value).__name__}]")
+        else:
+            known = isinstance(value, bool | int | float | str | ContextVar)
+            node.annotation = parsed(type(value).__name__ if known else "Any")
+        node.value = node.value and ast.Constant(...)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        bare = BARE | {
+            "Incomplete": "Any",
+            **{name: f"{name}[Any]" for name in ("ContextVar", "Array", "_SimpleCData")},
+        }
+        bare |= {name: f"{name}[Any, Any]" for name in ("dict", "defaultdict")}
+        return parsed(bare[node.id]) if node.id in bare else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        node.slice = self.visit(node.slice)
+        return node
+
+
+@cache
+def by_stubgen() -> dict[str, str]:
+    """What mypy's stubgen writes for the modules `REST`."""
+    with TemporaryDirectory() as folder:
+        modules = [word for name in REST for word in ("-m", name)]
+        stubgen.generate_stubs(stubgen.parse_options(["--quiet", "--include-private", "-o", folder, *modules]))
+        return {name: Path(folder, *name.split(".")).with_suffix(".pyi").read_text() for name in REST}
+
+
+REST = ("tinygrad.helpers", "tinygrad.nn.datasets", "tinygrad.nn.optim", "tinygrad.nn.state")
+"""The modules that programs import besides those of `Tensor` and its layers."""
+
+
+def module_alone(name: str) -> str:
+    """A module of stubs/standalone/tinygrad-stubs, as mypy's stubgen writes it, with no type left open."""
+    module = _Filled(importlib.import_module(name)).visit(ast.parse(by_stubgen()[name]))
+    head = HEAD.format(what=f"{name}, with a type for all that it defines.")
+    return f"{head}from typing import Any, Self\n{ast.unparse(module)}\n"
+
+
 def imports(module: ast.Module) -> Iterator[str]:
     """What a module imports from tinygrad, `as` itself: users import it from here too."""
     for node in module.body:
@@ -646,23 +777,33 @@ ATTRIBUTES = {"weight": "Tensor", "bias": "Tensor | None"}
 
 def nn() -> str:
     """stubs/tinygrad-stubs/nn/__init__.pyi: layers keep the row of what they are given."""
-    module = source("tinygrad.nn")
-    out = [
+    heads = (
         HEAD.format(what="tinygrad.nn, where layers keep the row of what they are given."),
         IMPORTS + "from branded.core.brand import Brand\nfrom branded.vec import Vec\n",
-        *dict.fromkeys(imports(module)),
+        *dict.fromkeys(imports(source("tinygrad.nn"))),
         ROWS.split("_S3")[0],
         "MYPY = False  # mypy takes it for true",
-    ]
+    )
+    return "\n".join([*heads, *layers(of_rows), ""])
+
+
+def nn_alone() -> str:
+    """stubs/standalone/tinygrad-stubs/nn/__init__.pyi: the same without rows."""
+    head = HEAD.format(what="tinygrad.nn, with the types that its signatures leave out.") + IMPORTS
+    return "\n".join([head, *dict.fromkeys(imports(source("tinygrad.nn"))), *layers(of_tensors), ""])
+
+
+def layers(call: Callable[[ast.FunctionDef], Iterator[str]]) -> Iterator[str]:
+    """The classes and functions of `tinygrad.nn`, where `call` gives the methods that take tensors."""
+    module = source("tinygrad.nn")
     for node in module.body:
         if isinstance(node, ast.ClassDef):
-            out += [f"class {node.name}{'(' + ', '.join(map(ast.unparse, node.bases)) + ')' if node.bases else ''}:"]
-            out += [indented(layer(node))]
+            yield f"class {node.name}{'(' + ', '.join(map(ast.unparse, node.bases)) + ')' if node.bases else ''}:"
+            yield indented(layer(node, call))
         elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            out.append(plain_signature(node))
+            yield plain_signature(node)
         elif isinstance(node, ast.Assign):  # BatchNorm2d = BatchNorm3d = BatchNorm
-            out += [f"{ast.unparse(target)} = {ast.unparse(node.value)}" for target in node.targets]
-    return "\n".join([*out, ""])
+            yield from (f"{ast.unparse(target)} = {ast.unparse(node.value)}" for target in node.targets)
 
 
 def plain_signature(f: ast.FunctionDef, first: str = "") -> str:
@@ -673,8 +814,8 @@ def plain_signature(f: ast.FunctionDef, first: str = "") -> str:
     return f"def {f.name}({', '.join(parts)}) -> {result}: ..."
 
 
-def layer(cls: ast.ClassDef) -> Iterator[str]:
-    """A layer: its attributes, its constructor, and its public methods typed by rows."""
+def layer(cls: ast.ClassDef, call: Callable[[ast.FunctionDef], Iterator[str]]) -> Iterator[str]:
+    """A layer: its attributes, its constructor, and its public methods as `call` types them."""
     init = next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     if init is not None:
         types = {p.name: ast.unparse(p.type) for p in parameters(init)}
@@ -684,16 +825,26 @@ def layer(cls: ast.ClassDef) -> Iterator[str]:
         yield from (f"{name}: {text}" for name, text in seen.items())
         yield plain_signature(init, "self")
     for f in cls.body:
-        if isinstance(f, ast.FunctionDef) and (f.name == "__call__" or not f.name.startswith("_")) and (own := rows(f)):
-            tensors, result = [f"Vec[{s}]" for s in own], f"Vec[{' | '.join(own)}]"
-            of_rows = signature(f, "self", tensors, result, hides=False)
-            yield "if MYPY:"  # to the others a `Vec[Never]` is a `Tensor`, and ty loses the row in calls of overloads
-            yield "    @overload"
-            yield "    " + signature(f, "self", ["Tensor"] * len(own), "Tensor", hides=False)
-            yield "    @overload"
-            yield "    " + of_rows
-            yield "else:"
-            yield "    " + of_rows
+        if isinstance(f, ast.FunctionDef) and (f.name == "__call__" or not f.name.startswith("_")) and rows(f):
+            yield from call(f)
+
+
+def of_tensors(f: ast.FunctionDef) -> Iterator[str]:
+    """A method of a layer, without rows."""
+    yield signature(f, "self", ["Tensor"] * len(rows(f)), "Tensor", hides=False)
+
+
+def of_rows(f: ast.FunctionDef) -> Iterator[str]:
+    """A method of a layer, typed by rows."""
+    tensors, result = [f"Vec[{s}]" for s in rows(f)], f"Vec[{' | '.join(rows(f))}]"
+    with_rows = signature(f, "self", tensors, result, hides=False)
+    yield "if MYPY:"  # to the others a `Vec[Never]` is a `Tensor`, and ty loses the row in calls of overloads
+    yield "    @overload"
+    yield from (f"    {line}" for line in of_tensors(f))
+    yield "    @overload"
+    yield "    " + with_rows
+    yield "else:"
+    yield "    " + with_rows
 
 
 def assigned(init: ast.FunctionDef) -> Iterator[tuple[str, str | None]]:
@@ -727,12 +878,20 @@ FILES = {
     STUBS / "tensor.pyi": tensor,
     STUBS / "nn" / "__init__.pyi": nn,
     STUBS / "runtime" / "autogen" / "mlx5.pyi": cards,
+    ALONE / "__init__.pyi": package,
+    ALONE / "tensor.pyi": tensor_alone,
+    ALONE / "nn" / "__init__.pyi": nn_alone,
+    ALONE / "runtime" / "autogen" / "mlx5.pyi": cards,
+    **{ALONE.joinpath(*name.split(".")[1:]).with_suffix(".pyi"): partial(module_alone, name) for name in REST},
 }
 
 
 def formatted(text: str, path: Path) -> str:
     """`text` as ruff formats it, without the imports that it does not use."""
-    for command in (["check", "--fix-only", "--select", "F401,I,UP037", "--quiet", "--ignore-noqa"], ["format"]):
+    for command in (
+        ["check", "--fix-only", "--select", "F401,I,UP035,UP037,UP043", "--quiet", "--ignore-noqa"],
+        ["format"],
+    ):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(path), "-"]
         text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     return text
@@ -745,6 +904,7 @@ def main(argv: list[str]) -> int:
         if not path.exists() or path.read_text() != text:
             stale.append(path.relative_to(ROOT))
             if "--check" not in argv:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
     for path in stale:
         print(path, "is stale: run python stubs/generate.py" if "--check" in argv else "written")

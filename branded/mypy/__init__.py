@@ -59,6 +59,8 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
 import sys
 
 from branded.mypy.plugin import VERSION, BrandedPlugin
@@ -68,6 +70,13 @@ def plugin(version: str) -> type[BrandedPlugin]:
     """Return the plugin class; mypy calls this function."""
     if getattr(sys.modules.get("branded"), "_for_mypy_alone", False):
         del sys.modules["branded"]  # an empty stand-in: a later import in this process gets the real package
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        foreign = f"tinygrad-stubs {importlib.metadata.version('tinygrad-stubs')}"
+        print(
+            f"branded: the package {foreign} has replaced the stubs of branded, so brands are not checked\n"
+            "  try:   pip uninstall tinygrad-stubs, then pip install --force-reinstall --no-deps branded",
+            file=sys.stderr,
+        )
     return BrandedPlugin
 
 

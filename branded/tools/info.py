@@ -34,6 +34,13 @@ def _versions(packages: Iterable[str]) -> str:
     return ", ".join(found) or "none"
 
 
+def _foreign_stubs() -> str:
+    if (found := _versions(("tinygrad-stubs",))) == "none":
+        return ""
+    repair = "pip uninstall tinygrad-stubs, then pip install --force-reinstall --no-deps branded"
+    return f"{found} has replaced those of branded: {repair}"
+
+
 def _device() -> str:
     try:
         return f"{Device.DEFAULT}, {cores.count()} cores"
@@ -67,6 +74,8 @@ def facts(version: str) -> Iterator[tuple[str, str]]:
     yield "Python", f"{platform.python_version()} ({platform.python_implementation()}), {platform.platform()}"
     yield "packages", _versions(("numpy", "typing_extensions"))
     yield "extras", _versions(OPTIONAL)
+    if foreign := _foreign_stubs():
+        yield "stubs", foreign
     yield "device", _device()
     yield "compiler", _compiler()
     yield "fixes", _patches(tinygrad_compat.PATCHES, tinygrad_compat.installed)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -57,10 +58,47 @@ def run(*words: object, cwd: Path | None = None, **env: str) -> str:
     return out.stdout
 
 
+STUBS = Path("stubs", "standalone")
+"""The package tinygrad-stubs, for programs that do not use branded."""
+
+
 def build(python: Path, source: Path, to: Path) -> list[Path]:
-    """Build the sdist, and the wheel from it."""
-    run(python, "-m", "build", "--no-isolation", "--outdir", to, source, SOURCE_DATE_EPOCH=EPOCH)
+    """Build the sdists of branded and of tinygrad-stubs, and the wheels from them."""
+    for package in (source, source / STUBS):
+        run(python, "-m", "build", "--no-isolation", "--outdir", to, package, SOURCE_DATE_EPOCH=EPOCH)
     return sorted(to.iterdir())
+
+
+def the(name: str, packages: list[Path]) -> Path:
+    """The package with a name of this form."""
+    (found,) = (path for path in packages if path.match(name))
+    return found
+
+
+def stubs_alone(wheel: Path, folder: Path) -> Iterator[tuple[str, str]]:
+    """The stubs in an environment without branded: mypy and pyright accept the examples, and find the mistakes."""
+    here = folder / "stubs-alone"
+    venv.create(here, with_pip=True)
+    own = here / "bin" / "python"
+    run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, *CHECKERS)
+    examples = sorted((ROOT / STUBS / "examples").glob("*.py"))
+    correct = [path for path in examples if path.stem != "mistakes"]
+    checks = {
+        "mypy --strict": (own, "-m", "mypy", "--strict"),
+        "pyright": (here / "bin" / "pyright", "--pythonpath", own),
+    }
+    for name, command in checks.items():
+        run(*command, *correct, cwd=folder)
+        try:
+            run(*command, *examples, cwd=folder)
+        except RuntimeError:
+            yield f"{wheel.name} alone, {name}: {len(correct)} programs without errors, one with", "found"
+        else:
+            raise RuntimeError(f"{name} finds no mistake")
+
+
+_DEV = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["dev"]
+CHECKERS = ("mypy", *(requirement for requirement in _DEV if requirement.startswith("pyright")))
 
 
 def digest(path: Path) -> str:
@@ -136,13 +174,13 @@ def report(pythons: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *TOOLS)
     first = build(python, ROOT, folder / "first")
     yield from ((path.name, f"{path.stat().st_size / 1e6:.1f} MB") for path in first)
-    with tarfile.open(first[-1] if first[-1].suffix == ".gz" else first[0]) as file:
+    with tarfile.open(the("branded-*.tar.gz", first)) as file:
         file.extractall(folder / "unpacked", filter="data")
     second = build(python, next((folder / "unpacked").iterdir()), folder / "second")
     if list(map(digest, first)) != list(map(digest, second)):
         raise RuntimeError("built twice, from the checkout and from the sdist, the packages differ")
     yield "built twice, from the checkout and from the sdist", "the same bytes"
-    wheel = next(p for p in first if p.suffix == ".whl")
+    wheel, stubs = the("branded-*.whl", first), the("tinygrad_stubs-*.whl", first)
     if missing := [name for name in WANTED if name not in names(wheel)]:
         raise RuntimeError(f"not in the wheel: {missing}")
     yield "stubs, py.typed, licenses in the wheel", "there"
@@ -154,7 +192,9 @@ def report(pythons: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     yield "twine check --strict", "passed"
     # W002: the licenses of data are stored next to the data and in the metadata
     run(tools / "bin" / "check-wheel-contents", "--toplevel", "branded,tinygrad-stubs", "--ignore", "W002", wheel)
+    run(tools / "bin" / "check-wheel-contents", "--toplevel", "tinygrad-stubs", stubs)
     yield "check-wheel-contents", "passed"
+    yield from stubs_alone(stubs, folder)
     for each in pythons:
         yield from installed(each, wheel, folder)
     yield from oldest(wheel, folder)
