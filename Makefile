@@ -11,7 +11,7 @@ JOBS   ?= auto
 PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --max-worker-restart 1
 unexport PYTHON  # which for tinygrad is a device
 
-.PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
+.PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax laws leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -48,6 +48,11 @@ fuzz: $(VENV)/dev.done
 
 fuzz-jax: $(VENV)/jax.done
 	PYTHONPATH=. $(VENV)/jax/bin/python -m tests.fuzz.jax $(ARGS)
+
+LAWS := laws/test_laws laws/test_transform_laws ir/test_program tree/test_trees random/test_random_keys
+# The properties of hypothesis on ten times as many examples as in test, with random seeds
+laws: $(VENV)/dev.done
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) --timeout 3600 $(LAWS:%=tests/%.py) $(ARGS)
 
 leaks: $(VENV)/dev.done
 	$(BIN)/python -m tests.fuzz.leaks $(ARGS)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from tinygrad import Context, Tensor, Variable, dtypes
 
 from branded import brand, cond, fori_loop, grad, jit, make_expr, psum, scan, switch, tree, vec_type, vmap
@@ -24,6 +23,7 @@ from tests.golden import make, registry, with_branded
 from tests.ir.program import ALL, CASES, some
 from tests.support import by_numpy
 from tests.support.examples import in_memory
+from tests.support.profiles import check
 from tests.support.programs import Nest, nests
 
 GOLDEN = Path(__file__).parent / "program" / "golden.txt"
@@ -94,16 +94,10 @@ def test_links_between_levels(name: str) -> None:
         assert sorted(n for numbers in at.links() for n in numbers) == list(range(len(at.below().program.eqns)))
 
 
-quiet = settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-
-
 @pytest.mark.parametrize("part", range(2))
 def test_generated_programs(part: int) -> None:
     """Printing, parsing and evaluating the IR returns the function's result, under any nest of vmaps."""
 
-    @seed(part)
-    @quiet
-    @given(nests(max_depth=3, max_steps=8))
     def law(nest: Nest) -> None:
         args = [in_memory(x) if x.ndim else Tensor(x) for x in nest.arguments(nest.data())]
         f = nest.mapped()
@@ -119,7 +113,7 @@ def test_generated_programs(part: int) -> None:
         same(wanted, *results)
 
     with Context(DEV="PYTHON", NOOPT=1):
-        law()
+        check(law, nests(max_depth=3, max_steps=8), examples=60, part=part)
 
 
 PROGRAMS = registry.load()

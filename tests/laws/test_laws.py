@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from tinygrad import Context, Tensor
 
 from branded import brand, brands, vmap
-from tests.support import laws
+from tests.support import profiles
 from tests.support.by_numpy import read
+from tests.support.laws import law
 from tests.support.programs import Nest, agree, nests, programs
 
 PARTS = 8
 EXAMPLES = 200  # for each part: 1,600 programs in total
 KERNELS = 100
-
-quiet = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,20 +27,10 @@ def interpreted() -> Iterator[None]:
         yield
 
 
-law = functools.partial(laws.law, quiet)
-
-
 @pytest.mark.parametrize("part", [*range(PARTS), pytest.param(PARTS, marks=pytest.mark.compiled, id="kernels")])
 def test_vmap_equals_loop(part: int) -> None:
     """Test vmap(f)(xs) = stack([f(x) for x in xs]), under any nest of vmaps, along any axes."""
-
-    @seed(part)
-    @settings(quiet, max_examples=EXAMPLES if part < PARTS else KERNELS)
-    @given(nests())
-    def law(nest: Nest) -> None:
-        agree(nest)
-
-    law()
+    profiles.check(lambda nest: agree(nest), nests(), examples=EXAMPLES if part < PARTS else KERNELS, part=part)
 
 
 @law(60, nests(max_depth=2, max_steps=4), st.integers(1, 3))

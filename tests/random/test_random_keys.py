@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
@@ -20,6 +19,7 @@ from branded import BrandedError, errors, grad, jvp, random, vmap
 from branded.control_flow.loops import scan
 from branded.functions._erf import erfinv, next_above
 from tests.support.by_numpy import looped, read
+from tests.support.profiles import check
 
 pytestmark = pytest.mark.by_numpy
 
@@ -57,14 +57,15 @@ def test_reference_is_threefry() -> None:
     assert [int(x[0]) for x in threefry((0xFFFFFFFF, 0xFFFFFFFF), ones, ones)] == [0x1CB996FC, 0xBB002BE7]
 
 
-@settings(max_examples=10, deadline=None)
-@given(st.integers(0, 2**64 - 1), st.integers(0, 40))
-def test_bits_are_threefry(seed: int, n: int) -> None:
-    key = random.key(seed)
-    words = tuple(key.tolist())
-    x, y = threefry(words, *positions(*range(n)))
-    assert random.bits(key, (n,)).tolist() == (x ^ y).tolist()
-    assert random.split(key, n).tolist() == np.stack([x, y], -1).tolist()
+def test_bits_are_threefry() -> None:
+    def law(seed: int, n: int) -> None:
+        key = random.key(seed)
+        words = tuple(key.tolist())
+        x, y = threefry(words, *positions(*range(n)))
+        assert random.bits(key, (n,)).tolist() == (x ^ y).tolist()
+        assert random.split(key, n).tolist() == np.stack([x, y], -1).tolist()
+
+    check(law, st.integers(0, 2**64 - 1), st.integers(0, 40), examples=10)
 
 
 @pytest.mark.parametrize("n", [2**31 + 5, 2**32 + 5])

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, seed, settings
+
+from tests.support.profiles import check
 
 
-def law(quiet: settings, examples: int, *strategies: Any, kernels: int = 4) -> Callable[[Callable[..., None]], Any]:
+def law(examples: int, *strategies: Any, kernels: int = 4, shrink: bool = True) -> Callable[[Callable[..., None]], Any]:
     """Turn a property into a test with this number of examples from their graphs, and a few by kernels."""
     cases = [
         pytest.param(examples, id="graphs", marks=pytest.mark.by_numpy),
@@ -19,7 +20,7 @@ def law(quiet: settings, examples: int, *strategies: Any, kernels: int = 4) -> C
     def decorated(f: Callable[..., None]) -> Any:
         @pytest.mark.parametrize("examples", cases if kernels < examples else cases[1:])
         def test(examples: int) -> None:
-            seed(0)(settings(quiet, max_examples=examples)(given(*strategies)(f)))()
+            check(f, *strategies, examples=examples, shrink=shrink)
 
         test.__name__, test.__qualname__, test.__doc__ = f.__name__, f.__qualname__, f.__doc__
         test.__module__ = f.__module__

@@ -1,0 +1,38 @@
+"""Profiles of hypothesis: `HYPOTHESIS_PROFILE=nightly python -m pytest tests/laws`.
+
+| profile | examples | seeds |
+|---|---|---|
+| quick | a fifth | fixed |
+| default | as many as the test says | fixed |
+| nightly | ten times as many | random; a failure prints how to repeat it |
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+FACTORS = {"quick": 0.2, "default": 1, "nightly": 10}
+
+for _name in FACTORS:
+    settings.register_profile(
+        _name,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+settings.load_profile(PROFILE)
+
+
+def check(law: Callable[..., None], *strategies: Any, examples: int, part: int = 0, shrink: bool = True) -> None:
+    """Check a law on so many generated examples; those of each `part` differ."""
+    some = settings(max_examples=max(1, round(examples * FACTORS[PROFILE])))
+    if not shrink:
+        some = settings(some, phases=[Phase.generate])
+    checked = some(given(*strategies)(law))
+    (checked if PROFILE == "nightly" else seed(part)(checked))()
