@@ -30,8 +30,10 @@ def command() -> list[str]:
 def find() -> Path | None:
     """Return the path of the program `zig` of the package, or None."""
     spec = importlib.util.find_spec("ziglang")
-    zig = Path(spec.origin).parent / "zig" if spec is not None and spec.origin else None
-    return zig if zig is not None and zig.exists() else None
+    if spec is None or not spec.origin:
+        return None
+    names = (Path(spec.origin).with_name(name) for name in ("zig", "zig.exe"))
+    return next((path for path in names if path.exists()), None)
 
 
 def install() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import shutil
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tinygrad import Context, device, helpers
@@ -114,6 +116,16 @@ def test_compiler_chosen_by_the_user_is_kept(monkeypatch: pytest.MonkeyPatch, tm
     assert zig_clang.command() == ["clang"]
     clang.unlink()
     assert zig_clang.command() == [str(zig_clang.find()), "clang"]
+
+
+@pytest.mark.parametrize("name", ["zig", "zig.exe"])
+def test_the_program_of_ziglang(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On Windows it is zig.exe."""
+    package = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda module: package)
+    assert zig_clang.find.__wrapped__() is None
+    (tmp_path / name).touch()
+    assert zig_clang.find.__wrapped__() == tmp_path / name
 
 
 def test_broken_compiler_is_one_clear_error(tmp_path: Path) -> None:
