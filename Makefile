@@ -11,7 +11,7 @@ JOBS   ?= auto
 PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --max-worker-restart 1
 unexport PYTHON  # which for tinygrad is a device
 
-.PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax laws leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
+.PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax laws coverage leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -53,6 +53,10 @@ LAWS := laws/test_laws laws/test_transform_laws ir/test_program tree/test_trees 
 # The properties of hypothesis on ten times as many examples as in test, with random seeds
 laws: $(VENV)/dev.done
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) --timeout 3600 $(LAWS:%=tests/%.py) $(ARGS)
+
+# Write the table of branch coverage in docs/trust.md
+coverage: $(VENV)/dev.done
+	$(BIN)/python -m tests.pages.coverage $(ARGS)
 
 leaks: $(VENV)/dev.done
 	$(BIN)/python -m tests.fuzz.leaks $(ARGS)
