@@ -47,8 +47,8 @@ def measure(words: list[str]) -> tuple[dict[str, dict[str, int]], str]:
     found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for name, file in files.items():
         parts = Path(name).parts
-        for key, number in file["summary"].items():
-            found[parts[1] if len(parts) > 2 else "top level"][key] += number
+        for key in KEYS:
+            found[parts[1] if len(parts) > 2 else "top level"][key] += file["summary"][key]
     return found, tests.stdout.strip().splitlines()[-1]
 
 
