@@ -28,13 +28,20 @@ Argnums = int | Sequence[int]
 """The position of one argument, or a sequence of positions."""
 
 
+_NOT_DIFFERENTIATED = {
+    "vjp": "cast it to float32, or close over it: vjp(lambda x: f(x, n), x)",
+    "jvp": "cast it to float32, or close over it: jvp(lambda x: f(x, n), (x,), (dx,))",
+}
+"""The fix for an argument without derivatives, for transforms that differentiate with respect to all arguments."""
+
+
 def _real(x: Any, api_name: str, where: str) -> Tensor:
     """Return a leaf of an argument as a float tensor."""
-    t = live_tensor(x, f"{api_name}: {where}", DerivativeError, but="; derivatives are with respect to float tensors")
+    t = live_tensor(x, f"{api_name}: {where}", DerivativeError, but=", and only float tensors have derivatives")
     if not dtypes.is_float(t.dtype):
         raise DerivativeError(
-            f"{api_name}: {where} is {tree.describe(x)}; derivatives are with respect to floats",
-            fix="cast it to float32, or leave it out of argnums",
+            f"{api_name}: {where} is {tree.describe(x)}, and only floats have derivatives",
+            fix=_NOT_DIFFERENTIATED.get(api_name, "cast it to float32, or leave it out of argnums"),
         )
     return t.cast(strong_dtype(t.dtype))
 
@@ -44,14 +51,14 @@ def _positions(argnums: Any, args: Sequence[Any], api_name: str) -> tuple[int, .
     for i in map(as_int, argnums if isinstance(argnums, tuple | list) else (argnums,)):
         if i is None or not -len(args) <= i < len(args):
             raise DerivativeError(
-                f"{api_name}: argnums={tree.short_repr(argnums)} for a call with "
+                f"{api_name}: argnums={tree.short_repr(argnums)} is out of range for a call with "
                 f"{count_noun(len(args), 'positional argument')}",
-                fix="the positions of the arguments to differentiate with respect to, counted from 0",
+                fix="give positions of arguments, counted from 0: argnums=0",
             )
         positions.append(i % len(args))
     if len(set(positions)) < len(positions):
         raise DerivativeError(
-            f"{api_name}: argnums={tree.short_repr(argnums)} names an argument twice", fix="each position once"
+            f"{api_name}: argnums={tree.short_repr(argnums)} names an argument twice", fix="name each position once"
         )
     return tuple(positions)
 
@@ -84,18 +91,18 @@ class Differentiated:
         opened_scopes = differentiated_from(next(UOp.unique_num))
         self.outside = CapturedWrites()
         with active, tracked, opened_scopes, record_captured_writes(self.outside):
-            self.value: Any = call_checked(f, full, kwargs, api_name, "a function with a parameter for each argument")
+            self.value: Any = call_checked(f, full, kwargs, api_name, "pass a function with one parameter per argument")
         if self.outside.memory:
             self._settle()
         if has_aux and (not isinstance(self.value, tuple) or len(self.value) != 2):
             raise DerivativeError(
-                f"{api_name}: has_aux=True, and the function returned {tree.describe(self.value)}",
-                fix="return a pair: the value, and whatever else",
+                f"{api_name}: has_aux=True needs a pair, and the function returned {tree.describe(self.value)}",
+                fix="return a pair: (value, aux)",
             )
         self.aux: Any = None
         if has_aux:
             self.value, self.aux = self.value
-        fix = "return tensors; others with has_aux=True"
+        fix = "return tensors, and other values with has_aux=True"
         self.results = live_tensors(self.value, f"{api_name}: the result", DerivativeError, fix)
         """The tensors in `value`."""
 

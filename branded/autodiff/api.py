@@ -100,8 +100,8 @@ def _value_and_grad(f: Callable[..., Any], argnums: Argnums, has_aux: bool, api_
         value, ys, aux = call.value, call.results, call.aux
         if len(ys) != 1 or isinstance(value, tuple | list | dict) or ys[0].shape or not dtypes.is_float(ys[0].dtype):
             raise DerivativeError(
-                f"{api_name}: the function must return one float, and it returned {tree.outline(value)}",
-                fix="reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor",
+                f"{api_name}: the function must return a scalar, and it returned {tree.outline(value)}",
+                fix="reduce it, for example with .sum(), or use jacrev for the Jacobian",
             )
         y, leaves = ys[0].uop, tree.uops(call.leaves)
         with transforming(call.levels):
@@ -217,7 +217,8 @@ def vjp(f: Any, *primals: Any, has_aux: bool = False) -> Any:
     def pullback(*cotangents: Any) -> Any:
         if len(cotangents) != 1:
             raise DerivativeError(
-                f"vjp: the pullback takes one cotangent, and got {len(cotangents)}", fix="one tree like the result"
+                f"vjp: the pullback takes one cotangent, not {len(cotangents)}",
+                fix="pass one pytree with the structure of the result",
             )
         (ct,) = cotangents
         cts = _like(ct, y, ys, "vjp", "cotangent", "result")
@@ -238,10 +239,10 @@ def _like(vectors: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: 
     xs, paths = tree.leaves(vectors), tree.paths(wanted, "the result" if side == "result" else "primals")
     if tree.paths(vectors, "") != tree.paths(wanted, ""):
         raise DerivativeError(
-            f"{api_name}: the {kind} has another tree than the {side}",
+            f"{api_name}: the {kind} has another structure than the {side}",
             (kind, tree.outline(vectors)),
             (side, tree.outline(wanted)),
-            fix=f"a {kind} for each tensor of the {side}",
+            fix=f"pass one {kind} for each tensor of the {side}",
         )
     out = []
     for x, t, name in zip(xs, ts, paths, strict=True):
@@ -251,10 +252,10 @@ def _like(vectors: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: 
             v = v.cast(dtype)
         if v.shape != t.shape or v.dtype != dtype:
             raise DerivativeError(
-                f"{api_name}: the {kind} of {name} does not fit it",
+                f"{api_name}: the {kind} of {name} has another shape or dtype",
                 (kind, vec_type(v)),
                 (side, vec_type(t)),
-                fix="the same shape and dtype",
+                fix="use the same shape and dtype",
             )
         out.append(v.uop)
     return out
@@ -300,7 +301,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], 
     """
     check_function(f, "jvp", "jvp(f)(x)", DerivativeError)
     if not isinstance(primals, tuple | list) or not isinstance(tangents, tuple | list):
-        raise DerivativeError("jvp: primals and tangents are tuples", fix="jvp(f, (x,), (dx,))")
+        raise DerivativeError("jvp: primals and tangents must be tuples", fix="jvp(f, (x,), (dx,))")
     call = Differentiated(f, tuple(range(len(primals))), tuple(primals), {}, has_aux, "jvp")
     dxs = _like(tuple(tangents), tuple(primals), call.values, "jvp", "tangent", "primal")
     with transforming(call.levels):

@@ -69,8 +69,8 @@ def _one(u: UOp, ts: list[Tangent]) -> Tangent:
         return None
     if (f := _table.get(u.op)) is None:
         raise UnsupportedError(
-            f"jvp: {u.op.name} has no rule in forward mode",
-            fix="reverse mode, or register one with branded.autodiff.forward.tangent",
+            f"jvp: {u.op.name} has no forward-mode rule",
+            fix="use reverse mode, or register a rule with branded.autodiff.forward.tangent",
         )
     return f(u, *ts)
 
@@ -121,7 +121,7 @@ def stage_tangent(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 
 @tangent(Ops.CALL)
 def call(u: UOp, *_: Tangent) -> Tangent:
-    raise UnsupportedError("jvp: a kernel written by hand has no derivative", fix="custom_jvp around the call")
+    raise UnsupportedError("jvp: a hand-written kernel has no derivative", fix="wrap the call in custom_jvp")
 
 
 @tangent(Ops.CAST)
@@ -235,7 +235,7 @@ def no_range_rule(api_name: str, u: UOp) -> UnsupportedError:
     return UnsupportedError(
         f"{api_name}: there is no derivative rule for {u.arg[0].name} over a UOp.range of your own",
         ("value", type_text(u)),
-        fix="an operation over an axis: x.sum(0)",
+        fix="use an operation over an axis: x.sum(0)",
     )
 
 
@@ -320,8 +320,8 @@ def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
     """Combine the tangent of the written part with the tangent of the rest."""
     if (views_and_write := part(u)) is None:
         raise UnsupportedError(
-            "jvp: a kernel written by hand has no rule in forward mode",
-            fix="branded.custom_jvp, whose rule both modes use",
+            "jvp: a hand-written kernel has no forward-mode rule",
+            fix="use branded.custom_jvp: both modes use its rule",
         )
     views = views_and_write[0]
     if not views:
@@ -340,8 +340,8 @@ def _function(u: UOp, ts: list[Tangent]) -> tuple[UOp, list[int | None]]:
             return p.jvp(u, ts)
     if u.arg.grad_fxn is not None:
         raise UnsupportedError(
-            "jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode",
-            fix="branded.custom_jvp, whose rule both modes use",
+            "jvp: a function with grad_fxn has no forward-mode rule",
+            fix="use branded.custom_jvp: both modes use its rule",
         )
     with derivative_block(False):
         return through_body(u, ts)

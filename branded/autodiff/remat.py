@@ -101,7 +101,7 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     outside = CapturedWrites()
     leaves = [tensor(p) for p in places]  # if the function reads a value, tinygrad renames the tensors' graphs
     with call_body(), record_captured_writes(outside):
-        out = call_checked(f, args, kwargs, "checkpoint", "a function with a parameter for each argument")
+        out = call_checked(f, args, kwargs, "checkpoint", "pass a function with one parameter per argument")
     places, values = [t.uop for t in leaves], tree.leaves(out)
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     body_params = [param(p.shape, p.dtype, p.device) for p in places]

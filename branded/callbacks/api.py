@@ -191,7 +191,7 @@ def checked_method(vmap_method: object, api_name: str) -> host.Method | None:
 
 def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> list[Tensor]:
     """Return the leaves of the arguments as tensors."""
-    fix = "tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
+    fix = "pass tensors, arrays and numbers, and close over other values by functools.partial or a lambda"
     tensors = [
         t for i, x in enumerate(args) for t in live_tensors(x, f"{api_name}: argument {i + 1}", CallbackTypeError, fix)
     ]

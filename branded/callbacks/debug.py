@@ -119,12 +119,12 @@ class _Checked(string.Formatter):
     """A formatter that checks that the text uses every value."""
 
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
-        unused = [str(i) for i in range(len(args)) if i not in used_args]
+        unused = [str(i + 1) for i in range(len(args)) if i not in used_args]
         unused += [f"`{name}`" for name in kwargs if name not in used_args]
         if unused:
             raise OptionError(
-                f"debug.print: nothing in the text asks for argument {', '.join(unused)}",
-                fix="{} for each argument, {name} for each by its name",
+                f"debug.print: the format has no placeholder for argument {', '.join(unused)}",
+                fix="write {} for each argument, and {name} for each keyword",
             )
 
     def format_field(self, value: Any, format_spec: str) -> Any:
@@ -137,7 +137,7 @@ class _Checked(string.Formatter):
 def _check_format(fmt: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if not isinstance(fmt, str):
         raise OptionError(
-            f"debug.print: the text is {tree.describe(fmt)}", fix='a text, then the values: debug.print("x = {}", x)'
+            f"debug.print: the format is {tree.describe(fmt)}, not a string", fix='debug.print("x = {}", x)'
         )
     try:
         _Checked().vformat(fmt, args, kwargs)
@@ -145,9 +145,11 @@ def _check_format(fmt: object, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         raise
     except (IndexError, KeyError) as error:
         raise OptionError(
-            f"debug.print: the text {fmt!r} asks for a value that is not there", ("reason", f"{error}")
+            f"debug.print: the format {fmt!r} has a placeholder without a value", ("reason", f"{error}")
         ) from None
     except ValueError as error:
-        raise OptionError(f"debug.print: the text {fmt!r} has no form of str.format", ("reason", f"{error}")) from None
+        raise OptionError(
+            f"debug.print: the format {fmt!r} is not a valid format string", ("reason", f"{error}")
+        ) from None
     except (AttributeError, TypeError):  # `{x.T}`, `{x[0]}`: attributes and items of the array
         return

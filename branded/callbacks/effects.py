@@ -59,12 +59,12 @@ def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> N
     if where is not None:
         raise UnsupportedError(
             f"{api_name}: it is not known how often it would run in {where}",
-            fix="outside of it; or pure_callback, which may run any number of times",
+            fix="call it outside, or use pure_callback, which may run any number of times",
         )
     if any(dtypes.is_float(t.dtype) for t in types) and reach_a_leaf(args):
         raise DerivativeError(
-            f"{api_name}: a function of the host has no derivative",
-            fix="stop_gradient of its arguments; or pure_callback, with custom_jvp or custom_vjp around it",
+            f"{api_name}: a host callback has no derivative",
+            fix="apply stop_gradient to its arguments, or wrap a pure_callback in custom_jvp",
         )
 
 

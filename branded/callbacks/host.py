@@ -103,9 +103,11 @@ def call_on_graphs(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) 
     """Return the results of a call on graphs, cast to the announced dtypes."""
     device = next((x.device for x in args if x.device is not None), canonicalize_device(None))
     if isinstance(device, tuple) or any(isinstance(x.device, tuple) for x in args):
-        raise UnsupportedError(f"{made.name}: a sharded tensor cannot go to the host", fix="gather it with .to() first")
+        raise UnsupportedError(
+            f"{made.name}: a sharded tensor cannot be passed to a host callback", fix="gather it with .to() first"
+        )
     if not all(all_int(x.shape) for x in args):
-        raise UnsupportedError(f"{made.name}: an argument has a size that is not known yet")
+        raise UnsupportedError(f"{made.name}: an argument has a symbolic size")
     given = [on_device(x.cast(_numpy_dtype(x.dtype)), device) for x in args]
     given = [x if x.device == device else x.copy_to_device(device) for x in given]
     types = [ShapeDtype(tuple(t.shape), _numpy_dtype(t.dtype)) for t in outs]
@@ -259,8 +261,8 @@ class Host(Primitive):
 
     def _no_derivative(self) -> DerivativeError:
         return DerivativeError(
-            f"{self.name}: a function of the host has no derivative",
-            fix="custom_jvp or custom_vjp around the call; stop_gradient of its arguments, or of its result",
+            f"{self.name}: a host callback has no derivative",
+            fix="wrap the call in custom_jvp, or apply stop_gradient to its arguments",
         )
 
     @property
@@ -300,8 +302,8 @@ class Host(Primitive):
             out = self.f(*([x.copy() for x in args] if self.copies else args))
         except OtherTreeError as error:
             raise CallbackError(
-                f"{self.name}: {self.function} gave another tree than was announced",
-                ("announced", tree.outline(error.announced)),
+                f"{self.name}: {self.function} returned another structure than declared",
+                ("declared", tree.outline(error.announced)),
                 ("given", tree.outline(error.given)),
                 *self._where(at),
             ) from None
@@ -311,9 +313,9 @@ class Host(Primitive):
         given = list(out) if isinstance(out, tuple | list) else [out]
         if len(given) != len(results):
             raise CallbackError(
-                f"{self.name}: {self.function} gave {_many(len(given))}, and should give {len(results)}",
+                f"{self.name}: {self.function} returned {_many(len(given))}, and {len(results)} are declared",
                 *self._where(at),
-                fix="an array for each of the results that were announced",
+                fix="return one array per declared result",
             )
         for i, (x, to) in enumerate(zip(given, results, strict=True)):
             self._write(x, to, i, at)
@@ -330,11 +332,11 @@ class Host(Primitive):
             np.copyto(to, new, casting="unsafe")
             return
         raise CallbackError(
-            f"{self.name}: result {i + 1} of {self.function} is not what was announced",
-            ("announced", _type(to.dtype, to.shape)),
+            f"{self.name}: result {i + 1} of {self.function} has another type than declared",
+            ("declared", _type(to.dtype, to.shape)),
             ("given", _type(new.dtype, new.shape) if new.dtype != object else f"a {type(x).__name__}"),
             *self._where(at),
-            fix="an array of the shape and dtype that was announced, with .astype() and .reshape()",
+            fix="return an array of the declared type: use .astype() and .reshape()",
         )
 
     def _where(self, at: tuple[int, ...]) -> list[tuple[str, str]]:
@@ -342,7 +344,7 @@ class Host(Primitive):
         if not self.axes:
             return []
         if at:
-            which = [f"example {k} of `{a.brand}`" for k, a in zip(at, self.axes, strict=True)]
+            which = [f"index {k} of `{a.brand}`" for k, a in zip(at, self.axes, strict=True)]
             return [("in", "the call for " + ", ".join(which))]
         names = ", ".join(f"`{a.brand}:{a.size}`" for a in self.axes)
         return [("in", f"one call for all examples of {names}, which are leading axes of the arguments")]
@@ -413,16 +415,16 @@ def summed_to(g: UOp, x: UOp) -> UOp:
 def no_method(name: str, row: Row) -> UnsupportedError:
     names = ", ".join(f"`{b.name}`" for b in row)
     return UnsupportedError(
-        f"{name}: nothing says how the function is called for the examples of {names}",
-        fix='vmap_method="sequential" for a call for each; "expand_dims" or "broadcast_all" for one call of all',
+        f"{name}: vmap_method is missing, and the call is batched over {names}",
+        fix='vmap_method="sequential" for one call per example, or "expand_dims" for one call on the batch',
     )
 
 
 def no_order(name: str, row: Row) -> UnsupportedError:
     names = ", ".join(f"`{b.name}`" for b in row)
     return UnsupportedError(
-        f"{name}: ordered=True, and the examples of {names} have no order",
-        fix="ordered=False, which runs them by their numbers; scan or map in place of vmap",
+        f"{name}: ordered=True inside vmap over {names}, whose examples have no order",
+        fix="ordered=False, which runs the examples by index, or scan instead of vmap",
     )
 
 

@@ -63,7 +63,7 @@ def _shape(shape: Any, api_name: str) -> tuple[int, ...]:
     if isinstance(shape, tuple | list) and all_int(sizes := tuple(shape)) and all(n >= 0 for n in sizes):
         return sizes
     raise CallbackTypeError(
-        f"{api_name}: {tree.short_repr(shape)} is not a shape", fix="a tuple of ints: (2, 3), or ()"
+        f"{api_name}: {tree.short_repr(shape)} is not a shape", fix="pass a tuple of ints: (2, 3) or ()"
     )
 
 
@@ -79,7 +79,9 @@ def _dtype(dtype: Any, api_name: str) -> DType:
     candidate = getattr(dtypes, name, None) if isinstance(name, str) else None
     if isinstance(candidate, DType):
         return candidate
-    raise CallbackTypeError(f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix='dtypes.float32, or "float32"')
+    raise CallbackTypeError(
+        f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix='pass dtypes.float32 or "float32"'
+    )
 
 
 class Results:
@@ -95,7 +97,7 @@ class Results:
         if (n := tree.node(x)) is None:
             raise CallbackTypeError(
                 f"{place} has {tree.describe(x)}, which has no shape and dtype",
-                fix='ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them',
+                fix='pass ShapeDtypeStruct((2, 3), "float32"), a tensor of the same type, or a pytree of these',
             )
         return n.rebuild([self._of(child, place, api_name) for child in n.children])
 

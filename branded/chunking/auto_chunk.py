@@ -92,16 +92,14 @@ class Chunks:
         ]
         brands = sorted((b for b in self.inner if b.size > 1), key=lambda b: b.size, reverse=True)
         if 2 * results > self.limit:
-            fix = "reduce the results in the function, or call it on parts of the batch; a larger memory_limit"
+            fix = "reduce the results in the function, call it on parts of the batch, or raise memory_limit"
         elif brands:
             b = brands[0]
             facts.append(("inner", f"`{b.name}` has {examples(b.size)}, {b.where}"))
-            fix = f'chunk_size="auto" with this memory_limit for `{b.name}`; a larger memory_limit'
+            fix = f'use chunk_size="auto" with this memory_limit for `{b.name}`, or raise memory_limit'
         else:
-            fix = "a larger memory_limit, or less within one example: memory(f)(x) says what it is"
-        return MemoryLimitError(
-            f"vmap: the smallest chunk, of one example, takes {_readable(self.total(1))}", *facts, fix=fix
-        )
+            fix = "raise memory_limit, or use less memory per example: memory(f)(x) shows it"
+        return MemoryLimitError(f"vmap: one example alone needs {_readable(self.total(1))}", *facts, fix=fix)
 
 
 def _readable(size: int) -> str:

@@ -73,7 +73,7 @@ class Saved:
             if there is None:
                 _write(head, [json.dumps(run._asdict(), indent=1).encode()])
         except (OSError, ValueError) as error:
-            raise SavedError(f"save: {directory} cannot be used: {error}", fix="a directory of its own") from None
+            raise SavedError(f"save: {directory} cannot be used: {error}", fix="use a separate directory") from None
         if there is not None and there != run._asdict():
             raise self._of_another(there)
 
@@ -83,16 +83,16 @@ class Saved:
             (name for name in ("size", "chunk", "program", "values") if there.get(name) != mine[name]), "values"
         )
         api_name = {
-            "size": f"of {there.get('size')} examples, and here are {self.run.size}",
-            "chunk": f"in chunks of {there.get('chunk')}, and here they are of {self.run.chunk}",
+            "size": f"of {there.get('size')} examples, not of {self.run.size}",
+            "chunk": f"in chunks of {there.get('chunk')}, not of {self.run.chunk}",
             "program": "of another function",
-            "values": "of other arguments, or of other values that the function uses",
+            "values": "of other arguments, or of other values that the function closes over",
         }[which]
-        fix = "another directory, or delete this one"
+        fix = "use another directory, or delete this one"
         if which == "values":
-            fix += "; random draws are the same again with Tensor.manual_seed, or keys"
+            fix += ", and seed random samples with Tensor.manual_seed or keys"
         done = sum(1 for _ in self.directory.glob("chunk-*.safetensors"))
-        return SavedError(f"save: what is in {self.directory} is {api_name}", ("saved", f"{done} chunks"), fix=fix)
+        return SavedError(f"save: {self.directory} contains results {api_name}", ("saved", f"{done} chunks"), fix=fix)
 
     def _path(self, i: int) -> Path:
         return self.directory / f"chunk-{i:06d}.safetensors"
@@ -129,13 +129,17 @@ class Saved:
         try:
             _write(self._path(i), [struct.pack("<Q", len(text)), text, *parts])
         except OSError as error:
-            raise SavedError(f"save: a chunk cannot be written: {error}", fix="space in the directory") from None
+            raise SavedError(
+                f"save: a chunk cannot be written: {error}", fix="free some space for the directory"
+            ) from None
 
 
 def savable(t: Tensor) -> Tensor:
     """Return the result; raise `SavedError` if a file cannot store it."""
     if strong_dtype(t.dtype) not in _NAMES or isinstance(t.device, tuple):
-        raise SavedError(f"save: a result of dtype {t.dtype.name} cannot be saved", fix="cast it, on one device")
+        raise SavedError(
+            f"save: a result of dtype {t.dtype.name} cannot be saved", fix="cast the result to another dtype"
+        )
     return t
 
 

@@ -64,14 +64,14 @@ def demo(args: argparse.Namespace) -> int:
 def _cluster(memory: str) -> int:
     for package in ("dask", "distributed"):
         if importlib.util.find_spec(package) is None:
-            raise UsageError(f"there is no {package} here: pip install 'branded[dask]'")
+            raise UsageError(f"{package} is not installed: pip install 'branded[dask]'")
     from branded.core.chunks import as_limit
     from branded.learn.demo import cluster
 
     try:
         as_limit(memory)
     except BrandedError:
-        raise UsageError(f"{memory!r} is no size of memory, as 256MB is one") from None
+        raise UsageError(f"{memory!r} is not a memory size such as 256MB") from None
     cluster.run(memory)
     return OK
 
@@ -84,7 +84,7 @@ def _folder(name: str) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot make the folder {out}: {error.strerror}") from None
+        raise UsageError(f"cannot create the folder {out}: {error.strerror}") from None
     if not os.access(out, os.W_OK):
         raise UsageError(f"cannot write to the folder {out}")
     return out
@@ -107,7 +107,7 @@ def check(args: argparse.Namespace) -> int:
     try:
         from branded.mypy.check import check, without_effect
     except ModuleNotFoundError as missing:
-        raise UsageError(f"there is no {missing.name} here: pip install 'branded[mypy]'") from None
+        raise UsageError(f"{missing.name} is not installed: pip install 'branded[mypy]'") from None
     for word in args.paths:
         if (reason := without_effect(word)) is not None:
             raise UsageError(f"{word.partition('=')[0]} has no effect here: {reason}")
@@ -170,9 +170,11 @@ def explain(args: argparse.Namespace) -> int:
         limit = Growth(args.warn_factor, args.warn_bytes)
         shown = Explanation(f, _arguments(args.args, module), {}, limit, full=args.full, kernels=args.kernels)
         explanations.append(shown)
-        return shown.show if args.html is None else shown.data
+        return shown.__str__ if args.html is None else shown.data
 
     status = _with_function(path, name, "__explain__", explained)
+    if status == OK and args.html is None:
+        explanations[0].show()
     if status == OK and args.html is not None:
         try:
             Path(args.html).write_text(explanations[0].html(), encoding="utf-8")
@@ -186,11 +188,15 @@ def profile(args: argparse.Namespace) -> int:
     """Show the time of a function by line and by kernel."""
     from branded.tools.profile import profile
 
+    profiles: list[object] = []
+
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         arguments = _arguments(args.args, module)
-        return lambda: print(profile(f, *arguments, tune=args.tune))
+        return lambda: profiles.append(profile(f, *arguments, tune=args.tune))
 
-    return _with_function(*_target(args.target), "__profile__", profiled)
+    status = _with_function(*_target(args.target), "__profile__", profiled)
+    print(*profiles, sep="\n", end="\n" * bool(profiles))
+    return status
 
 
 def _target(text: str) -> tuple[Path, str]:
@@ -421,7 +427,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         if any("\0" in word for word in (sys.argv[1:] if argv is None else argv)):
-            _parser().error("a NUL stands in an argument, and in no name")
+            _parser().error("an argument contains a NUL character")
         args = _parser().parse_args(argv)
     except SystemExit as stop:  # argparse has already printed the message
         return stop.code if isinstance(stop.code, int) else MISUSED

@@ -33,15 +33,15 @@ def find(name: Any, api_name: str) -> list[Brand]:
         brands = [b for n in name for b in find(n, api_name)]
         if len(set(brands)) < len(brands):
             raise AxesError(
-                f"{api_name}: a brand is named twice", ("names", tree.short_repr(name)), fix="each brand once"
+                f"{api_name}: a brand is named twice", ("names", tree.short_repr(name)), fix="name each brand once"
             )
         return brands
     here = [b for b in open_brands() if isinstance(b, Brand) and b.is_named]
     if name is Brand:
         raise OptionError(
-            f"{api_name}: `Brand` is every brand",
-            ("open", ", ".join(map(repr, here)) or "none with a name"),
-            fix="the name of one: a string, a subclass of Brand, or what `with brand(...)` gave",
+            f"{api_name}: `Brand` is the base class, not a brand",
+            ("open", ", ".join(map(repr, here)) or "no named brand"),
+            fix="pass a string, a subclass of Brand, or the brand from `with brand(...)`",
         )
     for b in reversed(here):
         if b is name or type(b) is name or (isinstance(name, str) and b.name == name):
@@ -49,10 +49,10 @@ def find(name: Any, api_name: str) -> list[Brand]:
     text = name.__name__ if isinstance(name, type) else tree.short_repr(name)
     raise NameUnboundError(
         f"{api_name}: no brand {text} is open here",
-        ("open", ", ".join(map(repr, here)) or "none with a name"),
+        ("open", ", ".join(map(repr, here)) or "no named brand"),
         fix=f"vmap(..., axis_name={text}) around it"
         if isinstance(name, str | type)
-        else "the axis_name of a vmap around it",
+        else "pass the axis_name of an enclosing vmap",
     )
 
 
@@ -131,7 +131,7 @@ def exchanging(name: Any, api_name: str) -> list[Brand]:
     brands = find(name, api_name)
     if not brands:
         raise AxesError(
-            f"{api_name}: no brand is named", ("names", tree.short_repr(name)), fix="the name of one, or several"
+            f"{api_name}: no brand is given", ("names", tree.short_repr(name)), fix="pass one name, or a tuple of names"
         )
     for b in brands:
         if b.part is not None:
@@ -151,11 +151,11 @@ def size_of(axis_name: Names, api_name: str) -> int:
 
 def axis_of(axis: int, rank: int, api_name: str, option: str) -> int:
     if (index := as_int(axis)) is None:
-        raise AxisTypeError(f"{api_name}: {option}={tree.short_repr(axis)} is not an axis", fix="an int")
+        raise AxisTypeError(f"{api_name}: {option}={tree.short_repr(axis)} is not an axis", fix="pass an int")
     axis = index
     if not -rank <= axis < rank:
         raise AxisRangeError(
-            f"{api_name}: {option}={axis} is out of range for {rank} axes", fix=f"{-rank} to {rank - 1}"
+            f"{api_name}: {option}={axis} is out of range for {rank} axes", fix=f"use an int from {-rank} to {rank - 1}"
         )
     return axis % rank
 
@@ -171,14 +171,14 @@ def sources(perm: Any, brands: Sequence[Brand]) -> dict[int, int]:
         if len(valid) != 2 or len(ends) != 2:
             raise AxisRangeError(
                 f"ppermute: {tree.short_repr(pair)} is not a pair of examples of {', '.join(map(repr, brands))}",
-                fix=f"pairs (source, destination) of numbers from 0 to {size - 1}",
+                fix=f"use pairs (source, destination) of indices from 0 to {size - 1}",
             )
         source[valid[1]] = valid[0]
     if len(source) < len(pairs) or len(set(source.values())) < len(pairs):
         raise AxesError(
-            "ppermute: an example sends or gets more than once",
+            "ppermute: perm has a duplicate source or destination",
             ("perm", tree.short_repr(pairs)),
-            fix="each source and each destination once; all_gather for a value that all get",
+            fix="list each source and each destination once, or use all_gather",
         )
     return source
 
@@ -208,6 +208,6 @@ def check_axis_size(t: Tensor, axis: int, brands: Sequence[Brand], tiled: bool, 
         raise SizeError(
             f"{api_name}: {text_of(brands)} {size} examples, and axis {axis} of the value has {n} entries",
             ("value", vec_type(t)),
-            fix=f"a {option} whose size is {'a multiple of ' if tiled else ''}{size}"
-            + ("" if tiled else ", or tiled=True for a multiple"),
+            fix=f"choose a {option} of size {'a multiple of ' if tiled else ''}{size}"
+            + ("" if tiled else ", or use tiled=True for a multiple"),
         )

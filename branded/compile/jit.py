@@ -223,8 +223,8 @@ class Jitted:
             )
             if both := sorted(static & away):
                 raise OptionError(
-                    f"jit: argument {both[0]} is part of the program, and cannot be donated",
-                    fix="its position in static_argnums or in donate_argnums alone",
+                    f"jit: argument {both[0] + 1} is static, and cannot be donated",
+                    fix="give its position in only one of static_argnums and donate_argnums",
                 )
             positions, names = range(len(args)), list(kwargs)
             fixed = [*(i in static for i in positions), *(k in named for k in names)]
@@ -265,13 +265,13 @@ class Jitted:
         odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
         description = "what flatten gave beside the children" if odd is None else tree.describe(odd)
         return OptionError(
-            f"jit: {description} is part of the program, and is not hashable",
-            fix="a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
+            f"jit: {description} is static, but not hashable",
+            fix="use a tuple or a frozen dataclass, or pass it as a tensor or a number",
         )
 
 
 def _call_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return call_checked(f, args, kwargs, "jit", "a function with a parameter for each argument")
+    return call_checked(f, args, kwargs, "jit", "pass a function with one parameter per argument")
 
 
 class _Program:

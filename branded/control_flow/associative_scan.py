@@ -56,23 +56,23 @@ def associative_scan(fn: Callable[[X, X], X], elems: X, reverse: bool = False, a
     """
     api_name = "associative_scan"
     check_function(fn, api_name, f"{api_name}(fn, elems)", CarryError)
-    tensors = live_tensors(elems, f"{api_name}: elems", CarryError, "tensors, or trees of them")
+    tensors = live_tensors(elems, f"{api_name}: elems", CarryError, "use tensors, or pytrees of these")
     xs = [tree.with_memory_dtype(x, f"{api_name}: elems") for x in tensors]
     if not xs:
-        raise SizeError(f"{api_name}: there are no elements", fix="a tensor, or a tree of them")
+        raise SizeError(f"{api_name}: there are no elements", fix="pass a tensor or a pytree of tensors")
     axes = [normalize_axis(axis, x, f"{api_name}: axis") for x in xs]
     for x, a, path in zip(xs, axes, tree.paths(elems, "elems"), strict=True):
         if type(x.shape[a]) is not int:
             raise SizeError(
                 f"{api_name}: {path} has a symbolic number of elements",
                 ("value", vec_type(x)),
-                fix="the whole tensor, and the first n elements of the result",
+                fix="pass the whole tensor, and take the first n elements of the result",
             )
         if x.shape[a] != xs[0].shape[axes[0]]:
             raise SizeError(
                 f"{api_name}: {path} has {x.shape[a]} elements, and there are {xs[0].shape[axes[0]]}",
                 ("value", vec_type(x)),
-                fix="the same size along the axis for each of elems",
+                fix="use the same size along the axis for all of elems",
             )
     xs = [x.transpose(0, a) if a else x for x, a in zip(xs, axes, strict=True)]
 
@@ -122,20 +122,20 @@ def _check_result(out: Any, elems: Any, expected: Leaves) -> Leaves:
     api_name = "associative_scan"
     if tree.treedef_key(out) != tree.treedef_key(elems):
         raise CarryError(
-            f"{api_name}: the function gives another tree than it gets",
+            f"{api_name}: the function returns another structure than it takes",
             ("gets", tree.outline(elems)),
             ("gives", tree.outline(out)),
-            fix="return a tree like its arguments",
+            fix="return a pytree with the structure of the arguments",
         )
     leaves = []
     for y, x, path in zip(tree.leaves(out), expected, tree.paths(out, "the result"), strict=True):
-        t = live_tensor(y, f"{api_name}: {path}", CarryError, "tensors, or trees of them")
+        t = live_tensor(y, f"{api_name}: {path}", CarryError, "use tensors, or pytrees of these")
         if t.shape != x.shape or strong_dtype(t.dtype) != x.dtype:
             raise CarryError(
                 f"{api_name}: {path} changes its type",
                 ("gets", vec_type(x)),
                 ("gives", vec_type(t)),
-                fix="a function that works on many elements at a time: vmap(fn); and in their dtype",
+                fix="pass vmap(fn), which works on many elements at a time, and keep their dtype",
             )
         tree.check_fits(t, x.dtype, f"{api_name}: {path}")
         leaves.append(t.cast(x.dtype))
@@ -166,7 +166,7 @@ def cumlogsumexp(x: Vec[S], axis: int = 0, reverse: bool = False) -> Vec[S]:
 
     Source: `jax.lax.cumlogsumexp`.
     """
-    t = live_tensor(x, "cumlogsumexp: x", CarryError, "a tensor of floats")
+    t = live_tensor(x, "cumlogsumexp: x", CarryError, "pass a tensor of floats")
     normalize_axis(axis, t, "cumlogsumexp: axis")
     t = t if t.is_floating_point() else t.float()
     return associative_scan(_log_of_sum, t, reverse, axis)

@@ -51,8 +51,8 @@ def _number(x: Any, api_name: str, kind: str) -> Any:
     original, x = x, tree.as_tensor(x)
     if x is None or x.shape:
         raise CarryError(
-            f"{api_name}: the {kind} is {tree.describe(original)}, and must be one for each example",
-            fix=".any() or .all() of it, where() for a choice element by element, vmap for one choice per example",
+            f"{api_name}: the {kind} is {tree.describe(original)}, and must be a scalar for each example",
+            fix="use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example",
         )
     check_live(x.uop, api_name)
     return x
@@ -130,10 +130,10 @@ def _matching_leaves(api_name: str, names: Sequence[str], outs: Sequence[Any]) -
     for out, name in zip(outs[1:], names[1:], strict=True):
         if tree.paths(out, "") != tree.paths(outs[0], ""):
             raise CarryError(
-                f"{api_name}: the branches give different trees",
+                f"{api_name}: the branches return different structures",
                 (names[0], tree.outline(outs[0])),
                 (name, tree.outline(out)),
-                fix="the same tree from each",
+                fix="return the same structure from each branch",
             )
     result: list[list[Tensor]] = []
     for path, xs in zip(tree.paths(outs[0], "the result"), zip(*all_leaves, strict=True), strict=True):
@@ -148,7 +148,7 @@ def _matching_leaves(api_name: str, names: Sequence[str], outs: Sequence[Any]) -
                 t = t.cast(like.dtype)
             if t.shape != like.shape or t.dtype != like.dtype:
                 raise CarryError(
-                    f"{api_name}: the branches disagree about {path}",
+                    f"{api_name}: the branches return different types for {path}",
                     (names[chosen], vec_type(like)),
                     (name, vec_type(t)),
                     fix="cast or reshape one of them, so that the shapes and dtypes agree",
@@ -183,7 +183,7 @@ def _branch(
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
             raise CarryError(f"{api_name}: {name} is {tree.describe(f)}, not a function")
-        check_takes(f, operands, {}, f"{api_name}: {name}", "a parameter for each operand, in every branch")
+        check_takes(f, operands, {}, f"{api_name}: {name}", "give every branch one parameter per operand")
     if isinstance(chosen, int):  # do not run the other branches: they may write, or be slow
         out = branches[chosen](*operands)
         return tree.rebuild(out, iter([t for (t,) in _matching_leaves(api_name, names[chosen : chosen + 1], [out])]))
@@ -347,15 +347,17 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
     """
     i = _number(index, "switch", "index")
     if isinstance(branches, Sequence) and not branches:
-        raise CarryError("switch: there are no branches", fix="a sequence of functions")
+        raise CarryError("switch: there are no branches", fix="pass a sequence of functions")
     if not isinstance(branches, Sequence):
-        raise CarryError(f"switch: the branches are {tree.describe(branches)}", fix="a sequence of functions")
+        raise CarryError(f"switch: the branches are {tree.describe(branches)}", fix="pass a sequence of functions")
     n = len(branches)
     if isinstance(i, Tensor) and i.dtype == dtypes.bool:
         i = i.cast(dtypes.int32)
     if isinstance(i, float) or (isinstance(i, Tensor) and not dtypes.is_int(i.dtype)):
-        raise CarryError(f"switch: the index is {tree.describe(i)}, not an int", fix='an int, or .cast("int32")')
-    names = [f"branch {k}" for k in range(n)]
+        raise CarryError(
+            f"switch: the index is {tree.describe(i)}, not an int", fix='pass an int, or use .cast("int32")'
+        )
+    names = [f"branches[{k}]" for k in range(n)]
     if isinstance(i, Tensor) and not _is_known(i) and n > 1:
         clamped = i.clip(0, n - 1)
         return _branch("switch", names, branches, operands, [clamped.eq(k).uop for k in range(n)], i.uop)

@@ -83,7 +83,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         row: Row = functools.reduce(union, (row_of(x.uop) for x in leaves if isinstance(x, Tensor)), ())
         here = [b for b in row if b.is_brand]
         if not here:
-            fix = "an argument for each of its parameters"
+            fix = "pass one argument per parameter"
             return cast(R, call_checked(self.fun, args, kwargs, f"custom_vmap: {name}", fix))
         if self.rule is None:
             raise AxesError(f"custom_vmap: {name} has no rule yet", fix=f"{name}.def_vmap(rule)")
@@ -96,8 +96,8 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         pair = call_checked(self.rule, (b.size, batched, *xs), {}, api_name, "rule(axis_size, in_batched, *args)")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise AxesError(
-                f"custom_vmap: the rule of {name} returned {tree.describe(pair)}",
-                fix="return a pair: the results, and a bool for each that says whether it is batched",
+                f"custom_vmap: the rule of {name} returned {tree.describe(pair)}, not a pair",
+                fix="return a pair: (results, out_batched), with a bool per result",
             )
         wanted = None if self.is_in_turn else _of_one_example(self.fun, call)
         return cast(R, _entries(*pair, b, name, wanted))
@@ -132,25 +132,25 @@ def _entries(out: Any, out_batched: Any, b: Scope, name: str, wanted: tuple[Any]
     leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
     if wanted is not None and tree.paths(out, "") != tree.paths(wanted[0], ""):
         raise AxesError(
-            f"custom_vmap: the rule of {name} returned another tree than {name}",
+            f"custom_vmap: the rule of {name} returned another structure than {name}",
             ("rule", tree.outline(out)),
             ("function", tree.outline(wanted[0])),
-            fix="return the tree that the function returns",
+            fix="return the structure that the function returns",
         )
     back = []
     for y, varies, path in zip(leaves, flags, tree.paths(out, "the result"), strict=True):
         y = tensor_of(y, f"custom_vmap: {path} of the rule of {name}")
         if varies and (not y.shape or y.shape[0] != b.size):
             raise AxesError(
-                f"custom_vmap: {path} of the rule of {name} is said to be batched, and has no axis of examples",
+                f"custom_vmap: {path} of the rule of {name} is declared batched, but has no axis of examples",
                 ("value", vec_type(y)),
-                fix=f"the {b.size} examples along axis 0, or False in out_batched",
+                fix=f"put the {b.size} examples along axis 0, or set False in out_batched",
             )
         back.append(own(y, (b,)) if varies else y)
     for y, x, path in zip(back, tree.leaves(wanted[0]) if wanted else (), tree.paths(out, "the result"), strict=False):
         if (t := tree.as_tensor(x)) is not None and t.shape != y.shape:
             raise AxesError(
-                f"custom_vmap: {path} of the rule of {name} has another shape for each example than {name} gives",
+                f"custom_vmap: {path} of the rule of {name} has another per-example shape than {name} returns",
                 ("rule", vec_type(y)),
                 ("function", vec_type(t)),
                 fix="return the function's shape, with the examples along axis 0 where it is batched",
@@ -174,7 +174,8 @@ def _flags(batched: Any, out: Any, name: str) -> list[bool]:
         n = tree.node(out)
         if n is None or (below := by_key(batched, n)) is None:
             raise AxesError(
-                f"custom_vmap: out_batched of the rule of {name} does not fit its results", fix="a bool for each"
+                f"custom_vmap: out_batched of the rule of {name} does not match its results",
+                fix="give one bool per result",
             )
         waiting.extend([*zip(below, n.children, strict=True)][::-1])
     return flags

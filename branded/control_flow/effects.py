@@ -38,8 +38,8 @@ def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> li
         # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
         if param in UOp.sink(*traced.leaves).toposort():
             raise UnsupportedError(
-                f"{api_name}: a derivative would run the loop again, and a callback in it is to run once",
-                fix="pure_callback; or the values of io_callback before the loop, as its xs",
+                f"{api_name}: a derivative would run the loop again, and its callback must run once",
+                fix="use pure_callback, or call io_callback before the loop and pass its results as xs",
             )
         outs = loop.build()
         perform_once(around, values[-1:])

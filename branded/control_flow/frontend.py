@@ -76,8 +76,8 @@ def _trace_steps(
         pair = call_checked(f, (carry, x), {}, api_name, "a function of the carry and of one entry of xs")
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise CarryError(
-                f"{api_name}: the body returned {tree.outline(pair)}",
-                fix="return a pair: the carry, and the output or None",
+                f"{api_name}: the body returned {tree.outline(pair)}, not a pair",
+                fix="return a pair: (carry, output), with None for no output",
             )
         outputs = all_carried(pair[1], f"{api_name}: the output")
         for y in outputs:
@@ -142,7 +142,7 @@ def length_of(api_name: str, whole: Sequence[Tensor], paths: Sequence[str], leng
         if n is None or not 0 <= n <= dtypes.int32.max:
             raise SizeError(
                 f"{api_name}: length={tree.short_repr(length)} is not a number of steps",
-                fix="an int from 0 to 2**31 - 1",
+                fix="pass an int from 0 to 2**31 - 1",
             )
         length = n
     first = ""
@@ -155,14 +155,13 @@ def length_of(api_name: str, whole: Sequence[Tensor], paths: Sequence[str], leng
             length, first = x.shape[0], where
         elif x.shape[0] != length:
             raise SizeError(
-                f"{api_name}: {where} has {x.shape[0]} steps, and there are {length}",
+                f"{api_name}: {where} has {x.shape[0]} steps, and {f'{first} has' if first else 'length is'} {length}",
                 ("value", vec_type(x)),
-                ("steps", f"those of {first}" if first else "length"),
-                fix="the same size along axis 0 for each of xs",
+                fix="use the same size along axis 0 for all of xs",
             )
     if length is None:
         raise SizeError(
-            f"{api_name}: nothing says how many steps there are", fix="xs with an axis of steps, or length=n"
+            f"{api_name}: the number of steps is unknown", fix="pass xs with a leading axis of steps, or length=n"
         )
     return int(length)
 
@@ -173,7 +172,7 @@ def run_while(api_name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[
 
     def body(leaves: list[Tensor]) -> tuple[None, list[Tensor]]:
         # the condition runs first, as the body may write into its argument
-        fix = "functions of the carry alone"
+        fix = "pass functions of the carry only"
         with without_effects(f"{api_name}: the condition"):
             go = call_checked(cond_fun, (state.rebuilt(leaves),), {}, api_name, fix)
         new = call_checked(body_fun, (state.rebuilt(leaves),), {}, api_name, fix)
@@ -181,7 +180,8 @@ def run_while(api_name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[
             go = Tensor(bool(go))
         if not isinstance(go, Tensor) or go.shape or go.dtype != dtypes.bool:
             raise CarryError(
-                f"{api_name}: the condition is {tree.outline(go)}, not one bool", fix="a comparison, .any() or .all()"
+                f"{api_name}: the condition is {tree.outline(go)}, not a scalar bool",
+                fix="return a scalar bool: use a comparison, .any() or .all()",
             )
         return None, [*state.checked(new), go]
 

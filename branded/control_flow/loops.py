@@ -190,7 +190,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
             param_slice = slice(0, -1)
         else:
             if unroll is not None:
-                raise SizeError("fori_loop: unroll with bounds that are tensors", fix="ints, or no unroll")
+                raise SizeError(
+                    "fori_loop: unroll needs bounds that are Python ints", fix="pass ints, or leave out unroll"
+                )
             start, upper = _of_one_dtype(
                 lower, *(_check_bound(x, name) for x, name in ((lower, "lower"), (upper, "upper")))
             )
@@ -219,7 +221,7 @@ def _number(x: Any, name: str) -> Any:
         return Tensor(x).clone() if isinstance(x, UOp) else x  # a Variable: kept in memory, so that each run reads it
     if not dtypes.int32.min <= n <= dtypes.int32.max:
         raise CarryError(
-            f"fori_loop: {name}={tree.short_repr(n)} is not an int32", fix="bounds from -2**31 to 2**31 - 1"
+            f"fori_loop: {name}={tree.short_repr(n)} is not an int32", fix="use bounds from -2**31 to 2**31 - 1"
         )
     return n
 
@@ -227,7 +229,7 @@ def _number(x: Any, name: str) -> Any:
 def _check_bound(x: Any, name: str) -> Tensor:
     b = live_carry(x, f"fori_loop: {name}")
     if b.shape or not (dtypes.is_int(b.dtype) or b.dtype == dtypes.bool):
-        raise CarryError(f"fori_loop: {name} is {vec_type(b)}, not one int", fix="an int, or an int tensor: i32[]")
+        raise CarryError(f"fori_loop: {name} is {vec_type(b)}, not one int", fix="pass an int, or an int tensor i32[]")
     return b.cast(dtypes.int32) if b.dtype == dtypes.bool else b
 
 
@@ -276,7 +278,7 @@ def _one(f: Callable[..., Any], x: Any) -> Any:
 
 def _batch_size(batch_size: Any) -> int:
     if (size := as_int(batch_size)) is None or size < 0:
-        raise SizeError(f"map: batch_size={tree.short_repr(batch_size)} is not a size", fix="an int of 1 or more")
+        raise SizeError(f"map: batch_size={tree.short_repr(batch_size)} is not a size", fix="pass an int of 1 or more")
     return size
 
 

@@ -307,8 +307,8 @@ def _assemble_step(
     step, fixed = closure_converted(results, new_params, device)
     if any(isinstance(x.device, tuple) for x in (*fixed, *step.src)):
         raise UnsupportedError(
-            "loop: its body runs on one device, and a value in it is on several",
-            fix="vmap(..., devices=...) around the loop, or gather it with .to() first",
+            "loop: a value in the body is sharded, and the body runs on one device",
+            fix="move the loop into vmap(..., devices=...), or gather the value with .to() first",
         )
     flags = [] if gate is None else [on_device(on_one(gate, device), device)]
     return step, [*inits, *wholes, *fixed, *flags]

@@ -23,7 +23,9 @@ def times(api_name: str, unroll: Any, steps: int, name: str = "unroll", all_of_t
     whole = steps if all_of_them is None else all_of_them
     n = whole if unroll is True else 1 if unroll is False or unroll is None else as_int(unroll)
     if n is None or (n < 1 and unroll is not True):
-        fix = "an int of 1 or more, or True for " + ("all" if all_of_them is None else "the root of their number")
+        fix = "pass an int of 1 or more, or True for " + (
+            "all" if all_of_them is None else "the square root of their number"
+        )
         raise SizeError(f"{api_name}: {name}={short_repr(unroll)} is not a number of steps", fix=fix)
     return min(n, steps)
 

@@ -73,8 +73,8 @@ class While(Loop):
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         raise DerivativeError(
-            "while_loop: reverse mode would have to remember every step, and nobody knows how many there are",
-            fix="scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)",
+            "while_loop: reverse mode needs a loop with a known number of steps",
+            fix="use scan, fori_loop with int bounds, or forward mode (jvp, jacfwd)",
         )
 
 

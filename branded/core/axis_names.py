@@ -95,7 +95,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
     Source: `jaxtyping.Float[Array, "users 3"]`, which is checked at run time.
     """
     if not isinstance(x, Tensor):
-        raise AxisTypeError(f"as_axes: takes a tensor, not {describe(x)}", fix=advice(x) or "Tensor(x)")
+        raise AxisTypeError(f"as_axes: the argument is {describe(x)}, not a tensor", fix=advice(x) or "Tensor(x)")
     for name in names:
         _check_axis(name)
     value, declared = ("value", type_text(x.uop)), ("axes", ", ".join(map(_text, names)) or "none")
@@ -103,7 +103,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
         raise AxesError(
             f"as_axes: {count_noun(len(names), 'name')} for a tensor with {count_noun(len(x.shape), 'axis', 'axes')}",
             *(value, declared),
-            fix="one name for each axis; None for an axis without one",
+            fix="give one name per axis, and None for an unnamed axis",
         )
     sizes: dict[type[Brand], int] = {}
     for i, (name, size) in enumerate(zip(names, x.shape, strict=True)):
@@ -124,7 +124,7 @@ def _check_axis(name: object) -> None:
     is_name = isinstance(name, type) and issubclass(name, Brand) and name is not Brand
     if not (is_name or name is None or (isinstance(name, int) and not isinstance(name, bool))):
         raise AxisTypeError(
-            f"as_axes: {_text(name)} is no axis", fix="a subclass of Brand, a length, or None for any axis"
+            f"as_axes: {_text(name)} is not an axis", fix="use a subclass of Brand, a length, or None for any axis"
         )
 
 
@@ -170,7 +170,7 @@ def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
     Source: `torch.Tensor.names`, of named tensors.
     """
     if not isinstance(x, Tensor):
-        raise AxisTypeError(f"axes: takes a tensor, not {describe(x)}", fix=advice(x) or "Tensor(x)")
+        raise AxisTypeError(f"axes: the argument is {describe(x)}, not a tensor", fix=advice(x) or "Tensor(x)")
     t: Any = x
     return tuple(s if n is None else n for n, s in zip(names_of(t), t.shape, strict=True))
 

@@ -212,10 +212,10 @@ class Lost(_Closed):
 
     def refusal(self, u: UOp, where: str) -> BrandedError:
         return WriteError(
-            f"{where}: a view of this value was written, and it has no memory in which it would see that",
-            ("value", f"{type_text(u, _open(u))}, not worked out yet"),
+            f"{where}: this value is lazy, and does not see the write into its view",
+            ("value", f"{type_text(u, _open(u))}, not computed yet"),
             ("written", type_text(self.view)),
-            fix="x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)",
+            fix="x = x.clone() before taking the view, or x[1:3] = ... instead of v.assign(...)",
         )
 
     def lose(self, u: UOp) -> UOp:
@@ -233,9 +233,9 @@ class Donated(_Closed):
 
     def refusal(self, u: UOp, where: str) -> BrandedError:
         return EscapeError(
-            f"{where}: this tensor was donated to a call of jit, which may have a result in its memory",
+            f"{where}: this tensor was donated to jit, which may have overwritten it",
             ("value", type_text(u, _open(u))),
-            fix="the result of that call in its place; or no donate_argnums",
+            fix="use the result of that call, or leave out donate_argnums",
         )
 
     def of(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> UOp:

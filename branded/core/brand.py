@@ -73,7 +73,7 @@ class Brand(Scope):
     ) -> None:
         check_randomness(randomness)
         if name is not None and not (isinstance(name, str) and name):
-            raise OptionError(f"Brand: {short_repr(name)} is not a name", fix="a string that is not empty")
+            raise OptionError(f"Brand: {short_repr(name)} is not a name", fix="pass a non-empty string")
         super().__init__(as_size(size, "Brand"), name, hint=hint, where=where)
         self.randomness = randomness
         self.used_keys: dict[UOp, str] | None = None
@@ -116,9 +116,11 @@ class Brand(Scope):
         check_live(t.uop, "vec")
         axis = normalize_axis(axis, t, f"vec: brand `{self.name}`")
         if t.shape[axis] != self.size:
-            sides = repr(self), f"{type_text(t.uop)}, axis {axis}"
-            raise sizes_differ(
-                self.name, self.size, f"tensor has {t.shape[axis]}", sides, "another axis=, or another brand for it"
+            raise SizeError(
+                f"vec: brand `{self.name}` has {examples(self.size)}, but axis {axis} has {t.shape[axis]}",
+                ("brand", repr(self)),
+                ("tensor", type_text(t.uop)),
+                fix="use another axis, or another brand",
             )
         if self in row_of(t.uop):  # a value that varies over the brand already: each example takes its own entry
             index = tensor(enter(UOp.arange(self.size), self))
@@ -147,11 +149,11 @@ class Brand(Scope):
         api_name = f"unvec: brand `{self.name}`"
         if not isinstance(x, Tensor):
             if (value := as_tensor(x)) is None:
-                raise AxisTypeError(f"{api_name} gives back tensors and numbers, not {describe(x)}", fix=advice(x))
+                raise AxisTypeError(f"{api_name} takes tensors and numbers, not {describe(x)}", fix=advice(x))
             x = value
         check_live(x.uop, "unvec")
         if (position := check_axis(axis, api_name)) is None:
-            raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
+            raise AxisTypeError(f"{api_name}: None is not an axis here", fix="pass an int")
         result_axis = out_axis(position, len(x.shape), api_name)
         if self.part is not None:
             self.part.refuse("unvec", self)
@@ -170,9 +172,9 @@ def as_size(x: object, api_name: str, least: int = 0, most: float = _MOST) -> in
     """Return `x` as a batch size; raise OptionError if it is not an int from `least` to `most`."""
     n = x if type(x) is int else as_int(x)
     if n is None or n < least:
-        raise OptionError(f"{api_name}: {short_repr(x)} is not a size", fix=f"an int of {least} or more")
+        raise OptionError(f"{api_name}: {short_repr(x)} is not a size", fix=f"pass an int of {least} or more")
     if n > most:
-        raise OptionError(f"{api_name}: {short_repr(n)} is more than a tensor can have", fix="an int below 2**63")
+        raise OptionError(f"{api_name}: {short_repr(n)} is more than a tensor can have", fix="pass an int below 2**63")
     return n
 
 
@@ -188,23 +190,25 @@ def make_brand(
     if name is None:
         return Brand(size, hint=hint, where=where, randomness=randomness)
     if name is Brand:
-        raise OptionError("axis_name: `Brand` is every brand", fix="class Users(Brand): ..., and its name here")
+        raise OptionError(
+            "axis_name: `Brand` is the base class, not a brand", fix="class Users(Brand): ..., and axis_name=Users"
+        )
     if isinstance(name, type) and issubclass(name, Brand):
         cls, text = name, name.__name__
     elif isinstance(name, str) and name:
         cls, text = Brand, name
     else:
         raise OptionError(
-            f"axis_name: {short_repr(name)} is not a name", fix="a string that is not empty, or a subclass of Brand"
+            f"axis_name: {short_repr(name)} is not a name", fix="pass a non-empty string, or a subclass of Brand"
         )
     brands = open_brands(waiting=True)  # a resumed generator finds its own brand by its name
     for b in brands:
         if b.is_named and b.name == text:
             raise NameTakenError(
-                f"axis_name: brand `{text}` is open already",
+                f"axis_name: brand `{text}` is already open",
                 ("open", ", ".join(map(repr, brands))),
                 *([("first", f"opened by {b.where}")] if b.where else []),
-                fix="another name; two brands of one name could not be told apart",
+                fix="use another name for the inner brand",
             )
         b.avoid(text)
     return cls(size, text, where=where, randomness=randomness)
@@ -296,9 +300,3 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
         return b
 
     return OpenedOne(make)
-
-
-def sizes_differ(name: str, size: int, other: str, sides: tuple[str, str], fix: str) -> SizeError:
-    """Return the error for values that should be zipped but differ in batch size."""
-    facts = zip(("left", "right"), sides, strict=True)
-    return SizeError(f"zip: brand `{name}` has {examples(size)}, but this {other}", *facts, fix=fix)

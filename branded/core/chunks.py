@@ -35,7 +35,7 @@ class Draws:
 
     def refuse(self, api_name: str, b: Brand) -> NoReturn:
         raise OptionError(
-            f"{api_name}: brand `{b.name}` runs in chunks, so the values of all examples are never together",
+            f"{api_name}: brand `{b.name}` runs in chunks, so no operation sees all examples at the same time",
             fix=self.instead,
         )
 
@@ -60,18 +60,18 @@ class ChunkOptions(NamedTuple):
         """Return the validated options."""
         if isinstance(size, str) and size != "auto":
             raise OptionError(
-                f"chunk_size: {tree.short_repr(size)} is not a size", fix='"auto", or an int of 1 or more'
+                f"chunk_size: {tree.short_repr(size)} is not a size", fix='pass "auto" or an int of 1 or more'
             )
         size = size if size is None or size == "auto" else as_size(size, "chunk_size", 1, math.inf)
         if limit is not None:
             limit = as_limit(limit)
             if size != "auto":
-                raise OptionError("memory_limit: the size of the chunks is not to be found", fix='chunk_size="auto"')
+                raise OptionError("memory_limit: chunk_size is missing", fix='chunk_size="auto"')
         check_flag(progress, "progress")
         if save is not None:
             save = directory(save)
         if (name := "save" if save is not None else "progress" if progress else "") and size is None:
-            raise OptionError(f"{name}: there are no chunks", fix="chunk_size=1000 beside it")
+            raise OptionError(f"{name}: there are no chunks", fix="add chunk_size=1000")
         return cls(size, limit, progress, save)
 
     @property
@@ -83,8 +83,8 @@ class ChunkOptions(NamedTuple):
             return True
         if self.save is not None:
             raise OptionError(
-                "save: here nothing is worked out yet: this call is a part of a program or of a derivative",
-                fix="vmap outside: vmap(jit(f), chunk_size=..., save=...)",
+                "save: this call is traced by a program or a derivative, so there is no result to save",
+                fix="move vmap outside: vmap(jit(f), chunk_size=..., save=...)",
             )
         return False
 
@@ -107,7 +107,7 @@ def as_limit(limit: Any) -> int:
         size = int(float(number) * (1024 ** "kmgt".index(unit) * 1024 if unit and binary else _UNITS[unit]))
     if size is None or size < 1:
         raise OptionError(
-            f"memory_limit: {tree.short_repr(limit)} is no size of memory", fix='bytes as an int, or "2GB"'
+            f"memory_limit: {tree.short_repr(limit)} is not a memory size", fix='pass bytes as an int, or "2GB"'
         )
     return size
 
@@ -115,4 +115,4 @@ def as_limit(limit: Any) -> int:
 def directory(save: Any) -> Path:
     if isinstance(save, str | os.PathLike) and isinstance(path := os.fspath(save), str) and path:
         return Path(path)
-    raise OptionError(f"save: {tree.short_repr(save)} is no directory", fix='a path: save="run"')
+    raise OptionError(f"save: {tree.short_repr(save)} is not a directory", fix='save="run"')

@@ -99,7 +99,7 @@ def unvec(x: Vec[Never, T]) -> Whole[T]:
         raise EscapeError(
             f"unvec: this value still varies over {', '.join(f'`{b.name}`' for b in row)}",
             ("value", vec_type(x)),
-            fix="leave the brand first: return it from the mapped function, or brand.unvec(x)",
+            fix="return it from the mapped function, or call brand.unvec(x) first",
         )
     return cast(T, x)
 
@@ -185,6 +185,6 @@ def lift(f: Callable[..., Any]) -> Callable[..., Any]:
         for i, x in enumerate([leaf for a in (*args, *kwargs.values()) for leaf in tree.leaves(a)]):
             if isinstance(x, Tensor):
                 check_live(x.uop, f"lift: value {i + 1}")
-        return call_checked(f, args, kwargs, "lift", "a function with a parameter for each argument")
+        return call_checked(f, args, kwargs, "lift", "pass a function with one parameter per argument")
 
     return lifted

@@ -24,7 +24,7 @@ from tinygrad import Tensor, dtypes
 from branded import tree
 from branded.core.analysis.aliasing import merge_writes
 from branded.core.boundary import drop_brand, entered, exit_brand
-from branded.core.brand import Brand, as_size, make_brand, sizes_differ
+from branded.core.brand import Brand, as_size, make_brand
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
 from branded.core.entry import mark_results
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
@@ -42,7 +42,7 @@ from branded.core.validation.arguments import (
 )
 from branded.core.validation.axes_suggestions import as_one, parameter, readings, shared
 from branded.core.values import vec_type
-from branded.errors import AxesError, AxisTypeError, count_noun
+from branded.errors import AxesError, AxisTypeError, SizeError, count_noun, examples
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import in_step, open_brands, opened
 from branded.graph.uops import tensor, with_strong_dtype
@@ -225,9 +225,9 @@ def vmap(
     tree.check_axes(out_axes, "out_axes")
     if isinstance(in_axes, dict):
         raise AxesError(
-            "in_axes: a dict of axes stands for all the arguments",
+            "in_axes: a dict cannot give the axes of all arguments",
             ("axes", tree.short_repr(in_axes)),
-            fix="in_axes=({...},) with one entry for each positional argument",
+            fix="in_axes=({...},), with one entry per positional argument",
         )
     names = () if devices is None else as_devices(devices, "vmap")
     check_flag(strict, "strict")
@@ -248,7 +248,7 @@ class Options(NamedTuple):
 
 
 def _function(f: Any) -> Callable[..., Any]:
-    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "a function of the values of one example"
+    hint = "vmap(f)(x)" if isinstance(f, Tensor | np.ndarray) else "pass a function of one example"
     check_function(f, "vmap", hint, AxisTypeError)
     return cast(Callable[..., Any], f)
 
@@ -296,7 +296,7 @@ class MappedCall:
                 f"in_axes: {count_noun(len(axes), 'axis', 'axes')} for {count_noun(len(args), 'positional argument')}",
                 ("axes", tree.short_repr(axes)),
                 ("call", self.options.where),
-                fix="one entry for each positional argument; keyword arguments are mapped over axis 0",
+                fix="give one entry per positional argument; keyword arguments are always mapped over axis 0",
             )
         named = zip(axes, args, self._names(), strict=True)
         return [a for ax, x, name in named for a in tree.broadcast_prefix(ax, x, "in_axes", name)]
@@ -311,7 +311,7 @@ class MappedCall:
     def _share(self, i: int) -> str:
         """Return the advice, for an error, that shares leaf `i` across examples."""
         positional = i < sum(len(tree.leaves(a)) for a in self.args)
-        return "None for it in in_axes" if positional else "functools.partial(f, ...)"
+        return f"use in_axes=None for {self.place(i)}" if positional else "functools.partial(f, ...)"
 
     def _shared(self, i: int) -> str:
         """Return the `in_axes` that share leaf `i`, which has no axes."""
@@ -352,7 +352,7 @@ class MappedCall:
                 raise AxesError(
                     f"in_axes: {self.place(i)} has a symbolic size on axis {axis}",
                     ("value", vec_type(self.leaves[i])),
-                    fix="a size that is known when vmap is called",
+                    fix="use a size that is known when vmap is called",
                 )
             if size is None:
                 first, size = i, n
@@ -360,10 +360,10 @@ class MappedCall:
                 self._mismatch(first, i, size, n)
         if size is None:
             raise AxesError(
-                "in_axes: nothing is mapped, so there is no number of examples",
+                "in_axes: nothing is mapped, so the batch size is unknown",
                 ("axes", tree.short_repr(self.options.in_axes)),
                 ("call", self.options.where),
-                fix="an int for an argument with an axis of examples, or axis_size=n",
+                fix="give a mapped argument an int in in_axes, or pass axis_size=n",
             )
         return size
 
@@ -372,16 +372,14 @@ class MappedCall:
             x = self.leaves[i]
             return f"{vec_type(x)}, axis {self.axes[i]}   ({self.place(i)})"
 
-        name = self.options.axis_name
-        text = name.__name__ if isinstance(name, type) else name or self._hint()()
         call = self.options.where
         first_side = f"axis_size={size}   ({call})" if first is None else f"{side(first)[:-1]} of {call})"
-        raise sizes_differ(
-            text,
-            size,
-            f"argument has {n}",
-            (first_side, side(i)),
-            self._readings() or f"{self._share(i)} if it is shared, or slice it to {size}",
+        first_size = f"axis_size is {size}" if first is None else f"{self.place(first)} has {examples(size)}"
+        raise SizeError(
+            f"vmap: mapped sizes differ: {first_size}, {self.place(i)} has {n}",
+            ("left", first_side),
+            ("right", side(i)),
+            fix=self._readings() or f"{self._share(i)} if it is shared, or slice it to {size}",
         )
 
     def _readings(self) -> str | None:
@@ -412,7 +410,7 @@ class MappedCall:
             chunks = chunks._replace(size=self.size - rest)  # the remainder is a chunk of its own
         if chunks.size is None:
             return self.run_on(self.leaves, self.size)
-        fix = f"{even_sizes(self.size, n)}, as many for each of {n} devices" if o.chunks.size is None else None
+        fix = f"{even_sizes(self.size, n)}, a multiple of {n} devices" if o.chunks.size is None else None
         assert chunk_runner is not None
         return chunk_runner(chunks, self.run_on, self.leaves, self.axes, self.size, o.out_axes, o.where, n, fix)
 
@@ -432,7 +430,7 @@ class MappedCall:
             new = iter(per_example)
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}
-            out = call_checked(self.f, args, kwargs, "vmap", "a function with a parameter for each argument")
+            out = call_checked(self.f, args, kwargs, "vmap", "pass a function with one parameter per argument")
             if o.strict:
                 self._check_strictly(out, per_example, b)
             return self._results(out, b)
@@ -454,17 +452,17 @@ class MappedCall:
             if axis is None:
                 if isinstance(y, Tensor) and b in row_of(y.uop):
                     raise AxesError(
-                        f"out_axes: {self._result(out, i)} varies over `{b.name}`, so it cannot leave with None",
+                        f"out_axes: None needs a result without `{b.name}`, and {self._result(out, i)} varies over it",
                         ("value", vec_type(y)),
                         ("call", self.options.where),
-                        fix="an int, or reduce it over the examples outside",
+                        fix="give an int in out_axes, or sum over the examples outside of vmap",
                     )
                 continue
             if (t := y if isinstance(y, Tensor) else tree.as_tensor(y)) is None:
                 raise AxisTypeError(
                     f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
                     ("call", self.options.where),
-                    fix=tree.advice(y) or "return tensors, or out_axes=None for it",
+                    fix=tree.advice(y) or "return tensors, or use out_axes=None for this result",
                 )
             if t.dtype == dtypes.weakint:
                 tree.check_fits(t, t.dtype, "vmap: a result")

@@ -87,7 +87,7 @@ def vmap(
             raise UnsupportedError(
                 "dask.vmap: this call is a part of a program, of a derivative or of a vmap of tensors, and here is "
                 "nothing to distribute",
-                fix="dask.vmap around it: dask.vmap(grad(f))(x)",
+                fix="call dask.vmap outside: dask.vmap(grad(f))(x)",
             )
         return _run_distributed(f, options, args, kwargs, leaves)
 
@@ -119,7 +119,7 @@ class _OnArrays:
             return t if hasattr(x, "__array__") and (t := as_tensor(native_array(x))) is not None else x
 
         args, kwargs = tree.map(to_tensor, args), tree.map(to_tensor, kwargs)
-        out = call_checked(self._f, args, kwargs, "on_arrays", "a function with a parameter for each argument")
+        out = call_checked(self._f, args, kwargs, "on_arrays", "pass a function with one parameter per argument")
         tensors = {i: t for i, y in enumerate(tree.leaves(out)) if (t := as_tensor(y)) is not None}
         ys = dict(enumerate(tree.leaves(out))) | dict(zip(tensors, arrays_of(list(tensors.values())), strict=True))
         return tree.rebuild(out, iter(ys.values()))

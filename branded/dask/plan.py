@@ -87,9 +87,9 @@ class MetaTrace(Session):
         chunks = [x.chunks[a] for x, a in there if a is not None]
         if not chunks:
             raise AxesError(
-                "dask.vmap: none of the mapped arguments is an array of dask",
+                "dask.vmap: no mapped argument is a dask array",
                 ("call", call.options.where),
-                fix="branded.vmap; or dask.array.from_array(x, chunks=1000)",
+                fix="use branded.vmap, or convert with dask.array.from_array(x, chunks=1000)",
             )
         self.loops.append(chunks[0])
         inputs: list[int | None] = []
@@ -107,10 +107,10 @@ class MetaTrace(Session):
         t = call.leaves[i]
         if row_of(t.uop):
             raise UnsupportedError(
-                f"dask.vmap: {call.place(i)} varies over an outer brand, and is mapped beside an array of dask",
+                f"dask.vmap: {call.place(i)} varies over an outer brand, and is mapped together with a dask array",
                 ("value", vec_type(t)),
                 ("call", call.options.where),
-                fix="in_axes=None for it, or arrays of dask alone",
+                fix="use in_axes=None for it, or only dask arrays",
             )
         chunks = tuple(self.loops[loop] if k == axis else (n,) for k, n in enumerate(t.shape))
         return dask_array().from_array(t.numpy(), chunks=chunks)

@@ -102,9 +102,9 @@ def pickle_program(program: Any, api_name: str) -> tuple[bytes, list[Any]]:
         Pickler(file, protocol=5).dump(program)
     except (TypeError, AttributeError, ValueError, RuntimeError, pickle.PicklingError) as error:
         raise CallError(
-            f"{api_name}: the function cannot be sent to workers, for what it uses cannot be pickled",
+            f"{api_name}: the function cannot be pickled, so it cannot be sent to workers",
             ("said", f"{type(error).__name__}: {error}".split("\n")[0]),
-            fix="make it in the function, or pass it as an argument",
+            fix="create the object in the function, or pass it as an argument",
         ) from error
     return file.getvalue(), arrays
 

@@ -72,7 +72,7 @@ def _raise_unavailable(api_name: str) -> NoReturn:
     raise UnsupportedError(
         f"dask.vmap: {api_name} of the result of a vmap that is distributed within another one: no worker "
         "has all of it",
-        fix="in the inner function, a collective (psum) for what needs all examples; or of the result outside",
+        fix="use a collective such as psum in the inner function, or read the result outside",
     )
 
 
@@ -94,11 +94,11 @@ class TaskPart:
         return self.session.start(self.loop)
 
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
-        raise OptionError("dask.vmap: a random draw", fix="a key as an argument (branded.random)")
+        raise OptionError("dask.vmap: a random draw", fix="pass a key (branded.random) as an argument")
 
     def refuse(self, api_name: str, b: Brand) -> NoReturn:
         raise OptionError(
-            f"{api_name}: brand `{b.name}` is distributed, so the values of all examples are never together",
+            f"{api_name}: brand `{b.name}` is distributed, so no operation sees all examples at the same time",
             fix=self.instead,
         )
 
@@ -142,8 +142,8 @@ class Session:
         if others or in_call_body() or is_differentiating():
             inside = f"`{others[-1].name}`" if others else "a derivative" if is_differentiating() else "a call"
             raise UnsupportedError(
-                f"dask.vmap: {api_name} inside of {inside}, which each worker does for itself",
-                fix="it directly in the function that is distributed",
+                f"dask.vmap: {api_name} inside of {inside}, which each worker runs separately",
+                fix="call it directly in the distributed function",
             )
 
     def exchanged(self, api_name: str, x: Tensor, b: Brand, part: TaskPart, over: Callable[[Tensor], Tensor]) -> Tensor:
@@ -176,8 +176,8 @@ def _combined_result(x: Tensor, out: Tensor) -> Tensor:
 @_combined_result.defjvp
 def _no_derivative(primals: Any, tangents: Any) -> NoReturn:
     raise DerivativeError(
-        "dask.vmap: a derivative through a collective over a distributed brand, to whose value all workers give",
-        fix="the derivative of what an example gives, and then the collective: psum(grad(f)(x), name)",
+        "dask.vmap: a derivative through a collective over a distributed brand is not supported",
+        fix="differentiate per example, then use the collective: psum(grad(f)(x), name)",
     )
 
 
@@ -204,7 +204,7 @@ def run_vmap(
         assert isinstance(brand, Brand)
         session.around.append(brand)
         try:
-            out = call_checked(f, args, kwargs, "dask.vmap", "a function with a parameter for each argument")
+            out = call_checked(f, args, kwargs, "dask.vmap", "pass a function with one parameter per argument")
         finally:
             session.around.pop()
         ys = tree.leaves(out)

@@ -23,7 +23,7 @@ def dask_array() -> Any:
         return importlib.import_module("dask.array")
     except ImportError as error:
         fact = ("said", str(error))
-        raise OptionError("dask.vmap: there is no dask here", fact, fix="pip install 'branded[dask]'") from None
+        raise OptionError("dask.vmap: dask is not installed", fact, fix="pip install 'branded[dask]'") from None
 
 
 def is_distributed(x: object) -> bool:
@@ -35,7 +35,7 @@ def shape_and_dtype(x: Any) -> tuple[tuple[int, ...], DType]:
     """Return the shape of a dask array, and its dtype as a tensor."""
     if any(n != n for n in x.shape):
         raise AxisTypeError(
-            "dask.vmap: an array of dask has chunks of unknown sizes",
+            "dask.vmap: a dask array has chunks of unknown sizes",
             ("shape", str(x.shape)),
             fix="x.compute_chunk_sizes()",
         )
@@ -45,9 +45,7 @@ def shape_and_dtype(x: Any) -> tuple[tuple[int, ...], DType]:
 def _tensor_dtype(dtype: Any) -> DType:
     tensor_dtype = getattr(dtypes, dtype.name, None) if dtype.kind in "biuf" else None
     if not isinstance(tensor_dtype, DType):
-        raise AxisTypeError(
-            f"dask.vmap: an array of dask has the dtype {dtype}, which tinygrad has not", fix='x.astype("float32")'
-        )
+        raise AxisTypeError(f"dask.vmap: tinygrad has no dtype {dtype} for this dask array", fix='x.astype("float32")')
     return tensor_dtype
 
 

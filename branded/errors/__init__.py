@@ -3,7 +3,7 @@
 Every user error is a `BrandedError` and also the `TypeError`, `ValueError` or `IndexError` that Python would raise.
 A message has one line for the problem, then the facts, then a fix to try:
 
-    zip: brand `users` has 3 examples, but this argument has 4
+    vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 4
       left:  f32[3, 8], axis 0   (argument 1 of vmap at app.py:12)
       right: f32[4, 8], axis 0   (argument 2)
       try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples

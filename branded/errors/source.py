@@ -25,7 +25,8 @@ class Where(NamedTuple):
 _PACKAGE = Path(__file__).parents[1]
 _OWN = (f"{_PACKAGE}{os.sep}", contextlib.__file__, functools.__file__)
 _USERS = tuple(f"{_PACKAGE / folder}{os.sep}" for folder in ("learn/demo", "learn/explorer/examples", "learn/puzzles"))
-"""Folders of this package whose files count as user code."""
+"""Folders of this package whose files count as user code, except `_PUZZLES`, which raises errors of its own."""
+_PUZZLES = str(_PACKAGE / "learn/puzzles/__init__.py")
 
 
 _COMMAND = f"{_PACKAGE / 'cli'}{os.sep}"
@@ -39,7 +40,7 @@ def _tinygrad() -> str:
 
 def is_ours(file: str) -> bool:
     """Return whether a file belongs to this package or to tinygrad rather than to the user."""
-    return file.startswith((*_OWN, _tinygrad())) and not file.startswith(_USERS)
+    return file.startswith((*_OWN, _tinygrad())) and (not file.startswith(_USERS) or file == _PUZZLES)
 
 
 def frame() -> FrameType | None:

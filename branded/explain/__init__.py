@@ -173,7 +173,7 @@ def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str,
             raise ExplainError(
                 f"explain: `{name}` has no example arguments",
                 ("needs", ", ".join(p.name for p in missing)),
-                fix=f'a default for each, explain({name}, ...), or --args "Tensor([1.0, 2.0]), ..."',
+                fix=f'give each a default, call explain({name}, ...), or use --args "Tensor([1.0, 2.0]), ..."',
             )
         values |= guesses
     params = [p for p in parameters if p.kind not in optional]

@@ -23,7 +23,7 @@ Axes = int | Sequence[int] | None
 
 def operand(x: Any, api_name: str, name: str) -> Tensor:
     """Return a tensor, number or numpy array as a tensor whose brands are open."""
-    fix = "branded.array of it" if isinstance(x, list | tuple) else "a tensor or a number"
+    fix = "convert it with branded.array(...)" if isinstance(x, list | tuple) else "pass a tensor or a number"
     if x is None or isinstance(x, str | dict | set):
         raise OperandError(f"{api_name}: {name} is {tree.describe(x)}, not a tensor", fix=fix)
     return live_tensor(x, f"{api_name}: {name}", OperandError, fix)
@@ -60,16 +60,18 @@ def number(x: Any, api_name: str, name: str, least: int = 0) -> int:
     if n is None:
         error: type[BrandedError] = ArgumentError if x is None else OperandError
         wrong = "is not given, and a shape cannot depend on values" if x is None else f"is {tree.describe(x)}"
-        raise error(f"{api_name}: {name} {wrong}", fix=f"{name}= an int")
+        raise error(f"{api_name}: {name} {wrong}", fix=f"pass an int for {name}")
     if n < least:
-        raise ArgumentError(f"{api_name}: {name} = {n} is below {least}", fix=f"{least} or more")
+        raise ArgumentError(f"{api_name}: {name} = {n} is below {least}", fix=f"pass {least} or more")
     return n
 
 
 def one_of(x: Any, api_name: str, name: str, options: Sequence[str]) -> str:
     """Return `x` if it is one of `options`; raise otherwise."""
     if not isinstance(x, str) or x not in options:
-        raise ArgumentError(f"{api_name}: {name} is {tree.describe(x)}", fix=f"one of {', '.join(map(repr, options))}")
+        raise ArgumentError(
+            f"{api_name}: {name} is {tree.describe(x)}", fix=f"use one of {', '.join(map(repr, options))}"
+        )
     return x
 
 
@@ -78,7 +80,7 @@ def as_dtype(dtype: DTypeLike, api_name: str) -> DType:
         return to_dtype(dtype)
     except (AttributeError, KeyError, TypeError):
         raise ArgumentError(
-            f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix="one of tinygrad's dtypes"
+            f"{api_name}: {tree.short_repr(dtype)} is not a dtype", fix="use a dtype of tinygrad.dtypes"
         ) from None
 
 
@@ -89,7 +91,9 @@ def axes_of(axis: Axes, x: Tensor, api_name: str) -> tuple[int, ...]:
     entries = axis if isinstance(axis, tuple | list) else (axis,)
     axes = tuple(normalize_axis(a, x, api_name) for a in entries)
     if len({*axes}) < len(axes):
-        raise AxesError(f"{api_name}: an axis is named twice", ("axis", tree.short_repr(axis)), fix="each axis once")
+        raise AxesError(
+            f"{api_name}: an axis is named twice", ("axis", tree.short_repr(axis)), fix="name each axis once"
+        )
     return axes
 
 
@@ -112,9 +116,7 @@ def fit(api_name: str, *arguments: tuple[str, Tensor, Sequence[int]]) -> tuple[i
         return broadcast_shape(*(tuple(sizes) for _, _, sizes in arguments))
     except IndexError:
         facts = [(name, vec_type(x)) for name, x, _ in arguments]
-        raise ArgumentError(
-            f"{api_name}: the shapes do not broadcast", *facts, fix="sizes that are equal, or 1"
-        ) from None
+        raise ArgumentError(f"{api_name}: the shapes do not broadcast", *facts, fix="use equal sizes, or 1") from None
 
 
 def as_number(x: object) -> float | None:

@@ -35,7 +35,7 @@ def array(object: Nested[S], dtype: DTypeLike | None = None) -> Vec[S]:
         `Vec[S, T[n, ..., *shape]]`, with an axis for each level of lists, then the axes of the tensors.
 
     Raises:
-        OperandError: An entry is neither a tensor nor a number.
+        OperandError: An entry is not a tensor or a number.
         ArgumentError: The entries of a list have different shapes, or `dtype` is not a dtype.
 
     Example:
@@ -68,7 +68,7 @@ def _stack_nested(x: Any, where: str, dtype: DType | None) -> Tensor:
             f"array: the entries{inside} have different shapes",
             ("[0]", vec_type(parts[0])),
             (f"[{odd}]", vec_type(parts[odd])),
-            fix="lists of equal lengths, and tensors of one shape in them",
+            fix="use lists of equal lengths, and tensors of equal shapes",
         )
     to = dtype or least_upper_dtype(*(p.dtype for p in parts))
     for p, name in zip(parts, names, strict=True) if to not in dtypes.weaks else ():
@@ -117,10 +117,10 @@ def take_along_axis(
         x, axis = x.flatten(), 0
     if x.ndim != index.ndim:
         raise ArgumentError(
-            f"{api_name}: arr and indices have different numbers of axes",
+            f"{api_name}: arr and indices have different ranks",
             ("arr", vec_type(x)),
             ("indices", vec_type(index)),
-            fix="indices.unsqueeze(axis), or expand_dims of arr",
+            fix="indices.unsqueeze(axis), or expand_dims(arr, axis)",
         )
     dim = normalize_axis(axis, x, api_name)
     n, m = x.shape[dim], index.shape[dim]
@@ -149,7 +149,7 @@ def _entries(x: Tensor, dim: int, index: Tensor) -> Tensor:
 def _filler(x: Tensor, value: float | None, api_name: str) -> float | bool:
     if value is not None:
         if not isinstance(value, bool | int | float):
-            raise OperandError(f"{api_name}: fill_value is {tree.describe(value)}", fix="a number")
+            raise OperandError(f"{api_name}: fill_value is {tree.describe(value)}", fix="pass a number")
         return value
     if dtypes.is_float(x.dtype):
         return float("nan")
@@ -171,7 +171,7 @@ def outer(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
         `Vec[S1 | S2, T[n, m]]`.
 
     Raises:
-        OperandError: An argument is neither a tensor nor a number.
+        OperandError: An argument is not a tensor or a number.
 
     Example:
         >>> from branded import outer
@@ -197,7 +197,7 @@ def kron(a: Vec[S1] | float, b: Vec[S2] | float) -> Vec[S1 | S2]:
         `Vec[S1 | S2, T[n * k, m * l]]`.
 
     Raises:
-        OperandError: An argument is neither a tensor nor a number.
+        OperandError: An argument is not a tensor or a number.
 
     Example:
         >>> from branded import kron
@@ -251,7 +251,10 @@ def cross(
     x, y = (moveaxis(t, normalize_axis(i, t, "cross"), -1) for t, i in ((x, axisa), (y, axisb)))
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ArgumentError(
-            "cross: a vector has two or three components", ("a", vec_type(x)), ("b", vec_type(y)), fix="axis=, its axis"
+            "cross: a vector must have two or three components",
+            ("a", vec_type(x)),
+            ("b", vec_type(y)),
+            fix="pass the axis of the vectors as axis=",
         )
     fit("cross", ("a", x, x.shape[:-1]), ("b", y, y.shape[:-1]))
     if x.shape[-1] == y.shape[-1] == 2:
@@ -291,10 +294,10 @@ def trace(a: Vec[S], offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vec[S]:
     x = operand(a, "trace", "a")
     k = as_int(offset)
     if k is None:
-        raise OperandError(f"trace: offset is {tree.describe(offset)}", fix="an int")
+        raise OperandError(f"trace: offset is {tree.describe(offset)}", fix="pass an int")
     i, j = normalize_axis(axis1, x, "trace"), normalize_axis(axis2, x, "trace")
     if i == j:
-        raise ArgumentError(f"trace: axis1 and axis2 are both {i}", ("a", vec_type(x)), fix="two axes")
+        raise ArgumentError(f"trace: axis1 and axis2 are both {i}", ("a", vec_type(x)), fix="use two different axes")
     k = max(-x.shape[i], min(k, x.shape[j]))
     return x.diagonal(k, i, j).sum(-1)
 
@@ -328,7 +331,9 @@ def convolve(a: Vec[S1], v: Vec[S2], mode: str = "full") -> Vec[S1 | S2]:
     one_of(mode, "convolve", "mode", ("full", "same", "valid"))
     if x.ndim != 1 or y.ndim != 1 or not x.shape[0] or not y.shape[0]:
         facts = (("a", vec_type(x)), ("v", vec_type(y)))
-        raise ArgumentError("convolve: two sequences with entries are convolved", *facts, fix="vmap over other axes")
+        raise ArgumentError(
+            "convolve: both arguments must be non-empty vectors", *facts, fix="use vmap over the other axes"
+        )
     if x.shape[0] < y.shape[0]:
         x, y = y, x
     n, m = x.shape[0], y.shape[0]

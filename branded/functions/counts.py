@@ -26,10 +26,10 @@ def _segments(data: Any, segment_ids: Any, num_segments: Any, reduction: str) ->
     num = number(num_segments, api_name, "num_segments")
     if ids.ndim != 1 or not x.ndim or x.shape[0] != ids.shape[0]:
         raise ArgumentError(
-            f"{api_name}: segment_ids does not have one int for each entry of data",
+            f"{api_name}: segment_ids does not have one int per entry of data",
             ("data", vec_type(x)),
             ("segment_ids", vec_type(ids)),
-            fix="data[n, ...] and segment_ids[n]",
+            fix="pass data[n, ...] and segment_ids[n]",
         )
     return _by_number(x, ids, num, reduction)
 
@@ -229,7 +229,7 @@ def bincount(
     w = Tensor(1, dtype=dtypes.int32).expand(at.shape) if weights is None else operand(weights, "bincount", "weights")
     if at.ndim != 1 or w.shape != at.shape:
         facts = (("x", vec_type(at)), ("weights", vec_type(w)))
-        raise ArgumentError("bincount: x and weights are not two sequences of one length", *facts, fix="x.flatten()")
+        raise ArgumentError("bincount: x and weights are not two vectors of the same length", *facts, fix="x.flatten()")
     return _by_number(w, at.maximum(0), size, "sum")
 
 
@@ -271,7 +271,7 @@ def histogram(
     w = None if weights is None else floats("histogram", weights=weights)[0]
     if w is not None and w.shape != given.shape:
         facts = (("a", vec_type(given)), ("weights", vec_type(w)))
-        raise ArgumentError("histogram: weights does not have the shape of a", *facts, fix="one for each entry")
+        raise ArgumentError("histogram: weights does not have the shape of a", *facts, fix="give one weight per entry")
     x = given.flatten().cast(least_upper_float(given.dtype))
     edges = _edges(x, bins, range)
     size = edges.shape[0] - 1
@@ -300,7 +300,11 @@ def _edges(x: Tensor, bins: Any, range: Sequence[float] | None) -> Tensor:
     if as_int(bins) is None:
         edges = operand(bins, "histogram", "bins")
         if edges.ndim != 1 or edges.shape[0] < 2:
-            raise ArgumentError("histogram: bins are not edges", ("bins", vec_type(edges)), fix="an int, or f32[k + 1]")
+            raise ArgumentError(
+                "histogram: bins is not a vector of edges",
+                ("bins", vec_type(edges)),
+                fix="pass an int, or edges f32[k + 1]",
+            )
         return edges.cast(least_upper_float(edges.dtype))
     size = number(bins, "histogram", "bins", 1)
     if range is None:
@@ -311,7 +315,7 @@ def _edges(x: Tensor, bins: Any, range: Sequence[float] | None) -> Tensor:
             low, high = (lost.where(float("nan"), v) for v in (x.min(), x.max()))
     else:
         if not isinstance(range, tuple | list) or len(range) != 2:
-            raise OperandError(f"histogram: range is {tree.describe(range)}", fix="a pair of numbers")
+            raise OperandError(f"histogram: range is {tree.describe(range)}", fix="pass a pair of numbers")
         low, high = (operand(v, "histogram", "range").cast(x.dtype) for v in range)
     flat = low.eq(high)
     low, high = flat.where(low - 0.5, low), flat.where(high + 0.5, high)

@@ -122,7 +122,9 @@ def rfft(a: Vec[S], n: int | None = None, axis: int = -1, norm: str | None = Non
     """
     argument: Any = a
     if isinstance(argument, tuple | list):
-        raise OperandError(f"rfft: a is {tree.describe(a)}", fix="a tensor of real numbers, or fft of the pair")
+        raise OperandError(
+            f"rfft: a is {tree.describe(a)}", fix="pass a tensor of real numbers, or use fft for the pair"
+        )
     return _transform(a, n, axis, norm, "rfft", -1)
 
 
@@ -173,13 +175,13 @@ def _pair(a: Any, api_name: str) -> Pair:
         re = widen(re)
         return re, re.const_like(0)
     if len(a) != 2:
-        raise OperandError(
-            f"{api_name}: a is {tree.describe(a)} of {len(a)}", fix="a pair: the real and imaginary part"
-        )
+        raise OperandError(f"{api_name}: a is {tree.describe(a)} of {len(a)}", fix="pass a pair: (real, imag)")
     re, im = floats(api_name, **{"the real part": a[0], "the imaginary part": a[1]})
     if re.shape != im.shape:
         facts = (("real", vec_type(re)), ("imaginary", vec_type(im)))
-        raise ArgumentError(f"{api_name}: the parts have different shapes", *facts, fix="two tensors of one shape")
+        raise ArgumentError(
+            f"{api_name}: the parts have different shapes", *facts, fix="use two tensors of the same shape"
+        )
     return widen(re), widen(im)
 
 

@@ -259,7 +259,7 @@ def _update(x: Any, index: Any, y: Any, api_name: str, method: _Method | None) -
     except IndexError as error:
         facts = (("x", vec_type(t)), ("idx", tree.outline(index)))
         says = f"{api_name}: idx is not an index of x: {error}"
-        raise ArgumentError(says, *facts, fix="ints, slices and tensors of ints, at most one for each axis") from None
+        raise ArgumentError(says, *facts, fix="use ints, slices and int tensors, at most one per axis") from None
     shape = (*places.shape, *rest)
     try:
         values = new.expand(shape) if broadcast_shape(new.shape, shape) == shape else None
@@ -271,7 +271,7 @@ def _update(x: Any, index: Any, y: Any, api_name: str, method: _Method | None) -
             ("x", vec_type(t)),
             ("y", vec_type(new)),
             ("the entries", f"of shape {shape}"),
-            fix="y of that shape, or with sizes of 1",
+            fix="use y of that shape, or with sizes of 1",
         )
     if 0 in (n, *shape):
         return t
@@ -288,10 +288,10 @@ def _as_index(i: Any) -> Any:
 
 def _sizes(sizes: Any, x: Tensor, api_name: str) -> list[int]:
     """Return the size of a slice along each axis of `x`."""
-    fix = f"{x.ndim} sizes, each at most that of its axis"
+    fix = f"give {x.ndim} sizes, each at most the size of its axis"
     if not isinstance(sizes, tuple | list) or len(sizes) != x.ndim:
         raise ArgumentError(
-            f"{api_name}: there is not one size for each axis",
+            f"{api_name}: slice_sizes does not have one entry per axis",
             ("operand", vec_type(x)),
             ("sizes", tree.short_repr(sizes)),
             fix=fix,
@@ -310,16 +310,16 @@ def _starts(starts: Any, x: Tensor, sizes: Sequence[int], api_name: str) -> dict
         starts = [t[k] for k in range(t.shape[0])] if t.ndim == 1 else None
     if not isinstance(starts, tuple | list) or len(starts) != x.ndim:
         raise ArgumentError(
-            f"{api_name}: start_indices is not one int for each axis",
+            f"{api_name}: start_indices does not have one int per axis",
             ("operand", vec_type(x)),
-            fix="a tuple of scalars, as (i, 0), or a tensor of one axis",
+            fix="pass a tuple of scalars such as (i, 0), or a vector",
         )
     found = dict[int, Tensor]()
     for k, (start, size, n) in enumerate(zip(starts, sizes, x.shape, strict=True)):
         t = ints(start, api_name, f"start_indices[{k}]")
         if t.ndim:
             says = f"{api_name}: start_indices[{k}] is not a scalar"
-            raise ArgumentError(says, ("start", vec_type(t)), fix="an int, or a tensor of no axes")
+            raise ArgumentError(says, ("start", vec_type(t)), fix="pass an int, or a 0-d tensor")
         if size < n:
             t = t.cast(least_upper_dtype(t.dtype, dtypes.int32))  # wide enough for the size of an axis
             found[k] = _between((t < 0).where(t + n, t), n - size)

@@ -53,7 +53,9 @@ def interp(
     query, xs, ys = floats("interp", x=x, xp=xp, fp=fp)
     if xs.ndim != 1 or xs.shape != ys.shape or not xs.shape[0]:
         facts = (("xp", vec_type(xs)), ("fp", vec_type(ys)))
-        raise ArgumentError("interp: the points are not two sequences of one length", *facts, fix="f32[n] and f32[n]")
+        raise ArgumentError(
+            "interp: xp and fp are not two vectors of the same length", *facts, fix="pass xp: f32[n] and fp: f32[n]"
+        )
     beyond = [_option(left, "left"), _option(right, "right")]
     if period is not None:
         query, xs, ys = _periodic(query, xs, ys, period)
@@ -80,7 +82,7 @@ def _option(value: Any, name: str) -> Any:
     if isinstance(value, str):
         if value == "extrapolate":
             return value
-        raise ArgumentError(f"interp: {name} is {tree.describe(value)}", fix="a number, or 'extrapolate'")
+        raise ArgumentError(f"interp: {name} is {tree.describe(value)}", fix="pass a number, or 'extrapolate'")
     return operand(value, "interp", name)
 
 
@@ -88,12 +90,14 @@ def _periodic(query: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tenso
     """Reduce all positions to one period, sort the points, and add one on each side."""
     constant = as_number(period)
     if constant is None and not isinstance(period, Tensor):
-        raise OperandError(f"interp: period is {tree.describe(period)}", fix="a number")
+        raise OperandError(f"interp: period is {tree.describe(period)}", fix="pass a number")
     if constant == 0:
-        raise ArgumentError("interp: the period is 0", fix="another number")
+        raise ArgumentError("interp: the period is 0", fix="use another number")
     size = operand(period, "interp", "period").cast(xs.dtype).abs() if constant is None else abs(constant)
     if isinstance(size, Tensor) and size.ndim:
-        raise ArgumentError("interp: there is one period", ("period", vec_type(size)), fix="vmap over more")
+        raise ArgumentError(
+            "interp: period is not a scalar", ("period", vec_type(size)), fix="use vmap for several periods"
+        )
     query, xs = (v - (v / size).floor() * size for v in (query, xs))
     rank = ranks(xs)
     place = rank.unsqueeze(0).eq(Tensor.arange(xs.shape[0], dtype=dtypes.int32).unsqueeze(1))

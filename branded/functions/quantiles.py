@@ -177,14 +177,16 @@ def _quantile(
 ) -> Tensor:
     x, part = floats(api_name, a=a, q=q)
     if (n := as_number(q)) is not None and not 0 <= n <= whole:
-        raise ArgumentError(f"{api_name}: q = {q} is out of range", fix=f"a number from 0 to {whole:g}")
+        raise ArgumentError(f"{api_name}: q = {q} is out of range", fix=f"use a number from 0 to {whole:g}")
     one_of(method, api_name, "method", _METHODS)
     if part.ndim > 1:
         raise ArgumentError(f"{api_name}: q has more than one axis", ("q", vec_type(part)), fix="q.flatten()")
     axes = axes_of(axis, x, api_name)
     flat = merge_axes(x, axes)
     if not flat.shape[-1]:
-        raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+        raise ArgumentError(
+            f"{api_name}: there are no entries", ("a", vec_type(x)), fix="use an axis with at least one entry"
+        )
     values = _between(flat, part.reshape(-1) / whole if whole != 1 else part.reshape(-1), method, skip)
     if not skip:
         values = flat.isnan().any(-1, keepdim=True).where(float("nan"), values)

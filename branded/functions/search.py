@@ -54,12 +54,14 @@ def searchsorted(
     one_of(side, "searchsorted", "side", ("left", "right"))
     one_of(method, "searchsorted", "method", ("scan", "scan_unrolled", "sort", "compare_all"))
     if x.ndim != 1:
-        raise ArgumentError("searchsorted: a is not a sequence", ("a", vec_type(x)), fix="vmap over its other axes")
+        raise ArgumentError("searchsorted: a is not a vector", ("a", vec_type(x)), fix="use vmap over the other axes")
     if sorter is not None:
         order = ints(sorter, "searchsorted", "sorter")
         if order.shape != x.shape:
             facts = (("a", vec_type(x)), ("sorter", vec_type(order)))
-            raise ArgumentError("searchsorted: sorter does not have one int for each entry of a", *facts, fix="i32[n]")
+            raise ArgumentError(
+                "searchsorted: sorter does not have one int per entry of a", *facts, fix="pass sorter: i32[n]"
+            )
         x = x[order] if x.shape[0] else x
     sorted_keys, wanted = keys(x), keys(y)
     if _host.can_search(sorted_keys, wanted):
@@ -100,7 +102,7 @@ def top_k(operand: Vec[S], k: int, *, axis: int = -1) -> tuple[Vec[S], Vec[S]]:
     dim = normalize_axis(axis, x, "top_k")
     n, m = x.shape[dim], number(k, "top_k", "k")
     if m > n:
-        raise ArgumentError(f"top_k: k = {m} of {n} entries", ("operand", vec_type(x)), fix=f"at most {n}")
+        raise ArgumentError(f"top_k: k = {m} of {n} entries", ("operand", vec_type(x)), fix=f"use at most {n}")
     moved = x.transpose(dim, -1)
     places = Tensor.arange(m, dtype=dtypes.int32)
     if _host.can_stand(moved, places):
@@ -172,12 +174,14 @@ def argwhere(
 def _nonzero(a: Any, size: int | None, fill_value: Any, api_name: str) -> list[Tensor]:
     x, size = operand(a, api_name, "a"), number(size, api_name, "size")
     if not x.ndim:
-        raise ArgumentError(f"{api_name}: a number has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
+        raise ArgumentError(f"{api_name}: a scalar has no indices", ("a", vec_type(x)), fix="x.reshape(1)")
     fill_values = fill_value if isinstance(fill_value, tuple) else (0 if fill_value is None else fill_value,) * x.ndim
     fills = [_index(v, fill_value, api_name) for v in fill_values]
     if len(fills) != x.ndim:
         raise ArgumentError(
-            f"{api_name}: {len(fills)} numbers in fill_value for {x.ndim} axes", ("a", vec_type(x)), fix="one for each"
+            f"{api_name}: {len(fills)} numbers in fill_value for {x.ndim} axes",
+            ("a", vec_type(x)),
+            fix="give one number per axis",
         )
     is_nonzero = x.ne(0).flatten().contiguous()
     total = x.numel()
@@ -199,11 +203,11 @@ def _index(x: Any, whole: Any, api_name: str) -> Tensor:
     if isinstance(x, Tensor):
         index = ints(x, api_name, "fill_value")
         if index.ndim:
-            raise OperandError(f"{api_name}: fill_value is {vec_type(index)}", fix="an int, or one for each axis")
+            raise OperandError(f"{api_name}: fill_value is {vec_type(index)}", fix="pass an int, or one per axis")
         return index.cast(dtypes.int32)
     n = as_int(x)
     if n is None:
-        raise OperandError(f"{api_name}: fill_value is {tree.describe(whole)}", fix="an int")
+        raise OperandError(f"{api_name}: fill_value is {tree.describe(whole)}", fix="pass an int")
     return Tensor(n, dtype=dtypes.int32)
 
 
@@ -277,7 +281,9 @@ def unique(
     x = array.flatten() if dim is None else array.transpose(0, dim)
     if not x.shape[0] and n and fill_value is None:
         raise ArgumentError(
-            "unique: there are no entries to fill the result with", ("ar", vec_type(array)), fix="fill_value="
+            "unique: the tensor is empty, so nothing can fill the result",
+            ("ar", vec_type(array)),
+            fix="pass fill_value",
         )
     rest = x.shape[1:]
     rows = x.reshape(x.shape[0], math.prod(rest))
@@ -293,7 +299,7 @@ def unique(
         fill = operand(fill_value, "unique", "fill_value")
         if fit("unique", ("the result", values, values.shape), ("fill_value", fill, fill.shape)) != values.shape:
             raise ArgumentError(
-                "unique: fill_value is larger than the result", ("fill_value", vec_type(fill)), fix="a number"
+                "unique: fill_value is not a scalar", ("fill_value", vec_type(fill)), fix="pass a number"
             )
     values = there.reshape(n, *(1,) * len(rest)).where(values, fill).cast(x.dtype)
     values = values if dim is None else values.transpose(0, dim)

@@ -203,7 +203,9 @@ def _extreme(a: Any, axis: Axes, keepdims: bool, api_name: str, reduction: str, 
     x = operand(a, api_name, "a")
     axes = axes_of(axis, x, api_name)
     if any(x.shape[i] == 0 for i in axes):
-        raise ArgumentError(f"{api_name}: there are no entries", ("a", vec_type(x)), fix="an axis with entries")
+        raise ArgumentError(
+            f"{api_name}: there are no entries", ("a", vec_type(x)), fix="use an axis with at least one entry"
+        )
     y = _reduce(_without(x, worst), axes, keepdims, reduction)
     if not dtypes.is_float(x.dtype):
         return y

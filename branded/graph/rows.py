@@ -206,7 +206,7 @@ def check_live(u: UOp, api_name: str | Callable[[], str]) -> None:
     )
 
 
-_RETURN = "return the value from the mapped function, and use what the call gives"
+_RETURN = "return the value from the mapped function, and use the result"
 _BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives"
 
 

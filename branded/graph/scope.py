@@ -219,7 +219,7 @@ class OpenedOne(_Opened, Generic[B]):
 
     def __enter__(self) -> B:  # type: ignore[override]
         if self.closed:
-            raise OptionError("brand: this scope is over", fix="brand(...) anew for each `with` block")
+            raise OptionError("brand: this scope has ended", fix="call brand(...) again for each `with` block")
         scope = self.make()
         self.value = (scope,)
         self.within(sys._getframe(1))

@@ -46,7 +46,8 @@ def _jit(original: Method) -> Method:
             return original(self, *args, **kwargs)
         if self.fxn is None:
             raise UnsupportedError(
-                "TinyJit: kernels that were loaded have no batching rule", fix="the function, or the TinyJit outside"
+                "TinyJit: loaded kernels have no batching rule",
+                fix="call the function itself, or move the TinyJit outside",
             )
         return self.fxn(*args, **kwargs)
 

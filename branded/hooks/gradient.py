@@ -65,10 +65,10 @@ def _check_target(t: Tensor, loss: Tensor) -> None:
     for b in row_of(t.uop):
         if b.was_left and b not in row_of(loss.uop):
             raise EscapeError(
-                f"gradient: this value is of one example of `{b.name}`, and the loss of all of them",
+                f"gradient: this value is one example of `{b.name}`, and the loss uses all of them",
                 ("value", vec_type(t)),
                 ("loss", vec_type(loss)),
-                fix="the gradient with respect to the tensor of all examples",
+                fix="differentiate with respect to the batched tensor",
             )
 
 
@@ -200,7 +200,7 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
                 return (None, *p.vjp(k, cts, needed))
         if k.op is Ops.CALL and k.arg.grad_fxn is None:
             raise UnsupportedError(
-                "gradient: a kernel written by hand has no derivative", fix="custom_kernel(..., grad_fxn=...)"
+                "gradient: a hand-written kernel has no derivative", fix="custom_kernel(..., grad_fxn=...)"
             )
         if ctx.op is Ops.TUPLE:  # a batched cotangent without a device would be part of the body, not an argument
             ctx = UOp.maketuple(*(on_device(g) if row_of(g) else g for g in ctx.src))

@@ -60,15 +60,15 @@ def _what() -> str:
 def _of_list(x: list[Any]) -> str:
     """Return a replacement for a list of tensors or numbers, for which `tree.advice` has no suggestion."""
     if any(isinstance(e, Tensor) for e in x):
-        return "Tensor.stack(...) of its tensors"
+        return "stack the tensors with Tensor.stack(...)"
     text = repr(x)
     return f"Tensor({text})" if len(text) < 40 else "Tensor(...) of it"
 
 
 def _refuse(x: Any, api_name: str) -> NoReturn:
     raise OperandError(
-        f"{api_name}: {tree.describe(x)} is neither a tensor nor a number",
-        fix=tree.advice(x) or (_of_list(x) if isinstance(x, list) else "a tensor, a number, or an array"),
+        f"{api_name}: {tree.describe(x)} is not a tensor or a number",
+        fix=tree.advice(x) or (_of_list(x) if isinstance(x, list) else "pass a tensor, a number, or an array"),
     )
 
 
@@ -171,7 +171,7 @@ def _of_numpy(data: Any) -> np.ndarray | None:
         fix={
             "c": "Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))",
             "f": 'Tensor(x.astype("float64"))',
-        }.get(array.dtype.kind, "an array of numbers: a position for each word, a count of days for each date"),
+        }.get(array.dtype.kind, "pass an array of numbers, such as an index per word or days per date"),
     )
 
 
@@ -183,11 +183,13 @@ def _has_tensors(data: Any) -> bool:
 
 def _refuse_list(data: Any) -> NoReturn:
     if isinstance(data, Tensor):
-        raise OperandError(f"Tensor: {tree.describe(data)} is a tensor already", fix="the value itself, or .clone()")
+        raise OperandError(
+            f"Tensor: {tree.describe(data)} is a tensor already", fix="use the tensor itself, or .clone()"
+        )
     from branded.hooks.error_translation.suggestions import suggest_stack  # imported only for an error
 
     raise OperandError(
-        f"Tensor: {tree.outline(data)} has tensors in it, which have no numbers yet",
+        f"Tensor: {tree.outline(data)} contains tensors, which have no numbers yet",
         fix=suggest_stack(),
     )
 
@@ -213,9 +215,8 @@ def _array_function(self: Tensor, f: Any, types: Any, args: Sequence[Any], kwarg
 def _refuse_numpy(x: Tensor, name: str, writes: bool) -> NoReturn:
     method = f"x.{name}(...), the method of Tensor" if hasattr(Tensor, name) else "methods of Tensor"
     raise OperandError(
-        f"numpy.{name}: {tree.describe(x)} has no values that numpy could read"
-        + (", or write into an array" if writes else ""),
-        fix="`a = a + x` for `a += x`" if writes else method,
+        f"numpy.{name}: {tree.describe(x)} cannot be read by numpy" + (", or write into an array" if writes else ""),
+        fix="write `a = a + x` instead of `a += x`" if writes else method,
     )
 
 

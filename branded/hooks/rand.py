@@ -49,17 +49,17 @@ def _brands() -> list[Brand]:
         raise RandomnessError(
             f"randomness: a random draw in the body of {loops[-1].name}, which is traced once, is the same in each "
             f"{loops[-1].turn}",
-            fix="a key in the carry, split in each step (branded.random), or draws made before and passed as xs"
+            fix="carry a key and split it in each step (branded.random), or pass samples as xs"
             if loops[-1].turn == "step"
-            else "a key as an argument (branded.random), or draws made before",
+            else "pass a key as an argument (branded.random), or sample before the call",
         )
     here = [b for b in row if isinstance(b, Brand)]
     if refusing := [b for b in here if b.randomness == "error"]:
         names = " and ".join(f"`{b.name}`" for b in refusing)
         raise RandomnessError(
-            f"randomness: a random draw under {names}, and nothing says whether all examples share it",
+            f"randomness: choose whether the examples of vmap over {names} share a random sample",
             *((b.name, f"opened by {b.where}") for b in refusing if b.where),
-            fix='randomness="different" for a draw for each example, "same" for one that all share',
+            fix='randomness="different" for one sample per example, or "same" for one sample for all',
         )
     return here
 

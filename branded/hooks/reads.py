@@ -37,7 +37,7 @@ _READS = {
     "int": ("has no single int", ""),
     "float": ("has no single float", ""),
     "format": ("has no single text", ""),
-    "iter": ("is 0-d per example: there is nothing to iterate over", "a tensor with an axis to iterate over"),
+    "iter": ("is 0-d per example: there is nothing to iterate over", "iterate over a tensor with at least one axis"),
     "backward": ("has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"),
 }
 _READ = ("has no single value to read", "return it from the mapped function and read the result")
@@ -54,7 +54,7 @@ def _forbid(api_name: str, *tensors: Tensor) -> None:
         if not row:
             if is_through_a_body() and any(u.op is Ops.PARAM for u in t.uop.toposort(enter_calls=False)):
                 raise ReadError(
-                    f"{api_name}: a rule that runs for a call in a body has no value to read",
+                    f"{api_name}: a rule is traced, so there is no value to read",
                     ("value", vec_type(t)),
                     fix=_INSTEAD_OF_IF,
                 )
@@ -81,7 +81,7 @@ def _forbid(api_name: str, *tensors: Tensor) -> None:
         )
 
 
-_INSTEAD_OF_IF = "cond, where or while_loop in place of `if` and `while`; return the value and read it outside"
+_INSTEAD_OF_IF = "use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside"
 _NUMBERS = ("bool", "int", "float", "iter")
 _INSTEAD = {
     "arange": "start + step * Tensor.arange(n), with the same n for all",
@@ -89,9 +89,9 @@ _INSTEAD = {
     "normal": "mean + std * Tensor.randn(...)",
     "randint": "branded.random.randint(key, shape, low, high)",
     "dropout": "(Tensor.rand(*x.shape) >= p).where(x / (1 - p), 0)",
-    "full": "value.expand(...) to the shape",
+    "full": "expand the value to the shape with value.expand(...)",
     "full_like": "value.expand(x.shape)",
-    "manual_seed": "a key for each example, branded.random.key(seed)",
+    "manual_seed": "use one key per example: branded.random.key(seed)",
 }
 """The replacements for methods that require a Python number, by method."""
 
@@ -100,10 +100,10 @@ def _no_number(method: str, x: Tensor) -> ReadError:
     """Return the error of a tinygrad method that needs a Python number: an axis, a count, an option."""
     row = row_of(x.uop)
     return ReadError(
-        f"{method.strip('_')}: a number that Python knows is wanted, and this varies over {names(row)}",
+        f"{method.strip('_')}: this needs a Python number, and the value varies over {names(row)}",
         ("value", vec_type(x)),
         *((b.name, f"opened by {b.where}") for b in row if b.where),
-        fix=_INSTEAD.get(method, "the same number for all examples; or a choice by where of what each of them gives"),
+        fix=_INSTEAD.get(method, "use the same number for all examples, or choose between the results with where"),
     )
 
 
@@ -290,7 +290,7 @@ def _wanting(name: str, otherwise: str) -> Callable[..., Any]:
         from branded.hooks.error_translation.suggestions import method_of
 
         raise OperandError(
-            f"{name}: Python's function of that name takes numbers, and this is a tensor",
+            f"{name}: the Python function takes numbers, and this is a tensor",
             ("value", vec_type(self)),
             fix=method_of(name),
         )

@@ -72,11 +72,11 @@ def _wrap_roll(original: Method) -> Method:
         for s in each:
             if isinstance(s, Tensor) and (s.shape or not dtypes.is_int(s.dtype)):
                 raise ShapeError(
-                    "roll: a shift is one int", ("shift", vec_type(s)), fix="a tensor of ints without axes"
+                    "roll: a shift must be a scalar int", ("shift", vec_type(s)), fix="use a 0-d int tensor"
                 )
         if len(each) != len(along):
             axes = count_noun(len(along), "axis", "axes")
-            raise ShapeError(f"roll: {count_noun(len(each), 'shift')} for {axes}", fix="a shift for each axis")
+            raise ShapeError(f"roll: {count_noun(len(each), 'shift')} for {axes}", fix="give one shift per axis")
         out = self
         for s, d in zip(each, along, strict=True):
             axis = normalize_axis(d, self, "roll: dims")

@@ -33,19 +33,19 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
         if b not in row:
             each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
             raise WriteError(
-                f"{api_name}: this write would be done once, and not {each}",
+                f"{api_name}: this write would run once, not {each}",
                 tensor,
-                fix="return what is to be written, and write it outside",
+                fix="return the value, and write it outside",
             )
         if not b.is_brand:
             raise WriteError(
-                f"{api_name}: a value of the body of {b.name} cannot go into a tensor from outside, "
+                f"{api_name}: a value of the body of {b.name} cannot be written into a tensor from outside, "
                 f"once for each {b.turn}",
                 tensor,
-                fix="return the new value, and write it outside",
+                fix="return the value, and write it outside",
             )
         raise WriteError(
-            f"{api_name}: a value that varies over `{b.name}` cannot go into a tensor that all its examples share",
+            f"{api_name}: a value that varies over `{b.name}` cannot be written into a tensor that all examples share",
             tensor,
             ("value", f"varies over {names(row)}"),
             fix="return the new value from the mapped function, or map over the tensor too",
@@ -56,7 +56,7 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
                 f"{api_name}: a write in a branch into a tensor from outside of it would be done "
                 "whichever branch is taken",
                 ("tensor", vec_type(target)),
-                fix="return the new value from each branch, and write it outside",
+                fix="return the value from each branch, and write it outside",
             )
 
 
@@ -65,9 +65,9 @@ def _check_rules(target: Tensor, api_name: str) -> None:
     for function in ruled_functions():
         if not _is_own(target, None if api_name == "replace" else aliasing.root(target.uop), function):
             raise WriteError(
-                f"{api_name}: a function with a rule of its own writes into a tensor from outside, as would the rule",
+                f"{api_name}: a function with a custom rule writes into a tensor from outside",
                 ("tensor", vec_type(target)),
-                fix="return the new value, and write it outside",
+                fix="return the value, and write it outside",
             )
 
 
@@ -81,7 +81,7 @@ def _batch_norm(original: Method) -> Method:
                 f"BatchNorm: in training each example of {names(tuple(row))} has its own statistics, and running_mean "
                 "is one for all of them",
                 ("value", vec_type(x)),
-                fix="y, new = functional_call(model, state, x, mutable=True); return new, or its pmean over axis_name",
+                fix="y, new = functional_call(model, state, x, mutable=True), and return new or its pmean",
             ) from None
 
     return call

@@ -71,7 +71,7 @@ class Consts:
         shape = tuple(u.shape) if has_shape(u) else ()
         if not all(isinstance(n, int) for n in shape):
             raise ProgramTypeError(
-                "make_expr: a value has a symbolic size", ("value", type_text(u)), fix="sizes that are known"
+                "make_expr: a value has a symbolic size", ("value", type_text(u)), fix="use concrete sizes"
             )
         return Type(dtype_text(u.dtype), shape, row)
 
@@ -145,7 +145,7 @@ class Draft:
         if self.consts.hoist(x, is_operand):
             return self._capture(x)
         if x.op is Ops.RANGE:
-            raise _no_primitive("a UOp.range of your own", "an operation over an axis: x.sum(0)")
+            raise _no_primitive("a UOp.range of your own", "use an operation over an axis: x.sum(0)")
         self._emit_down_to(x)
         return self.env[x]
 
@@ -239,7 +239,7 @@ def primitive(scope: Draft, u: UOp) -> None:
     if u.op is Ops.FUNCTION:
         _function(scope, u)
     elif u.op is Ops.CALL:
-        raise _no_primitive("a kernel written by hand", "the operations of Tensor that it does")
+        raise _no_primitive("a hand-written kernel", "use operations of Tensor instead")
     elif u.op is Ops.GETTUPLE:
         if u.src[0].op is Ops.TUPLE:  # else defined by its FUNCTION
             scope.env[u] = scope.atom(u.src[0].src[u.arg])

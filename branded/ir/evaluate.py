@@ -47,7 +47,7 @@ def dtype_of(text: str) -> DType:
     """Return the dtype with this short name."""
     dtype = _DTYPES.get(_LONG.get(text, text)) or getattr(dtypes, text, None)
     if not isinstance(dtype, DType):
-        raise ProgramError(f"program: {text!r} is not a dtype", fix="f32, i32, bool, …")
+        raise ProgramError(f"program: {text!r} is not a dtype", fix="use f32, i32, bool, …")
     return dtype
 
 
@@ -99,10 +99,10 @@ class Evaluation:
             for says, is_ in types:
                 if says[:2] != is_[:2]:  # it may vary over more, or fewer, brands
                     raise ProgramError(
-                        f"program: {eqn.op} gives another type than is written",
+                        f"program: {eqn.op} returns another type than the text declares",
                         ("written", str(says)),
                         ("given", str(is_)),
-                        fix="the type of what it gives",
+                        fix="write the type that it returns",
                     )
             yield eqn
 
@@ -266,7 +266,7 @@ def _names(v: Any) -> Any:
 
 
 def _unknown(op: str) -> ProgramError:
-    return ProgramError(f"program: there is no operation {op!r}", fix="an operation that make_expr printed")
+    return ProgramError(f"program: there is no operation {op!r}", fix="use an operation that make_expr printed")
 
 
 def _const(a: Literal) -> UOp:
@@ -277,7 +277,9 @@ def _const(a: Literal) -> UOp:
 def _host(call: UOp | None, args: list[UOp]) -> list[Tensor]:
     """Repeat a host callback."""
     if call is None:
-        raise ProgramError("program: the text of HOST does not say which function it is", fix="the program itself")
+        raise ProgramError(
+            "program: the text of HOST does not contain its function", fix="run the Expr itself, not its text"
+        )
     return [tensor(u) for u in results_of(call.replace(src=(call.src[0], *args)))]
 
 
@@ -286,7 +288,9 @@ def _primitive(e: Eqn, src: list[UOp]) -> UOp:
     p, dtype = e.params, dtype_of(e.results[0].type.dtype)
     if "arg" in p:  # not expressible as text
         if (info := p["arg"].info) is None:
-            raise ProgramError(f"program: the text of {e.op} does not say all of it", fix="the program itself")
+            raise ProgramError(
+                f"program: the text of {e.op} does not contain all of it", fix="run the Expr itself, not its text"
+            )
         return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
     if e.op == "STORE":
         shape, value = e.results[0].type.shape, src[0].cast(dtype)

@@ -137,7 +137,8 @@ class Expr:
                 )
         if len(p.outs) != len(program.outs):
             raise ProgramError(
-                f"from_text: {len(program.outs)} results, and this program has {len(p.outs)}", fix="as many results"
+                f"from_text: {len(program.outs)} results, and this program has {len(p.outs)}",
+                fix="return the same number of results",
             )
         _take_rules(program, p)
         levels = self._levels._replace(programs={**self._levels.programs, self.level: program}, links={})
@@ -206,10 +207,10 @@ class Expr:
         takes = self._levels.arguments
         if tree.treedef_key((args, kwargs)) != tree.treedef_key(takes):
             raise ProgramTypeError(
-                "program: these are not the arguments that it takes",
+                "program: the arguments have another structure than its parameters",
                 ("takes", _outline(*takes)),
                 ("given", _outline(args, kwargs)),
-                fix="arguments of the tree with which it was made",
+                fix="pass arguments with the structure of its example arguments",
             )
         leaves = dict(zip(tree.argument_paths(args, kwargs), tree.leaves((args, kwargs)), strict=True))
         tensors = []
@@ -222,7 +223,7 @@ class Expr:
                         f"program: {path} is part of the program",
                         ("made", tree.describe(self._levels.fixed[path])),
                         ("given", tree.describe(x)),
-                        fix="make_expr with this argument",
+                        fix="call make_expr with this argument",
                     )
                 continue
             t, v = tree.as_tensor(x), next(variables)
@@ -232,7 +233,7 @@ class Expr:
                     f"program: {path} has another type",
                     ("takes", str(v.type)),
                     ("given", tree.describe(x) if arg_type is None else str(arg_type)),
-                    fix="make_expr with this argument: a program is of one type",
+                    fix="call make_expr with this argument: a program is for one type",
                 )
             tensors.append(t)
         return tensors
@@ -397,6 +398,6 @@ def _trace_calls(
         traced_leaves = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
         positional = [tree.rebuild(a, traced_leaves) for a in args]
         named = {k: tree.rebuild(a, traced_leaves) for k, a in kwargs.items()}
-        out = call_checked(f, positional, named, "make_expr", "a function with a parameter for each argument")
+        out = call_checked(f, positional, named, "make_expr", "pass a function with one parameter per argument")
         token = [] if must.token is None else [tensor(must.token)]
         return _Written(frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token))

@@ -30,12 +30,12 @@ T = TypeVar("T")
 def read(source: str) -> Program:
     """Parse a program: `read(text(p))` is `p`, except for source locations and for rules that text cannot express."""
     if not isinstance(source, str):
-        raise ProgramTypeError(f"read: {describe(source)} is not a text", fix="text that str(expr) printed")
+        raise ProgramTypeError(f"read: {describe(source)} is not a text", fix="pass text that str(expr) printed")
     try:
         return _Reader(source).whole()
     except RecursionError:
         pass
-    raise ProgramError("read: there are too many programs or brackets in each other", fix="text that str(expr) printed")
+    raise ProgramError("read: programs or brackets are nested too deeply", fix="pass text that str(expr) printed")
 
 
 class _Reader:
@@ -55,9 +55,9 @@ class _Reader:
         column = i - (self.source.rfind("\n", 0, i) + 1)
         rest = self.source[i:].split("\n")[0].strip()[:30] or "the end"
         raise ProgramError(
-            f"read: this is not a typed program: {rest!r} stands at line {line}, column {column + 1}",
+            f"read: syntax error: {rest!r} at line {line}, column {column + 1}",
             *([("wanted", wanted)] if wanted else []),
-            fix="text that str(expr) printed",
+            fix="pass text that str(expr) printed",
         )
 
     # tokens

@@ -80,7 +80,9 @@ class Value(NamedTuple):
 def drawable(x: object) -> Tensor:
     """Return `x` as a tensor whose brands are open."""
     if (t := trees.as_tensor(x)) is None:
-        raise AxisTypeError(f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "a tensor or a number")
+        raise AxisTypeError(
+            f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "pass a tensor or a number"
+        )
     check_live(t.uop, "picture")
     return t
 
@@ -91,15 +93,15 @@ def value(x: object) -> Value:
     row = row_of(t.uop)
     if not all(b.is_brand for b in row):
         raise PictureError(
-            "picture: the body of a loop is traced once, for all steps: there is no value to draw yet",
+            "picture: the body of a loop is traced, so there is no value to draw",
             ("value", type_text(t.uop)),
             fix="return the value, and draw it outside",
         )
     if (n := int(np.prod([*(b.size for b in row), *map(int, t.shape)]))) > MAX_CELLS:
         raise PictureError(
-            f"picture: {n} cells are too many to read",
+            f"picture: {n} cells are too many for a picture",
             ("value", type_text(t.uop)),
-            fix=f"a smaller example: at most {MAX_CELLS} cells",
+            fix=f"use a smaller example: at most {MAX_CELLS} cells",
         )
     with outside():
         seen = tensor(full(closed([t.uop])[0], row)).numpy()

@@ -111,10 +111,10 @@ def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
     missing = len(out.cells.shape) - len(out.brands) - len(own)
     if missing < 0 or not set(v.brands) <= set(out.brands):
         raise PictureError(
-            "picture: an operand has a brand or an axis that the result does not have",
+            "picture: an operand has a brand or an axis that the result lacks",
             ("operand", v.type),
             ("result", out.type),
-            fix="rows(), which draws what becomes of each brand",
+            fix="use rows(), which draws each brand",
         )
     order = [v.brands.index(b) for b in out.brands if b in v.brands]
     shape = [out.cells.shape[i] if b in v.brands else 1 for i, b in enumerate(out.brands)] + [1] * missing
@@ -124,7 +124,7 @@ def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
             "picture: an operand does not broadcast to the result",
             ("operand", v.type),
             ("result", out.type),
-            fix="the operands and the result of one operation",
+            fix="pass the operands and the result of one operation",
         )
     repeated = np.full(out.cells.shape, None, object)
     for i, (n, m) in enumerate(zip(x.shape, out.cells.shape, strict=True)):

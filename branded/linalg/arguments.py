@@ -19,12 +19,14 @@ FLOATS = (dtypes.float32, dtypes.float64)
 
 def floats(api_name: str, *operands: tuple[str, Any]) -> list[Tensor]:
     """Return the arguments as tensors of one dtype: float64 if one of them is float64, otherwise float32."""
-    tensors = [live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "a tensor of floats") for name, x in operands]
+    tensors = [
+        live_tensor(x, f"{api_name}: {name}", MatrixTypeError, "pass a tensor of floats") for name, x in operands
+    ]
     for (name, _), x in zip(operands, tensors, strict=True):
         if dtypes.is_float(x.dtype) and x.dtype not in (*FLOATS, *dtypes.weaks):
             raise MatrixTypeError(
                 f"{api_name}: {name} is {vec_type(x)}, and matrices are factored in float32 or float64",
-                fix=f"{name}.float(), and the result back",
+                fix=f"{name}.float(), and cast the result back",
             )
     wanted = common(tensors)
     return [x.cast(wanted) for x in tensors]
@@ -48,7 +50,7 @@ def check_matrix(api_name: str, name: str, x: Tensor) -> None:
     if x.ndim < 2:
         raise MatrixError(
             f"{api_name}: {name} is {vec_type(x)}, not a matrix",
-            fix="a matrix for each example: no axis less, as vmap takes one away" if x.ndim == 1 else "two axes",
+            fix="use one matrix per example; vmap has removed one axis" if x.ndim == 1 else "pass at least two axes",
         )
 
 
@@ -58,7 +60,9 @@ def check_square(api_name: str, name: str, x: Tensor) -> None:
         raise MatrixError(
             f"{api_name}: {name} has {x.shape[-2]} rows and {x.shape[-1]} columns",
             (name, vec_type(x)),
-            fix="a square matrix; lstsq and pinv take others" if api_name in ("solve", "inv") else "a square matrix",
+            fix="pass a square matrix, or use lstsq or pinv"
+            if api_name in ("solve", "inv")
+            else "pass a square matrix",
         )
 
 
@@ -71,5 +75,5 @@ def check_batches(api_name: str, left: tuple[str, Tensor], right: tuple[str, Ten
             f"{api_name}: the batches of {left[0]} and {right[0]} do not broadcast",
             (left[0], vec_type(left[1])),
             (right[0], vec_type(right[1])),
-            fix="the same sizes in front of the last two axes, or 1",
+            fix="use equal sizes, or 1, for the batch axes",
         ) from None

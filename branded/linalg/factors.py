@@ -109,7 +109,7 @@ def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
     (x,) = floats("qr", ("a", a))
     check_matrix("qr", "a", x)
     if mode not in ("reduced", "complete", "r"):
-        raise MatrixError(f"qr: mode={mode!r} means nothing", fix='"reduced", "complete" or "r"')
+        raise MatrixError(f"qr: mode={mode!r} is not a valid choice", fix='pass "reduced", "complete" or "r"')
     m, n = x.shape[-2:]
     k = m if mode == "complete" else min(m, n)
     pair = (_eye(x, m, k), x[..., :k, :]) if 0 in x.shape else spectra.qr(x, mode == "complete")
@@ -122,7 +122,8 @@ def _symmetric(api_name: str, a: object, UPLO: str | None, symmetrize: bool) -> 
     check_square(api_name, "a", x)
     if UPLO not in (None, "L", "U"):
         raise MatrixError(
-            f"{api_name}: UPLO={UPLO!r} means nothing", fix='"L" for the lower half, "U" for the upper one'
+            f"{api_name}: UPLO={UPLO!r} is not a valid choice",
+            fix='pass "L" for the lower triangle or "U" for the upper',
         )
     x = matrix_transpose(x) if UPLO == "U" else x
     return (x + matrix_transpose(x)) / 2 if symmetrize else x
@@ -260,7 +261,7 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
 
 def _number(api_name: str, name: str, x: object) -> float:
     if isinstance(x, bool) or not isinstance(x, int | float):
-        raise MatrixError(f"{api_name}: {name} is not a number that Python knows", fix=f"{name}=1e-6")
+        raise MatrixError(f"{api_name}: {name} is not a Python number", fix=f"{name}=1e-6")
     return float(x)
 
 
@@ -296,7 +297,7 @@ def lstsq(a: Vec[S1], b: Vec[S2], rcond: float | None = None) -> LstsqResult[S1 
             "lstsq: one matrix, and one or more right sides",
             ("a", vec_type(x)),
             ("b", vec_type(y)),
-            fix="vmap for a batch of them",
+            fix="use vmap for a batch",
         )
     if x.shape[0] != y.shape[0]:
         raise MatrixError(

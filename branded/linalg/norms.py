@@ -67,11 +67,11 @@ def _axes(x: Tensor, axis: Any) -> tuple[int, ...]:
     indices = [as_int(i) for i in entries]
     if len(indices) not in (1, 2) or any(i is None or not -x.ndim <= i < x.ndim for i in indices):
         raise MatrixError(
-            f"norm: axis={axis!r} are not one or two axes", ("x", vec_type(x)), fix="axis=-1, or axis=(-2, -1)"
+            f"norm: axis={axis!r} are not one or two axes", ("x", vec_type(x)), fix="axis=-1 or axis=(-2, -1)"
         )
     axes = tuple(i % x.ndim for i in indices if i is not None)
     if len({*axes}) != len(axes):
-        raise MatrixError(f"norm: axis={axis!r} names an axis twice", fix="two different ones")
+        raise MatrixError(f"norm: axis={axis!r} names an axis twice", fix="use two different axes")
     return axes
 
 
@@ -81,7 +81,7 @@ def _unknown(ord: Any, api_name: str, fix: str) -> MatrixError:
 
 def _of_vectors(x: Tensor, ord: Any, axis: int, keep: bool) -> Tensor:
     if isinstance(ord, str) or (ord is not None and not isinstance(ord, int | float)):
-        raise _unknown(ord, "vectors", "a number, inf or -inf")
+        raise _unknown(ord, "vectors", "use a number, inf or -inf")
     size = x.abs()
     if ord in (None, 2):
         return x.square().sum(axis, keepdim=keep).sqrt()
@@ -173,7 +173,7 @@ def matrix_power(a: Vec[S], n: int) -> Vec[S]:
     Source: `jax.numpy.linalg.matrix_power`.
     """
     if (count := as_int(n)) is None:
-        raise MatrixTypeError(f"matrix_power: n is {tree.describe(n)}", fix="an int that Python knows")
+        raise MatrixTypeError(f"matrix_power: n is {tree.describe(n)}", fix="pass a Python int")
     (x,) = (floats if count < 0 else numbers)("matrix_power", ("a", a))
     check_square("matrix_power", "a", x)
     if 0 in x.shape:
@@ -214,14 +214,14 @@ def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
     Source: `jax.numpy.linalg.multi_dot`; T. Cormen et al., "Introduction to algorithms", 15.2.
     """
     if not isinstance(arrays, tuple | list) or len(arrays) < 2:
-        raise MatrixError("multi_dot: a chain has two or more matrices", fix="multi_dot([a, b, c])")
+        raise MatrixError("multi_dot: a chain needs two or more matrices", fix="multi_dot([a, b, c])")
     xs = numbers("multi_dot", *((f"array {i + 1}", x) for i, x in enumerate(arrays)))
     first, last = xs[0].ndim == 1, xs[-1].ndim == 1
     xs[0] = xs[0].unsqueeze(0) if first else xs[0]
     xs[-1] = xs[-1].unsqueeze(1) if last else xs[-1]
     for i, x in enumerate(xs):
         if x.ndim != 2:
-            raise MatrixError(f"multi_dot: array {i + 1} is {vec_type(x)}, not a matrix", fix="vmap for batches")
+            raise MatrixError(f"multi_dot: array {i + 1} is {vec_type(x)}, not a matrix", fix="use vmap for batches")
         if i and xs[i - 1].shape[1] != x.shape[0]:
             raise MatrixError(
                 f"multi_dot: array {i} has {xs[i - 1].shape[1]} columns, and array {i + 1} has {x.shape[0]} rows",
@@ -293,7 +293,9 @@ def expm(A: Vec[S], *, max_squarings: int = 16) -> Vec[S]:  # noqa: N803  as in 
     check_square("expm", "A", x)
     most = as_int(max_squarings)
     if most is None or most < 0:
-        raise MatrixError(f"expm: max_squarings={max_squarings!r} is not a number of them", fix="an int of 0 or more")
+        raise MatrixError(
+            f"expm: max_squarings={max_squarings!r} is not a number of squarings", fix="pass an int of 0 or more"
+        )
     if 0 in x.shape:
         return x
     order, limit = (13, 5.371920351148152) if x.dtype == dtypes.float64 else (7, 3.925724783138660)

@@ -86,7 +86,7 @@ def solve(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
 def _by_columns(api_name: str, a: Tensor, b: Tensor, solve: Any, name: str = "a") -> Tensor:
     """Solve for one right-hand side `[n]` or for columns `[n, k]`; the solution has the shape of `b`."""
     if b.ndim == 0:
-        raise MatrixError(f"{api_name}: b is {vec_type(b)}, a number", fix="a vector, or a matrix of columns")
+        raise MatrixError(f"{api_name}: b is {vec_type(b)}, a number", fix="pass a vector, or a matrix of columns")
     n = a.shape[-1]
     one = b.ndim == 1
     wide = b.unsqueeze(-1) if one else b
@@ -95,7 +95,7 @@ def _by_columns(api_name: str, a: Tensor, b: Tensor, solve: Any, name: str = "a"
             f"{api_name}: {name} has {n} rows, and b has {wide.shape[-2]}",
             (name, vec_type(a)),
             ("b", vec_type(b)),
-            fix="b.unsqueeze(-1), if each of its rows is a right side" if b.shape[-1] == n else f"{n} numbers a column",
+            fix="b.unsqueeze(-1), if each row is one right-hand side" if b.shape[-1] == n else f"pass {n} rows",
         )
     batch = check_batches(api_name, (name, a), ("b", wide))
     nothing = 0 in (n, wide.shape[-1], *batch)
@@ -109,7 +109,7 @@ def _apply_trans(a: Tensor, trans: int | str, lower: bool, api_name: str) -> tup
         return a, lower
     if trans in (1, "T", 2, "C"):
         return matrix_transpose(a), not lower
-    raise MatrixError(f"{api_name}: trans={trans!r} means nothing", fix="0 for a, 1 for its transpose")
+    raise MatrixError(f"{api_name}: trans={trans!r} is not a valid choice", fix="pass 0 for a, or 1 for its transpose")
 
 
 @operation
@@ -203,7 +203,7 @@ def cho_solve(c_and_lower: tuple[Vec[S1], bool], b: Vec[S2]) -> Vec[S1 | S2]:
     Source: `jax.scipy.linalg.cho_solve`.
     """
     if not isinstance(c_and_lower, tuple | list) or len(c_and_lower) != 2:
-        raise MatrixError("cho_solve: a factor is a pair", fix="cho_solve((c, lower), b), as cho_factor gives it")
+        raise MatrixError("cho_solve: the factor must be a pair", fix="cho_solve(cho_factor(a), b)")
     c, lower = c_and_lower
     x, y = floats("cho_solve", ("the factor", c), ("b", b))
     check_square("cho_solve", "the factor", x)

@@ -88,7 +88,10 @@ def format_report(
     if skipped:
         out += [""] if out else []
         names = ", ".join(skipped[:5]) + (f" and {len(skipped) - 5} more" if len(skipped) > 5 else "")
-        out += [f"not checked, for an argument without a type: {names}", "  try:   x: Tensor, or x: Vec[S, Tensor]"]
+        out += [
+            f"not checked, for an argument without a type: {names}",
+            "  try:   annotate x: Tensor, or x: Vec[S, Tensor]",
+        ]
     return [*out, *([""] if out else []), _counts(messages, files)]
 
 

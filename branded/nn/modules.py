@@ -109,7 +109,7 @@ def functional_call(
     """
     if not callable(module):
         raise StateTypeError(
-            f"functional_call: {tree.describe(module)} cannot be called", fix="a module, and then its state"
+            f"functional_call: {tree.describe(module)} cannot be called", fix="pass a module, then its state"
         )
     tensors = _names(module, "functional_call")
     wanted = _mutable_patterns(mutable)
@@ -152,7 +152,8 @@ def _mutable_patterns(mutable: Any) -> list[str]:
     names = [mutable] if isinstance(mutable, str) else mutable
     if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
         raise StateTypeError(
-            f"functional_call: mutable={mutable!r} says no names", fix='True, "*.cache", or a list of names'
+            f"functional_call: mutable={mutable!r} is not a pattern of names",
+            fix='mutable=True, "*.cache", or a list of names',
         )
     return list(names)
 
@@ -208,7 +209,7 @@ def _write(x: Tensor, new: Tensor, name: str) -> None:
             f"functional_call: the call writes into `{name}`, which all examples share",
             ("state", vec_type(x)),
             ("written", vec_type(new)),
-            fix="map over it; or leave it out of the state, if what is written is not wanted",
+            fix="map over it, or leave it out of the state to discard the write",
         ) from None
 
 
@@ -217,8 +218,8 @@ def _names(module: object, api_name: str) -> dict[str, Tensor]:
         return get_state_dict(module)
     except RecursionError:
         raise StateError(
-            f"{api_name}: {tree.describe(module)} contains itself, so its tensors have no end of names",
-            fix="a module that does not refer to what it is a part of",
+            f"{api_name}: {tree.describe(module)} contains itself, so its tensors have endless names",
+            fix="use a module that does not contain its own parent",
         ) from None
 
 
@@ -227,7 +228,7 @@ def _values(tensors: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, T
     if not isinstance(state, Mapping):
         raise StateTypeError(
             f"functional_call: the state is {tree.describe(state)}",
-            fix="a dict of tensors, as of get_state_dict or stack_module_state",
+            fix="pass a dict of tensors: get_state_dict(module) or stack_module_state(modules)",
         )
     values = {id(t): t for t in tensors.values()}
     by: dict[int, str] = {}
@@ -237,11 +238,12 @@ def _values(tensors: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, T
                 f"functional_call: the module has no tensor `{name}`",
                 ("names", _list_names(tensors)),
                 fix=", ".join(difflib.get_close_matches(str(name), tensors, 1))
-                or "the names of get_state_dict(module)",
+                or "use the names of get_state_dict(module)",
             )
         if not isinstance(x, Tensor):
             raise StateTypeError(
-                f"functional_call: `{name}` is {tree.describe(x)}", fix="Tensor(...) of it, which a write can reach"
+                f"functional_call: `{name}` is {tree.describe(x)}",
+                fix="pass Tensor(...) of the value, which can be written",
             )
         check_live(x.uop, f"functional_call: `{name}`")
         mine = tensors[name]
@@ -250,13 +252,13 @@ def _values(tensors: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, T
                 f"functional_call: `{name}` has another shape than in the module",
                 ("state", vec_type(x)),
                 ("module", vec_type(mine)),
-                fix="vmap over the state" if x.shape[1:] == mine.shape else f"a tensor of shape {mine.shape}",
+                fix="use vmap over the state" if x.shape[1:] == mine.shape else f"pass a tensor of shape {mine.shape}",
             )
         first = by.setdefault(id(mine), name)
         if first != name and x.uop is not state[first].uop:
             raise StateError(
-                f"functional_call: `{first}` and `{name}` are one tensor in the module, and two in the state",
-                fix="one of the names, or one tensor for both",
+                f"functional_call: `{first}` and `{name}` are the same tensor in the module, but two in the state",
+                fix="keep one of the names, or use the same tensor for both",
             )
         values[id(mine)] = x
     return values
@@ -296,14 +298,15 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
     """
     if not isinstance(modules, tuple | list):
         raise StateTypeError(
-            f"stack_module_state: {tree.describe(modules)} is not a list of modules", fix="a list: [m1, m2, m3]"
+            f"stack_module_state: {tree.describe(modules)} is not a list of modules", fix="pass a list: [m1, m2, m3]"
         )
     if not modules:
-        raise StateError("stack_module_state: there are no modules", fix="a list of at least one")
+        raise StateError("stack_module_state: there are no modules", fix="pass a list with at least one module")
     for m in modules:
         if m is None or isinstance(m, int | float | complex | str | bytes | np.ndarray | np.generic):
             raise StateTypeError(
-                f"stack_module_state: {tree.describe(m)} is not a module", fix="objects whose attributes are tensors"
+                f"stack_module_state: {tree.describe(m)} is not a module",
+                fix="pass objects whose attributes are tensors",
             )
     states = [_names(m, "stack_module_state") for m in modules]
     for i in range(1, len(modules)):
@@ -316,30 +319,32 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
 
 
 def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]], i: int) -> None:
-    api_name, first, other = f"stack_module_state: modules 0 and {i}", states[0], states[i]
+    api_name, first, other = f"stack_module_state: modules 1 and {i + 1}", states[0], states[i]
     if type(modules[i]) is not type(modules[0]):
         raise StateError(
             f"{api_name} are of different classes",
-            ("module 0", tree.describe(modules[0])),
-            (f"module {i}", tree.describe(modules[i])),
+            ("module 1", tree.describe(modules[0])),
+            (f"module {i + 1}", tree.describe(modules[i])),
         )
     if missing := next((name for name in (*first, *other) if name not in first or name not in other), None):
         has, lacks = (0, i) if missing in first else (i, 0)
         raise StateError(
-            f"{api_name} have different tensors: module {lacks} has no `{missing}`, and module {has} has one"
+            f"{api_name} have different tensors: module {lacks + 1} has no `{missing}`, and module {has + 1} has one"
         )
     for name, x in first.items():
         y = other[name]
         check_live(x.uop, f"stack_module_state: `{name}`")
         if x.shape != y.shape or x.dtype != y.dtype:
-            raise StateError(f"{api_name} differ in `{name}`", ("module 0", vec_type(x)), (f"module {i}", vec_type(y)))
+            raise StateError(
+                f"{api_name} differ in `{name}`", ("module 1", vec_type(x)), (f"module {i + 1}", vec_type(y))
+            )
     for name, one, two in zip(first, _tied(first), _tied(other), strict=True):
         if one != two:
             pair = f"`{one if one != name else two}` and `{name}`"
             raise StateError(
-                f"{api_name} differ in what is one tensor",
-                ("module 0", f"{pair} are {'one' if one != name else 'two'}"),
-                (f"module {i}", f"{pair} are {'one' if two != name else 'two'}"),
+                f"{api_name} differ in which tensors they share",
+                ("module 1", f"{pair} are {'one' if one != name else 'two'}"),
+                (f"module {i + 1}", f"{pair} are {'one' if two != name else 'two'}"),
             )
     mine, theirs = _constants(modules[0]), _constants(modules[i])
     for name in {**mine, **theirs}:
@@ -347,9 +352,9 @@ def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]],
         if not _is_same(*both):
             raise StateError(
                 f"{api_name} differ in `{name}`, and only tensors are stacked",
-                ("module 0", _constant(both[0])),
-                (f"module {i}", _constant(both[1])),
-                fix="Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules",
+                ("module 1", _constant(both[0])),
+                (f"module {i + 1}", _constant(both[1])),
+                fix="store the number as a Tensor, or call the modules one by one",
             )
 
 

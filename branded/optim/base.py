@@ -155,15 +155,22 @@ def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
                 f"chain: part {i + 1} is {tree.describe(part)}, not a transformation",
                 fix="chain(clip_by_global_norm(1.0), adam(1e-3))",
             )
+    return chained("chain", *parts)
+
+
+def chained(api_name: str, *parts: GradientTransformation[Any], needs_params: bool = False) -> GradientTransformation:
+    """Return the chain of valid parts, whose errors name the optimizer `api_name`."""
 
     def init(params: Any) -> Any:
         return tuple(start(params) for start, _ in parts)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        if needs_params:
+            require_params(api_name, params)
         if not isinstance(state, tuple) or len(state) != len(parts):
             raise StateTypeError(
-                f"chain: the state is {tree.outline(state)}, and there are {len(parts)} parts",
-                fix="the state that init or the last update gave",
+                f"{api_name}: the state is {tree.outline(state)}, not a tuple of {len(parts)} states",
+                fix="pass the state from init or the last update",
             )
         new = []
         for (_, step), s in zip(parts, state, strict=True):
@@ -238,7 +245,8 @@ def each(
 def leaf(api_name: str, x: Any) -> Tensor:
     if (t := tree.as_tensor(x)) is None:
         raise StateTypeError(
-            f"{api_name}: {tree.describe(x)} is not a tensor", fix=tree.advice(x) or "trees of tensors and numbers"
+            f"{api_name}: {tree.describe(x)} is not a tensor",
+            fix=tree.advice(x) or "pass pytrees of tensors and numbers",
         )
     return tree.with_memory_dtype(t, api_name)
 
@@ -258,7 +266,7 @@ def own(api_name: str, state: Any, kind: type[T]) -> T:
     if not isinstance(state, kind):
         raise StateTypeError(
             f"{api_name}: the state is {tree.describe(state)}, not one of its own ({kind.__name__})",
-            fix="the state that init or the last update of this optimizer gave",
+            fix="pass the state from init or the last update of this optimizer",
         )
     return state
 
@@ -266,7 +274,7 @@ def own(api_name: str, state: Any, kind: type[T]) -> T:
 def require_params(api_name: str, params: Any) -> Any:
     """Return the parameters; raise `StateError` if they are missing."""
     if params is None:
-        raise StateError(f"{api_name}: the update needs the parameters", fix="update(grads, state, params)")
+        raise StateError(f"{api_name}: the update needs params", fix="update(grads, state, params)")
     return params
 
 
@@ -274,7 +282,7 @@ def number(api_name: str, name: str, x: Any) -> Any:
     """Return a hyperparameter; raise `OptionError` unless it is a number or a scalar tensor."""
     if (t := tree.as_tensor(x)) is None or t.shape:
         raise OptionError(
-            f"{api_name}: {name} is {tree.describe(x)}, not one number", fix=f"{name}=0.1, or a tensor f32[]"
+            f"{api_name}: {name} is {tree.describe(x)}, not a scalar", fix=f"{name}=0.1, or a tensor f32[]"
         )
     return x if isinstance(x, int | float) else t
 

@@ -154,7 +154,7 @@ def _equation(
                 f"{api_name}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
                 ("result", tree.outline(result)),
                 ("x", tree.outline(x0)),
-                fix="as many equations as there are unknowns",
+                fix="return as many equations as unknowns",
             )
         return out.cast(x.dtype)
 

@@ -108,7 +108,7 @@ def minimize(
     check_function(fun, "minimize", "minimize(fun, x0)")
     args = arguments("minimize", args)
     if not isinstance(method, str) or method.lower() not in _METHODS:
-        raise OptionError(f"minimize: there is no method {short_repr(method)}", fix='method="bfgs" or "l-bfgs"')
+        raise OptionError(f"minimize: unknown method {short_repr(method)}", fix='method="bfgs" or "l-bfgs"')
     o = _Options.of(options, tol)
     x, unravel = start("minimize", x0)
     direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
@@ -168,7 +168,7 @@ def start(api_name: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
 
     vector, unravel = tree.ravel(tree.map(real, x0))
     if not vector.shape[0]:
-        raise OptionError(f"{api_name}: there are no numbers in x0", fix="a tensor of floats, or a tree of them")
+        raise OptionError(f"{api_name}: x0 has no elements", fix="pass a tensor of floats, or a pytree of these")
     return vector, unravel
 
 
@@ -188,7 +188,7 @@ class _Options(NamedTuple):
         fields = dict(options or {})
         if unknown := [k for k in fields if k not in cls._fields]:
             raise OptionError(
-                f"minimize: there is no option {short_repr(unknown[0])}", fix=f"one of {', '.join(sorted(cls._fields))}"
+                f"minimize: unknown option {short_repr(unknown[0])}", fix=f"use one of {', '.join(sorted(cls._fields))}"
             )
         for name in ("maxiter", "maxls", "maxcor"):
             if name in fields and ((n := as_int(fields[name])) is None or n < 1):
@@ -201,7 +201,9 @@ class _Options(NamedTuple):
             raise OptionError(f"minimize: gtol={short_repr(fields['gtol'])} is not a number", fix="gtol=1e-4")
         order = fields.pop("norm", math.inf)
         if not isinstance(order, int | float) or not order > 0:
-            raise OptionError(f"minimize: norm={short_repr(order)} is not the order of a norm", fix="1, 2 or math.inf")
+            raise OptionError(
+                f"minimize: norm={short_repr(order)} is not the order of a norm", fix="pass 1, 2 or math.inf"
+            )
         if order != math.inf:
             fields["norm"] = lambda g: g.abs().pow(order).sum() ** (1 / order)
         return cls(**fields)

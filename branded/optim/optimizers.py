@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tinygrad.dtype import DTypeLike
 
-from branded.optim.base import GradientTransformation, Mask, Number, chain
+from branded.optim.base import GradientTransformation, Mask, Number, chained, number
 from branded.optim.moments import momentum as momentum_of
 from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
 from branded.optim.scaling import add_decayed_weights, scale_by_learning_rate, scale_by_trust_ratio
@@ -47,7 +47,7 @@ def sgd(
 
     Source: optax, `sgd`.
     """
-    return chain(momentum_of(momentum, nesterov, accumulator_dtype), scale_by_learning_rate(learning_rate))
+    return chained("sgd", momentum_of(momentum, nesterov, accumulator_dtype), scale_by_learning_rate(learning_rate))
 
 
 def adam(
@@ -87,8 +87,8 @@ def adam(
 
     Source: optax, `adam`; Kingma and Ba 2015.
     """
-    return chain(
-        scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov), scale_by_learning_rate(learning_rate)
+    return chained(
+        "adam", scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov), scale_by_learning_rate(learning_rate)
     )
 
 
@@ -134,10 +134,13 @@ def adamw(
 
     Source: optax, `adamw`; Loshchilov and Hutter 2019.
     """
-    return chain(
+    number("adamw", "weight_decay", weight_decay)
+    return chained(
+        "adamw",
         scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov),
         add_decayed_weights(weight_decay, mask),
         scale_by_learning_rate(learning_rate),
+        needs_params=True,
     )
 
 
@@ -179,7 +182,7 @@ def rmsprop(
     Source: optax, `rmsprop`; Hinton 2012.
     """
     scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt)
-    return chain(scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
+    return chained("rmsprop", scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
 
 
 def adagrad(learning_rate: Rate, initial_accumulator_value: Number = 0.1, eps: Number = 1e-7) -> GradientTransformation:
@@ -205,7 +208,7 @@ def adagrad(learning_rate: Rate, initial_accumulator_value: Number = 0.1, eps: N
 
     Source: optax, `adagrad`; Duchi et al. 2011.
     """
-    return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
+    return chained("adagrad", scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
 
 
 def lion(
@@ -242,8 +245,13 @@ def lion(
 
     Source: optax, `lion`; Chen et al. 2023.
     """
-    return chain(
-        scale_by_lion(b1, b2, mu_dtype), add_decayed_weights(weight_decay, mask), scale_by_learning_rate(learning_rate)
+    number("lion", "weight_decay", weight_decay)
+    return chained(
+        "lion",
+        scale_by_lion(b1, b2, mu_dtype),
+        add_decayed_weights(weight_decay, mask),
+        scale_by_learning_rate(learning_rate),
+        needs_params=True,
     )
 
 
@@ -283,9 +291,12 @@ def lamb(
 
     Source: optax, `lamb`; You et al. 2020.
     """
-    return chain(
+    number("lamb", "weight_decay", weight_decay)
+    return chained(
+        "lamb",
         scale_by_adam(b1, b2, eps, eps_root),
         add_decayed_weights(weight_decay, mask),
         scale_by_trust_ratio(),
         scale_by_learning_rate(learning_rate),
+        needs_params=True,
     )

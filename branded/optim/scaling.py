@@ -108,7 +108,10 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     """
     api_name = "scale_by_schedule"
     if not callable(step_size_fn):
-        raise OptionError(f"{api_name}: {tree.describe(step_size_fn)} is not a function", fix="lambda count: 0.1")
+        raise OptionError(
+            f"{api_name}: {tree.describe(step_size_fn)} is not a function",
+            fix="pass a function such as lambda count: 0.1",
+        )
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         count = own(api_name, state, ScaleByScheduleState).count

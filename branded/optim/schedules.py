@@ -16,21 +16,25 @@ from branded.optim.base import Number, Schedule, number
 
 def _steps(count: Any) -> Tensor:
     if (t := tree.as_tensor(count)) is None:
-        raise OptionError(f"schedule: {tree.describe(count)} is no number of steps", fix="an int, or a tensor i32[]")
+        raise OptionError(
+            f"schedule: {tree.describe(count)} is not a number of steps", fix="pass an int, or a tensor i32[]"
+        )
     return t.cast(dtypes.float32)
 
 
 def _positive(api_name: str, name: str, n: Any) -> int:
     if (steps := as_int(n)) is None or steps < 1:
         raise OptionError(
-            f"{api_name}: {name}={tree.short_repr(n)} is not a number of steps", fix="an int of 1 or more"
+            f"{api_name}: {name}={tree.short_repr(n)} is not a number of steps", fix="pass an int of 1 or more"
         )
     return steps
 
 
 def _begin(api_name: str, n: Any) -> int:
     if (steps := as_int(n)) is None:
-        raise OptionError(f"{api_name}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="an int")
+        raise OptionError(
+            f"{api_name}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="pass an int"
+        )
     return max(steps, 0)
 
 
@@ -82,7 +86,12 @@ def polynomial_schedule(
 
     Source: optax, `polynomial_schedule`.
     """
-    api_name = "polynomial_schedule"
+    return _polynomial("polynomial_schedule", init_value, end_value, power, transition_steps, transition_begin)
+
+
+def _polynomial(
+    api_name: str, init_value: Number, end_value: Number, power: Number, transition_steps: Any, transition_begin: Any
+) -> Schedule:
     init_value, end_value = number(api_name, "init_value", init_value), number(api_name, "end_value", end_value)
     n, begin = _positive(api_name, "transition_steps", transition_steps), _begin(api_name, transition_begin)
     power = number(api_name, "power", power)
@@ -118,7 +127,7 @@ def linear_schedule(
 
     Source: optax, `linear_schedule`.
     """
-    return polynomial_schedule(init_value, end_value, 1, transition_steps, transition_begin)
+    return _polynomial("linear_schedule", init_value, end_value, 1, transition_steps, transition_begin)
 
 
 def exponential_decay(
@@ -152,7 +161,20 @@ def exponential_decay(
 
     Source: optax, `exponential_decay`.
     """
-    api_name = "exponential_decay"
+    return _exponential(
+        "exponential_decay", init_value, transition_steps, decay_rate, transition_begin, staircase, end_value
+    )
+
+
+def _exponential(
+    api_name: str,
+    init_value: Number,
+    transition_steps: Any,
+    decay_rate: Number,
+    transition_begin: Any,
+    staircase: bool,
+    end_value: Number | None,
+) -> Schedule:
     init_value, n = (
         number(api_name, "init_value", init_value),
         _positive(api_name, "transition_steps", transition_steps),
@@ -195,7 +217,10 @@ def cosine_decay_schedule(init_value: Number, decay_steps: int, alpha: Number = 
 
     Source: optax, `cosine_decay_schedule`; Loshchilov and Hutter 2017, SGDR.
     """
-    api_name = "cosine_decay_schedule"
+    return _cosine("cosine_decay_schedule", init_value, decay_steps, alpha, exponent)
+
+
+def _cosine(api_name: str, init_value: Number, decay_steps: Any, alpha: Number, exponent: Any) -> Schedule:
     init_value, alpha = number(api_name, "init_value", init_value), number(api_name, "alpha", alpha)
     n, exponent = _positive(api_name, "decay_steps", decay_steps), number(api_name, "exponent", exponent)
 
@@ -217,7 +242,8 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
         A schedule: a function from the step count to a number.
 
     Raises:
-        OptionError: The number of boundaries is not one less than the number of schedules.
+        OptionError: The number of boundaries is not one less than the number of schedules, or
+            either is not a list.
 
     Example:
         >>> from branded import optim
@@ -227,22 +253,36 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
 
     Source: optax, `join_schedules`.
     """
+    for name, x, fix in (("schedules", schedules, "[warmup, decay]"), ("boundaries", boundaries, "[100]")):
+        if not hasattr(x, "__len__"):
+            raise OptionError(f"join_schedules: {name} is {tree.describe(x)}, not a list", fix=f"{name}={fix}")
     if odd := [s for s in schedules if not callable(s)]:
-        raise OptionError(f"join_schedules: {tree.describe(odd[0])} is not a schedule", fix="functions of a count")
+        raise OptionError(
+            f"join_schedules: {tree.describe(odd[0])} is not a schedule", fix="pass functions of a step count"
+        )
+    starts = [_boundary(i, b) for i, b in enumerate(boundaries, 1)]
     if len(boundaries) != len(schedules) - 1:
         raise OptionError(
             f"join_schedules: {len(boundaries)} boundaries for {len(schedules)} schedules",
-            fix="one less than there are schedules",
+            fix="give one boundary less than schedules",
         )
 
     def schedule(count: Any) -> Any:
         steps = _steps(count)
         value = schedules[0](count)
-        for boundary, later in zip(boundaries, schedules[1:], strict=True):
+        for boundary, later in zip(starts, schedules[1:], strict=True):
             value = (steps < boundary).where(value, later(steps - boundary))
         return value
 
     return schedule
+
+
+def _boundary(position: int, x: Any) -> Any:
+    if (t := tree.as_tensor(x)) is None or t.shape:
+        raise OptionError(
+            f"join_schedules: boundary {position} is {tree.describe(x)}, not a number of steps", fix="boundaries=[100]"
+        )
+    return x
 
 
 def warmup_cosine_decay_schedule(
@@ -281,11 +321,12 @@ def warmup_cosine_decay_schedule(
     n, total = _positive(api_name, "warmup_steps", warmup_steps), _positive(api_name, "decay_steps", decay_steps)
     if total <= n:
         raise OptionError(
-            f"{api_name}: decay_steps={total} is not more than warmup_steps={n}", fix="the steps of both together"
+            f"{api_name}: decay_steps={total} is not more than warmup_steps={n}",
+            fix="pass the steps of warmup and decay together",
         )
     peak = number(api_name, "peak_value", peak_value)
-    decay = cosine_decay_schedule(peak, total - n, _ratio(number(api_name, "end_value", end_value), peak), exponent)
-    return join_schedules([linear_schedule(init_value, peak, n), decay], [n])
+    decay = _cosine(api_name, peak, total - n, _ratio(number(api_name, "end_value", end_value), peak), exponent)
+    return join_schedules([_polynomial(api_name, init_value, peak, 1, n, 0), decay], [n])
 
 
 def warmup_exponential_decay_schedule(
@@ -324,9 +365,10 @@ def warmup_exponential_decay_schedule(
 
     Source: optax, `warmup_exponential_decay_schedule`.
     """
-    n = _positive("warmup_exponential_decay_schedule", "warmup_steps", warmup_steps)
-    decay = exponential_decay(peak_value, transition_steps, decay_rate, transition_begin, staircase, end_value)
-    return join_schedules([linear_schedule(init_value, peak_value, n), decay], [n])
+    api_name = "warmup_exponential_decay_schedule"
+    n, peak = _positive(api_name, "warmup_steps", warmup_steps), number(api_name, "peak_value", peak_value)
+    decay = _exponential(api_name, peak, transition_steps, decay_rate, transition_begin, staircase, end_value)
+    return join_schedules([_polynomial(api_name, init_value, peak, 1, n, 0), decay], [n])
 
 
 def _ratio(a: Any, b: Any) -> Any:

@@ -85,7 +85,7 @@ def truncated_normal(
     low = as_float(lower, "truncated_normal", "lower", out_dtype)
     high = as_float(upper, "truncated_normal", "upper", out_dtype)
     if isinstance(low, float) and isinstance(high, float) and not low < high:
-        raise DrawError(f"truncated_normal: lower {low} is not below upper {high}", fix="the lower bound first")
+        raise DrawError(f"truncated_normal: lower {low} is not below upper {high}", fix="pass the lower bound first")
     bounds = [x.shape for x in (low, high) if isinstance(x, Vec)]
     sizes = (
         shape_of_all("truncated_normal", "bounds", *bounds) if shape is None else as_shape(shape, "truncated_normal")

@@ -91,7 +91,7 @@ def poisson(
     rate = as_float(lam, "poisson", "lam", dtypes.float32)
     constant = rate if isinstance(rate, float) else None
     if constant is not None and not 0 <= constant < math.inf:
-        raise DrawError(f"poisson: lam = {constant:g} is not a mean", fix="a finite number of 0 or more")
+        raise DrawError(f"poisson: lam = {constant:g} is not a mean", fix="pass a finite number of 0 or more")
     mean = Tensor(rate, dtype=dtypes.float32) if isinstance(rate, float) else rate
     sizes = mean.shape if shape is None else as_shape(shape, "poisson")
     fits(sizes, "poisson", lam=mean)
@@ -207,13 +207,15 @@ def multivariate_normal(
     out_dtype = as_dtype(dtype, api_name, (dtypes.float32, dtypes.float64))
     for name, x in (("mean", mean), ("cov", cov)):
         if not isinstance(x, Tensor) or x.dtype == dtypes.bool:
-            raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a tensor of floats")
+            raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="pass a tensor of floats")
         check_live(x.uop, api_name)
     if method not in ("cholesky", "eigh", "svd"):
-        raise DrawError(f"{api_name}: method is {tree.describe(method)}", fix="'cholesky', 'eigh' or 'svd'")
+        raise DrawError(f"{api_name}: method is {tree.describe(method)}", fix="pass 'cholesky', 'eigh' or 'svd'")
     if not mean.shape or cov.shape[-2:] != (mean.shape[-1],) * 2:
         facts = (("mean", vec_type(mean)), ("cov", vec_type(cov)))
-        raise DrawError(f"{api_name}: mean and cov do not fit each other", *facts, fix="f32[n] and f32[n, n]")
+        raise DrawError(
+            f"{api_name}: mean and cov do not fit each other", *facts, fix="pass mean: f32[n] and cov: f32[n, n]"
+        )
     center, spread = mean.cast(out_dtype), cov.cast(out_dtype)
     batches = center.shape[:-1], spread.shape[:-2]
     batch = shape_of_all(api_name, "shapes", *batches) if shape is None else as_shape(shape, api_name)

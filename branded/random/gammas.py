@@ -164,7 +164,7 @@ def _parameter(
     parameter = as_float(x, api_name, name, out_dtype)
     if isinstance(parameter, float):
         if not 0 < parameter < math.inf:
-            raise DrawError(f"{api_name}: {name} = {parameter:g} is not above 0", fix="a number above 0")
+            raise DrawError(f"{api_name}: {name} = {parameter:g} is not above 0", fix="pass a number above 0")
         parameter = Tensor(parameter, dtype=out_dtype)
     sizes = parameter.shape if shape is None else as_shape(shape, api_name)
     fits(sizes, api_name, **{name: parameter})
@@ -313,7 +313,7 @@ def dirichlet(
     checked_key = check_key(key, "dirichlet")
     if not isinstance(alpha, Tensor) or not alpha.ndim:
         text = vec_type(alpha) if isinstance(alpha, Tensor) else type(alpha).__name__
-        raise DrawTypeError(f"dirichlet: alpha is {text}", fix="a tensor with an axis of parameters")
+        raise DrawTypeError(f"dirichlet: alpha is {text}", fix="pass a tensor with an axis of parameters")
     sizes = None if shape is None else (*as_shape(shape, "dirichlet"), alpha.shape[-1])
     x, _ = _parameter("dirichlet", "alpha", alpha, sizes, dtype)
     return _loggamma(checked_key, x).softmax(-1)

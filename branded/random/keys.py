@@ -46,16 +46,16 @@ def key(seed: Vec[S1] | int) -> Vec[S1]:
     """
     if isinstance(seed, Vec):
         if not dtypes.is_int(seed.dtype) or seed.shape:
-            many = "vmap(key)(seeds)" if dtypes.is_int(seed.dtype) else "an int, or an int tensor"
+            many = "vmap(key)(seeds)" if dtypes.is_int(seed.dtype) else "pass an int, or an int tensor"
             raise DrawTypeError(f"key: {vec_type(seed)} is not one seed", fix=many)
         check_live(seed.uop, "key")
         number = seed.cast(dtypes.int64) if seed.dtype in dtypes.weaks else seed
         return with_buffer(_upper(number).cast(dtypes.uint32).stack(number.cast(dtypes.uint32)))
     n = as_int(seed)
     if n is None:
-        raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="an int")
+        raise DrawTypeError(f"key: {tree.describe(seed)} is not a seed", fix="pass an int")
     if not -(2**63) <= n < 2**64:
-        raise DrawError(f"key: {n} has more than 64 bits", fix="key(seed % 2**64), or fold_in what is left")
+        raise DrawError(f"key: {n} has more than 64 bits", fix="key(seed % 2**64), or fold_in the rest")
     top = 0 if -(2**31) <= n < 2**32 else (n >> 32) & 0xFFFFFFFF
     new = Tensor(top, dtype=dtypes.uint32).stack(Tensor(n & 0xFFFFFFFF, dtype=dtypes.uint32))
     return with_buffer(new)
@@ -132,16 +132,20 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
     check_key(key, "fold_in")
     if isinstance(data, Vec):
         if not dtypes.is_int(data.dtype) or data.shape:
-            many = "vmap(lambda i: fold_in(key, i))(data)" if dtypes.is_int(data.dtype) else "an int, or an int tensor"
+            many = (
+                "vmap(lambda i: fold_in(key, i))(data)"
+                if dtypes.is_int(data.dtype)
+                else "pass an int, or an int tensor"
+            )
             raise DrawTypeError(f"fold_in: {vec_type(data)} is not one int", fix=many)
         check_live(data.uop, "fold_in")
         low: Vec[S1] = data.cast(dtypes.uint32)
     else:
         n = as_int(data)
         if n is None:
-            raise DrawTypeError(f"fold_in: {tree.describe(data)} is not an int", fix="an int, or an int tensor")
+            raise DrawTypeError(f"fold_in: {tree.describe(data)} is not an int", fix="pass an int, or an int tensor")
         if not 0 <= n < 2**32:
-            raise DrawError(f"fold_in: {n} is out of range", fix="an int from 0 to 2**32 - 1")
+            raise DrawError(f"fold_in: {n} is out of range", fix="pass an int from 0 to 2**32 - 1")
         low = Tensor(n, dtype=dtypes.uint32)
     a, b = words(key, low.cast(dtypes.uint64) << 32)
     return with_buffer(a.stack(b, dim=-1))

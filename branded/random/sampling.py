@@ -72,11 +72,11 @@ def check_key(key: object, api_name: str) -> Tensor:
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
         fix = f"vmap over the keys: vmap(lambda k: {api_name}(k, ...))(keys)"
     elif isinstance(key, Tensor):
-        fix = "a uint32[2] from key, split or fold_in"
+        fix = "use a uint32[2] from key, split or fold_in"
     else:
         fix = f"{api_name}(random.key(0), ...)"
     raise DrawTypeError(
-        f"{api_name}: a key is a tensor u32[2], and this is not one", ("given", tree.describe(key)), fix=fix
+        f"{api_name}: the first argument must be a key, a tensor u32[2]", ("given", tree.describe(key)), fix=fix
     )
 
 
@@ -84,21 +84,21 @@ def as_shape(shape: object, api_name: str) -> tuple[int, ...]:
     """Return `shape` as a tuple of ints."""
     if not isinstance(shape, tuple | list):
         n = as_int(shape)
-        fix = "a tuple of ints" if n is None else f"({n},)"
+        fix = "pass a tuple of ints" if n is None else f"({n},)"
         raise DrawTypeError(f"{api_name}: {tree.describe(shape)} is not a shape", fix=fix)
     sizes = []
     for x in shape:
         if (n := as_int(x)) is None:
-            raise DrawTypeError(
-                f"{api_name}: {tree.describe(x)} in a shape is not an int", fix="ints that Python knows"
-            )
+            raise DrawTypeError(f"{api_name}: {tree.describe(x)} in a shape is not an int", fix="use Python ints")
         if n < 0:
             raise DrawError(
-                f"{api_name}: {n} in a shape is not a size", ("shape", tree.short_repr(shape)), fix="0 or more"
+                f"{api_name}: {n} in a shape is not a size",
+                ("shape", tree.short_repr(shape)),
+                fix="use sizes of 0 or more",
             )
         sizes.append(n)
     if (total := math.prod(sizes)) > dtypes.int64.max:
-        raise DrawError(f"{api_name}: {total} are more than a tensor can have", fix="fewer than 2**63")
+        raise DrawError(f"{api_name}: {total} are more than a tensor can have", fix="use fewer than 2**63 elements")
     return tuple(sizes)
 
 
@@ -110,7 +110,7 @@ def as_dtype(dtype: DTypeLike, api_name: str, allowed: Sequence[DType]) -> DType
     if out_dtype is None or out_dtype not in allowed:
         raise DrawTypeError(
             f"{api_name}: {tree.short_repr(dtype) if out_dtype is None else dtype_name(out_dtype)} is not a dtype "
-            "that it draws",
+            "that it samples",
             fix=f"dtype=dtypes.{' or '.join(map(dtype_name, allowed))}",
         )
     return out_dtype
@@ -131,11 +131,11 @@ def as_float(x: Vec[S] | float, api_name: str, name: str, dtype: DType) -> Vec[S
     """Return a bound or probability as a Python float or as a tensor of `dtype`."""
     if isinstance(x, Vec):
         if x.dtype == dtypes.bool:
-            raise DrawTypeError(f"{api_name}: {name} is {vec_type(x)}", fix="a number, or a tensor of floats")
+            raise DrawTypeError(f"{api_name}: {name} is {vec_type(x)}", fix="pass a number, or a tensor of floats")
         check_live(x.uop, api_name)
         return x.cast(dtype)
     if (n := as_number(x)) is None:
-        raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="a number, or a tensor of floats")
+        raise DrawTypeError(f"{api_name}: {name} is {tree.describe(x)}", fix="pass a number, or a tensor of floats")
     return n
 
 
@@ -145,10 +145,10 @@ def fits(shape: tuple[int, ...], api_name: str, **parameters: object) -> None:
         sizes = x.shape if isinstance(x, Vec) else ()
         if len(sizes) > len(shape) or any(m not in (1, n) for m, n in zip(sizes[::-1], shape[::-1], strict=False)):
             raise DrawError(
-                f"{api_name}: {name} does not broadcast to the shape of the draw",
+                f"{api_name}: {name} does not broadcast to the shape of the sample",
                 (name, vec_type(x)),
                 ("shape", repr(shape)),
-                fix="a shape that ends in its axes, or vmap over it",
+                fix="use a shape that ends in its axes, or vmap over it",
             )
 
 

@@ -61,21 +61,21 @@ def categorical(
     check_key(key, "categorical")
     if not isinstance(logits, Tensor) or logits.dtype not in FLOATS:
         raise DrawTypeError(
-            f"categorical: logits are {tree.describe(logits)}", fix="a tensor of floats, with an axis of categories"
+            f"categorical: logits are {tree.describe(logits)}", fix="pass a tensor of floats with an axis of categories"
         )
     check_live(logits.uop, "categorical")
     dim = normalize_axis(axis, logits, "categorical")
     n = logits.shape[dim]
     if n == 0:
-        raise DrawError("categorical: there is no category to draw", ("logits", vec_type(logits)))
+        raise DrawError("categorical: logits has no categories", ("logits", vec_type(logits)))
     batch = (*logits.shape[:dim], *logits.shape[dim + 1 :])
     sizes = batch if shape is None else as_shape(shape, "categorical")
     if len(sizes) < len(batch) or any(m not in (1, k) for m, k in zip(batch[::-1], sizes[::-1], strict=False)):
         raise DrawError(
-            "categorical: logits do not broadcast to the shape of the draw",
+            "categorical: logits do not broadcast to the shape of the sample",
             ("logits", f"{vec_type(logits)}, of which axis {dim} has the categories"),
             ("shape", repr(sizes)),
-            fix="a shape that ends in the other axes of logits",
+            fix="use a shape that ends in the other axes of logits",
         )
     front, batch_sizes = sizes[: len(sizes) - len(batch)], sizes[len(sizes) - len(batch) :]
     each = (*batch_sizes[:dim], n, *batch_sizes[dim:])
@@ -90,10 +90,10 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
     n, count = logits.shape[axis], math.prod(front)
     if count > n:
         raise DrawError(
-            f"categorical: {count} of {n} categories cannot be drawn without replacement",
+            f"categorical: {count} of {n} categories cannot be sampled without replacement",
             ("logits", vec_type(logits)),
             ("shape", f"{front} in front of the other axes of logits"),
-            fix="replace=True, or fewer of them",
+            fix="replace=True, or take fewer",
         )
     score = gumbel(key, logits.shape, logits.dtype) + logits
     score = score.isnan().where(math.inf, score)  # NaN is the largest score, as in JAX
@@ -152,13 +152,14 @@ def _population(x: Vec[S] | int, api_name: str, name: str, axis: int) -> tuple[i
     n = as_int(x)
     if n is None:
         raise DrawTypeError(
-            f"{api_name}: {name} is {vec_type(x)}, which has no entries", fix="an int, or a tensor with an axis of them"
+            f"{api_name}: {name} is {vec_type(x)}, which has no entries",
+            fix="pass an int, or a tensor with at least one axis",
         )
     if n < 0:
-        raise DrawError(f"{api_name}: {name} = {n} is not a number of entries", fix="an int of 0 or more")
+        raise DrawError(f"{api_name}: {name} = {n} is not a number of entries", fix="pass an int of 0 or more")
     if n > dtypes.int32.max:
         raise DrawError(
-            f"{api_name}: {name} = {tree.short_repr(n)} are more than an int32 can count", fix="randint in parts"
+            f"{api_name}: {name} = {tree.short_repr(n)} are more than an int32 can count", fix="call randint for parts"
         )
     normalize_axis(axis, Tensor.arange(1), api_name)
     return n, 0
@@ -233,11 +234,11 @@ def choice(
     (n, dim), sizes = _population(a, "choice", "a", axis), as_shape(shape, "choice")
     count = math.prod(sizes)
     if count and not n:
-        raise DrawError("choice: there is nothing to draw from", ("a", tree.describe(a)))
+        raise DrawError("choice: a has no entries", ("a", tree.describe(a)))
     if not replace and count > n:
         raise DrawError(
-            f"choice: {count} of {n} entries cannot be drawn without replacement",
-            fix="replace=True, or fewer of them",
+            f"choice: {count} of {n} entries cannot be sampled without replacement",
+            fix="replace=True, or take fewer",
         )
     chances = None if p is None else _chances(p, n)
     drawn: Vec[S | S2]
@@ -268,12 +269,16 @@ def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
         try:
             array = np.asarray(p, dtype=np.float32)
         except (TypeError, ValueError):
-            raise DrawTypeError(f"choice: p is {tree.describe(p)}", fix="a list of numbers, or a tensor") from None
+            raise DrawTypeError(f"choice: p is {tree.describe(p)}", fix="pass a list of numbers, or a tensor") from None
         if not (np.isfinite(array).all() and (array >= 0).all() and (array.sum() > 0 or not n)):
-            raise DrawError("choice: p are not probabilities", ("p", repr(p)), fix="numbers of 0 or more, not all 0")
+            raise DrawError(
+                "choice: p is not a vector of probabilities", ("p", repr(p)), fix="use numbers of 0 or more, not all 0"
+            )
         chances = Tensor(array)
     if chances.shape != (n,):
         raise DrawError(
-            f"choice: p has not one number for each of {n} entries", ("p", vec_type(chances)), fix=f"a tensor of {n}"
+            f"choice: p has not one number for each of {n} entries",
+            ("p", vec_type(chances)),
+            fix=f"pass a tensor of {n} numbers",
         )
     return chances

@@ -97,9 +97,9 @@ def uniform(
     low = as_float(minval, "uniform", "minval", out_dtype)
     high = as_float(maxval, "uniform", "maxval", out_dtype)
     if isinstance(low, float) and isinstance(high, float) and not low <= high:
-        raise DrawError(f"uniform: minval {low} is not below maxval {high}", fix="the lower bound first")
+        raise DrawError(f"uniform: minval {low} is not below maxval {high}", fix="pass the lower bound first")
     if not all(math.isfinite(x) for x in (low, high) if isinstance(x, float)):
-        raise DrawError(f"uniform: there is no uniform draw between {low} and {high}", fix="bounds that are finite")
+        raise DrawError(f"uniform: there is no uniform distribution between {low} and {high}", fix="use finite bounds")
     fits(sizes, "uniform", minval=low, maxval=high)
     return between(unit(key, sizes, out_dtype), low, high, out_dtype)
 
@@ -143,7 +143,7 @@ def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None
     float_dtype = parameter_dtype if parameter_dtype in FLOATS else dtypes.float32
     chance = as_float(p, "bernoulli", "p", float_dtype)
     if isinstance(chance, float) and not 0 <= chance <= 1:
-        raise DrawError(f"bernoulli: p = {chance} is not a probability", fix="a number from 0 to 1")
+        raise DrawError(f"bernoulli: p = {chance} is not a probability", fix="use a number from 0 to 1")
     parameter_shape = chance.shape if isinstance(chance, Vec) else ()
     sizes = parameter_shape if shape is None else as_shape(shape, "bernoulli")
     fits(sizes, "bernoulli", p=chance)
@@ -187,7 +187,9 @@ def randint(
     work = out_dtype if out_dtype.bitsize >= 32 else dtypes.int32
     low, high = _int_bound(minval, "minval", out_dtype, work), _int_bound(maxval, "maxval", out_dtype, work)
     if isinstance(low, int) and isinstance(high, int) and low >= high:
-        raise DrawError(f"randint: there is no int from {low} to below {high}", fix="maxval above minval")
+        raise DrawError(
+            f"randint: the range from {low} to {high}, exclusive, is empty", fix="use a maxval above minval"
+        )
     fits(sizes, "randint", minval=low, maxval=high)
     return (_offset(key, sizes, low, high, work).bitcast(work) + low).cast(out_dtype)
 
@@ -202,7 +204,7 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
     """Return a bound as an int in the range of `dtype` (`maxval` may be one more), or as a tensor of dtype `work`."""
     if isinstance(x, Vec):
         if not dtypes.is_int(x.dtype):
-            raise DrawTypeError(f"randint: {name} is {vec_type(x)}", fix="an int, or an int tensor")
+            raise DrawTypeError(f"randint: {name} is {vec_type(x)}", fix="pass an int, or an int tensor")
         check_live(x.uop, "randint")
         if x.dtype not in dtypes.weaks and not can_lossless_cast(x.dtype, work):
             raise DrawTypeError(
@@ -212,9 +214,11 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
         return x.cast(work)
     n = as_int(x)
     if n is None:
-        raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="an int, or an int tensor")
+        raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="pass an int, or an int tensor")
     if not dtype.min <= n <= dtype.max + (name == "maxval"):
-        raise DrawError(f"randint: {name} = {n} is out of range for {dtype_name(dtype)}", fix="another dtype, or range")
+        raise DrawError(
+            f"randint: {name} = {n} is out of range for {dtype_name(dtype)}", fix="use another dtype, or another range"
+        )
     return n
 
 

@@ -31,7 +31,7 @@ def choose() -> None:
 
 def _missing() -> CompilerError:
     return CompilerError(
-        "compiler: tinygrad's CPU device needs a C compiler, and there is no clang here",
+        "compiler: tinygrad's CPU device needs a C compiler, and clang is not installed",
         ("looked", "the variable CC, clang on PATH, the package ziglang"),
         fix="pip install 'branded[cc]', or install clang",
     )
@@ -44,12 +44,12 @@ def _compiler_error(error: OSError | subprocess.CalledProcessError) -> CompilerE
         return _missing()
     reason = error.strerror if isinstance(error, OSError) else f"it ended with status {error.returncode}"
     return CompilerError(
-        "compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run"
+        "compiler: tinygrad's CPU device needs a C compiler, and the chosen one cannot be run"
         if isinstance(error, OSError)
-        else "compiler: the C compiler that was chosen does not compile what tinygrad wrote",
+        else "compiler: the chosen C compiler rejects tinygrad's code",
         ("zig" if of_zig else "CC", cc),
         ("says", str(reason)),
-        fix="CC=clang or another clang; gcc does not know the options"
+        fix="CC=clang, because gcc does not know the options"
         if not of_zig
         else "pip install --force-reinstall 'branded[cc]', or install clang",
     )

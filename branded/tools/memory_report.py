@@ -127,7 +127,7 @@ def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
             params, leaves = f.graph(args, kwargs)
             buffers = {p: UOp.new_buffer(p.device, int(p.max_numel()), p.dtype).reshape(p.shape) for p in params}
             return footprint(replace_ops(leaves, buffers.get), is_replayed=True), _try_make_expr(f._f, args, kwargs)
-        out = call_checked(f, args, kwargs, "memory", "a function with a parameter for each argument")
+        out = call_checked(f, args, kwargs, "memory", "pass a function with one parameter per argument")
         usage = footprint([y.uop for y in tree.leaves(out) if isinstance(y, Tensor)])
         return usage, _try_make_expr(f, args, kwargs)
 

@@ -138,14 +138,18 @@ def first_line(f: object) -> int:
 
 def call_and_print(f: Callable[[], Any], path: Path) -> int:
     """Call a function and print its result."""
-    return run_guarded(lambda: _print_result(f()), path, first_line(f))
+    results: list[object] = []
+    status = run_guarded(lambda: results.append(_listed(f())), path, first_line(f))
+    for result in results:
+        if result is not None:
+            print(result)
+    return status
 
 
-def _print_result(result: Any) -> None:
-    """Print a result with its tensors as nested lists."""
-    if result is not None:
-        values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
-        print(tree.rebuild(result, iter(values)))
+def _listed(result: Any) -> Any:
+    """Return a result with its tensors as nested lists."""
+    values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
+    return result if result is None else tree.rebuild(result, iter(values))
 
 
 _ROOTS = (str(Path(__file__).parent), tinygrad.__file__, os.__file__)

@@ -68,6 +68,10 @@ def map_with_path(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: I
     return map_leaves("tree.map_with_path", f, tree, rest, is_leaf, with_path=True)
 
 
+_FIRST = "the first one"
+_SAME = "use the same containers in both"
+
+
 def map_leaves(
     api_name: str,
     f: Callable[..., Any],
@@ -75,7 +79,7 @@ def map_leaves(
     rest: Sequence[Any],
     is_leaf: IsLeaf | None = None,
     with_path: bool = False,
-    names: Sequence[str] = ("the first one",),
+    names: Sequence[str] = (_FIRST,),
 ) -> Any:
     """Apply `f` like `map`; messages call the trees by `names`."""
     if not callable(f):
@@ -106,11 +110,11 @@ def _along(api_name: str, parts: Flat, other: Any, names: tuple[str, str]) -> li
         if type(x) is not type(y) or m is None or m.keys != n.keys or aux_of(x) != aux_of(y):
             path = list(places(parts, "tree"))[i]
             raise TreeError(
-                f"{api_name}: {second} {'have' if second.endswith('s') else 'has'} another form than {first}",
+                f"{api_name}: {second} {'have' if second.endswith('s') else 'has'} another structure than {first}",
                 (_label(first), outline(x)),
                 (_label(second), outline(y)),
                 *([("where", path)] if i else []),
-                fix="trees of the same containers, or is_leaf= for where the first one ends",
+                fix=_SAME if first != _FIRST else f"{_SAME}, or set is_leaf where the first one ends",
             )
         waiting.extend(m.children[::-1])
     return subtrees
@@ -201,7 +205,7 @@ def reduce(
     if initializer is not _NOTHING:
         return functools.reduce(f, values, initializer)
     if not values:
-        raise TreeError("tree.reduce: the tree has no leaves", fix="an initializer: tree.reduce(f, tree, 0)")
+        raise TreeError("tree.reduce: the tree has no leaves", fix="tree.reduce(f, tree, 0), with an initializer")
     return functools.reduce(f, values)
 
 
@@ -255,7 +259,7 @@ def transpose(outer: Structure, inner: Structure | None, tree: PyTree) -> PyTree
     inside = _along(api_name, flat(outer.unflatten([0] * outer.num_leaves)), tree, ("outer", "the tree"))
     if inner is None:
         if not inside:
-            raise TreeError(f"{api_name}: nothing says what the inner trees are", fix="inner=tree.structure(...)")
+            raise TreeError(f"{api_name}: the inner structure is missing", fix="inner=tree.structure(...)")
         inner = flatten(inside[0])[1]
     inner = check_structure(inner, api_name, "inner")
     columns = []
@@ -263,10 +267,10 @@ def transpose(outer: Structure, inner: Structure | None, tree: PyTree) -> PyTree
         row, s = flatten(x)
         if s != inner:
             raise TreeError(
-                f"{api_name}: an inner tree has another form than inner",
+                f"{api_name}: an inner tree has another structure than inner",
                 ("inner", repr(inner)),
                 ("tree", repr(s)),
-                fix="an outer tree of trees of one form",
+                fix="use inner trees of the same structure",
             )
         columns.append(row)
     return inner.unflatten([outer.unflatten([c[i] for c in columns]) for i in range(inner.num_leaves)])

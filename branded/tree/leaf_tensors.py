@@ -81,7 +81,7 @@ def too_large(n: int, dtype: DType, api_name: str) -> ArgumentError:
     wide = next((name for d, name in _WIDE.items() if fits(n, d)), None)
     return ArgumentError(
         f"{api_name}: {describe(n)} does not fit into {SHORT[dtype.name]}",
-        fix="a float" if wide is None else f'Tensor({n}, dtype="{wide}")',
+        fix="use a float" if wide is None else f'Tensor({n}, dtype="{wide}")',
     )
 
 

@@ -87,7 +87,7 @@ def register_pytree_node(
         raise TreeError(f"{api_name}: {describe(cls)} is not a class", fix=f"{api_name}(Class, flatten, unflatten)")
     builtin_nodes = {*_LEAVES, np.ndarray, tuple, list, dict, collections.deque, type(None)}
     if cls in _registry or cls in builtin_nodes:
-        raise TreeError(f"{api_name}: {describe(cls)} is registered already", fix="a class of your own, once")
+        raise TreeError(f"{api_name}: {describe(cls)} is registered already", fix="register your own class, once")
     for name, f, parameters in (("flatten", flatten, ("object",)), ("unflatten", unflatten, ("aux", "children"))):
         if not callable(f) or not _takes(f, len(parameters)):
             problem = "is not a function" if not callable(f) else f"does not take {len(parameters)} arguments"
@@ -112,7 +112,8 @@ def _flatten_registered(x: Any, reg: _Registered) -> tuple[tuple[Any, ...], Hash
     pair = reg.flatten(x)
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], Iterable)):
         raise TreeError(
-            f"register_pytree_node: flatten of {describe(x)} gave {outline(pair)}", fix="return a pair: (children, aux)"
+            f"register_pytree_node: flatten of {describe(x)} returned {outline(pair)}, not a pair",
+            fix="return a pair: (children, aux)",
         )
     return tuple(pair[0]), pair[1]
 
@@ -154,7 +155,7 @@ def _with_fields(cls: Any, derived: Sequence[str], static: Sequence[tuple[str, A
                 f"tree: {cls.__name__} cannot be made with other leaves: it raises {type(error).__name__}",
                 ("error", short_repr(str(error))),
                 ("derived", f"attributes that are not fields: {not_fields}"),
-                fix=f"a field for each of them; or register_pytree_node({cls.__name__}, flatten, unflatten)",
+                fix=f"add a field for each of them, or register_pytree_node({cls.__name__}, flatten, unflatten)",
             ) from error
     for name, value in value_of.items():
         object.__setattr__(new, name, value)
@@ -279,10 +280,12 @@ _SUSPICIOUS, _DEEPEST = 1000, 100_000
 def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
     if is_inside_itself:
         raise TreeError(
-            f"tree: {describe(x)} contains itself, so there is no end of what is in it",
-            fix="a container that does not hold what it is a part of",
+            f"tree: {describe(x)} contains itself",
+            fix="use a container that does not contain itself",
         )
-    raise TreeError(f"tree: {describe(x)} is more than {_DEEPEST} containers deep", fix="tensors with more axes")
+    raise TreeError(
+        f"tree: {describe(x)} is more than {_DEEPEST} containers deep", fix="use tensors with more axes instead"
+    )
 
 
 def leaves(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[Any]:
@@ -393,7 +396,7 @@ def check_axis(axis: Any, option: str) -> Axis:
         return axis
     if isinstance(axis, bool):
         raise AxisTypeError(
-            f"{option}: {axis} is a bool, not an axis", fix="0 for the first axis, or None for a value that all share"
+            f"{option}: {axis} is a bool, not an axis", fix="use 0 for the first axis, or None to share the value"
         )
     try:
         return operator.index(axis)
@@ -402,7 +405,7 @@ def check_axis(axis: Any, option: str) -> Axis:
     hint = (
         "call vmap(f)(x), not vmap(f, x)"
         if isinstance(axis, Tensor | np.ndarray)
-        else "an int, None, or a tree of them"
+        else "use an int, None, or a pytree of these"
     )
     raise AxisTypeError(f"{option}: {describe(axis)} is not an axis", fix=hint)
 
@@ -426,10 +429,10 @@ def broadcast_prefix(axes: Any, x: Any, option: str, where: str) -> list[Axis]:
         n = node(x)
         if n is None:
             raise AxesError(
-                f"{option}: a {type(axes).__name__} of axes stands where {where} is a single leaf",
+                f"{option}: a {type(axes).__name__} of axes was given for {where}, which is a single leaf",
                 ("axes", short_repr(axes)),
                 ("value", describe(x)),
-                fix="one int or None for it",
+                fix="give one int or None",
             )
         if isinstance(axes, dict) == isinstance(x, dict) and set(ax.keys) == set(n.keys):
             by_key = dict(zip(ax.keys, ax.children, strict=True))
@@ -440,7 +443,7 @@ def broadcast_prefix(axes: Any, x: Any, option: str, where: str) -> list[Axis]:
                 f"{option}: the axes do not fit {where}",
                 ("axes", f"{short_repr(axes)}  ({_count(axes, ax)})"),
                 ("value", f"{type(x).__name__} with {_count(x, n)}"),
-                fix="an axis for each of them, or one int or None for all",
+                fix="give one axis per entry, or a single int or None",
             )
         children = [(by_key[k], child, where + _step(x, k)) for k, child in zip(n.keys, n.children, strict=True)]
         waiting.extend(children[::-1])
@@ -454,13 +457,17 @@ def _count(x: Any, n: Node) -> str:
 
 
 def outline(x: Any, levels: int = 6) -> str:
-    """Describe a tree in a few words, for messages: `(f32[3], dict(f32[]))`."""
+    """Describe a tree in a few words, for messages: `(f32[3], {'w': f32[]})`."""
     n = node(x)
     if n is None or x is None:
         return "None" if x is None else describe(x)
     parts = [outline(child, levels - 1) for child in n.children[:_FEW]] if levels else ["..."]
+    if isinstance(x, dict) and levels:
+        parts = [f"{short_repr(key)}: {part}" for key, part in zip(n.keys, parts, strict=False)]
     static = static_texts(x) if not is_registered(x) else []
     inside = ", ".join([*parts, *(["..."] if levels and len(n.children) > _FEW else []), *static])
+    if type(x) is dict:
+        return f"{{{inside}}}"
     return f"({inside})" if isinstance(x, tuple) else f"{type(x).__name__}({inside})"
 
 

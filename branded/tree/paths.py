@@ -92,7 +92,7 @@ def keystr(path: Path) -> str:
     Source: `jax.tree_util.keystr`.
     """
     if not isinstance(path, tuple | list):
-        raise CallError(f"tree.keystr: {describe(path)} is not a path", fix="a path of tree.leaves_with_path")
+        raise CallError(f"tree.keystr: {describe(path)} is not a path", fix="pass a path from tree.leaves_with_path")
     return "".join(map(str, path))
 
 

@@ -59,7 +59,7 @@ def ravel(tree: T) -> tuple[Any, Callable[[Any], T]]:
                 "tree.ravel: this vector does not fit the tree",
                 ("vector", type_text(x.uop)),
                 ("wanted", text),
-                fix="the shape and the dtype of the vector that ravel gave",
+                fix="pass a vector of the shape and dtype that ravel returned",
             )
         parts = x.split(sizes) if sizes else ()
         each = zip(parts, shapes, kinds, strict=True)

@@ -96,11 +96,11 @@ def _check_value(x: Any, name: str, value: Any) -> None:
     """Raise TreeError if a value cannot be part of a structure, which is compared with other structures."""
     cls = type(x).__name__
     if isinstance(value, Tensor):
-        raise TreeError(f"tree: the static field `{name}` of {cls} is a tensor", fix=f"{name}: Tensor")
+        raise TreeError(f"tree: the static field `{name}` of {cls} is a tensor", fix=f"annotate it as {name}: Tensor")
     try:
         hash(value)
     except TypeError:
         raise TreeError(
             f"tree: the static field `{name}` of {cls} is {describe(value)}, which has no hash",
-            fix="a tuple, a str or another immutable value",
+            fix="use a tuple, a str or another hashable value",
         ) from None

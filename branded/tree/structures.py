@@ -42,7 +42,7 @@ class Structure:
             raise TreeError(
                 f"tree.unflatten: {len(values)} leaves for a tree of {self.num_leaves}",
                 ("tree", repr(self)),
-                fix="as many leaves as tree.leaves gives of such a tree",
+                fix="pass as many leaves as tree.leaves returns",
             )
         stack: list[Any] = []
         for maker in reversed(self._makers):  # children before their container, the last container first

@@ -113,7 +113,7 @@ def test_primal_is_unbatched_if_tangent_is_unused() -> None:
 
     assert grad(program, argnums=1)(W, Y).tolist() == jit(grad(program, argnums=1))(W, Y).tolist() == [3, 3]
     assert vmap(lambda y: jvp(lambda y: program(W, y), (y,), (y,))[1])(Y).tolist() == [3, 6]
-    with pytest.raises(errors.AxesError, match="cannot leave with None"):
+    with pytest.raises(errors.AxesError, match="and the result varies over it"):
         grad(program)(W, Y)
 
 
@@ -267,7 +267,7 @@ def test_unbatched_gradient_with_out_axes_none(size: int) -> None:
 def test_batched_gradient_needs_an_out_axis() -> None:
     first = grad(lambda x: all_gather(x, "i")[0].sum())
     assert vmap(lambda _: first(Y), axis_name="i")(Tensor.ones(2)).tolist() == [[2, 2], [0, 0]]
-    with pytest.raises(errors.AxesError, match="varies over `i`"):
+    with pytest.raises(errors.AxesError, match="without `i`"):
         vmap(lambda _: first(Y), axis_name="i", out_axes=None)(Tensor.ones(2))
 
 
@@ -420,7 +420,7 @@ def test_reverse_mode_value_is_from_forward_rule() -> None:
     wanted = 2 * (2 * 3 * math.cos(1.5) - 2 * 1.5 * 3 * math.sin(1.5))
     close(hessian(lambda x: g(x) ** 2)(x), wanted)
     close(vmap(hessian(lambda x: g(x) ** 2))(Tensor([1.5, 1.5])), [wanted] * 2)
-    with pytest.raises(errors.DerivativeError, match="reverse mode alone"):
+    with pytest.raises(errors.DerivativeError, match="only a reverse-mode rule"):
         jvp(lambda x: vjp(lambda y: g(x) * y, x)[0], (x,), (x,))
 
 
@@ -435,11 +435,11 @@ def test_jvp_rule_over_vjp_only_function(inner: str) -> None:
     close(vmap(grad(h))(xs), wanted)
     close(grad(lambda xs: vmap(h)(xs).sum())(xs), wanted)
     close(vmap(grad(lambda xs: vmap(h)(xs).sum()))(xs.reshape(1, 2)), [wanted])
-    with pytest.raises(errors.DerivativeError, match="reverse mode alone"):
+    with pytest.raises(errors.DerivativeError, match="only a reverse-mode rule"):
         jvp(h, (xs[0],), (xs[0],))
     odd = custom_jvp(lambda x: g(x))
     odd.defjvp(lambda primals, tangents: (g(*primals), jvp(g, primals, tangents)[1].sin()))
-    with pytest.raises(errors.DerivativeError, match="reverse mode alone"):
+    with pytest.raises(errors.DerivativeError, match="only a reverse-mode rule"):
         grad(odd)(xs[0])
 
 
@@ -454,7 +454,7 @@ def test_forward_rule_may_return_python_number() -> None:
 def test_forward_rule_result_must_match_shape() -> None:
     f = custom_vjp(lambda x: x * 2)
     f.defvjp(lambda x: (x.sum(), None), lambda residuals, ct: (ct,))
-    with pytest.raises(errors.DerivativeError, match="custom_vjp: the value that the rule of <lambda> gave"):
+    with pytest.raises(errors.DerivativeError, match="custom_vjp: the value from the rule of <lambda>"):
         grad(lambda x: f(x).sum())(Tensor([1.0, 2.0]))
 
 
@@ -491,7 +491,7 @@ def test_jvp_rule_of_loop_over_vjp_only_function() -> None:
     assert grad(g)(Tensor(2.0)).item() == right[0]
     assert vmap(grad(g))(Tensor([2.0, 3.0])).tolist() == right
     assert grad(lambda xs: vmap(g)(xs).sum())(Tensor([2.0, 3.0])).tolist() == right
-    with pytest.raises(errors.DerivativeError, match="has a rule for reverse mode alone"):
+    with pytest.raises(errors.DerivativeError, match="has only a reverse-mode rule"):
         jvp(g, (Tensor(2.0),), (Tensor(1.0),))
 
 
@@ -528,5 +528,5 @@ def test_unused_tangent_needs_no_rule() -> None:
         close(jvp(vmap(run), (xs,), (Tensor([1.0, 1.0]),))[1], wanted)
         close(vmap(jacfwd(run))(xs), wanted)
     for wrong in (f, lambda x: loop(x) + f(x), lambda x: scan(lambda c, y: (f(c), None), x, xs)[0]):
-        with pytest.raises(errors.DerivativeError, match="has a rule for reverse mode alone"):
+        with pytest.raises(errors.DerivativeError, match="has only a reverse-mode rule"):
             jvp(wrong, (Tensor(1.0),), (Tensor(1.0),))

@@ -638,7 +638,7 @@ def test_missing_cotangents_in_pytree() -> None:
     assert slopes(lambda x, ct: ({"b": (None, ct), "a": None}, ct)) == [0, 0, 1, 1]
     assert slopes(lambda x, ct: (None, ct)) == [0, 0, 0, 1]
     for other in ({"a": TWO}, {"a": TWO, "c": TWO}, {"a": TWO, "b": TWO}, {"a": TWO, "b": (TWO, TWO, TWO)}, TWO):
-        with pytest.raises(errors.DerivativeError, match="the cotangent of argument 1 has another tree than it"):
+        with pytest.raises(errors.DerivativeError, match="the cotangent of argument 1 has another structure"):
             slopes(lambda x, ct: (other, ct))
 
 
@@ -722,7 +722,7 @@ def test_custom_vmap_passes_arguments_by_position() -> None:
     assert vmap(lambda x: scale.of(x, plus=1.0))(X).tolist() == [2, 3, 4]
     assert vmap(lambda x: scale.of(1.0, by=x))(X).tolist() == [1, 2, 3]
     assert vmap(lambda x: scale.of(by=x, x=x))(X).tolist() == [1, 4, 9]
-    with pytest.raises(errors.OptionError, match="custom_vmap: only has keyword-only arguments"):
+    with pytest.raises(errors.OptionError, match="custom_vmap: only has keyword-only parameters"):
 
         @custom_vmap
         def only(*, x: Tensor) -> Tensor:

@@ -102,7 +102,7 @@ def test_shapes_passed_by_each_vmap_method() -> None:
 
 def test_vmap_without_method_is_an_error() -> None:
     f = added()
-    with pytest.raises(UnsupportedError, match="nothing says how the function is called for the examples of `x`"):
+    with pytest.raises(UnsupportedError, match="vmap_method is missing, and the call is batched over `x`"):
         vmap(lambda x: f.on(x, x, method=None))(Tensor(XS))
 
 
@@ -178,7 +178,7 @@ def test_results_of_all_dtypes_and_shapes() -> None:
 
 def test_derivative_needs_custom_jvp() -> None:
     f = Spy(lambda x: np.sin(x))
-    with pytest.raises(DerivativeError, match="spy: a function of the host has no derivative"):
+    with pytest.raises(DerivativeError, match="spy: a host callback has no derivative"):
         grad(lambda x: f.on(x).sum())(Tensor(XS))
     sine = custom_jvp(lambda x: f.on(x))
     sine.defjvp(lambda x, dx: (sine(x[0]), Spy(np.cos).on(x[0]) * dx[0]))
@@ -222,7 +222,7 @@ def test_error_names_the_failing_example() -> None:
     with pytest.raises(CallbackError) as caught:
         y.realize()
     assert str(caught.value) == (
-        "picky: `picky` raised KeyError: 'twelve'\n  in: the call for example 4 of `x`, example 0 of `x2`"
+        "picky: `picky` raised KeyError: 'twelve'\n  in: the call for index 4 of `x`, index 0 of `x2`"
     )
 
 
@@ -250,7 +250,7 @@ def test_callback_may_use_tinygrad() -> None:
     assert run(Tensor(XS)).tolist() == jit(run)(Tensor(XS)).tolist() == expected
     itself = jit(lambda x: call("itself", lambda a: itself(Tensor(a)).numpy(), [ShapeDtype((2,), x.dtype)], [x])[0])
     for _ in range(2):
-        with pytest.raises(CallbackError, match="the function runs the compiled program that it is called from"):
+        with pytest.raises(CallbackError, match="the callback runs the compiled program that calls it"):
             itself(Tensor([1.0, 2.0]))
 
 
@@ -321,38 +321,38 @@ def test_pure_callback_error_messages() -> None:
 
     assert said(lambda: pure_callback(np.sin, 3, x), CallbackTypeError) == (
         "pure_callback: result_shape_dtypes has the int 3, which has no shape and dtype\n"
-        '  try: ShapeDtypeStruct((2, 3), "float32"), a tensor that is like the result, or a tree of them'
+        '  try: pass ShapeDtypeStruct((2, 3), "float32"), a tensor of the same type, or a pytree of these'
     )
     assert said(lambda: ShapeDtypeStruct((2, -1), "float32"), CallbackTypeError) == (
-        "ShapeDtypeStruct: (2, -1) is not a shape\n  try: a tuple of ints: (2, 3), or ()"
+        "ShapeDtypeStruct: (2, -1) is not a shape\n  try: pass a tuple of ints: (2, 3) or ()"
     )
     assert said(lambda: ShapeDtypeStruct((2,), "floaty"), CallbackTypeError) == (
-        "ShapeDtypeStruct: 'floaty' is not a dtype\n  try: dtypes.float32, or \"float32\""
+        "ShapeDtypeStruct: 'floaty' is not a dtype\n  try: pass dtypes.float32 or \"float32\""
     )
     assert said(lambda: pure_callback(np.sin, x, "a"), CallbackTypeError) == (
         "pure_callback: argument 1 is the str 'a', not a tensor\n"
-        "  try: tensors, arrays and numbers; what does not vary can be closed over, by functools.partial or a lambda"
+        "  try: pass tensors, arrays and numbers, and close over other values by functools.partial or a lambda"
     )
     assert said(lambda: pure_callback(np.sin, x, x, vmap_method="often"), OptionError) == (
         'pure_callback: vmap_method=\'often\' is not a method\n  try: "sequential", "expand_dims" or "broadcast_all"'
     )
     assert said(lambda: vmap(lambda x: pure_callback(np.sin, x, x))(x), UnsupportedError) == (
-        "pure_callback: nothing says how the function is called for the examples of `x`\n"
-        '  try: vmap_method="sequential" for a call for each; "expand_dims" or "broadcast_all" for one call of all'
+        "pure_callback: vmap_method is missing, and the call is batched over `x`\n"
+        '  try: vmap_method="sequential" for one call per example, or "expand_dims" for one call on the batch'
     )
     assert said(lambda: pure_callback(3, x, x), CallError).startswith("pure_callback: the int 3 is not a function")  # type: ignore[call-overload]
     assert said(
         lambda: pure_callback(lambda x: {"a": x, "c": x}, {"a": x, "b": x}, x)["a"].realize(), CallbackError
     ) == (
-        "pure_callback: the function gave another tree than was announced\n"
-        "  announced: dict(a ShapeDtypeStruct, a ShapeDtypeStruct)\n"
-        "  given:     dict(numpy float32[3, 2], numpy float32[3, 2])"
+        "pure_callback: the function returned another structure than declared\n"
+        "  declared: {'a': a ShapeDtypeStruct, 'b': a ShapeDtypeStruct}\n"
+        "  given:    {'a': numpy float32[3, 2], 'c': numpy float32[3, 2]}"
     )
     assert said(lambda: pure_callback(lambda x: x[:2], x, x).realize(), CallbackError) == (
-        "pure_callback: result 1 of the function is not what was announced\n"
-        "  announced: f32[3, 2]\n"
-        "  given:     f32[2, 2]\n"
-        "  try:       an array of the shape and dtype that was announced, with .astype() and .reshape()"
+        "pure_callback: result 1 of the function has another type than declared\n"
+        "  declared: f32[3, 2]\n"
+        "  given:    f32[2, 2]\n"
+        "  try:      return an array of the declared type: use .astype() and .reshape()"
     )
 
 
@@ -523,7 +523,7 @@ def test_effect_of_unknown_count_is_an_error() -> None:
             f()
         return str(caught.value)
 
-    once = "\n  try: outside of it; or pure_callback, which may run any number of times"
+    once = "\n  try: call it outside, or use pure_callback, which may run any number of times"
     unknown = "io_callback: it is not known how often it would run in "
     x = Tensor([1.0, 2.0])
     assert said(lambda: while_loop(lambda c: log.number(c) < 3, lambda c: c + 1, Tensor(0.0)), UnsupportedError) == (
@@ -535,7 +535,7 @@ def test_effect_of_unknown_count_is_an_error() -> None:
     assert said(lambda: function(lambda x: log.number(x))(Tensor(0.0)), UnsupportedError) == (
         f"{unknown}the body of a @function{once}"
     )
-    ordered = "io_callback: ordered=True, and the examples of `x` have no order"
+    ordered = "io_callback: ordered=True inside vmap over `x`, whose examples have no order"
     for f in (
         lambda x: io_callback(log._next, ShapeDtypeStruct((), "int32"), x, ordered=True),
         lambda x: scan(lambda c, y: (io_callback(log._next, c, c, ordered=True) + y, None), 0.0, x.reshape(1))[0],
@@ -543,12 +543,12 @@ def test_effect_of_unknown_count_is_an_error() -> None:
         assert said(lambda f=f: vmap(f)(x), UnsupportedError).startswith(ordered)  # type: ignore[misc]
     as_float = lambda x: io_callback(lambda x: x, x, x)  # noqa: E731
     assert said(lambda: grad(as_float)(Tensor(1.0)), DerivativeError).startswith(
-        "io_callback: a function of the host has no derivative"
+        "io_callback: a host callback has no derivative"
     )
     assert grad(lambda x: x * as_float(stop_gradient(x)))(Tensor(3.0)).item() == 3.0
     total = lambda x: scan(lambda c, x: (c + log.number(stop_gradient(x)) * x, None), 0.0, x)[0]  # noqa: E731
     assert said(lambda: grad(total)(x), UnsupportedError).startswith(
-        "scan: a derivative would run the loop again, and a callback in it is to run once"
+        "scan: a derivative would run the loop again, and its callback must run once"
     )
     assert not log.seen
 
@@ -560,14 +560,14 @@ def test_debug_print_error_messages() -> None:
         return str(caught.value)
 
     assert said("{} {}", 1) == (
-        "debug.print: the text '{} {}' asks for a value that is not there\n  reason: tuple index out of range"
+        "debug.print: the format '{} {}' has a placeholder without a value\n  reason: tuple index out of range"
     )
     assert said("{}", 1, 2, y=3) == (
-        "debug.print: nothing in the text asks for argument 1, `y`\n"
-        "  try: {} for each argument, {name} for each by its name"
+        "debug.print: the format has no placeholder for argument 2, `y`\n"
+        "  try: write {} for each argument, and {name} for each keyword"
     )
-    assert said("{", 1).startswith("debug.print: the text '{' has no form of str.format")
-    assert said(3) == ('debug.print: the text is the int 3\n  try: a text, then the values: debug.print("x = {}", x)')
+    assert said("{", 1).startswith("debug.print: the format '{' is not a valid format string")
+    assert said(3) == ('debug.print: the format is the int 3, not a string\n  try: debug.print("x = {}", x)')
 
 
 def test_call_after_error_in_effect_works() -> None:
@@ -645,7 +645,7 @@ def test_expr_shows_callback_as_one_line() -> None:
     for level in ("operations", "primitives", "batched"):
         assert np.array_equal(program.at(level)(more).numpy(), f(more).numpy())  # type: ignore[arg-type]
     assert np.array_equal(program.from_text(str(program))(more).numpy(), f(more).numpy())
-    with pytest.raises(ProgramError, match="the text of HOST does not say which function it is"):
+    with pytest.raises(ProgramError, match="the text of HOST does not contain its function"):
         program.from_text(str(program).replace("<pure_callback>", "<another>"))(ROWS)
     assert "HOST[function=<pure_callback>]" in str(explain(f, ROWS, full=True))
 
@@ -660,7 +660,7 @@ def test_edited_text_with_two_callbacks_fails() -> None:
     assert one.tolist() == [3.0, 4.0] and ten.tolist() == [20.0, 30.0]
     *lines, results = str(program).splitlines()
     first, second = results.strip("in ()}").split(", ")
-    with pytest.raises(ProgramError, match="the text of HOST does not say which function it is"):
+    with pytest.raises(ProgramError, match="the text of HOST does not contain its function"):
         program.from_text("\n".join([*lines, f"in ({second}, {first}) }}"]))(x)
 
 

@@ -139,37 +139,37 @@ ERRORS = {
         )(X),
         errors.MemoryLimitError,
         """
-        vmap: the smallest chunk, of one example, takes 8.4 kB
+        vmap: one example alone needs 8.4 kB
           limit:   5 kB
           results: 240 B for all 60 examples, and as much again for the chunks
           between: 7.68 kB
           call:    vmap at app.py:12
           inner:   `b` has 60 examples, vmap at app.py:12
-          try:     chunk_size="auto" with this memory_limit for `b`; a larger memory_limit""",
+          try:     use chunk_size="auto" with this memory_limit for `b`, or raise memory_limit""",
     ),
     "the results do not fit": Golden(
         lambda: vmap(lambda a: a * 2, chunk_size="auto", memory_limit="4kB")(X),
         errors.MemoryLimitError,
         """
-        vmap: the smallest chunk, of one example, takes 23.04 kB
+        vmap: one example alone needs 23.04 kB
           limit:   4 kB
           results: 7.68 kB for all 60 examples, and as much again for the chunks
           between: 0 B
           call:    vmap at app.py:12
-          try:     reduce the results in the function, or call it on parts of the batch; a larger memory_limit""",
+          try:     reduce the results in the function, call it on parts of the batch, or raise memory_limit""",
     ),
     "a limit": Golden(
         lambda: vmap(square, chunk_size="auto", memory_limit="much"),
         errors.OptionError,
         """
-        memory_limit: 'much' is no size of memory
-          try: bytes as an int, or "2GB\"""",
+        memory_limit: 'much' is not a memory size
+          try: pass bytes as an int, or "2GB\"""",
     ),
     "no auto": Golden(
         lambda: vmap(square, memory_limit=5),
         errors.OptionError,
         """
-        memory_limit: the size of the chunks is not to be found
+        memory_limit: chunk_size is missing
           try: chunk_size="auto\"""",
     ),
     "a size": Golden(
@@ -177,35 +177,35 @@ ERRORS = {
         errors.OptionError,
         """
         chunk_size: 'half' is not a size
-          try: "auto", or an int of 1 or more""",
+          try: pass "auto" or an int of 1 or more""",
     ),
     "progress": Golden(
         lambda: vmap(square, progress=True),
         errors.OptionError,
         """
         progress: there are no chunks
-          try: chunk_size=1000 beside it""",
+          try: add chunk_size=1000""",
     ),
     "a bar": Golden(
         lambda: scan(lambda c, x: (c, x), X[0], X, progress=1),  # type: ignore[call-overload]
         errors.OptionError,
         """
         progress: 1 is not a choice
-          try: True or False""",
+          try: pass True or False""",
     ),
     "a directory": Golden(
         lambda: vmap(square, chunk_size=5, save=3),  # type: ignore[call-overload]
         errors.OptionError,
         """
-        save: 3 is no directory
-          try: a path: save="run\"""",
+        save: 3 is not a directory
+          try: save="run\"""",
     ),
     "saved in a program": Golden(
         lambda: jit(vmap(square, chunk_size=5, save=f"{os.devnull}/run"))(X),
         errors.OptionError,
         """
-        save: here nothing is worked out yet: this call is a part of a program or of a derivative
-          try: vmap outside: vmap(jit(f), chunk_size=..., save=...)""",
+        save: this call is traced by a program or a derivative, so there is no result to save
+          try: move vmap outside: vmap(jit(f), chunk_size=..., save=...)""",
     ),
 }
 
@@ -375,8 +375,8 @@ def test_saved_chunks_are_not_recomputed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "run"),
     [
-        ("in chunks of 7, and here they are of 8", lambda at: vmap(model, chunk_size=8, save=at)(X)),
-        ("of 60 examples, and here are 50", lambda at: vmap(model, chunk_size=7, save=at)(X[:50])),
+        ("in chunks of 7, not of 8", lambda at: vmap(model, chunk_size=8, save=at)(X)),
+        ("of 60 examples, not of 50", lambda at: vmap(model, chunk_size=7, save=at)(X[:50])),
         ("of another function", lambda at: vmap(lambda a: (model(a)[0] * 2, model(a)[1]), chunk_size=7, save=at)(X)),
         ("of other arguments", lambda at: vmap(model, chunk_size=7, save=at)(X * 2)),
     ],

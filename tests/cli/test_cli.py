@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -220,7 +221,7 @@ def test_branded_error_prints_its_location(suffix: str, write: Write, capsys: py
     first, second, *facts = err.splitlines()
     assert out == ""
     assert first == f"{path}:8"
-    assert second == "zip: brand `a` has 3 examples, but this argument has 2"
+    assert second == "vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2"
     assert facts and all(line.startswith("  ") for line in facts)
 
 
@@ -310,7 +311,7 @@ def test_demo_reports_unwritable_folder_early(write: Write, capsys: pytest.Captu
         pytest.skip("matplotlib is not installed")
     path = write("")
     assert cli.main(["demo", "--out", str(path)]) == 2
-    check_one_line(capsys, "cannot make the folder", str(path))
+    check_one_line(capsys, "cannot create the folder", str(path))
 
 
 @pytest.mark.parametrize(
@@ -366,10 +367,10 @@ if vmap(zipped)(x, x).sum() if n else vmap(lambda a: a.item())(x):
 SAID = """\
 app.py:12: Incompatible return value type (got "Vec[S | S1, Tensor]", expected "Vec[S, Tensor]")  [return-value]
   the value varies over "S1" too, which the declared type does not say
-  try:   Vec[S | S1, Tensor]
+  try:   declare Vec[S | S1, Tensor]
 app.py:21: vmap: argument 1 is mapped, but single wants "Tensor" for one example
   given: "Tensor", which is "Vec[a, Tensor]" for one example
-  try:   a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it
+  try:   annotate the parameter as Vec[S, Tensor], or use in_axes=None if all examples share it
 app.py:22: item: a value that varies over "a" has no single value to read  [brand-read]
   value: "Vec[a, Tensor]"
   a: opened by vmap at app.py:22
@@ -436,7 +437,7 @@ def test_check_lists_untyped_functions(write: Write) -> None:
     done = check(path.parent, "app.py")
     assert done.stdout == (
         "not checked, for an argument without a type: f (app.py:3), h (app.py:9)\n"
-        "  try:   x: Tensor, or x: Vec[S, Tensor]\n\nno errors (checked 1 file)\n"
+        "  try:   annotate x: Tensor, or x: Vec[S, Tensor]\n\nno errors (checked 1 file)\n"
     )
     assert done.returncode == 0
 
@@ -567,3 +568,18 @@ def test_broken_cache_is_one_line(tmp_path: Path) -> None:
     )
     assert done.returncode == 2 and done.stderr.startswith("branded cache: cannot read the cache")
     assert done.stderr.count("\n") == 1
+
+
+class _Full(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("command", ["explain", "profile", "run"])
+def test_a_full_disk_is_one_line(command: str, write: Write) -> None:
+    """The function of the user is not to blame, so no traceback leads to it."""
+    path = write("from tinygrad import Tensor\n\ndef f(x=Tensor([1.0, 2.0])):\n    return x * 2\n")
+    err = io.StringIO()
+    with redirect_stdout(_Full()), redirect_stderr(err):
+        assert cli.main([command, f"{path}:f"]) == cli.MISUSED
+    assert err.getvalue() == f"branded {command}: No space left on device\n"

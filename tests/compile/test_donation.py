@@ -110,24 +110,24 @@ def test_donated_argument_cannot_be_used() -> None:
         with pytest.raises(EscapeError) as raised:
             use()
     assert str(raised.value) == (
-        "numpy: this tensor was donated to a call of jit, which may have a result in its memory\n"
+        "numpy: this tensor was donated to jit, which may have overwritten it\n"
         "  value: f32[2]\n"
-        "  try:   the result of that call in its place; or no donate_argnums"
+        "  try:   use the result of that call, or leave out donate_argnums"
     )
     y = floats(1, 2)
     assert vmap(jit(lambda y: y * 2, donate_argnums=0))(y).tolist() == [2, 4] and y.tolist() == [1, 2]
 
 
 def test_errors_for_donate_argnums() -> None:
-    with pytest.raises(OptionError, match="donate_argnums='x' are no positions"):
+    with pytest.raises(OptionError, match="donate_argnums='x' is not a list of positions"):
         jit(lambda x: x, donate_argnums="x")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="donate_argnums=3 for a function of 1 argument"):
         jit(lambda x: x, donate_argnums=3)(floats(1))
     with pytest.raises(OptionError) as raised:
         jit(lambda x: x, donate_argnums=0, static_argnums=0)(floats(1))
     assert str(raised.value) == (
-        "jit: argument 0 is part of the program, and cannot be donated\n"
-        "  try: its position in static_argnums or in donate_argnums alone"
+        "jit: argument 1 is static, and cannot be donated\n"
+        "  try: give its position in only one of static_argnums and donate_argnums"
     )
 
 

@@ -177,13 +177,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jit(lambda x: x if x.sum() > 0 else -x)(W),
         "bool: in the body of jit there is no value to read: it is traced once, for all calls\n"
         "  value: bool[]\n"
-        "  try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside",
+        "  try:   use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside",
     ),
     "a write": (
         lambda: jit(lambda x: W.assign(W * x))(W),
-        "assign: a value of the body of jit cannot go into a tensor from outside, once for each call\n"
+        "assign: a value of the body of jit cannot be written into a tensor from outside, once for each call\n"
         "  tensor: f32[2], made outside of the scope of `jit`\n"
-        "  try:    return the new value, and write it outside",
+        "  try:    return the value, and write it outside",
     ),
     "a result": (
         lambda: jit(lambda x: "text")(W),
@@ -191,13 +191,13 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a static list": (
         lambda: jit(lambda x, n: x, static_argnums=1)(W, [1]),
-        "jit: a list is part of the program, and is not hashable\n"
-        "  try: a tuple in place of a list, a frozen dataclass; tensors and numbers in trees are variables",
+        "jit: a list is static, but not hashable\n"
+        "  try: use a tuple or a frozen dataclass, or pass it as a tensor or a number",
     ),
     "a draw": (
         lambda: jit(lambda x: x + Tensor.rand(2))(W),
         "randomness: a random draw in the body of jit, which is traced once, is the same in each call\n"
-        "  try: a key as an argument (branded.random), or draws made before",
+        "  try: pass a key as an argument (branded.random), or sample before the call",
     ),
 }
 

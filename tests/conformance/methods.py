@@ -72,7 +72,7 @@ READ = "a value that differs from example to example has no single value to read
 DRAW = 'a random draw: needs `randomness="same"` or `"different"`'
 WRITE = "a write into a tensor that all examples share"
 LATER = "written by hand: nothing says what it does with a batch"
-NUMPY = "a value that differs from example to example has no values that numpy could read"
+NUMPY = "a value that differs from example to example cannot be read by numpy"
 IN_SHAPE = "a shape or an offset that differs from example to example"
 
 

@@ -213,12 +213,12 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "another tree": (
         errors.CarryError,
         lambda: associative_scan(lambda a, b: (a, b), X),
-        "the function gives another tree than it gets\n  gets:  f32[3]\n  gives: (f32[1], f32[1])",
+        "the function returns another structure than it takes\n  gets:  f32[3]\n  gives: (f32[1], f32[1])",
     ),
     "a function of one element": (
         errors.CarryError,
         lambda: associative_scan(lambda a, b: (a * b).sum(), X),
-        "the result changes its type\n  gets:  f32[1]\n  gives: f32[]\n  try:   a function that works on many elements",
+        "the result changes its type\n  gets:  f32[1]\n  gives: f32[]\n  try:   pass vmap(fn), which works",
     ),
     "another dtype": (errors.CarryError, lambda: associative_scan(lambda a, b: a > b, X), "changes its type"),
     "no sums of text": (errors.CarryError, lambda: cumlogsumexp("x"), "cumlogsumexp: x is the str 'x', not a tensor"),
@@ -232,13 +232,17 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "unroll tensors": (
         errors.SizeError,
         lambda: fori_loop(Tensor(0), 3, lambda i, x: x, X, unroll=2),
-        "fori_loop: unroll with bounds that are tensors",
+        "fori_loop: unroll needs bounds that are Python ints",
     ),
-    "no pair": (errors.CarryError, lambda: scan(add, X[0], X, unroll=2), "scan: the body returned f32[]"),
+    "no pair": (
+        errors.CarryError,
+        lambda: scan(add, X[0], X, unroll=2),
+        "scan: the body returned f32[], not a pair",
+    ),
     "another carry": (
         errors.CarryError,
         lambda: scan(lambda c, x: ((c, c), x), X[0], X, unroll=2),
-        "the carry has another tree after a step than before it",
+        "the carry has another structure after a step than before",
     ),
     "a carry of another shape": (
         errors.CarryError,

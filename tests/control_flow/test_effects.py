@@ -189,7 +189,7 @@ def test_io_callback_in_custom_vjp() -> None:
             grad(run)(XS)
         assert str(caught.value) == (
             "io_callback: it is not known how often it would run in a rule that runs for the body of a loop, a"
-            " checkpoint or a @function\n  try: outside of it; or pure_callback, which may run any number of times"
+            " checkpoint or a @function\n  try: call it outside, or use pure_callback, which may run any number of times"  # noqa: E501
         )
     f.defvjp(
         lambda x: (x.sin(), while_loop(lambda c: log.tenfold(c) < 30, lambda c: c + 1, x)), lambda r, ct: (r * ct,)

@@ -80,7 +80,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "as_axes: 1 name for a tensor with 2 axes\n"
         "  value: f32[4, 3]\n"
         "  axes:  Users\n"
-        "  try:   one name for each axis; None for an axis without one",
+        "  try:   give one name per axis, and None for an unnamed axis",
     ),
     "another length": (
         lambda: as_axes(Tensor.ones(4, 3), Users, 2),
@@ -102,22 +102,22 @@ WRONG: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "a string": (
         lambda: as_axes(Tensor.ones(4), "users"),  # type: ignore[call-overload]
         errors.AxisTypeError,
-        "as_axes: 'users' is no axis\n  try: a subclass of Brand, a length, or None for any axis",
+        "as_axes: 'users' is not an axis\n  try: use a subclass of Brand, a length, or None for any axis",
     ),
     "Brand itself": (
         lambda: as_axes(Tensor.ones(4), Brand),
         errors.AxisTypeError,
-        "as_axes: Brand is no axis\n  try: a subclass of Brand, a length, or None for any axis",
+        "as_axes: Brand is not an axis\n  try: use a subclass of Brand, a length, or None for any axis",
     ),
     "an array": (
         lambda: as_axes(np.ones(3), Users),  # type: ignore[call-overload]
         errors.AxisTypeError,
-        "as_axes: takes a tensor, not numpy float64[3]\n  try: Tensor(x)",
+        "as_axes: the argument is numpy float64[3], not a tensor\n  try: Tensor(x)",
     ),
     "the axes of a list": (
         lambda: axes([1.0]),  # type: ignore[arg-type]
         errors.AxisTypeError,
-        "axes: takes a tensor, not a list\n  try: Tensor(x)",
+        "axes: the argument is a list, not a tensor\n  try: Tensor(x)",
     ),
 }
 
@@ -175,7 +175,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "zip": (
         lambda: vmap(lambda x, y: x + y)(X, Y),
         errors.SizeError,
-        "zip: brand `x` has 3 examples, but this argument has 5\n"
+        "vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 5\n"
         "  left:  f32[Users:3, Features:4], axis 0   (argument 1 of vmap at app.py:12)\n"
         "  right: f32[Others:5, Features:4], axis 0   (argument 2)\n"
         "  try:   in_axes=(None, 0) for 5 examples, or in_axes=(0, None) for 3 examples",
@@ -206,7 +206,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "  left:  f32[Users:3, Features:4]\n"
         "  right: f32[Others:5, Features:4]\n"
         "  at:    app.py:12\n"
-        "  try:   sizes that are equal, or 1",
+        "  try:   use equal sizes, or 1",
     ),
     "reshape": (
         lambda: X.reshape(5, 5),
@@ -231,7 +231,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "sum: axis 2 is out of range for the tensor\n"
         "  tensor: f32[Users:3, Features:4]\n"
         "  at:     app.py:12\n"
-        "  try:    an axis from -2 to 1",
+        "  try:    use an axis from -2 to 1",
     ),
     "indices": (
         lambda: X[0, 0, 0],
@@ -239,7 +239,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "index: 3 indices for the tensor, which has 2 axes\n"
         "  tensor: f32[Users:3, Features:4]\n"
         "  at:     app.py:12\n"
-        "  try:    at most 2",
+        "  try:    use at most 2",
     ),
     "einsum": (
         lambda: Tensor.einsum("ij,jk->ik", X, Y),
@@ -248,7 +248,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "  `ij`: f32[Users:3, Features:4]\n"
         "  `jk`: f32[Others:5, Features:4]\n"
         "  at:   app.py:12\n"
-        "  try:  a letter for each size",
+        "  try:  use a letter for each size",
     ),
     "a carry": (
         lambda: scan(lambda c, y: (y, c), X, Y),
@@ -262,7 +262,7 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "branches": (
         lambda: vmap(lambda x: cond(x.sum() > 0, lambda: x, lambda: x[:2]))(X),
         errors.CarryError,
-        "cond: the branches disagree about the result\n"
+        "cond: the branches return different types for the result\n"
         "  true_fun:  Vec[x:3, f32[Features:4]]\n"
         "  false_fun: Vec[x:3, f32[Features:2]]\n"
         "  at:        app.py:12\n"
@@ -271,7 +271,10 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "a matrix": (
         lambda: linalg.det(X),
         errors.MatrixError,
-        "det: a has 3 rows and 4 columns\n  a:   f32[Users:3, Features:4]\n  at:  app.py:12\n  try: a square matrix",
+        "det: a has 3 rows and 4 columns\n"
+        "  a:   f32[Users:3, Features:4]\n"
+        "  at:  app.py:12\n"
+        "  try: pass a square matrix",
     ),
 }
 
@@ -323,11 +326,15 @@ def test_check_prints_messages_of_the_page(
 @pytest.mark.parametrize(
     ("got", "wanted", "says"),
     [
-        ("Axes[A, B, C]", "Axes[C, A, B]", ["the axes are in another order", "try:   permute(2, 0, 1), or the names"]),
+        (
+            "Axes[A, B, C]",
+            "Axes[C, A, B]",
+            ["the axes are in another order", "try:   use permute(2, 0, 1), or declare"],
+        ),
         ("Axes[A, A, B]", "Axes[A, B, A]", ["the axes are in another order"]),
-        ("Vec[x, Axes[A]]", "Axes[A, B]", ["1 axis in place of 2 axes"]),
-        ("Axes[()]", "Vec[x, Axes[A]]", ["no axes in place of 1 axis"]),
-        ("Axes[A, Literal[3]]", "Axes[A, Literal[4]]", ["axis 1 is `Literal[3]`, and not `Literal[4]`"]),
+        ("Vec[x, Axes[A]]", "Axes[A, B]", ["1 axis instead of 2 axes"]),
+        ("Axes[()]", "Vec[x, Axes[A]]", ["no axes instead of 1 axis"]),
+        ("Axes[A, Literal[3]]", "Axes[A, Literal[4]]", ["axis 1 is `Literal[3]`, not `Literal[4]`"]),
         ("Tensor", "Axes[A]", []),
     ],
 )

@@ -604,28 +604,31 @@ def test_closed_over_value_moves_to_the_examples(name: str, layout: str) -> None
 GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
     "twice": (
         lambda: vmap(lambda x: x, devices=("CPU", "CPU:0")),
-        "vmap: the device CPU is named twice\n  try: each device once",
+        "vmap: the device CPU is named twice\n  try: name each device once",
     ),
-    "none": (lambda: vmap(lambda x: x, devices=()), 'vmap: devices=() names no devices\n  try: ("CUDA:0", "CUDA:1")'),
-    "no names": (lambda: shard("i", 3), 'shard: devices=3 names no devices\n  try: ("CUDA:0", "CUDA:1")'),  # type: ignore[arg-type]
+    "none": (
+        lambda: vmap(lambda x: x, devices=()),
+        'vmap: devices=() names no devices\n  try: devices=("CUDA:0", "CUDA:1")',
+    ),
+    "no names": (lambda: shard("i", 3), 'shard: devices=3 names no devices\n  try: devices=("CUDA:0", "CUDA:1")'),  # type: ignore[arg-type]
     "no such": (
         lambda: vmap(lambda x: x, devices=("CPU", "NOSUCH:1")),
         "vmap: the device NOSUCH:1 cannot be opened\n"
         "  said: ModuleNotFoundError: No module named 'tinygrad.runtime.ops_nosuch'\n"
-        "  try:  one of this machine",
+        "  try:  use a device of this machine",
     ),
-    "no name": (lambda: shard(3, TWO), "shard: 3 is not a name\n  try: a string, or a subclass of Brand"),  # type: ignore[arg-type]
+    "no name": (lambda: shard(3, TWO), "shard: 3 is not a name\n  try: pass a string, or a subclass of Brand"),  # type: ignore[arg-type]
     "uneven exchange": (
         lambda: vmap(lambda x: psum(x, "i"), axis_name="i", devices=TWO)(X[:3]),
-        "psum: brand `i` runs in chunks, so the values of all examples are never together\n"
-        "  try: 2 or 4 examples, as many for each of 2 devices",
+        "psum: brand `i` runs in chunks, so no operation sees all examples at the same time\n"
+        "  try: 2 or 4 examples, a multiple of 2 devices",
     ),
     "other devices": (
         lambda: vmap(lambda x, y: x + y)(X.shard(TWO, 0), X.shard(("CPU:0", "CPU:2"), 0)),
-        "zip: the operands are on other devices\n"
+        "zip: the operands are on different devices\n"
         "  1:   CPU, CPU:1\n"
         "  2:   CPU, CPU:2\n"
-        "  try: the same devices for both, in the same order; or .to() one of them first",
+        "  try: use the same devices for both, in the same order, or move one with .to()",
     ),
 }
 
@@ -642,7 +645,7 @@ def test_uneven_brand_is_an_error() -> None:
     with shard("i", TWO), pytest.raises(BrandedError) as error, brand("i", 3):
         raise AssertionError("unreachable")
     assert str(error.value) == (
-        "brand `i`: 3 examples cannot be divided evenly among 2 devices\n  try: 2 or 4 examples, or fewer devices"
+        "brand `i`: 3 examples cannot be divided evenly among 2 devices\n  try: 2 or 4 examples, or use fewer devices"
     )
     assert not branded.graph.scope.open_brands()
 

@@ -254,14 +254,12 @@ def test_annotations_exist_at_run_time(program: str) -> None:
 
 def test_custom_kernel_in_graph_is_an_error() -> None:
     """Tensor.custom_kernel raises the error itself; here the call bypasses it."""
-    refused = "custom_kernel: a kernel written by hand has no batching rule"
+    refused = "custom_kernel: a hand-written kernel has no batching rule"
     with pytest.raises(errors.UnsupportedError, match=refused):
         vmap(lambda x: Tensor(UOp.custom_kernel(Tensor.empty(2).uop, x.uop, fxn=lambda out, x: out)[0]))(tensor(3, 2))
     with brand("users", 3) as users:
         call = UOp(Ops.CALL, dtypes.void, (Tensor.empty(2).uop.sink(), users.vec(tensor(3, 2)).uop))
-        with pytest.raises(
-            errors.UnsupportedError, match="custom_kernel: a kernel written by hand has no batching rule"
-        ):
+        with pytest.raises(errors.UnsupportedError, match="custom_kernel: a hand-written kernel has no batching rule"):
             dispatch.close([call])
 
 

@@ -169,7 +169,7 @@ TOO_LARGE = {
         lambda: vmap(lambda x: cond(x > 1, lambda: (x, 1), lambda: (LARGE, 2)))(FOUR),
     ),
     "cond, then an int32": _golden("add", lambda: vmap(lambda x: cond(x > 1, lambda: LARGE, lambda: 5) * 2 + x)(FOUR)),
-    "switch": _golden("switch: the result of branch 1", lambda: switch(1, [lambda n: 5, lambda n: n], LARGE)),
+    "switch": _golden("switch: the result of branches[1]", lambda: switch(1, [lambda n: 5, lambda n: n], LARGE)),
     "result of a step": _golden("scan: carry", lambda: scan(lambda c, x: (LARGE, x), Tensor(0), FOUR)),
     "sum in a step": _golden("scan: carry", lambda: scan(lambda c, x: (c + LARGE, x), 0, FOUR)),
     "result of a body": _golden(

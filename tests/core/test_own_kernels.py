@@ -117,34 +117,34 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "vmap in a loop": (
         lambda: vmap(lambda x: fori_loop(0, 2, lambda i, x: plus_one(x), x))(X),
         errors.UnsupportedError,
-        "custom_kernel: a kernel written by hand has no batching rule\n  value: Vec[x:3, f32[2]]\n"
-        "  try:   a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call",
+        "custom_kernel: a hand-written kernel has no batching rule\n  value: Vec[x:3, f32[2]]\n"
+        "  try:   wrap the call in sequential_vmap, or in a custom_vmap whose rule runs it on the batch",
     ),
     "gradient of a kernel": (
         lambda: grad(lambda x: plus_one(x).sum())(W),
         errors.UnsupportedError,
-        "gradient: a kernel written by hand has no derivative\n  try: custom_kernel(..., grad_fxn=...)",
+        "gradient: a hand-written kernel has no derivative\n  try: custom_kernel(..., grad_fxn=...)",
     ),
     "jvp of a kernel": (
         lambda: jvp(plus_one, (W,), (W,)),
         errors.UnsupportedError,
-        "jvp: a kernel written by hand has no derivative\n  try: custom_jvp around the call",
+        "jvp: a hand-written kernel has no derivative\n  try: wrap the call in custom_jvp",
     ),
     "make_expr of a kernel": (
         lambda: str(make_expr(plus_one)(W)),
         errors.ProgramTypeError,
-        "make_expr: a kernel written by hand has no primitive\n  try: the operations of Tensor that it does",
+        "make_expr: a hand-written kernel has no primitive\n  try: use operations of Tensor instead",
     ),
     "gradient of a range": (
         lambda: vmap(grad(own_sum))(X),
         errors.UnsupportedError,
         "gradient: there is no derivative rule for ADD over a UOp.range of your own\n"
-        "  value: Vec[x:3, f32[]]\n  try:   an operation over an axis: x.sum(0)",
+        "  value: Vec[x:3, f32[]]\n  try:   use an operation over an axis: x.sum(0)",
     ),
     "make_expr of a range": (
         lambda: str(make_expr(vmap(own_sum))(X)),
         errors.ProgramTypeError,
-        "make_expr: a UOp.range of your own has no primitive\n  try: an operation over an axis: x.sum(0)",
+        "make_expr: a UOp.range of your own has no primitive\n  try: use an operation over an axis: x.sum(0)",
     ),
 }
 

@@ -153,7 +153,7 @@ def test_gradient_by_closed_value_is_an_error() -> None:
     with brand("users", 3) as users:
         x = users.vec(X)
         total = users.unvec(x.square().sum()).sum()
-        with pytest.raises(errors.EscapeError, match="of one example of `users`, and the loss of all"):
+        with pytest.raises(errors.EscapeError, match="this value is one example of `users`, and the loss uses all"):
             total.gradient(x)
 
 
@@ -219,9 +219,9 @@ def test_roll_by_batched_shift(shifts: list[int]) -> None:
 
 
 def test_roll_errors() -> None:
-    with pytest.raises(ShapeError, match="roll: a shift is one int"):
+    with pytest.raises(ShapeError, match="roll: a shift must be a scalar int"):
         vmap(lambda x: x.roll(x, 0))(X)
-    with pytest.raises(ShapeError, match="roll: 2 shifts for 1 axis\n  try: a shift for each axis"):
+    with pytest.raises(ShapeError, match="roll: 2 shifts for 1 axis\n  try: give one shift per axis"):
         vmap(lambda x, i: x.roll((i, 1), 0))(X, Tensor([1, 2, 3]))
 
 
@@ -256,7 +256,7 @@ def test_write_to_shared_value_is_an_error() -> None:
         count += 1
         return a + count
 
-    with pytest.raises(errors.WriteError, match="would be done once, and not once for each example of `a`"):
+    with pytest.raises(errors.WriteError, match="would run once, not once for each example of `a`"):
         vmap(body)(X)
     assert count.tolist() == [0]
 
@@ -354,7 +354,9 @@ def test_rule_depends_on_argument_result_ignores(f: Any) -> None:
     close(vmap(grad(lambda x: f(x, w)[1]))(xs), [5, 5])
     close(grad(lambda xs: vmap(lambda x: f(w, x)[0])(xs).sum())(xs), [3, 3])
     shared = vmap(lambda x: f(w, x)[0])(xs)  # at this point no derivative is known to follow
-    with pytest.raises(errors.DerivativeError, match="gives a derivative by what a result does not use") as e:
+    with pytest.raises(
+        errors.DerivativeError, match="returns a derivative with respect to a value that a result does not use"
+    ) as e:
         shared.sum().gradient(xs)
     assert "the same for all examples of `x`" in str(e.value)
 
@@ -388,9 +390,9 @@ def test_batched_rule_of_unbatched_function(f: Any) -> None:
     for dx in vmap(lambda w: grad(loss)(x, w))(w.expand(2)):
         close(dx, wanted[0])
     for out in (loss(x, w), vmap(lambda x: psum(f(x, w), "i"), out_axes=None, axis_name="i")(x)):
-        with pytest.raises(errors.DerivativeError, match="a derivative by what a result does not use"):
+        with pytest.raises(errors.DerivativeError, match="with respect to a value that a result does not use"):
             out.gradient(w)
-    with pytest.raises(errors.AxesError, match="the result varies over `x`"):
+    with pytest.raises(errors.AxesError, match="None needs a result without `x`"):
         grad(lambda x: vmap(lambda x: f(x, w), out_axes=None)(x))(x)
     close(vmap(lambda x: f(x, w), out_axes=None)(x), 2)
 
@@ -557,7 +559,7 @@ def test_unique_fill_value_from_numpy_arrays() -> None:
         assert unique(Tensor([1, 2, 2, 3]), size=4, fill_value=fill).tolist() == [1, 2, 3, 7]
     rows = unique(Tensor([[1, 2], [1, 2]]), size=2, axis=0, fill_value=np.array([7, 8]))
     assert rows.tolist() == [[1, 2], [7, 8]]
-    with pytest.raises(errors.ArgumentError, match="larger than the result"):
+    with pytest.raises(errors.ArgumentError, match="fill_value is not a scalar"):
         unique(Tensor([1, 2]), size=2, fill_value=np.ones((3, 2)))
 
 
@@ -607,7 +609,7 @@ def test_branches_returning_numbers() -> None:
     assert choose(lambda x: x * 1.5, lambda x: 0).tolist() == [1.5, 0]
     assert choose(lambda x: x > 0, lambda x: False).tolist() == [True, False]
     for g in (lambda x: x * 1.5, lambda x: 1.5):
-        with pytest.raises(CarryError, match="the branches disagree about the result"):
+        with pytest.raises(CarryError, match="the branches return different types for the result"):
             choose(lambda x: x, g)
 
 
@@ -736,7 +738,7 @@ def test_negative_int8_indices() -> None:
 
 def test_comparison_of_lists_is_an_error() -> None:
     """The hint used to be `([x] == [-x]).where(...)`, which asks for the same truth value."""
-    with pytest.raises(errors.ReadError, match=r"try:   x\.where\(a, b\) in place of `if x`"):
+    with pytest.raises(errors.ReadError, match=r"try:   x\.where\(a, b\) instead of `if x`"):
         vmap(lambda x: x if [x] == [-x] else -x)(X)
 
 

@@ -91,40 +91,40 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "axis_size": (
         lambda: vmap(lambda: Tensor(1.0), axis_size=n(3))(),
         OptionError,
-        "axis_size: the symbolic number n is not a size\n  try: an int of 0 or more",
+        "axis_size: the symbolic number n is not a size\n  try: pass an int of 0 or more",
     ),
     "length": (
         lambda: scan(lambda c, _: (c, None), Tensor(0.0), None, length=n(3)),
         SizeError,
-        "scan: length=the symbolic number n is not a number of steps\n  try: an int from 0 to 2**31 - 1",
+        "scan: length=the symbolic number n is not a number of steps\n  try: pass an int from 0 to 2**31 - 1",
     ),
     "xs": (
         lambda: scan(lambda c, x: (c + x.sum(), None), Tensor(0.0), Tensor.ones(16, 4)[: n(3)]),
         CarryError,
-        "scan: xs has a symbolic size\n  value: f32[n, 4]\n  try:   the whole tensor, and where for a part of it",
+        "scan: xs has a symbolic size\n  value: f32[n, 4]\n  try:   pass the whole tensor, and select a part with where",  # noqa: E501
     ),
     "an example of sequential_vmap": (
         lambda: vmap(sequential_vmap(lambda x: x.sum()))(Tensor.ones(2, 16)[:, : n(3)]),
         CarryError,
-        "map: xs[0] has a symbolic size\n  value: f32[2, n]\n  try:   the whole tensor, and where for a part of it",
+        "map: xs[0] has a symbolic size\n  value: f32[2, n]\n  try:   pass the whole tensor, and select a part with where",  # noqa: E501
     ),
     "a carry": (
         lambda: fori_loop(0, 2, lambda i, x: x + 1, Tensor.ones(16, 4)[: n(3)]),
         CarryError,
         "fori_loop: the carry has a symbolic size\n  value: f32[n, 4]\n"
-        "  try:   the whole tensor, and where for a part of it",
+        "  try:   pass the whole tensor, and select a part with where",
     ),
     "in_axes": (
         lambda: vmap(lambda x: x)(Tensor.ones(16, 4)[: n(3)]),
         AxesError,
         "in_axes: argument 1 has a symbolic size on axis 0\n  value: f32[n, 4]\n"
-        "  try:   a size that is known when vmap is called",
+        "  try:   use a size that is known when vmap is called",
     ),
     "associative_scan": (
         lambda: associative_scan(lambda a, b: a + b, Tensor.ones(16, 4)[: n(3)]),
         SizeError,
         "associative_scan: elems has a symbolic number of elements\n  value: f32[n, 4]\n"
-        "  try:   the whole tensor, and the first n elements of the result",
+        "  try:   pass the whole tensor, and take the first n elements of the result",
     ),
 }
 

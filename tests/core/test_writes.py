@@ -481,34 +481,34 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a view of a computed value": (
         _of_computed,
         """
-        vmap: the result: a view of this value was written, and it has no memory in which it would see that
-          value:   Vec[x:3, f32[4]], not worked out yet
+        vmap: the result: this value is lazy, and does not see the write into its view
+          value:   Vec[x:3, f32[4]], not computed yet
           written: Vec[x:3, f32[2]]
-          try:     x = x.clone() before the view is taken; or x[1:3] = ... in place of v = x[1:3]; v.assign(...)
+          try:     x = x.clone() before taking the view, or x[1:3] = ... instead of v.assign(...)
         """,
     ),
     "a repeated value": (
         lambda x, v: x.expand(2, 4).assign(x),
         """
-        assign: this tensor repeats another one, and it is not clear what a write into it should change
+        assign: this tensor repeats another one, and a write into it is ambiguous
           tensor:  Vec[x:3, f32[2, 4]]
           another: Vec[x:3, f32[4]]
-          try:     x = x.clone() to write into the repeated values; or a write into the other tensor
+          try:     x = x.clone() to write into the repeated values, or write into the other tensor
         """,
     ),
     "a padded value": (
         lambda x, v: x.pad(((1, 1),)).__setitem__(0, 1.0),
         """
-        __setitem__: this tensor pads another one, and it is not clear what a write into it should change
+        __setitem__: this tensor pads another one, and a write into it is ambiguous
           tensor:  Vec[x:3, f32[6]]
           another: Vec[x:3, f32[4]]
-          try:     x = x.clone() to write into the padded values; or a write into the other tensor
+          try:     x = x.clone() to write into the padded values, or write into the other tensor
         """,
     ),
     "a view of what an outer vmap gave": (
         lambda x, v: vmap(lambda y: x[0:1].assign(y.reshape(1)))(v),
         """
-        assign: a value that varies over `y` cannot go into a tensor that all its examples share
+        assign: a value that varies over `y` cannot be written into a tensor that all examples share
           tensor: Vec[x:3, f32[1]], made outside of the scope of `y`
           value:  varies over `x` and `y`
           try:    return the new value from the mapped function, or map over the tensor too
@@ -517,52 +517,52 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a shape that does not fit": (
         lambda x, v: x.assign(v),
         """
-        assign: a value of shape (2,) does not go into one of (4,)
+        assign: a value of shape (2,) does not fit into a tensor of (4,)
           tensor: Vec[x:3, f32[4]]
           value:  Vec[x:3, f32[2]]
-          try:    a value of shape (4,), or of one that repeats to it
+          try:    use a value of shape (4,), or one that broadcasts to it
         """,
     ),
     "a shape that does not fit what it is added to": (
         lambda x, v: x.__iadd__(v),
         """
-        +=: a value of shape (2,) does not go into one of (4,)
+        +=: a value of shape (2,) does not fit into a tensor of (4,)
           tensor: Vec[x:3, f32[4]]
           value:  Vec[x:3, f32[2]]
-          try:    a value of shape (4,), or of one that repeats to it
+          try:    use a value of shape (4,), or one that broadcasts to it
         """,
     ),
     "a shape that does not fit the part that it divides": (
         lambda x, v: x[0:4:1].__itruediv__(v),
         """
-        /=: a value of shape (2,) does not go into one of (4,)
+        /=: a value of shape (2,) does not fit into a tensor of (4,)
           tensor: Vec[x:3, f32[4]]
           value:  Vec[x:3, f32[2]]
-          try:    a value of shape (4,), or of one that repeats to it
+          try:    use a value of shape (4,), or one that broadcasts to it
         """,
     ),
     "a shape that does not fit a part": (
         lambda x, v: x.__setitem__(slice(0, 3), v),
         """
-        __setitem__: a value of shape (2,) does not go into one of (3,)
+        __setitem__: a value of shape (2,) does not fit into a tensor of (3,)
           tensor: Vec[x:3, f32[3]]
           value:  Vec[x:3, f32[2]]
-          try:    a value of shape (3,), or of one that repeats to it
+          try:    use a value of shape (3,), or one that broadcasts to it
         """,
     ),
     "numbers that do not fit a part that a tensor chooses": (
         lambda x, v: x.__setitem__(Tensor([0, 1]), [1.0, 2.0, 3.0]),
         """
-        __setitem__: a value of shape (3,) does not go into one of (2,)
+        __setitem__: a value of shape (3,) does not fit into a tensor of (2,)
           tensor: Vec[x:3, f32[2]]
           value:  f32[3]
-          try:    a value of shape (2,), or of one that repeats to it
+          try:    use a value of shape (2,), or one that broadcasts to it
         """,
     ),
     "a dtype that does not fit": (
         lambda x, v: x.assign(x.int()),
         """
-        assign: a value of i32 does not go into one of f32
+        assign: a value of i32 does not fit into a tensor of f32
           tensor: Vec[x:3, f32[4]]
           value:  Vec[x:3, i32[4]]
           try:    value.cast(dtypes.float)
@@ -571,7 +571,7 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a dtype that does not fit a part": (
         lambda x, v: x.__setitem__(0, v[0].half()),
         """
-        __setitem__: a value of f16 does not go into one of f32
+        __setitem__: a value of f16 does not fit into a tensor of f32
           tensor: Vec[x:3, f32[]]
           value:  Vec[x:3, f16[]]
           try:    value.cast(dtypes.float)
@@ -580,7 +580,7 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a value on another device": (
         lambda x, v: x.assign(Tensor([1.0, 2.0, 3.0, 4.0], device="NULL")),
         """
-        assign: a value on NULL does not go into one on {device}
+        assign: a value on NULL does not fit into a tensor on {device}
           tensor: Vec[x:3, f32[4]]
           value:  f32[4]
           try:    value.to({device!r})
@@ -589,9 +589,9 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "what no tensor has": (
         lambda x, v: x.__setitem__(0, "a"),
         """
-        __setitem__: the str 'a' is no value of a tensor
+        __setitem__: the str 'a' cannot be stored in a tensor
           tensor: Vec[x:3, f32[]]
-          try:    a number or a tensor
+          try:    assign a number or a tensor
         """,
     ),
     "a tensor from outside of a branch": (
@@ -599,7 +599,7 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         """
         assign: a write in a branch into a tensor from outside of it would be done whichever branch is taken
           tensor: Vec[x:3, f32[4]]
-          try:    return the new value from each branch, and write it outside
+          try:    return the value from each branch, and write it outside
         """,
     ),
 }
@@ -822,9 +822,9 @@ def test_write_in_custom_jvp_is_an_error() -> None:
     with pytest.raises(errors.WriteError) as info:
         f(Tensor([1.0, 1.0]))
     assert message_of(info.value) == textwrap.dedent("""\
-        assign: a function with a rule of its own writes into a tensor from outside, as would the rule
+        assign: a function with a custom rule writes into a tensor from outside
           tensor: f32[2]
-          try:    return the new value, and write it outside""")
+          try:    return the value, and write it outside""")
     assert state.tolist() == [1, 2]
     g = custom_jvp(lambda x: x * Tensor.rand(2))
     g.defjvp(lambda x, dx: (g(*x), dx[0]))
@@ -857,7 +857,7 @@ def test_stale_view_after_realize_is_an_error() -> None:
         y[0:1].assign(Tensor([7.0]))
         return v
 
-    with pytest.raises(errors.WriteError, match="a view of this value was written"):
+    with pytest.raises(errors.WriteError, match="does not see the write into its view"):
         vmap(body)(Tensor(ROWS))
 
 
@@ -878,8 +878,8 @@ NAMES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: functional_call(Attention(), {}, Tensor.ones(1, 2), 0, mutable=3),
         errors.StateTypeError,
         """
-        functional_call: mutable=3 says no names
-          try: True, "*.cache", or a list of names
+        functional_call: mutable=3 is not a pattern of names
+          try: mutable=True, "*.cache", or a list of names
         """,
     ),
 }

@@ -239,16 +239,20 @@ def inner(use: Callable[[Any], Any]) -> Callable[[], Any]:
 odd = da.from_array(np.zeros(3, "complex64"), chunks=2)
 MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
     "function": (CallError, "dask.vmap: f32[3] is not a function", lambda: vmap(W[0])),
-    "nothing of dask": (AxesError, "none of the mapped arguments is an array of dask", lambda: vmap(layer)(Tensor(X))),
+    "nothing of dask": (AxesError, "no mapped argument is a dask array", lambda: vmap(layer)(Tensor(X))),
     "unmapped": (AxesError, "nothing is mapped", lambda: vmap(layer, in_axes=None)(x)),
-    "sizes": (SizeError, "brand `a` has 10 examples, but this argument has 6", lambda: vmap(lambda a, b: a)(x, y)),
+    "sizes": (
+        SizeError,
+        "argument 1 has 10 examples, argument 2 has 6",
+        lambda: vmap(lambda a, b: a)(x, y),
+    ),
     "core": (AxesError, "argument 1 is in 2 chunks along axis 1", lambda: vmap(layer)(x.rechunk((4, 2)))),
     "shared": (
         AxesError,
         "argument 2 is in 3 chunks along axis 0, and all examples share it",
         lambda: vmap(lambda a, b: a, in_axes=(0, None))(x, y),
     ),
-    "dtype": (AxisTypeError, "the dtype complex64, which tinygrad has not", lambda: vmap(lambda a: a)(odd)),
+    "dtype": (AxisTypeError, "tinygrad has no dtype complex64 for this dask array", lambda: vmap(lambda a: a)(odd)),
     "unknown": (AxisTypeError, "chunks of unknown sizes", lambda: vmap(lambda a: a)(x[x[:, 0] > 0])),
     "result": (AxisTypeError, "has the dtype bf16", lambda: vmap(lambda a: a.cast("bfloat16"))(x)),
     "read": (ReadError, "there is no value to read", lambda: vmap(lambda a: a * a.sum().item())(x)),
@@ -293,7 +297,7 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
     "sum of the inner": (UnsupportedError, ".sum of the result of a vmap", inner(lambda r: r.sum())),
     "arithmetic with the inner": (UnsupportedError, "arithmetic of the result", inner(lambda r: 1 + r)),
     "entry of the inner": (UnsupportedError, "getitem of the result", inner(lambda r: r[0])),
-    "varies": (AxesError, "varies over `a`", lambda: vmap(lambda a: a, out_axes=None)(x)),
+    "varies": (AxesError, "None needs a result without `a`", lambda: vmap(lambda a: a, out_axes=None)(x)),
     "outer beside": (
         UnsupportedError,
         "argument 1 varies over an outer brand",
@@ -312,9 +316,9 @@ def test_errors_name_a_fix(name: str) -> None:
 
 WHOLE = {
     "nothing of dask": """
-        dask.vmap: none of the mapped arguments is an array of dask
+        dask.vmap: no mapped argument is a dask array
           call: dask.vmap at app.py:12
-          try:  branded.vmap; or dask.array.from_array(x, chunks=1000)
+          try:  use branded.vmap, or convert with dask.array.from_array(x, chunks=1000)
         """,
     "core": """
         dask.vmap: argument 1 is in 2 chunks along axis 1, and an example needs it whole
@@ -323,20 +327,20 @@ WHOLE = {
           try:    x.rechunk({1: -1})
         """,
     "dtype": """
-        dask.vmap: an array of dask has the dtype complex64, which tinygrad has not
+        dask.vmap: tinygrad has no dtype complex64 for this dask array
           try: x.astype("float32")
         """,
     "psum in grad": """
-        dask.vmap: psum over the distributed brand `I` inside of a derivative, which each worker does for itself
-          try: it directly in the function that is distributed
+        dask.vmap: psum over the distributed brand `I` inside of a derivative, which each worker runs separately
+          try: call it directly in the distributed function
         """,
     "all_gather": """
-        all_gather: brand `I` is distributed, so the values of all examples are never together
+        all_gather: brand `I` is distributed, so no operation sees all examples at the same time
           try: psum, pmean, pmax or pmin; or a function of the whole batch outside, on the array of dask
         """,
     "sum of the inner": """
         dask.vmap: .sum of the result of a vmap that is distributed within another one: no worker has all of it
-          try: in the inner function, a collective (psum) for what needs all examples; or of the result outside
+          try: use a collective such as psum in the inner function, or read the result outside
         """,
 }
 

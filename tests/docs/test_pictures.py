@@ -257,7 +257,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "too large": (
         lambda: picture.cells(Tensor.ones(20, 20)),
         PictureError,
-        "picture: 400 cells are too many to read\n  value: f32[20, 20]\n  try:   a smaller example: at most 256 cells",
+        "picture: 400 cells are too many for a picture\n  value: f32[20, 20]\n  try:   use a smaller example: at most 256 cells",  # noqa: E501
     ),
     "closed": (
         lambda: picture.cells(closed()),
@@ -270,20 +270,20 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
     "not a tensor": (
         lambda: picture.rows({"x": "three"}, {"y": Tensor(1)}),
         AxisTypeError,
-        "picture: the str 'three' has no cells\n  try: a tensor or a number",
+        "picture: the str 'three' has no cells\n  try: pass a tensor or a number",
     ),
     "axis out of range": (
         lambda: picture.cells(Tensor([1, 2]), axis=1),
         AxisRangeError,
-        "picture: axis 1 is out of range for i32[2]\n  try: an axis from -1 to 0",
+        "picture: axis 1 is out of range for i32[2]\n  try: use an axis from -1 to 0",
     ),
     "an unrelated operand": (
         lambda: picture.operation({"x": Tensor.ones(2, 3)}, "+", Tensor([1])),
         PictureError,
-        "picture: an operand has a brand or an axis that the result does not have\n"
+        "picture: an operand has a brand or an axis that the result lacks\n"
         "  operand: f32[2, 3]\n"
         "  result:  i32[1]\n"
-        "  try:     rows(), which draws what becomes of each brand",
+        "  try:     use rows(), which draws each brand",
     ),
     "sizes": (
         lambda: picture.operation({"x": Tensor.ones(2)}, "+", Tensor([1, 2, 3])),
@@ -291,7 +291,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "picture: an operand does not broadcast to the result\n"
         "  operand: f32[2]\n"
         "  result:  i32[3]\n"
-        "  try:     the operands and the result of one operation",
+        "  try:     pass the operands and the result of one operation",
     ),
     "axes of a tree": (
         lambda: picture.tree({"w": Tensor.ones(2)}, {"v": 0}),
@@ -299,12 +299,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "in_axes: the axes do not fit tree\n"
         "  axes:  {'v': 0}  (keys 'v')\n"
         "  value: dict with keys 'w'\n"
-        "  try:   an axis for each of them, or one int or None for all",
+        "  try:   give one axis per entry, or a single int or None",
     ),
     "in a loop": (
         in_a_loop,
         PictureError,
-        "picture: the body of a loop is traced once, for all steps: there is no value to draw yet\n"
+        "picture: the body of a loop is traced, so there is no value to draw\n"
         "  value: f32[]\n"
         "  try:   return the value, and draw it outside",
     ),

@@ -94,9 +94,9 @@ NUMBERS = {
         lambda: vmap(lambda x: x > 0 & x)(X),
         errors.OperandError,
         """
-        and: bools and ints have bits, and this is a float
+        and: bitwise operations need bools or ints, not a float
           value: Vec[x:3, f32[4]]
-          try:   (a > 0) & (b > 0), where a comparison stands in parentheses; .int() of what is an int
+          try:   (a > 0) & (b > 0), with parentheses around comparisons, or .int() for ints
         """,
     ),
     "if": Golden(
@@ -155,7 +155,7 @@ NUMBERS = {
         iter: a value that varies over `x` is 0-d per example: there is nothing to iterate over
           value: Vec[x:3, f32[]]
           x:     opened by vmap at app.py:12
-          try:   a tensor with an axis to iterate over
+          try:   iterate over a tensor with at least one axis
         """,
     ),
     "backward": Golden(
@@ -258,7 +258,7 @@ SIZES = {
         lambda: vmap(lambda a, b: a + b)(X, Y),
         errors.SizeError,
         """
-        zip: brand `a` has 3 examples, but this argument has 4
+        vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 0   (argument 2)
           try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
@@ -268,7 +268,7 @@ SIZES = {
         lambda: vmap(lambda a, b: a, in_axes=(0, {"w": 1}), axis_name="users")(X, {"w": Y}),
         errors.SizeError,
         """
-        zip: brand `users` has 3 examples, but this argument has 4
+        vmap: mapped sizes differ: argument 1 has 3 examples, argument 2['w'] has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 1   (argument 2['w'])
           try:   in_axes=(None, 1) for 4 examples, or in_axes=(0, None) for 3 examples
@@ -278,7 +278,7 @@ SIZES = {
         lambda: vmap(lambda a, *, b: a)(X, b=Y),
         errors.SizeError,
         """
-        zip: brand `a` has 3 examples, but this argument has 4
+        vmap: mapped sizes differ: argument 1 has 3 examples, argument `b` has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 0   (argument `b`)
           try:   functools.partial(f, ...) if it is shared, or slice it to 3
@@ -288,10 +288,10 @@ SIZES = {
         lambda: vmap(lambda a: a, axis_size=1)(X),
         errors.SizeError,
         """
-        zip: brand `a` has 1 example, but this argument has 3
+        vmap: mapped sizes differ: axis_size is 1, argument 1 has 3
           left:  axis_size=1   (vmap at app.py:12)
           right: f32[3, 4], axis 0   (argument 1)
-          try:   None for it in in_axes if it is shared, or slice it to 1
+          try:   use in_axes=None for argument 1 if it is shared, or slice it to 1
         """,
     ),
     "symbolic": Golden(
@@ -300,7 +300,7 @@ SIZES = {
         """
         in_axes: argument 1 has a symbolic size on axis 0
           value: f32[n, 4]
-          try:   a size that is known when vmap is called
+          try:   use a size that is known when vmap is called
         """,
     ),
 }
@@ -317,7 +317,7 @@ IN_AXES = {
         errors.AxisTypeError,
         """
         in_axes: True is a bool, not an axis
-          try: 0 for the first axis, or None for a value that all share
+          try: use 0 for the first axis, or None to share the value
         """,
     ),
     "bool in a tree": Golden(
@@ -325,7 +325,7 @@ IN_AXES = {
         errors.AxisTypeError,
         """
         in_axes: False is a bool, not an axis
-          try: 0 for the first axis, or None for a value that all share
+          try: use 0 for the first axis, or None to share the value
         """,
     ),
     "string": Golden(
@@ -333,7 +333,7 @@ IN_AXES = {
         errors.AxisTypeError,
         """
         in_axes: the str 'batch' is not an axis
-          try: an int, None, or a tree of them
+          try: use an int, None, or a pytree of these
         """,
     ),
     "float": Golden(
@@ -341,7 +341,7 @@ IN_AXES = {
         errors.AxisTypeError,
         """
         out_axes: the float 1.0 is not an axis
-          try: an int, None, or a tree of them
+          try: use an int, None, or a pytree of these
         """,
     ),
     "tensor for in_axes": Golden(
@@ -365,7 +365,7 @@ IN_AXES = {
         errors.AxisTypeError,
         """
         vmap: the int 3 is not a function
-          try: a function of the values of one example
+          try: pass a function of one example
         """,
     ),
     "out of range": Golden(
@@ -373,7 +373,7 @@ IN_AXES = {
         errors.AxisRangeError,
         """
         in_axes: argument 1: axis 2 is out of range for f32[3, 4]
-          try: an axis from -2 to 1
+          try: use an axis from -2 to 1
         """,
     ),
     "out of range in a tree": Golden(
@@ -381,7 +381,7 @@ IN_AXES = {
         errors.AxisRangeError,
         """
         in_axes: argument 1[1]: axis -3 is out of range for f32[3, 4]
-          try: an axis from -2 to 1
+          try: use an axis from -2 to 1
         """,
     ),
     "too few": Golden(
@@ -391,7 +391,7 @@ IN_AXES = {
         in_axes: 1 axis for 2 positional arguments
           axes: (0,)
           call: vmap at app.py:12
-          try:  one entry for each positional argument; keyword arguments are mapped over axis 0
+          try:  give one entry per positional argument; keyword arguments are always mapped over axis 0
         """,
     ),
     "too many": Golden(
@@ -401,16 +401,16 @@ IN_AXES = {
         in_axes: 2 axes for 1 positional argument
           axes: [0, None]
           call: vmap at app.py:12
-          try:  one entry for each positional argument; keyword arguments are mapped over axis 0
+          try:  give one entry per positional argument; keyword arguments are always mapped over axis 0
         """,
     ),
     "dict for all": Golden(
         lambda: vmap(lambda a: a, in_axes={"a": 0}),
         errors.AxesError,
         """
-        in_axes: a dict of axes stands for all the arguments
+        in_axes: a dict cannot give the axes of all arguments
           axes: {'a': 0}
-          try:  in_axes=({...},) with one entry for each positional argument
+          try:  in_axes=({...},), with one entry per positional argument
         """,
     ),
     "other keys": Golden(
@@ -420,7 +420,7 @@ IN_AXES = {
         in_axes: the axes do not fit argument 1
           axes:  {'v': 0}  (keys 'v')
           value: dict with keys 'w'
-          try:   an axis for each of them, or one int or None for all
+          try:   give one axis per entry, or a single int or None
         """,
     ),
     "other length in a tree": Golden(
@@ -430,37 +430,37 @@ IN_AXES = {
         in_axes: the axes do not fit argument 1['w']
           axes:  [0, 0, 0]  (3 entries)
           value: list with 2 entries
-          try:   an axis for each of them, or one int or None for all
+          try:   give one axis per entry, or a single int or None
         """,
     ),
     "tree for a leaf": Golden(
         lambda: vmap(lambda p: p["w"], in_axes=({"w": (0, 0)},))({"w": X}),
         errors.AxesError,
         """
-        in_axes: a tuple of axes stands where argument 1['w'] is a single leaf
+        in_axes: a tuple of axes was given for argument 1['w'], which is a single leaf
           axes:  (0, 0)
           value: f32[3, 4]
-          try:   one int or None for it
+          try:   give one int or None
         """,
     ),
     "nothing mapped": Golden(
         lambda: vmap(lambda a: a, in_axes=None)(X),
         errors.AxesError,
         """
-        in_axes: nothing is mapped, so there is no number of examples
+        in_axes: nothing is mapped, so the batch size is unknown
           axes: None
           call: vmap at app.py:12
-          try:  an int for an argument with an axis of examples, or axis_size=n
+          try:  give a mapped argument an int in in_axes, or pass axis_size=n
         """,
     ),
     "no argument": Golden(
         lambda: vmap(lambda: X)(),
         errors.AxesError,
         """
-        in_axes: nothing is mapped, so there is no number of examples
+        in_axes: nothing is mapped, so the batch size is unknown
           axes: 0
           call: vmap at app.py:12
-          try:  an int for an argument with an axis of examples, or axis_size=n
+          try:  give a mapped argument an int in in_axes, or pass axis_size=n
         """,
     ),
     "number mapped": Golden(
@@ -487,7 +487,7 @@ IN_AXES = {
         """
         in_axes: argument 1['mode'] is the str 'train': there is no axis 0 to map over
           call: vmap at app.py:12
-          try:  None for it in in_axes
+          try:  use in_axes=None for argument 1['mode']
         """,
     ),
     "object mapped": Golden(
@@ -521,10 +521,10 @@ OUT_AXES = {
         lambda: vmap(lambda a: a.sum(), out_axes=None)(X),
         errors.AxesError,
         """
-        out_axes: the result varies over `a`, so it cannot leave with None
+        out_axes: None needs a result without `a`, and the result varies over it
           value: Vec[a:3, f32[]]
           call:  vmap at app.py:12
-          try:   an int, or reduce it over the examples outside
+          try:   give an int in out_axes, or sum over the examples outside of vmap
         """,
     ),
     "out of range": Golden(
@@ -532,7 +532,7 @@ OUT_AXES = {
         errors.AxisRangeError,
         """
         out_axes: the result['s']: axis 1 is out of range for a result with 1 axis
-          try: -1 to 0
+          try: use an axis from -1 to 0
         """,
     ),
     "too many": Golden(
@@ -542,17 +542,17 @@ OUT_AXES = {
         out_axes: the axes do not fit the result
           axes:  (0, 0, 0)  (3 entries)
           value: tuple with 2 entries
-          try:   an axis for each of them, or one int or None for all
+          try:   give one axis per entry, or a single int or None
         """,
     ),
     "tree for a leaf": Golden(
         lambda: vmap(lambda a: a, out_axes=(0,))(X),
         errors.AxesError,
         """
-        out_axes: a tuple of axes stands where the result is a single leaf
+        out_axes: a tuple of axes was given for the result, which is a single leaf
           axes:  (0,)
           value: Vec[a:3, f32[4]]
-          try:   one int or None for it
+          try:   give one int or None
         """,
     ),
     "a string": Golden(
@@ -561,7 +561,7 @@ OUT_AXES = {
         """
         out_axes: the result[1] is the str 'done', which cannot be stacked
           call: vmap at app.py:12
-          try:  return tensors, or out_axes=None for it
+          try:  return tensors, or use out_axes=None for this result
         """,
     ),
     "an array of tensors": Golden(
@@ -570,7 +570,7 @@ OUT_AXES = {
         """
         out_axes: the result is numpy object[4], which cannot be stacked
           call: vmap at app.py:12
-          try:  return tensors, or out_axes=None for it
+          try:  return tensors, or use out_axes=None for this result
         """,
     ),
 }
@@ -610,7 +610,7 @@ ESCAPES = {
         numpy: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "sibling of the same size": Golden(
@@ -620,7 +620,7 @@ ESCAPES = {
         vmap: the result: this value belongs to `x`, which is closed
           value: Vec[x:3 | y:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "inner to outer": Golden(
@@ -630,7 +630,7 @@ ESCAPES = {
         vmap: the result: this value belongs to `y`, which is closed
           value: Vec[x:3 | y:4, f32[4]]
           y:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "argument": Golden(
@@ -640,7 +640,7 @@ ESCAPES = {
         argument 1: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "truth value": Golden(
@@ -650,7 +650,7 @@ ESCAPES = {
         bool: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "assigned": Golden(
@@ -660,7 +660,7 @@ ESCAPES = {
         assign: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "lifted": Golden(
@@ -670,7 +670,7 @@ ESCAPES = {
         lift: value 1: this value belongs to `x`, which is closed
           value: Vec[x:3, f32[4]]
           x:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "a closed brand": Golden(
@@ -687,7 +687,7 @@ ESCAPES = {
         """
         unvec: this value still varies over `a`
           value: Vec[a:3, f32[4]]
-          try:   leave the brand first: return it from the mapped function, or brand.unvec(x)
+          try:   return it from the mapped function, or call brand.unvec(x) first
         """,
     ),
 }
@@ -737,7 +737,7 @@ def test_writes(how: str, kind: str) -> None:
     shape = "f32[2]" if how == "view" else "f32[4]" if kind != "constant" else vec_type(t)
     assert message_of(info.value) == textwrap.dedent(
         f"""\
-        {what}: a value that varies over `x` cannot go into a tensor that all its examples share
+        {what}: a value that varies over `x` cannot be written into a tensor that all examples share
           tensor: {shape}, made outside of the scope of `x`
           value:  varies over `x`
           try:    return the new value from the mapped function, or map over the tensor too"""
@@ -752,9 +752,9 @@ def test_write_of_shared_value() -> None:
             lambda: vmap(lambda x: t.assign(t + 1) + x)(X),
             errors.WriteError,
             """
-            assign: this write would be done once, and not once for each example of `x`
+            assign: this write would run once, not once for each example of `x`
               tensor: f32[4], made outside of the scope of `x`
-              try:    return what is to be written, and write it outside
+              try:    return the value, and write it outside
             """,
         )
     )
@@ -784,10 +784,10 @@ OPTIONS = {
         lambda: vmap(lambda x: vmap(lambda y: y, axis_name="users")(x), axis_name="users")(X),
         errors.NameTakenError,
         """
-        axis_name: brand `users` is open already
+        axis_name: brand `users` is already open
           open:  users:3
           first: opened by vmap at app.py:12
-          try:   another name; two brands of one name could not be told apart
+          try:   use another name for the inner brand
         """,
     ),
     "name": Golden(
@@ -795,15 +795,15 @@ OPTIONS = {
         errors.OptionError,
         """
         axis_name: 3 is not a name
-          try: a string that is not empty, or a subclass of Brand
+          try: pass a non-empty string, or a subclass of Brand
         """,
     ),
     "name of every brand": Golden(
         lambda: vmap(lambda x: x, axis_name=Brand)(X),
         errors.OptionError,
         """
-        axis_name: `Brand` is every brand
-          try: class Users(Brand): ..., and its name here
+        axis_name: `Brand` is the base class, not a brand
+          try: class Users(Brand): ..., and axis_name=Users
         """,
     ),
     "axis_size": Golden(
@@ -811,7 +811,7 @@ OPTIONS = {
         errors.OptionError,
         """
         axis_size: -1 is not a size
-          try: an int of 0 or more
+          try: pass an int of 0 or more
         """,
     ),
     "chunk_size": Golden(
@@ -819,7 +819,7 @@ OPTIONS = {
         errors.OptionError,
         """
         chunk_size: 0 is not a size
-          try: an int of 1 or more
+          try: pass an int of 1 or more
         """,
     ),
     "randomness": Golden(
@@ -827,7 +827,7 @@ OPTIONS = {
         errors.OptionError,
         """
         randomness: 'yes' is not a choice
-          try: "error", "same" or "different"
+          try: pass "error", "same" or "different"
         """,
     ),
     "tune": Golden(
@@ -835,7 +835,7 @@ OPTIONS = {
         errors.OptionError,
         """
         jit: tune='slow' is not a choice
-          try: "fast" or "best", or None: nothing is tried
+          try: pass "fast", "best", or None for no tuning
         """,
     ),
     "brand size": Golden(
@@ -843,25 +843,25 @@ OPTIONS = {
         errors.OptionError,
         """
         brand: None is not a size
-          try: an int of 0 or more
+          try: pass an int of 0 or more
         """,
     ),
     "random": Golden(
         lambda: vmap(lambda x: x + Tensor.rand(4))(X),
         errors.RandomnessError,
         """
-        randomness: a random draw under `x`, and nothing says whether all examples share it
+        randomness: choose whether the examples of vmap over `x` share a random sample
           x:   opened by vmap at app.py:12
-          try: randomness="different" for a draw for each example, "same" for one that all share
+          try: randomness="different" for one sample per example, or "same" for one sample for all
         """,
     ),
     "custom kernel": Golden(
         lambda: vmap(lambda x: Tensor.empty(4).custom_kernel(x, fxn=lambda a, b: a)[0])(X),
         errors.UnsupportedError,
         """
-        custom_kernel: a kernel written by hand has no batching rule
+        custom_kernel: a hand-written kernel has no batching rule
           value: Vec[x:3, f32[4]]
-          try:   a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call
+          try:   wrap the call in sequential_vmap, or in a custom_vmap whose rule runs it on the batch
         """,
     ),
     "bitcast": Golden(
@@ -891,10 +891,10 @@ BRANDS = {
         _vec,
         errors.SizeError,
         """
-        zip: brand `users` has 2 examples, but this tensor has 3
-          left:  users:2
-          right: f32[3, 4], axis 0
-          try:   another axis=, or another brand for it
+        vec: brand `users` has 2 examples, but axis 0 has 3
+          brand:  users:2
+          tensor: f32[3, 4]
+          try:    use another axis, or another brand
         """,
     ),
     "axis": Golden(
@@ -902,7 +902,7 @@ BRANDS = {
         errors.AxisRangeError,
         """
         vec: brand `users`: axis 2 is out of range for f32[3, 4]
-          try: an axis from -2 to 1
+          try: use an axis from -2 to 1
         """,
     ),
     "0-d": Golden(
@@ -910,7 +910,7 @@ BRANDS = {
         errors.AxisRangeError,
         """
         vec: brand `users`: axis 0 is out of range for float[]
-          try: a tensor with an axis; a 0-d one has none
+          try: pass a tensor with at least one axis
         """,
     ),
     "None": Golden(
@@ -918,7 +918,7 @@ BRANDS = {
         errors.AxisTypeError,
         """
         vec: brand `users`: None is not an axis here
-          try: an int
+          try: pass an int
         """,
     ),
     "list": Golden(
@@ -1021,17 +1021,17 @@ OF_PYTHON = {
         lambda: vmap(lambda x: json.dumps({"x": x}))(X),
         errors.OperandError,
         """
-        vmap: a function of Python takes numbers, and got a tensor
+        vmap: a Python function that takes numbers got a tensor
           python: Object of type Tensor is not JSON serializable
           at:     app.py:12
-          try:    return the tensor, and do this with the result; or debug.callback(f, x), with a function of numbers
+          try:    return the tensor and call the function on the result, or use debug.callback(f, x)
         """,
     ),
     "an array": Golden(
         lambda: vmap(lambda i: np.ones(3)[i])(Tensor([0, 2])),
         errors.OperandError,
         """
-        vmap: a function of Python takes numbers, and got a tensor
+        vmap: a Python function that takes numbers got a tensor
           python: only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices
           at:     app.py:12
           try:    Tensor(np.ones(3))[i]
@@ -1041,7 +1041,7 @@ OF_PYTHON = {
         lambda: jit(lambda x: "%d steps" % x)(Tensor(3)),  # noqa: UP031
         errors.OperandError,
         """
-        jit: a function of Python takes numbers, and got a tensor
+        jit: a Python function that takes numbers got a tensor
           python: %d format: a real number is required, not Tensor
           at:     app.py:12
           try:    debug.print("{x}", x=x)
@@ -1051,10 +1051,10 @@ OF_PYTHON = {
         lambda: vmap(lambda x: {1: 2}[x])(Tensor([1, 2])),
         errors.OperandError,
         """
-        vmap: a dict is asked for a tensor, which is none of its keys, whatever its number is
+        vmap: a tensor cannot be the key of a dict
           given: a tensor
           at:    app.py:12
-          try:   Tensor([...]) of the values, and the position of the key as its index
+          try:   put the values into a Tensor([...]), and index it with the position of the key
         """,
     ),
     "a method of numpy": Golden(
@@ -1111,7 +1111,7 @@ OF_NUMPY = {
         """
         Tensor: there is no dtype for <U2
           data: numpy <U2[2]
-          try:  an array of numbers: a position for each word, a count of days for each date
+          try:  pass an array of numbers, such as an index per word or days per date
         """,
     ),
 }

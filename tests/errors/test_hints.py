@@ -256,8 +256,10 @@ def test_hints_for_shapes(body: str) -> None:
 def test_hint_for_unmapped_operand() -> None:
     """The hint quotes the operand as the user wrote it, in any position."""
     for body in ("x + V", "V + x", "x + np.ones(3)", "(x > 0).where(x, V)", "(x > 0).where(V, y=x)", "x.lerp(V, 0.5)"):
-        given, said = re.fullmatch(r"`(.*)` as an argument of vmap: (.*)", hint(f"vmap(lambda x: {body})(X)")).groups()  # type: ignore[union-attr]
-        assert said == "it has an entry for each of the 3 examples"
+        given, said = re.fullmatch(
+            r"pass `(.*)` as an argument of vmap: (.*)", hint(f"vmap(lambda x: {body})(X)")
+        ).groups()  # type: ignore[union-attr]
+        assert said == "it has one entry for each of the 3 examples"
         assert run(f"vmap(lambda x, v: {body.replace(given, 'v')})(X, {given})").shape == (3, 4)
 
 
@@ -303,11 +305,11 @@ def test_hint_for_list_of_examples() -> None:
 def test_hint_for_number_and_batch() -> None:
     followed = hint("vmap(lambda x, y: x * y)(X, 3.0)")
     assert run(f"vmap(lambda x, y: x * y, {followed})(X, 3.0)").tolist() == (X * 3).tolist()
-    assert hint("vmap(lambda x: x)(3.0)") == "a tensor with an axis for the examples"
+    assert hint("vmap(lambda x: x)(3.0)") == "pass a tensor with an axis of examples"
 
 
 def test_general_hint_without_source() -> None:
     linecache.cache.pop("nowhere.py", None)
     f = eval(compile("lambda x: x if x.sum() > 0 else -x", "nowhere.py", "eval"))
-    with pytest.raises(branded.errors.ReadError, match=r"try:   x.where\(a, b\) in place of `if x`(\n|$)"):
+    with pytest.raises(branded.errors.ReadError, match=r"try:   x.where\(a, b\) instead of `if x`(\n|$)"):
         vmap(f)(X)

@@ -79,7 +79,7 @@ QUOTED = {
     'debug.print("{x}", x=x)',
 }
 """Lines that quote the user's code: test_hints.py follows these and many more."""
-LEFT_OUT = {"a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"}
+LEFT_OUT = {"wrap the call in sequential_vmap, or in a custom_vmap whose rule runs it on the batch"}
 """The hint for kernels that the user has written: tests/core/test_own_kernels.py follows it."""
 
 

@@ -101,22 +101,22 @@ def test_command(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 WHOLE: dict[str, str] = {
     "vmap: a list that contains itself": """
-        tree: a list contains itself, so there is no end of what is in it
-          try: a container that does not hold what it is a part of
+        tree: a list contains itself
+          try: use a container that does not contain itself
         """,
     "vmap: a function of too few parameters": """
         vmap: one() takes 1 positional argument but 2 were given
           given: Vec[x:3, f32[2]], Vec[x:3, f32[2]]
-          try:   a function with a parameter for each argument
+          try:   pass a function with one parameter per argument
         """,
     "cond: the other branch of too many parameters, which is not taken": """
         cond: false_fun: missing a required argument: 'y'
           given: f32[3]
-          try:   a parameter for each operand, in every branch
+          try:   give every branch one parameter per operand
         """,
     "vmap: axis_size: 10^30": """
         axis_size: 1000000000000000000000000000000 is more than a tensor can have
-          try: an int below 2**63
+          try: pass an int below 2**63
         """,
     "vmap: an array of long doubles": """
         in_axes: argument 1 is numpy float128[3], not a tensor
@@ -124,28 +124,28 @@ WHOLE: dict[str, str] = {
           try:  x.astype("float64")
         """,
     "body: x + a tensor of torch": """
-        add: a Tensor of torch is neither a tensor nor a number
+        add: a Tensor of torch is not a tensor or a number
           try: Tensor(numpy.asarray(x))
         """,
     "body: x + a list": """
-        add: a list is neither a tensor nor a number
+        add: a list is not a tensor or a number
           try: Tensor([1.0, 2.0])
         """,
     "body: Tensor([x, x])": """
-        Tensor: list(Vec[x:3, f32[]], Vec[x:3, f32[]]) has tensors in it, which have no numbers yet
+        Tensor: list(Vec[x:3, f32[]], Vec[x:3, f32[]]) contains tensors, which have no numbers yet
           try: Tensor.stack(x, x)
         """,
     "body: numpy.exp(x)": """
-        numpy.exp: Vec[x:3, f32[2]] has no values that numpy could read
+        numpy.exp: Vec[x:3, f32[2]] cannot be read by numpy
           try: x.exp(...), the method of Tensor
         """,
     "body: an array += x": """
-        numpy.add: Vec[x:3, f32[]] has no values that numpy could read, or write into an array
-          try: `a = a + x` for `a += x`
+        numpy.add: Vec[x:3, f32[]] cannot be read by numpy, or write into an array
+          try: write `a = a + x` instead of `a += x`
         """,
     "jit: static_argnums of strings": """
-        jit: static_argnums=('x',) are no positions of arguments
-          try: ints, counted from 0: static_argnums=(1,)
+        jit: static_argnums=('x',) is not a list of positions
+          try: give ints, counted from 0: static_argnums=(1,)
         """,
     "jit: a number": """
         jit: the int 3 is not a function
@@ -153,18 +153,18 @@ WHOLE: dict[str, str] = {
         """,
     "stack_module_state: numbers": """
         stack_module_state: the int 1 is not a module
-          try: objects whose attributes are tensors
+          try: pass objects whose attributes are tensors
         """,
     "split: by 10^21": """
         split: 1000000000000000000000 are more than a tensor can have
-          try: fewer than 2**63
+          try: use fewer than 2**63 elements
         """,
     "Brand: a negative size": """
         Brand: -1 is not a size
-          try: an int of 0 or more
+          try: pass an int of 0 or more
         """,
     "register_pytree_node: flatten gives a number": """
-        register_pytree_node: flatten of an Own gave the int 3
+        register_pytree_node: flatten of an Own returned the int 3, not a pair
           try: return a pair: (children, aux)
         """,
 }

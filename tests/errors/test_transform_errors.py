@@ -71,63 +71,63 @@ DERIVATIVES = {
         lambda: grad(lambda x: x * 2)(X),
         errors.DerivativeError,
         """\
-            grad: the function must return one float, and it returned f32[3]
-              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+            grad: the function must return a scalar, and it returned f32[3]
+              try: reduce it, for example with .sum(), or use jacrev for the Jacobian""",
     ),
     "a pair without has_aux": Golden(
         lambda: value_and_grad(lambda x: (x.sum(), x))(X),
         errors.DerivativeError,
         """\
-            value_and_grad: the function must return one float, and it returned (f32[], f32[3])
-              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+            value_and_grad: the function must return a scalar, and it returned (f32[], f32[3])
+              try: reduce it, for example with .sum(), or use jacrev for the Jacobian""",
     ),
     "a list result": Golden(
         lambda: grad(lambda x: [x.sum()])(X),
         errors.DerivativeError,
         """\
-            grad: the function must return one float, and it returned list(f32[])
-              try: reduce it, for example with .sum(); jacrev or jacfwd for the derivative of a tensor""",
+            grad: the function must return a scalar, and it returned list(f32[])
+              try: reduce it, for example with .sum(), or use jacrev for the Jacobian""",
     ),
     "has_aux without a pair": Golden(
         lambda: grad(lambda x: x.sum(), has_aux=True)(X),
         errors.DerivativeError,
         """\
-            grad: has_aux=True, and the function returned f32[]
-              try: return a pair: the value, and whatever else""",
+            grad: has_aux=True needs a pair, and the function returned f32[]
+              try: return a pair: (value, aux)""",
     ),
     "ints": Golden(
         lambda: grad(lambda x: x.sum())(Tensor([1, 2])),
         errors.DerivativeError,
         """\
-            grad: argument 1 is i32[2]; derivatives are with respect to floats
+            grad: argument 1 is i32[2], and only floats have derivatives
               try: cast it to float32, or leave it out of argnums""",
     ),
     "a tree with an int": Golden(
         lambda: grad(lambda p: p["a"].sum())({"a": X, "n": 3}),
         errors.DerivativeError,
         """\
-            grad: argument 1['n'] is the int 3; derivatives are with respect to floats
+            grad: argument 1['n'] is the int 3, and only floats have derivatives
               try: cast it to float32, or leave it out of argnums""",
     ),
     "a string": Golden(
         lambda: grad(lambda x: x)("x"),
         errors.DerivativeError,
         """\
-            grad: argument 1 is the str 'x'; derivatives are with respect to float tensors""",
+            grad: argument 1 is the str 'x', and only float tensors have derivatives""",
     ),
     "argnums": Golden(
         lambda: grad(lambda x: x.sum(), argnums=1)(X),
         errors.DerivativeError,
         """\
-            grad: argnums=1 for a call with 1 positional argument
-              try: the positions of the arguments to differentiate with respect to, counted from 0""",
+            grad: argnums=1 is out of range for a call with 1 positional argument
+              try: give positions of arguments, counted from 0: argnums=0""",
     ),
     "argnums twice": Golden(
         lambda: grad(lambda x: x.sum(), argnums=(0, 0))(X),
         errors.DerivativeError,
         """\
             grad: argnums=(0, 0) names an argument twice
-              try: each position once""",
+              try: name each position once""",
     ),
     "a non-callable": Golden(
         lambda: grad(X),
@@ -141,62 +141,62 @@ DERIVATIVES = {
         errors.DerivativeError,
         """\
             vjp: the result is the str 'x', not a tensor
-              try: return tensors; others with has_aux=True""",
+              try: return tensors, and other values with has_aux=True""",
     ),
     "a cotangent of another shape": Golden(
         lambda: vjp(lambda x: x * 2, X)[1](X[:2]),
         errors.DerivativeError,
         """\
-            vjp: the cotangent of the result does not fit it
+            vjp: the cotangent of the result has another shape or dtype
               cotangent: f32[2]
               result:    f32[3]
-              try:       the same shape and dtype""",
+              try:       use the same shape and dtype""",
     ),
     "a cotangent of another tree": Golden(
         lambda: vjp(lambda x: x * 2, X)[1]((X, X)),
         errors.DerivativeError,
         """\
-            vjp: the cotangent has another tree than the result
+            vjp: the cotangent has another structure than the result
               cotangent: (f32[3], f32[3])
               result:    f32[3]
-              try:       a cotangent for each tensor of the result""",
+              try:       pass one cotangent for each tensor of the result""",
     ),
     "two cotangents": Golden(
         lambda: vjp(lambda x: x * 2, X)[1](X, X),
         errors.DerivativeError,
         """\
-            vjp: the pullback takes one cotangent, and got 2
-              try: one tree like the result""",
+            vjp: the pullback takes one cotangent, not 2
+              try: pass one pytree with the structure of the result""",
     ),
     "a tangent of another shape": Golden(
         lambda: jvp(lambda x: x * 2, (X,), (1.0,)),
         errors.DerivativeError,
         """\
-            jvp: the tangent of primals[0] does not fit it
+            jvp: the tangent of primals[0] has another shape or dtype
               tangent: f32[]
               primal:  f32[3]
-              try:     the same shape and dtype""",
+              try:     use the same shape and dtype""",
     ),
     "primals outside a tuple": Golden(
         lambda: jvp(lambda x: x * 2, X, X),
         errors.DerivativeError,
         """\
-            jvp: primals and tangents are tuples
+            jvp: primals and tangents must be tuples
               try: jvp(f, (x,), (dx,))""",
     ),
     "a function with grad_fxn": Golden(
         lambda: jvp(function(lambda x: x * 2, grad_fxn=lambda g, call: (g,)), (X,), (X,)),
         errors.UnsupportedError,
         """\
-            jvp: a function with a gradient of its own (grad_fxn) has no rule in forward mode
-              try: branded.custom_jvp, whose rule both modes use""",
+            jvp: a function with grad_fxn has no forward-mode rule
+              try: use branded.custom_jvp: both modes use its rule""",
     ),
     "reverse through while_loop": Golden(
         lambda: grad(lambda x: while_loop(lambda c: c < 9, lambda c: c * 2, x))(ONE),
         errors.DerivativeError,
         """\
-            while_loop: reverse mode would have to remember every step, and nobody knows how many there are
-              try: scan, or fori_loop with bounds that are ints; or forward mode (jvp, jacfwd)""",
+            while_loop: reverse mode needs a loop with a known number of steps
+              try: use scan, fori_loop with int bounds, or forward mode (jvp, jacfwd)""",
     ),
 }
 
@@ -224,56 +224,54 @@ LOOPS = {
         lambda: scan(lambda c, x: ((c, c), x), ONE, X),
         errors.CarryError,
         """\
-            scan: the carry has another tree after a step than before it
+            scan: the carry has another structure after a step than before
               before: f32[]
               after:  (f32[], f32[])
-              try:    return the carry in the form in which it came""",
+              try:    return a carry with the structure of the initial one""",
     ),
     "a body without a pair": Golden(
         lambda: scan(lambda c, x: c, ONE, X),
         errors.CarryError,
         """\
-            scan: the body returned f32[]
-              try: return a pair: the carry, and the output or None""",
+            scan: the body returned f32[], not a pair
+              try: return a pair: (carry, output), with None for no output""",
     ),
     "a string output": Golden(
         lambda: scan(lambda c, x: (c, "y"), ONE, X),
         errors.CarryError,
         """\
             scan: the output is the str 'y', not a tensor
-              try: tensors, numbers, or trees of them""",
+              try: use tensors, numbers, or pytrees of these""",
     ),
     "no length": Golden(
         lambda: scan(lambda c, x: (c, x), ONE),
         errors.SizeError,
         """\
-            scan: nothing says how many steps there are
-              try: xs with an axis of steps, or length=n""",
+            scan: the number of steps is unknown
+              try: pass xs with a leading axis of steps, or length=n""",
     ),
     "xs of different lengths": Golden(
         lambda: scan(lambda c, x: (c, x[0]), ONE, (X, X[:2])),
         errors.SizeError,
         """\
-            scan: xs[1] has 2 steps, and there are 3
+            scan: xs[1] has 2 steps, and xs[0] has 3
               value: f32[2]
-              steps: those of xs[0]
-              try:   the same size along axis 0 for each of xs""",
+              try:   use the same size along axis 0 for all of xs""",
     ),
     "length unlike xs": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, X, length=2),
         errors.SizeError,
         """\
-            scan: xs has 3 steps, and there are 2
+            scan: xs has 3 steps, and length is 2
               value: f32[3]
-              steps: length
-              try:   the same size along axis 0 for each of xs""",
+              try:   use the same size along axis 0 for all of xs""",
     ),
     "a negative length": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, X, length=-1),
         errors.SizeError,
         """\
             scan: length=-1 is not a number of steps
-              try: an int from 0 to 2**31 - 1""",
+              try: pass an int from 0 to 2**31 - 1""",
     ),
     "0-d xs": Golden(
         lambda: scan(lambda c, x: (c, x), ONE, ONE),
@@ -292,15 +290,15 @@ LOOPS = {
         lambda: while_loop(lambda c: c > 0, lambda c: c, X),
         errors.CarryError,
         """\
-            while_loop: the condition is bool[3], not one bool
-              try: a comparison, .any() or .all()""",
+            while_loop: the condition is bool[3], not a scalar bool
+              try: return a scalar bool: use a comparison, .any() or .all()""",
     ),
     "a float condition": Golden(
         lambda: while_loop(lambda c: c, lambda c: c, ONE),
         errors.CarryError,
         """\
-            while_loop: the condition is f32[], not one bool
-              try: a comparison, .any() or .all()""",
+            while_loop: the condition is f32[], not a scalar bool
+              try: return a scalar bool: use a comparison, .any() or .all()""",
     ),
     "while_loop of a non-callable": Golden(
         lambda: while_loop(lambda c: c > 0, X, ONE),
@@ -313,7 +311,7 @@ LOOPS = {
         errors.CarryError,
         """\
             fori_loop: lower is float[], not one int
-              try: an int, or an int tensor: i32[]""",
+              try: pass an int, or an int tensor i32[]""",
     ),
     "a carry with a changed shape": Golden(
         lambda: fori_loop(0, 2, lambda i, x: x[:1], X),
@@ -329,7 +327,7 @@ LOOPS = {
         errors.SizeError,
         """\
             map: batch_size=-1 is not a size
-              try: an int of 1 or more""",
+              try: pass an int of 1 or more""",
     ),
     "item": Golden(
         lambda: scan(lambda c, x: (c + x.item(), None), ONE, X),
@@ -337,7 +335,7 @@ LOOPS = {
         """\
             item: in the body of scan there is no value to read: it is traced once, for all steps
               value: f32[]
-              try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside""",
+              try:   use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside""",  # noqa: E501
     ),
     "if": Golden(
         lambda: while_loop(lambda c: c < 9, lambda c: c * 2 if c > 1 else c, ONE),
@@ -345,14 +343,14 @@ LOOPS = {
         """\
             bool: in the body of while_loop there is no value to read: it is traced once, for all steps
               value: bool[]
-              try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside""",
+              try:   use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside""",  # noqa: E501
     ),
     "a random draw": Golden(
         lambda: scan(lambda c, x: (c + Tensor.rand(1)[0], None), ONE, X),
         errors.RandomnessError,
         """\
             randomness: a random draw in the body of scan, which is traced once, is the same in each step
-              try: a key in the carry, split in each step (branded.random), or draws made before and passed as xs""",
+              try: carry a key and split it in each step (branded.random), or pass samples as xs""",
     ),
     "a slice by a step": Golden(
         lambda: scan(lambda c, i: (c, X[:i]), ONE, Tensor([1, 2])),
@@ -367,9 +365,9 @@ LOOPS = {
         lambda: scan(lambda c, x: (c + x, W.assign(W * 2)), ONE, X),
         errors.WriteError,
         """\
-            assign: this write would be done once, and not in each step of scan
+            assign: this write would run once, not in each step of scan
               tensor: f32[3, 3], made outside of the scope of `scan`
-              try:    return what is to be written, and write it outside""",
+              try:    return the value, and write it outside""",
     ),
 }
 
@@ -379,14 +377,14 @@ BRANCHES = {
         lambda: cond(X > 0, lambda: X, lambda: X),
         errors.CarryError,
         """\
-            cond: the predicate is bool[3], and must be one for each example
-              try: .any() or .all() of it, where() for a choice element by element, vmap for one choice per example""",
+            cond: the predicate is bool[3], and must be a scalar for each example
+              try: use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example""",
     ),
     "shapes that disagree": Golden(
         lambda: vmap(lambda x: cond(x > 0, lambda: x, lambda: x.reshape(1)))(X),
         errors.CarryError,
         """\
-            cond: the branches disagree about the result
+            cond: the branches return different types for the result
               true_fun:  Vec[x:3, f32[]]
               false_fun: Vec[x:3, f32[1]]
               try:       cast or reshape one of them, so that the shapes and dtypes agree""",
@@ -395,7 +393,7 @@ BRANCHES = {
         lambda: vmap(lambda x: cond(x > 0, lambda: {"a": x}, lambda: {"a": x > 1}))(X),
         errors.CarryError,
         """\
-            cond: the branches disagree about the result['a']
+            cond: the branches return different types for the result['a']
               true_fun:  Vec[x:3, f32[]]
               false_fun: Vec[x:3, bool[]]
               try:       cast or reshape one of them, so that the shapes and dtypes agree""",
@@ -404,10 +402,10 @@ BRANCHES = {
         lambda: vmap(lambda x: cond(x > 0, lambda: (x, x), lambda: x))(X),
         errors.CarryError,
         """\
-            cond: the branches give different trees
+            cond: the branches return different structures
               true_fun:  (Vec[x:3, f32[]], Vec[x:3, f32[]])
               false_fun: Vec[x:3, f32[]]
-              try:       the same tree from each""",
+              try:       return the same structure from each branch""",
     ),
     "a branch with a string result": Golden(
         lambda: vmap(lambda x: cond(x > 0, lambda: x, lambda: "x"))(X),
@@ -426,28 +424,28 @@ BRANCHES = {
         errors.CarryError,
         """\
             switch: the index is the float 0.5, not an int
-              try: an int, or .cast("int32")""",
+              try: pass an int, or use .cast("int32")""",
     ),
     "a vector index": Golden(
         lambda: switch(Tensor([0, 1]), [lambda: X, lambda: X]),
         errors.CarryError,
         """\
-            switch: the index is i32[2], and must be one for each example
-              try: .any() or .all() of it, where() for a choice element by element, vmap for one choice per example""",
+            switch: the index is i32[2], and must be a scalar for each example
+              try: use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example""",
     ),
     "no branches": Golden(
         lambda: switch(0, []),
         errors.CarryError,
         """\
             switch: there are no branches
-              try: a sequence of functions""",
+              try: pass a sequence of functions""",
     ),
     "one function as branches": Golden(
         lambda: switch(0, lambda: X),
         errors.CarryError,
         """\
             switch: the branches are a function
-              try: a sequence of functions""",
+              try: pass a sequence of functions""",
     ),
 }
 
@@ -466,16 +464,16 @@ COLLECTIVES = {
         errors.NameUnboundError,
         """\
             pmean: no brand 'i' is open here
-              open: none with a name
+              open: no named brand
               try:  vmap(..., axis_name='i') around it""",
     ),
     "the class Brand as name": Golden(
         lambda: named(lambda x: psum(x, Brand)),
         errors.OptionError,
         """\
-            psum: `Brand` is every brand
+            psum: `Brand` is the base class, not a brand
               open: i:3
-              try:  the name of one: a string, a subclass of Brand, or what `with brand(...)` gave""",
+              try:  pass a string, a subclass of Brand, or the brand from `with brand(...)`""",
     ),
     "a name twice": Golden(
         lambda: named(lambda x: psum(x, ("i", "i"))),
@@ -483,7 +481,7 @@ COLLECTIVES = {
         """\
             psum: a brand is named twice
               names: ('i', 'i')
-              try:   each brand once""",
+              try:   name each brand once""",
     ),
     "a string operand": Golden(
         lambda: named(lambda x: psum("x", "i")),
@@ -495,7 +493,7 @@ COLLECTIVES = {
         lambda: vmap(lambda x: psum(x, "i"), axis_name="i", chunk_size=2)(X),
         errors.OptionError,
         """\
-            psum: brand `i` runs in chunks, so the values of all examples are never together
+            psum: brand `i` runs in chunks, so no operation sees all examples at the same time
               try: leave out chunk_size""",
     ),
     "an axis out of range": Golden(
@@ -503,37 +501,37 @@ COLLECTIVES = {
         errors.AxisRangeError,
         """\
             all_gather: axis=3 is out of range for 1 axes
-              try: -1 to 0""",
+              try: use an int from -1 to 0""",
     ),
     "a pair out of range": Golden(
         lambda: named(lambda x: ppermute(x, "i", [(0, 7)])),
         errors.AxisRangeError,
         """\
             ppermute: (0, 7) is not a pair of examples of i:3
-              try: pairs (source, destination) of numbers from 0 to 2""",
+              try: use pairs (source, destination) of indices from 0 to 2""",
     ),
     "a triple": Golden(
         lambda: named(lambda x: ppermute(x, "i", [(0, 1, 2)])),
         errors.AxisRangeError,
         """\
             ppermute: (0, 1, 2) is not a pair of examples of i:3
-              try: pairs (source, destination) of numbers from 0 to 2""",
+              try: use pairs (source, destination) of indices from 0 to 2""",
     ),
     "a source twice": Golden(
         lambda: named(lambda x: ppermute(x, "i", [(0, 1), (0, 2)])),
         errors.AxesError,
         """\
-            ppermute: an example sends or gets more than once
+            ppermute: perm has a duplicate source or destination
               perm: [(0, 1), (0, 2)]
-              try:  each source and each destination once; all_gather for a value that all get""",
+              try:  list each source and each destination once, or use all_gather""",
     ),
     "an empty tuple of names": Golden(
         lambda: named(lambda x: ppermute(x, (), [(0, 0)])),
         errors.AxesError,
         """\
-            ppermute: no brand is named
+            ppermute: no brand is given
               names: ()
-              try:   the name of one, or several""",
+              try:   pass one name, or a tuple of names""",
     ),
     "pieces of two brands": Golden(
         lambda: vmap(lambda r: vmap(lambda x: all_to_all(r, ("i", "j"), 0, 0), axis_name="j")(r), axis_name="i")(W),
@@ -541,7 +539,7 @@ COLLECTIVES = {
         """\
             all_to_all: brands `i` and `j` together have 9 examples, and axis 0 of the value has 3 entries
               value: Vec[i:3, f32[3]]
-              try:   a split_axis whose size is 9, or tiled=True for a multiple""",
+              try:   choose a split_axis of size 9, or use tiled=True for a multiple""",
     ),
     "a piece too few": Golden(
         lambda: vmap(lambda r: all_to_all(r[:2], "i", 0, 0), axis_name="i")(W),
@@ -549,7 +547,7 @@ COLLECTIVES = {
         """\
             all_to_all: brand `i` has 3 examples, and axis 0 of the value has 2 entries
               value: Vec[i:3, f32[2]]
-              try:   a split_axis whose size is 3, or tiled=True for a multiple""",
+              try:   choose a split_axis of size 3, or use tiled=True for a multiple""",
     ),
     "a piece too many": Golden(
         lambda: vmap(lambda r: psum_scatter(r.repeat(3), "i"), axis_name="i")(W),
@@ -557,7 +555,7 @@ COLLECTIVES = {
         """\
             psum_scatter: brand `i` has 3 examples, and axis 0 of the value has 9 entries
               value: Vec[i:3, f32[9]]
-              try:   a scatter_dimension whose size is 3, or tiled=True for a multiple""",
+              try:   choose a scatter_dimension of size 3, or use tiled=True for a multiple""",
     ),
     "a size that 3 does not divide": Golden(
         lambda: vmap(lambda r: psum_scatter(r[:2], "i", tiled=True), axis_name="i")(W),
@@ -565,14 +563,14 @@ COLLECTIVES = {
         """\
             psum_scatter: brand `i` has 3 examples, and axis 0 of the value has 2 entries
               value: Vec[i:3, f32[2]]
-              try:   a scatter_dimension whose size is a multiple of 3""",
+              try:   choose a scatter_dimension of size a multiple of 3""",
     ),
     "axis_index without vmap": Golden(
         lambda: axis_index("i"),
         errors.NameUnboundError,
         """\
             axis_index: no brand 'i' is open here
-              open: none with a name
+              open: no named brand
               try:  vmap(..., axis_name='i') around it""",
     ),
 }
@@ -604,40 +602,40 @@ RULES = {
         lambda: jvp(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (ct,)), (ONE,), (ONE,)),
         errors.DerivativeError,
         """\
-            jvp: square has a rule for reverse mode alone (custom_vjp)
-              try: reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use""",
+            jvp: square has only a reverse-mode rule (custom_vjp)
+              try: use reverse mode (grad, vjp, jacrev), or define the rule with custom_jvp""",
     ),
     "a jvp rule without a pair": Golden(
         lambda: grad(rule_of(custom_jvp, lambda primals, tangents: primals[0]))(ONE),
         errors.DerivativeError,
         """\
-            custom_jvp: the rule of square returned f32[]
-              try: return a pair: the value and its tangent""",
+            custom_jvp: the rule of square returned f32[], not a pair
+              try: return a pair: (value, tangent)""",
     ),
     "a tangent of the wrong shape": Golden(
         lambda: grad(rule_of(custom_jvp, lambda primals, tangents: (primals[0], X)))(ONE),
         errors.DerivativeError,
         """\
-            custom_jvp: the tangent that the rule of square gave for the result does not fit
+            custom_jvp: the tangent from the rule of square for the result has another shape
               tangent: f32[3]
               result:  f32[]
-              try:     the shape of the result""",
+              try:     return the shape of the result""",
     ),
     "a cotangent too many": Golden(
         lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (ct, ct)))(ONE),
         errors.DerivativeError,
         """\
-            custom_vjp: the backward rule of square returned a tuple
-              try: a tuple with a cotangent for each of the 1 arguments, None for zero""",
+            custom_vjp: the backward rule of square returned a tuple, not cotangents
+              try: return a tuple with one cotangent for each of the 1 arguments, None for zero""",
     ),
     "a cotangent of the wrong shape": Golden(
         lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: (X,)))(ONE),
         errors.DerivativeError,
         """\
-            custom_vjp: the cotangent of argument 1 does not fit it
+            custom_vjp: the cotangent of argument 1 has another shape
               cotangent: f32[3]
               argument:  f32[]
-              try:       the same shape""",
+              try:       use the same shape""",
     ),
     "a string cotangent": Golden(
         lambda: grad(rule_of(custom_vjp, lambda x: (x, x), lambda x, ct: ("a",)))(ONE),
@@ -650,15 +648,15 @@ RULES = {
         lambda: grad(closing)(ONE),
         errors.DerivativeError,
         """\
-            custom_jvp: scaled closes over a value that is differentiated, and its rule does not
-              try: pass it as an argument, or stop_gradient of it""",
+            custom_jvp: scaled closes over a differentiated value that its rule does not handle
+              try: pass it as an argument, or use stop_gradient(value) in the function""",
     ),
     "nondiff_argnums as an int": Golden(
         lambda: custom_jvp(lambda x: x, nondiff_argnums=3),
         errors.DerivativeError,
         """\
-            custom_jvp: nondiff_argnums=3
-              try: a tuple of positions of arguments: (0,)""",
+            custom_jvp: nondiff_argnums=3 is not a tuple of positions
+              try: nondiff_argnums=(0,)""",
     ),
     "a string argument": Golden(
         lambda: custom_jvp(lambda x: x)("x"),
@@ -671,38 +669,38 @@ RULES = {
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: x))(X),
         errors.AxesError,
         """\
-            custom_vmap: the rule of square returned f32[3]
-              try: return a pair: the results, and a bool for each that says whether it is batched""",
+            custom_vmap: the rule of square returned f32[3], not a pair
+              try: return a pair: (results, out_batched), with a bool per result""",
     ),
     "a vmap rule without the batch": Golden(
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x.sum(), True)))(X),
         errors.AxesError,
         """\
-            custom_vmap: the result of the rule of square is said to be batched, and has no axis of examples
+            custom_vmap: the result of the rule of square is declared batched, but has no axis of examples
               value: f32[]
-              try:   the 3 examples along axis 0, or False in out_batched""",
+              try:   put the 3 examples along axis 0, or set False in out_batched""",
     ),
     "a vmap rule of another tree": Golden(
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x, (True, False))))(X),
         errors.AxesError,
         """\
-            custom_vmap: out_batched of the rule of square does not fit its results
-              try: a bool for each""",
+            custom_vmap: out_batched of the rule of square does not match its results
+              try: give one bool per result""",
     ),
     "a vmap rule whose results have another tree": Golden(
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: ((x, x), True)))(X),
         errors.AxesError,
         """\
-            custom_vmap: the rule of square returned another tree than square
+            custom_vmap: the rule of square returned another structure than square
               rule:     (f32[3], f32[3])
               function: Vec[x:3, f32[]]
-              try:      return the tree that the function returns""",
+              try:      return the structure that the function returns""",
     ),
     "a vmap rule whose results have another shape": Golden(
         lambda: vmap(rule_of(custom_vmap, lambda n, batched, x: (x.reshape(3, 1).expand(3, 2), True)))(X),
         errors.AxesError,
         """\
-            custom_vmap: the result of the rule of square has another shape for each example than square gives
+            custom_vmap: the result of the rule of square has another per-example shape than square returns
               rule:     Vec[x:3, f32[2]]
               function: Vec[x:3, f32[]]
               try:      return the function's shape, with the examples along axis 0 where it is batched""",

@@ -109,8 +109,10 @@ def test_command_prints_page(capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("size", "SizeError", "branded.errors.SizeError", "SIZE"):
         assert cli.main(["why", word]) == 0
         said = capsys.readouterr().out
-        assert said.startswith("size (SizeError): Two mapped arguments have different sizes.\n\nOne `vmap` pairs ")
-        assert "    branded.errors.SizeError: zip: brand `user` has 3 examples" in said
+        assert said.startswith(
+            "size (SizeError): Two mapped arguments have different batch sizes.\n\nOne `vmap` pairs "
+        )
+        assert "    branded.errors.SizeError: vmap: mapped sizes differ" in said
         assert "```" not in said and "](" not in said and "**" not in said
 
 

@@ -596,7 +596,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         """\
         explain: `<lambda>` has no example arguments
           needs: a, c
-          try:   a default for each, explain(<lambda>, ...), or --args "Tensor([1.0, 2.0]), ..."
+          try:   give each a default, call explain(<lambda>, ...), or use --args "Tensor([1.0, 2.0]), ..."
         """,
     ),
     "too many": (

@@ -194,7 +194,7 @@ by_key({"w": x}, x)
 SAID = """\
 pkg/a.py:18: error: in_axes: 2 axes for 1 positional argument  [brand-axes]
 pkg/a.py:18: note:   axes:  (0, 0)
-pkg/a.py:18: note:   try:   one entry for each positional argument; keyword arguments are mapped over axis 0
+pkg/a.py:18: note:   try:   give one entry per positional argument; keyword arguments are always mapped over axis 0
 pkg/b.py:9: note: Revealed type is "branded.vec.Vec[p, tinygrad.tensor.Tensor]"
 pkg/b.py:10: note: Revealed type is "tinygrad.tensor.Tensor"
 pkg/b.py:17: error: item: a value that varies over "a" and "b" has no single value to read  [brand-read]

@@ -52,7 +52,7 @@ MISFITS = {
           right: f32[3]
           x:     opened by vmap at app.py:12
           at:    app.py:12
-          try:   `V` as an argument of vmap: it has an entry for each of the 3 examples
+          try:   pass `V` as an argument of vmap: it has one entry for each of the 3 examples
         """,
         lambda: vmap(lambda x, v: x + v)(X, V),
     ),
@@ -92,7 +92,7 @@ MISFITS = {
           where false: f32[5]
           x:           opened by vmap at app.py:12
           at:          app.py:12
-          try:         sizes that are equal, or 1
+          try:         use equal sizes, or 1
         """,
     ),
     "matmul": Misfit(
@@ -118,7 +118,7 @@ MISFITS = {
           bias:   f32[2]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    Linear(4, 2), or examples of 5 entries
+          try:    Linear(4, 2), or pass examples of 5 entries
         """,
         lambda: vmap(lambda x: LAYER(x))(X),
     ),
@@ -130,7 +130,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    reshape(2, 2): inside of vmap there is no axis for the examples
+          try:    reshape(2, 2): inside vmap there is no batch axis
         """,
         lambda: vmap(lambda x: x.reshape(2, 2))(X),
     ),
@@ -155,7 +155,7 @@ MISFITS = {
           right: f32[1, 3]
           x:     opened by vmap at app.py:12
           at:    app.py:12
-          try:   as many in all
+          try:   use equal sizes in all operands
         """,
     ),
     "cat, along another axis": Misfit(
@@ -180,7 +180,7 @@ MISFITS = {
           right: f32[5]
           x:     opened by vmap at app.py:12
           at:    app.py:12
-          try:   as many in all
+          try:   use equal sizes in all operands
         """,
     ),
     "conv2d of one image": Misfit(
@@ -204,7 +204,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    x[1]: inside of vmap there is no axis for the examples
+          try:    x[1]: inside vmap there is no batch axis
         """,
         lambda: vmap(lambda x: x[1])(X),
     ),
@@ -216,7 +216,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    an index from -4 to 3
+          try:    use an index from -4 to 3
         """,
         lambda: vmap(lambda x: x[3])(X),
     ),
@@ -228,7 +228,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    axis 0: inside of vmap there is no axis for the examples
+          try:    axis 0: inside vmap there is no batch axis
         """,
         lambda: vmap(lambda x: x.sum(0))(X),
     ),
@@ -240,7 +240,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    pad(((1, 1),)): inside of vmap there is no axis for the examples
+          try:    pad(((1, 1),)): inside vmap there is no batch axis
         """,
         lambda: vmap(lambda x: x.pad(((1, 1),)))(X),
     ),
@@ -253,7 +253,7 @@ MISFITS = {
           `j`:  f32[5]
           x:    opened by vmap at app.py:12
           at:   app.py:12
-          try:  a letter for each axis of one example
+          try:  give a letter for each axis of one example
         """,
     ),
     "einsum": Misfit(
@@ -265,7 +265,7 @@ MISFITS = {
           `j`:  Vec[x:3, f32[4]]
           x:    opened by vmap at app.py:12
           at:   app.py:12
-          try:  a letter for each size
+          try:  use a letter for each size
         """,
     ),
     "einsum, a missing operand": Misfit(
@@ -276,7 +276,7 @@ MISFITS = {
           1:   Vec[x:3, f32[4]]
           x:   opened by vmap at app.py:12
           at:  app.py:12
-          try: letters for each operand
+          try: give letters for each operand
         """,
     ),
     "a transpose of one axis": Misfit(
@@ -287,7 +287,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    axes from -1 to 0
+          try:    use axes from -1 to 0
         """,
     ),
     "an argument of the wrong type": Misfit(
@@ -447,7 +447,7 @@ def test_suggested_calls_get_no_suggestions() -> None:
     matrix = Tensor.ones(5, 4)
     sys.setprofile(lambda frame, event, _: calls.append(frame.f_code) if event == "call" else None)
     try:
-        with pytest.raises(errors.ShapeError, match=r"\n  try: +sizes that are equal, or 1\n"):
+        with pytest.raises(errors.ShapeError, match=r"\n  try: +use equal sizes, or 1\n"):
             vmap(lambda x: x + matrix)(Tensor.ones(2, 3, 4))
     finally:
         sys.setprofile(None)
@@ -456,7 +456,7 @@ def test_suggested_calls_get_no_suggestions() -> None:
 
 @pytest.mark.parametrize("transform", [grad, jit])
 def test_axis_hint_outside_vmap(transform: Any) -> None:
-    with pytest.raises(errors.AxisRangeError, match=r"\n  try: +an axis from -1 to 0\n"):
+    with pytest.raises(errors.AxisRangeError, match=r"\n  try: +use an axis from -1 to 0\n"):
         transform(lambda x: x.sum(1))(X[0])
 
 

@@ -312,7 +312,7 @@ def test_opaque_arguments_need_the_program() -> None:
         at = expr.at(level)  # type: ignore[arg-type]
         same(at(x), f(x))
         same(at.from_text(str(at))(x), f(x))
-    with pytest.raises(BrandedError, match="the text of SHRINK does not say all of it"):
+    with pytest.raises(BrandedError, match="the text of SHRINK does not contain all of it"):
         expr.from_text(str(expr).replace("<None>", "<another>"))(x)
 
 
@@ -411,28 +411,28 @@ MESSAGES = {
 ReadError
 item: in the body of make_expr there is no value to read: it is traced once, for all calls
   value: f32[]
-  try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside""",
+  try:   use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside""",
     "a result": """\
 ProgramTypeError
 make_expr: the result[1] is the str 'text'
   try: return tensors, numbers, or trees of them""",
     "a write": """\
 WriteError
-assign: this write would be done once, and not in each call of make_expr
+assign: this write would run once, not in each call of make_expr
   tensor: f32[2], made outside of the scope of `make_expr`
-  try:    return what is to be written, and write it outside""",
+  try:    return the value, and write it outside""",
     "another type": """\
 ProgramTypeError
 program: argument 1 has another type
   takes: f32[2]
   given: f32[3]
-  try:   make_expr with this argument: a program is of one type""",
+  try:   call make_expr with this argument: a program is for one type""",
     "other arguments": """\
 ProgramTypeError
-program: these are not the arguments that it takes
+program: the arguments have another structure than its parameters
   takes: f32[2]
   given: f32[2], f32[2]
-  try:   arguments of the tree with which it was made""",
+  try:   pass arguments with the structure of its example arguments""",
     "no level": """\
 OptionError
 at: 'kernels' is not a level
@@ -442,13 +442,13 @@ OptionError
 links: there is no level below 'batched'""",
     "no program": """\
 ProgramError
-read: this is not a typed program: '} in (b,)' stands at line 1, column 46
+read: syntax error: '} in (b,)' at line 1, column 46
   wanted: a variable
-  try:    text that str(expr) printed""",
+  try:    pass text that str(expr) printed""",
     "no token": """\
 ProgramError
-read: this is not a typed program: '? }' stands at line 1, column 20
-  try: text that str(expr) printed""",
+read: syntax error: '? }' at line 1, column 20
+  try: pass text that str(expr) printed""",
     "another program": """\
 ProgramError
 from_text: the invars are not those of this program
@@ -457,25 +457,25 @@ from_text: the invars are not those of this program
     "no operation": """\
 ProgramError
 program: there is no operation 'nothing'
-  try: an operation that make_expr printed""",
+  try: use an operation that make_expr printed""",
     "a symbolic size": """\
 ProgramTypeError
 make_expr: a value has a symbolic size
   value: f32[n]
-  try:   sizes that are known""",
+  try:   use concrete sizes""",
     "another constant": """\
 ProgramTypeError
 program: argument 2 is part of the program
   made:  the str 'sin'
   given: the str 'cos'
-  try:   make_expr with this argument""",
+  try:   call make_expr with this argument""",
     "too few results": """\
 ProgramError
 program: sin does not take these parameters or operands: zip() argument 2 is shorter than argument 1""",
     "no dtype": """\
 ProgramError
 program: 'f9' is not a dtype
-  try: f32, i32, bool, …""",
+  try: use f32, i32, bool, …""",
 }
 
 

@@ -22,7 +22,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         """\
 inv: a has 2 rows and 3 columns
   a:   f32[2, 3]
-  try: a square matrix; lstsq and pinv take others""",
+  try: pass a square matrix, or use lstsq or pinv""",
     ),
     "not square under vmap": (
         lambda: vmap(linalg.cholesky)(WIDE.expand(4, 2, 3)),
@@ -30,27 +30,31 @@ inv: a has 2 rows and 3 columns
         """\
 cholesky: a has 2 rows and 3 columns
   a:   Vec[a:4, f32[2, 3]]
-  try: a square matrix""",
+  try: pass a square matrix""",
     ),
     "a vector": (
         lambda: vmap(linalg.det)(WIDE),
         MatrixError,
         """\
 det: a is Vec[a:2, f32[3]], not a matrix
-  try: a matrix for each example: no axis less, as vmap takes one away""",
+  try: use one matrix per example; vmap has removed one axis""",
     ),
-    "a scalar": (lambda: linalg.svd(Tensor(1.0)), MatrixError, "svd: a is f32[], not a matrix\n  try: two axes"),
+    "a scalar": (
+        lambda: linalg.svd(Tensor(1.0)),
+        MatrixError,
+        "svd: a is f32[], not a matrix\n  try: pass at least two axes",
+    ),
     "half precision": (
         lambda: linalg.qr(A.half()),
         MatrixTypeError,
         """\
 qr: a is f16[3, 3], and matrices are factored in float32 or float64
-  try: a.float(), and the result back""",
+  try: a.float(), and cast the result back""",
     ),
     "a list": (
         lambda: linalg.eigh(anything or [[1.0]]),  # type: ignore[arg-type]
         MatrixTypeError,
-        "eigh: a is a list, not a tensor\n  try: a tensor of floats",
+        "eigh: a is a list, not a tensor\n  try: pass a tensor of floats",
     ),
     "rows of the right side": (
         lambda: linalg.solve(A, Tensor.ones(4)),
@@ -59,7 +63,7 @@ qr: a is f16[3, 3], and matrices are factored in float32 or float64
 solve: a has 3 rows, and b has 4
   a:   f32[3, 3]
   b:   f32[4]
-  try: 3 numbers a column""",
+  try: pass 3 rows""",
     ),
     "right sides as rows": (
         lambda: linalg.solve(A, Tensor.ones(5, 3)),
@@ -68,12 +72,12 @@ solve: a has 3 rows, and b has 4
 solve: a has 3 rows, and b has 5
   a:   f32[3, 3]
   b:   f32[5, 3]
-  try: b.unsqueeze(-1), if each of its rows is a right side""",
+  try: b.unsqueeze(-1), if each row is one right-hand side""",
     ),
     "a scalar right side": (
         lambda: linalg.solve_triangular(A, Tensor(1.0)),
         MatrixError,
-        "solve_triangular: b is f32[], a number\n  try: a vector, or a matrix of columns",
+        "solve_triangular: b is f32[], a number\n  try: pass a vector, or a matrix of columns",
     ),
     "batches": (
         lambda: linalg.solve(A.expand(2, 3, 3), Tensor.ones(4, 3, 1)),
@@ -82,32 +86,32 @@ solve: a has 3 rows, and b has 5
 solve: the batches of a and b do not broadcast
   a:   f32[2, 3, 3]
   b:   f32[4, 3, 1]
-  try: the same sizes in front of the last two axes, or 1""",
+  try: use equal sizes, or 1, for the batch axes""",
     ),
     "trans": (
         lambda: linalg.solve_triangular(A, B, trans="H"),
         MatrixError,
-        "solve_triangular: trans='H' means nothing\n  try: 0 for a, 1 for its transpose",
+        "solve_triangular: trans='H' is not a valid choice\n  try: pass 0 for a, or 1 for its transpose",
     ),
     "a factor without its flag": (
         lambda: linalg.cho_solve(A, B),  # type: ignore[arg-type]
         MatrixError,
-        "cho_solve: a factor is a pair\n  try: cho_solve((c, lower), b), as cho_factor gives it",
+        "cho_solve: the factor must be a pair\n  try: cho_solve(cho_factor(a), b)",
     ),
     "mode": (
         lambda: linalg.qr(A, "full"),  # type: ignore[call-overload]
         MatrixError,
-        """qr: mode='full' means nothing\n  try: "reduced", "complete" or "r\"""",
+        """qr: mode='full' is not a valid choice\n  try: pass "reduced", "complete" or "r\"""",
     ),
     "UPLO": (
         lambda: linalg.eigh(A, "l"),
         MatrixError,
-        """eigh: UPLO='l' means nothing\n  try: "L" for the lower half, "U" for the upper one""",
+        """eigh: UPLO='l' is not a valid choice\n  try: pass "L" for the lower triangle or "U" for the upper""",
     ),
     "rtol": (
         lambda: linalg.pinv(A, Tensor(0.1)),  # type: ignore[arg-type]
         MatrixError,
-        "pinv: rtol is not a number that Python knows\n  try: rtol=1e-6",
+        "pinv: rtol is not a Python number\n  try: rtol=1e-6",
     ),
     "more than one matrix": (
         lambda: linalg.lstsq(WIDE.expand(4, 2, 3), Tensor.ones(2)),
@@ -116,7 +120,7 @@ solve: the batches of a and b do not broadcast
 lstsq: one matrix, and one or more right sides
   a:   f32[4, 2, 3]
   b:   f32[2]
-  try: vmap for a batch of them""",
+  try: use vmap for a batch""",
     ),
     "rows of least squares": (
         lambda: linalg.lstsq(WIDE, B),
@@ -129,22 +133,22 @@ lstsq: one matrix, and one or more right sides
         """\
 norm: axis=None are not one or two axes
   x:   f32[2, 3, 4]
-  try: axis=-1, or axis=(-2, -1)""",
+  try: axis=-1 or axis=(-2, -1)""",
     ),
     "one axis twice": (
         lambda: linalg.norm(A, axis=(0, -2)),
         MatrixError,
-        "norm: axis=(0, -2) names an axis twice\n  try: two different ones",
+        "norm: axis=(0, -2) names an axis twice\n  try: use two different axes",
     ),
     "an unknown vector norm": (
         lambda: linalg.norm(B, "fro"),
         MatrixError,
-        "norm: there is no norm of vectors of order 'fro'\n  try: a number, inf or -inf",
+        "norm: there is no norm of vectors of order 'fro'\n  try: use a number, inf or -inf",
     ),
     "a non-numeric order": (
         lambda: linalg.norm(B, (1,)),  # type: ignore[arg-type]
         MatrixError,
-        "norm: there is no norm of vectors of order (1,)\n  try: a number, inf or -inf",
+        "norm: there is no norm of vectors of order (1,)\n  try: use a number, inf or -inf",
     ),
     "an unknown matrix norm": (
         lambda: linalg.norm(A, 3),
@@ -154,12 +158,12 @@ norm: axis=None are not one or two axes
     "a power": (
         lambda: linalg.matrix_power(A, 0.5),  # type: ignore[arg-type]
         MatrixTypeError,
-        "matrix_power: n is the float 0.5\n  try: an int that Python knows",
+        "matrix_power: n is the float 0.5\n  try: pass a Python int",
     ),
     "a chain of one": (
         lambda: linalg.multi_dot([A]),
         MatrixError,
-        "multi_dot: a chain has two or more matrices\n  try: multi_dot([a, b, c])",
+        "multi_dot: a chain needs two or more matrices\n  try: multi_dot([a, b, c])",
     ),
     "a chain of incompatible shapes": (
         lambda: linalg.multi_dot([A, WIDE]),
@@ -172,12 +176,12 @@ multi_dot: array 1 has 3 columns, and array 2 has 2 rows
     "a chain with a batch": (
         lambda: linalg.multi_dot([A, A.expand(2, 3, 3), A]),
         MatrixError,
-        "multi_dot: array 2 is f32[2, 3, 3], not a matrix\n  try: vmap for batches",
+        "multi_dot: array 2 is f32[2, 3, 3], not a matrix\n  try: use vmap for batches",
     ),
     "squarings": (
         lambda: linalg.expm(A, max_squarings=-1),
         MatrixError,
-        "expm: max_squarings=-1 is not a number of them\n  try: an int of 0 or more",
+        "expm: max_squarings=-1 is not a number of squarings\n  try: pass an int of 0 or more",
     ),
 }
 

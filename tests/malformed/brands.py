@@ -89,7 +89,10 @@ ROWS = (
     refused("brand: an empty name", lambda: entered("", 3, V), errors.OptionError, "axis_name: '' is not a name"),
     refused("brand: a number for a name", lambda: entered(3, 3, V), errors.OptionError, "axis_name: 3 is not a name"),
     refused(
-        "brand: Brand for a name", lambda: entered(Brand, 3, V), errors.OptionError, "axis_name: `Brand` is every brand"
+        "brand: Brand for a name",
+        lambda: entered(Brand, 3, V),
+        errors.OptionError,
+        "axis_name: `Brand` is the base class, not a brand",
     ),
     refused(
         "brand: a brand for a name",
@@ -105,19 +108,19 @@ ROWS = (
     ),
     right("brand: a nasty name", lambda: entered(NASTY, 3, V).tolist(), [1.0, 2.0, 3.0]),
     refused(
-        "brand: a name that is open", lambda: twice("i"), errors.NameTakenError, "axis_name: brand `i` is open already"
+        "brand: a name that is open", lambda: twice("i"), errors.NameTakenError, "axis_name: brand `i` is already open"
     ),
     refused(
         "brand: a class that is open",
         lambda: twice(Users),
         errors.NameTakenError,
-        "axis_name: brand `Users` is open already",
+        "axis_name: brand `Users` is already open",
     ),
     refused(
         "brand: a class whose name is open",
         lambda: class_and_string(),
         errors.NameTakenError,
-        "axis_name: brand `Users` is open already",
+        "axis_name: brand `Users` is already open",
     ),
     refused("Brand: a negative size", lambda: Brand(-1), errors.OptionError, "Brand: -1 is not a size"),
     refused("Brand: a string", lambda: Brand("a"), errors.OptionError, "Brand: 'a' is not a size"),
@@ -155,7 +158,7 @@ ROWS = (
         "vec: another size",
         lambda: inside(lambda b: b.vec(W)),
         errors.SizeError,
-        "zip: brand `i` has 3 examples, but this tensor has 2",
+        "vec: brand `i` has 3 examples, but axis 0 has 2",
     ),
     refused(
         "vec: a number",
@@ -198,19 +201,19 @@ ROWS = (
         "unvec: a string",
         lambda: inside(lambda b: b.unvec("text")),
         errors.AxisTypeError,
-        "unvec: brand `i` gives back tensors and numbers, not the str 'text'",
+        "unvec: brand `i` takes tensors and numbers, not the str 'text'",
     ),
     refused(
         "unvec: None",
         lambda: inside(lambda b: b.unvec(None)),
         errors.AxisTypeError,
-        "unvec: brand `i` gives back tensors and numbers, not None",
+        "unvec: brand `i` takes tensors and numbers, not None",
     ),
     refused(
         "unvec: a list",
         lambda: inside(lambda b: b.unvec([b.vec(V)])),
         errors.AxisTypeError,
-        "unvec: brand `i` gives back tensors and numbers, not a list",
+        "unvec: brand `i` takes tensors and numbers, not a list",
     ),
     right(
         "unvec: an array, which is repeated", lambda: inside(lambda b: b.unvec(np.float32(2))).tolist(), [2.0, 2.0, 2.0]
@@ -272,24 +275,27 @@ ROWS = (
         "lift: a list that contains itself",
         lambda: lift(one)(cyclic_list()),
         errors.TreeError,
-        "tree: a list contains itself, so there is no end of what is in it",
+        "tree: a list contains itself",
     ),
     right("lift: 10,000 lists", lambda: bottom(lift(one)(deep(V))).tolist(), [1.0, 2.0, 3.0]),
     refused(
-        "as_axes: a number", lambda: as_axes(3, None), errors.AxisTypeError, "as_axes: takes a tensor, not the int 3"
+        "as_axes: a number",
+        lambda: as_axes(3, None),
+        errors.AxisTypeError,
+        "as_axes: the argument is the int 3, not a tensor",
     ),
     refused(
         "as_axes: too few names", lambda: as_axes(V), errors.AxesError, "as_axes: 0 names for a tensor with 1 axis"
     ),
-    refused("as_axes: a string", lambda: as_axes(V, "n"), errors.AxisTypeError, "as_axes: 'n' is no axis"),
-    refused("as_axes: a bool", lambda: as_axes(V, True), errors.AxisTypeError, "as_axes: True is no axis"),
+    refused("as_axes: a string", lambda: as_axes(V, "n"), errors.AxisTypeError, "as_axes: 'n' is not an axis"),
+    refused("as_axes: a bool", lambda: as_axes(V, True), errors.AxisTypeError, "as_axes: True is not an axis"),
     refused(
         "as_axes: another length",
         lambda: as_axes(V, 4),
         errors.SizeError,
         "as_axes: axis 0 has 3 entries, and `4` has 4",
     ),
-    refused("axes: a list", lambda: axes([V]), errors.AxisTypeError, "axes: takes a tensor, not a list"),
+    refused("axes: a list", lambda: axes([V]), errors.AxisTypeError, "axes: the argument is a list, not a tensor"),
     right("axes: of a tensor whose axes nobody named", lambda: axes(V), (3,)),
     right("brands: a string", lambda: brands("text"), ()),
     right("brands: an object without a repr", lambda: brands(Hostile()), ()),

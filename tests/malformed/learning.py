@@ -93,19 +93,19 @@ ROWS = (
         "register_pytree_node: flatten gives no pair",
         lambda: vmap(one)(line(lambda l: [l.a, l.b, 1])),
         errors.TreeError,
-        "register_pytree_node: flatten of an Own gave list(f32[3], f32[3], the int 1)",
+        "register_pytree_node: flatten of an Own returned list(f32[3], f32[3], the int 1), not a pair",
     ),
     refused(
         "register_pytree_node: flatten gives a number",
         lambda: vmap(one)(line(lambda l: 3)),
         errors.TreeError,
-        "register_pytree_node: flatten of an Own gave the int 3",
+        "register_pytree_node: flatten of an Own returned the int 3, not a pair",
     ),
     refused(
         "register_pytree_node: flatten gives children that are a number",
         lambda: vmap(one)(line(lambda l: (3, None))),
         errors.TreeError,
-        "register_pytree_node: flatten of an Own gave (the int 3, None)",
+        "register_pytree_node: flatten of an Own returned (the int 3, None), not a pair",
     ),
     refused(
         "register_pytree_node: flatten of the wrong arity",
@@ -123,13 +123,13 @@ ROWS = (
         "register_pytree_node: flatten gives the object itself",
         lambda: vmap(one)(line(lambda l: ((l,), None))),
         errors.TreeError,
-        "tree: an Own contains itself, so there is no end of what is in it",
+        "tree: an Own contains itself",
     ),
     refused(
         "register_pytree_node: an aux that is not hashable",
         lambda: jit(lambda l: l.a)(line(lambda l: ((l.a, l.b), []))),
         errors.OptionError,
-        "jit: what flatten gave beside the children is part of the program, and is not hashable",
+        "jit: what flatten gave beside the children is static, but not hashable",
     ),
     refused(
         "picture: a string",
@@ -143,7 +143,7 @@ ROWS = (
         "picture: too many cells",
         lambda: picture.cells(Tensor.zeros(1000)),
         errors.PictureError,
-        "picture: 1000 cells are too many to read",
+        "picture: 1000 cells are too many for a picture",
     ),
     refused(
         "picture: an axis out of range",
@@ -274,7 +274,7 @@ ROWS = (
         "explain: an argument that contains itself",
         lambda: str(explain(one, cyclic_list())),
         errors.TreeError,
-        "tree: a list contains itself, so there is no end of what is in it",
+        "tree: a list contains itself",
     ),
     refused(
         "explain: a value of a closed brand",

@@ -68,7 +68,7 @@ app.py:6: vmap: `Users` is zipped with `Items`
   argument 1: shape (Users, Features), axis 0
   argument 2: shape (Items, Features), axis 0
   call:  line 11
-  try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair"""
+  try:   use in_axes=None for a shared argument, or nest two vmaps for all pairs"""
 
 
 def test_suggested_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

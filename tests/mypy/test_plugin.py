@@ -67,8 +67,8 @@ def test_notes_are_the_same_in_all_runs(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(edits.CONFIG)
     (tmp_path / "lib.py").write_text(plain)
     daemon = edits.Daemon(tmp_path)
-    lifted = "app.py:8: note:   try:   Vec[S] for the parameter, or lift(low)(...)"
-    declared = "app.py:10: note:   try:   Vec[S, Tensor]"
+    lifted = "app.py:8: note:   try:   annotate the parameter as Vec[S], or call lift(low)(...)"
+    declared = "app.py:10: note:   try:   declare Vec[S, Tensor]"
     for text, hints in ((plain, [lifted, declared]), (rows, [declared]), (plain, [lifted, declared])):
         (tmp_path / "lib.py").write_text(text)
         for said in (edits.by_mypy(tmp_path, cache), daemon()):

@@ -152,7 +152,7 @@ def test_message_of_batchnorm_in_training() -> None:
     assert str(info.value).splitlines() == [
         "BatchNorm: in training each example of `x` has its own statistics, and running_mean is one for all of them",
         "  value: Vec[x:3, f32[4, 2, 2, 2]]",
-        "  try:   y, new = functional_call(model, state, x, mutable=True); return new, or its pmean over axis_name",
+        "  try:   y, new = functional_call(model, state, x, mutable=True), and return new or its pmean",
     ]
 
     def each(s: Any, x: Any) -> Any:

@@ -562,7 +562,7 @@ MISTAKES = {
         """
         functional_call: the module has no tensor `zzz`
           names: embed, head, layers.0.weight, layers.0.bias, layers.1.weight, layers.1.bias
-          try:   the names of get_state_dict(module)
+          try:   use the names of get_state_dict(module)
         """,
     ),
     "another shape": Golden(
@@ -572,7 +572,7 @@ MISTAKES = {
         functional_call: `weight` has another shape than in the module
           state:  f32[4, 2]
           module: f32[2, 4]
-          try:    a tensor of shape (2, 4)
+          try:    pass a tensor of shape (2, 4)
         """,
     ),
     "a stacked state": Golden(
@@ -582,7 +582,7 @@ MISTAKES = {
         functional_call: `weight` has another shape than in the module
           state:  f32[2, 2, 4]
           module: f32[2, 4]
-          try:    vmap over the state
+          try:    use vmap over the state
         """,
     ),
     "not a tensor": Golden(
@@ -590,7 +590,7 @@ MISTAKES = {
         errors.StateTypeError,
         """
         functional_call: `bias` is a list
-          try: Tensor(...) of it, which a write can reach
+          try: pass Tensor(...) of the value, which can be written
         """,
     ),
     "not a dict": Golden(
@@ -598,7 +598,7 @@ MISTAKES = {
         errors.StateTypeError,
         """
         functional_call: the state is a list
-          try: a dict of tensors, as of get_state_dict or stack_module_state
+          try: pass a dict of tensors: get_state_dict(module) or stack_module_state(modules)
         """,
     ),
     "not a module": Golden(
@@ -606,15 +606,15 @@ MISTAKES = {
         errors.StateTypeError,
         """
         functional_call: a dict cannot be called
-          try: a module, and then its state
+          try: pass a module, then its state
         """,
     ),
     "two tensors for a tied one": Golden(
         lambda: functional_call(Tied(), {"embed": Tensor.zeros(3, 3), "head": Tensor.ones(3, 3)}, X),
         errors.StateError,
         """
-        functional_call: `embed` and `head` are one tensor in the module, and two in the state
-          try: one of the names, or one tensor for both
+        functional_call: `embed` and `head` are the same tensor in the module, but two in the state
+          try: keep one of the names, or use the same tensor for both
         """,
     ),
     "a closed brand": Golden(
@@ -624,7 +624,7 @@ MISTAKES = {
         functional_call: `bias`: this value belongs to `b`, which is closed
           value: Vec[b:3, f32[2]]
           b:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "a write into a shared tensor": Golden(
@@ -634,7 +634,7 @@ MISTAKES = {
         functional_call: the call writes into `running_mean`, which all examples share
           state:   f32[2]
           written: Vec[x:3, f32[2]]
-          try:     map over it; or leave it out of the state, if what is written is not wanted
+          try:     map over it, or leave it out of the state to discard the write
         """,
     ),
     "a jitted call": Golden(
@@ -642,15 +642,15 @@ MISTAKES = {
         errors.UnsupportedError,
         """
         functional_call: JittedCall.__call__ is a TinyJit, which has the module's own tensors in it
-          try: a function without it, and TinyJit around the call of functional_call
+          try: remove the TinyJit, and wrap the call of functional_call in TinyJit
         """,
     ),
     "a module within itself": Golden(
         lambda: functional_call(Loop(), {}),
         errors.StateError,
         """
-        functional_call: a Loop contains itself, so its tensors have no end of names
-          try: a module that does not refer to what it is a part of
+        functional_call: a Loop contains itself, so its tensors have endless names
+          try: use a module that does not contain its own parent
         """,
     ),
     "one module": Golden(
@@ -658,7 +658,7 @@ MISTAKES = {
         errors.StateTypeError,
         """
         stack_module_state: a Linear is not a list of modules
-          try: a list: [m1, m2, m3]
+          try: pass a list: [m1, m2, m3]
         """,
     ),
     "no modules": Golden(
@@ -666,61 +666,61 @@ MISTAKES = {
         errors.StateError,
         """
         stack_module_state: there are no modules
-          try: a list of at least one
+          try: pass a list with at least one module
         """,
     ),
     "two classes": Golden(
         lambda: stack_module_state([linear(), linear(), nn.LayerNorm(4)]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 2 are of different classes
-          module 0: a Linear
-          module 2: a LayerNorm
+        stack_module_state: modules 1 and 3 are of different classes
+          module 1: a Linear
+          module 3: a LayerNorm
         """,
     ),
     "two sizes": Golden(
         lambda: stack_module_state([linear(), linear(5)]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 1 differ in `weight`
-          module 0: f32[2, 4]
-          module 1: f32[2, 5]
+        stack_module_state: modules 1 and 2 differ in `weight`
+          module 1: f32[2, 4]
+          module 2: f32[2, 5]
         """,
     ),
     "other tensors": Golden(
         lambda: stack_module_state([linear(), nn.Linear(4, 2, bias=False)]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 1 have different tensors: module 1 has no `bias`, and module 0 has one
+        stack_module_state: modules 1 and 2 have different tensors: module 2 has no `bias`, and module 1 has one
         """,
     ),
     "other ties": Golden(
         lambda: stack_module_state([_untied(), Tied()]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 1 differ in what is one tensor
-          module 0: `embed` and `head` are two
-          module 1: `embed` and `head` are one
+        stack_module_state: modules 1 and 2 differ in which tensors they share
+          module 1: `embed` and `head` are two
+          module 2: `embed` and `head` are one
         """,
     ),
     "other numbers": Golden(
         lambda: stack_module_state([Scaled(1.0), Scaled(1.0), Scaled(2.0)]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 2 differ in `inner.scale`, and only tensors are stacked
-          module 0: the float 1.0
-          module 2: the float 2.0
-          try:      Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules
+        stack_module_state: modules 1 and 3 differ in `inner.scale`, and only tensors are stacked
+          module 1: the float 1.0
+          module 3: the float 2.0
+          try:      store the number as a Tensor, or call the modules one by one
         """,
     ),
     "other functions": Golden(
         lambda: stack_module_state([Scaled(1.0), Scaled(1.0, Tensor.tanh)]),
         errors.StateError,
         """
-        stack_module_state: modules 0 and 1 differ in `inner.act`, and only tensors are stacked
-          module 0: ElementwiseMixin.relu
-          module 1: ElementwiseMixin.tanh
-          try:      Tensor(...) of a number, so that each module has its own; or a list of the calls of the modules
+        stack_module_state: modules 1 and 2 differ in `inner.act`, and only tensors are stacked
+          module 1: ElementwiseMixin.relu
+          module 2: ElementwiseMixin.tanh
+          try:      store the number as a Tensor, or call the modules one by one
         """,
     ),
 }

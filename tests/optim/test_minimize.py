@@ -161,12 +161,12 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "an unknown method": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, method="newton"),
-        'there is no method \'newton\'\n  try: method="bfgs" or "l-bfgs"',
+        'unknown method \'newton\'\n  try: method="bfgs" or "l-bfgs"',
     ),
     "an unknown option": (
         errors.OptionError,
         lambda: optim.minimize(rosenbrock, X, options={"eps": 1}),
-        "minimize: there is no option 'eps'\n  try: one of gtol, maxcor, maxiter, maxls, norm",
+        "minimize: unknown option 'eps'\n  try: use one of gtol, maxcor, maxiter, maxls, norm",
     ),
     "0 steps": (
         errors.OptionError,
@@ -191,13 +191,13 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     ),
     "too many parameters": (errors.CallError, lambda: optim.minimize(lambda x, y: x, X), "minimize: "),
     "args of root": (errors.OptionError, lambda: optim.root(rosenbrock, X, 3.0), "root: args is the float 3.0"),
-    "no numbers": (errors.OptionError, lambda: optim.minimize(rosenbrock, {}), "minimize: there are no numbers in x0"),
+    "no numbers": (errors.OptionError, lambda: optim.minimize(rosenbrock, {}), "minimize: x0 has no elements"),
     "a string as start": (
         errors.StateTypeError,
         lambda: optim.minimize(rosenbrock, ["x"]),
         "the str 'x' is not a tensor",
     ),
-    "a vector": (errors.DerivativeError, lambda: optim.minimize(lambda x: x, X), "the function must return one float"),
+    "a vector": (errors.DerivativeError, lambda: optim.minimize(lambda x: x, X), "the function must return a scalar"),
     "too few equations": (
         errors.OptionError,
         lambda: optim.root(lambda x: x.sum(), X),

@@ -190,9 +190,9 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "a string as rate": (
         errors.OptionError,
         lambda: optim.sgd("0.1"),
-        "learning_rate: learning_rate is the str '0.1', not one number",
+        "learning_rate: learning_rate is the str '0.1', not a scalar",
     ),
-    "vector as rate": (errors.OptionError, lambda: optim.adam(Tensor([0.1, 0.2])), "is f32[2], not one number"),
+    "vector as rate": (errors.OptionError, lambda: optim.adam(Tensor([0.1, 0.2])), "is f32[2], not a scalar"),
     "a schedule of string value": (
         errors.OptionError,
         lambda: (o := optim.scale_by_schedule(lambda i: "x")).update(P, o.init(P)),
@@ -202,23 +202,23 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "missing parameters": (
         errors.StateError,
         lambda: (o := optim.adamw(0.1)).update(P, o.init(P)),
-        "add_decayed_weights: the update needs the parameters\n  try: update(grads, state, params)",
+        "adamw: the update needs params\n  try: update(grads, state, params)",
     ),
     "the state of another optimizer": (
         errors.StateTypeError,
         lambda: optim.adam(0.1).update(P, optim.sgd(0.1).init(P)),
         "scale_by_adam: the state is an EmptyState, not one of its own (ScaleByAdamState)",
     ),
-    "state None": (errors.StateTypeError, lambda: optim.adam(0.1).update(P, None), "chain: the state is None"),
+    "state None": (errors.StateTypeError, lambda: optim.adam(0.1).update(P, None), "adam: the state is None"),
     "a state of other parameters": (
         errors.TreeError,
         lambda: (o := optim.adam(0.1)).update(P, o.init({"b": P["w"]})),
-        "scale_by_adam: the state has another form than the updates\n  updates: dict(f32[2])",
+        "scale_by_adam: the state has another structure than the updates\n  updates: {'w': f32[2]}",
     ),
     "other updates": (
         errors.TreeError,
         lambda: optim.apply_updates(P, [P["w"]]),
-        "apply_updates: the updates have another form than the params",
+        "apply_updates: the updates have another structure than the params",
     ),
     "text as leaf": (errors.StateTypeError, lambda: optim.adam(0.1).init({"w": "x"}), "the str 'x' is not a tensor"),
     "a part 3": (errors.OptionError, lambda: optim.chain(optim.sgd(0.1), 3), "chain: part 2 is the int 3"),
@@ -251,7 +251,51 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: optim.join_schedules([1.0], []),
         "join_schedules: the float 1.0 is not a schedule",
     ),
-    "a count of text": (errors.OptionError, lambda: optim.linear_schedule(1.0, 0.0, 2)("x"), "is no number of steps"),
+    "numbers for both lists": (
+        errors.OptionError,
+        lambda: optim.join_schedules(3, 3),
+        "join_schedules: schedules is the int 3, not a list",
+    ),
+    "a number for the boundaries": (
+        errors.OptionError,
+        lambda: optim.join_schedules([optim.constant_schedule(1.0)], 3),
+        "join_schedules: boundaries is the int 3, not a list",
+    ),
+    "a boundary of text": (
+        errors.OptionError,
+        lambda: optim.join_schedules([optim.constant_schedule(1.0)] * 2, ["x"]),
+        "join_schedules: boundary 1 is the str 'x', not a number of steps",
+    ),
+    "a line from text": (
+        errors.OptionError,
+        lambda: optim.linear_schedule("x", 0.0, 3),
+        "linear_schedule: init_value is the str 'x'",
+    ),
+    "a warm-up from text": (
+        errors.OptionError,
+        lambda: optim.warmup_cosine_decay_schedule("x", 1.0, 2, 5),
+        "warmup_cosine_decay_schedule: init_value is the str 'x'",
+    ),
+    "a wave to the power of text": (
+        errors.OptionError,
+        lambda: optim.warmup_cosine_decay_schedule(0.0, 1.0, 2, 5, exponent="x"),
+        "warmup_cosine_decay_schedule: exponent is the str 'x'",
+    ),
+    "a decay from text": (
+        errors.OptionError,
+        lambda: optim.warmup_exponential_decay_schedule(0.0, "x", 2, 1, 0.5),
+        "warmup_exponential_decay_schedule: peak_value is the str 'x'",
+    ),
+    "a warmed-up decay to nothing": (
+        errors.OptionError,
+        lambda: optim.warmup_exponential_decay_schedule(0.0, 1.0, 2, 1, 0.0),
+        "warmup_exponential_decay_schedule: decay_rate=0.0 is not above 0",
+    ),
+    "a count of text": (
+        errors.OptionError,
+        lambda: optim.linear_schedule(1.0, 0.0, 2)("x"),
+        "is not a number of steps",
+    ),
 }
 
 

@@ -574,7 +574,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.normal(0, (3,)),
         errors.DrawTypeError,
         """
-        normal: a key is a tensor u32[2], and this is not one
+        normal: the first argument must be a key, a tensor u32[2]
           given: the int 0
           try:   normal(random.key(0), ...)
         """,
@@ -583,7 +583,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.normal(KEYS, (3,)),
         errors.DrawTypeError,
         """
-        normal: a key is a tensor u32[2], and this is not one
+        normal: the first argument must be a key, a tensor u32[2]
           given: u32[3, 2]
           try:   vmap over the keys: vmap(lambda k: normal(k, ...))(keys)
         """,
@@ -592,9 +592,9 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.split(Tensor([0, 1])),
         errors.DrawTypeError,
         """
-        split: a key is a tensor u32[2], and this is not one
+        split: the first argument must be a key, a tensor u32[2]
           given: i32[2]
-          try:   a uint32[2] from key, split or fold_in
+          try:   use a uint32[2] from key, split or fold_in
         """,
     ),
     "a closed key": Golden(
@@ -604,7 +604,7 @@ MISTAKES: dict[str, Golden] = {
         normal: this value belongs to `k`, which is closed
           value: Vec[k:3, u32[2]]
           k:     opened by vmap at app.py:12
-          try:   return the value from the mapped function, and use what the call gives
+          try:   return the value from the mapped function, and use the result
         """,
     ),
     "an int as shape": Golden(
@@ -620,7 +620,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         normal: the str 'ab' is not a shape
-          try: a tuple of ints
+          try: pass a tuple of ints
         """,
     ),
     "a float in a shape": Golden(
@@ -628,7 +628,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         bits: the float 1.5 in a shape is not an int
-          try: ints that Python knows
+          try: use Python ints
         """,
     ),
     "a value in a shape": Golden(
@@ -636,7 +636,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         uniform: Vec[n:2, i32[]] in a shape is not an int
-          try: ints that Python knows
+          try: use Python ints
         """,
     ),
     "a negative size": Golden(
@@ -645,14 +645,14 @@ MISTAKES: dict[str, Golden] = {
         """
         gumbel: -1 in a shape is not a size
           shape: (2, -1)
-          try:   0 or more
+          try:   use sizes of 0 or more
         """,
     ),
     "an int dtype for normal": Golden(
         lambda: random.normal(KEY, (2,), dtypes.int32),
         errors.DrawTypeError,
         """
-        normal: int32 is not a dtype that it draws
+        normal: int32 is not a dtype that it samples
           try: dtype=dtypes.float32 or float16 or bfloat16 or float64
         """,
     ),
@@ -660,7 +660,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.bits(KEY, (2,), dtypes.int32),
         errors.DrawTypeError,
         """
-        bits: int32 is not a dtype that it draws
+        bits: int32 is not a dtype that it samples
           try: dtype=dtypes.uint8 or uint16 or uint32 or uint64
         """,
     ),
@@ -668,7 +668,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.uniform(KEY, (2,), "float33"),
         errors.DrawTypeError,
         """
-        uniform: 'float33' is not a dtype that it draws
+        uniform: 'float33' is not a dtype that it samples
           try: dtype=dtypes.float32 or float16 or bfloat16 or float64
         """,
     ),
@@ -677,7 +677,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         key: the float 1.5 is not a seed
-          try: an int
+          try: pass an int
         """,
     ),
     "many seeds": Golden(
@@ -693,7 +693,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         key: float[] is not one seed
-          try: an int, or an int tensor
+          try: pass an int, or an int tensor
         """,
     ),
     "too long a seed": Golden(
@@ -701,7 +701,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         key: 18446744073709551616 has more than 64 bits
-          try: key(seed % 2**64), or fold_in what is left
+          try: key(seed % 2**64), or fold_in the rest
         """,
     ),
     "a negative number of keys": Golden(
@@ -710,7 +710,7 @@ MISTAKES: dict[str, Golden] = {
         """
         split: -1 in a shape is not a size
           shape: (-1,)
-          try:   0 or more
+          try:   use sizes of 0 or more
         """,
     ),
     "folding in a negative number": Golden(
@@ -718,7 +718,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         fold_in: -1 is out of range
-          try: an int from 0 to 2**32 - 1
+          try: pass an int from 0 to 2**32 - 1
         """,
     ),
     "folding in a float": Golden(
@@ -726,7 +726,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         fold_in: the float 1.0 is not an int
-          try: an int, or an int tensor
+          try: pass an int, or an int tensor
         """,
     ),
     "folding in many numbers": Golden(
@@ -742,7 +742,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         uniform: minval is the str 'a'
-          try: a number, or a tensor of floats
+          try: pass a number, or a tensor of floats
         """,
     ),
     "a bool as bound": Golden(
@@ -750,7 +750,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         uniform: maxval is bool[1]
-          try: a number, or a tensor of floats
+          try: pass a number, or a tensor of floats
         """,
     ),
     "reversed bounds": Golden(
@@ -758,17 +758,17 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         uniform: minval 2.0 is not below maxval 1.0
-          try: the lower bound first
+          try: pass the lower bound first
         """,
     ),
     "a bound of another shape": Golden(
         lambda: random.uniform(KEY, (2,), minval=Tensor([1.0, 2.0, 3.0])),
         errors.DrawError,
         """
-        uniform: minval does not broadcast to the shape of the draw
+        uniform: minval does not broadcast to the shape of the sample
           minval: f32[3]
           shape:  (2,)
-          try:    a shape that ends in its axes, or vmap over it
+          try:    use a shape that ends in its axes, or vmap over it
         """,
     ),
     "a probability above 1": Golden(
@@ -776,7 +776,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         bernoulli: p = 1.5 is not a probability
-          try: a number from 0 to 1
+          try: use a number from 0 to 1
         """,
     ),
     "NaN as probability": Golden(
@@ -784,15 +784,15 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         bernoulli: p = nan is not a probability
-          try: a number from 0 to 1
+          try: use a number from 0 to 1
         """,
     ),
     "an empty range": Golden(
         lambda: random.randint(KEY, (), 3, 3),
         errors.DrawError,
         """
-        randint: there is no int from 3 to below 3
-          try: maxval above minval
+        randint: the range from 3 to 3, exclusive, is empty
+          try: use a maxval above minval
         """,
     ),
     "a float as bound of randint": Golden(
@@ -800,7 +800,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         randint: maxval is the float 2.5
-          try: an int, or an int tensor
+          try: pass an int, or an int tensor
         """,
     ),
     "floats as bound of randint": Golden(
@@ -808,7 +808,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         randint: minval is f32[]
-          try: an int, or an int tensor
+          try: pass an int, or an int tensor
         """,
     ),
     "a bound out of range of the dtype": Golden(
@@ -816,7 +816,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         randint: maxval = 300 is out of range for uint8
-          try: another dtype, or range
+          try: use another dtype, or another range
         """,
     ),
     "a bound of a wider dtype": Golden(
@@ -832,14 +832,14 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         categorical: logits are a list
-          try: a tensor of floats, with an axis of categories
+          try: pass a tensor of floats with an axis of categories
         """,
     ),
     "no categories": Golden(
         lambda: random.categorical(KEY, Tensor.zeros(2, 0)),
         errors.DrawError,
         """
-        categorical: there is no category to draw
+        categorical: logits has no categories
           logits: f32[2, 0]
         """,
     ),
@@ -848,27 +848,27 @@ MISTAKES: dict[str, Golden] = {
         errors.AxisRangeError,
         """
         categorical: axis 2 is out of range for f32[2, 3]
-          try: an axis from -2 to 1
+          try: use an axis from -2 to 1
         """,
     ),
     "logits of another shape": Golden(
         lambda: random.categorical(KEY, Tensor.zeros(2, 3), shape=(3,)),
         errors.DrawError,
         """
-        categorical: logits do not broadcast to the shape of the draw
+        categorical: logits do not broadcast to the shape of the sample
           logits: f32[2, 3], of which axis 1 has the categories
           shape:  (3,)
-          try:    a shape that ends in the other axes of logits
+          try:    use a shape that ends in the other axes of logits
         """,
     ),
     "too few categories": Golden(
         lambda: random.categorical(KEY, Tensor.zeros(2, 3), shape=(4, 2), replace=False),
         errors.DrawError,
         """
-        categorical: 4 of 3 categories cannot be drawn without replacement
+        categorical: 4 of 3 categories cannot be sampled without replacement
           logits: f32[2, 3]
           shape:  (4,) in front of the other axes of logits
-          try:    replace=True, or fewer of them
+          try:    replace=True, or take fewer
         """,
     ),
     "an axis of a choice": Golden(
@@ -876,7 +876,7 @@ MISTAKES: dict[str, Golden] = {
         errors.AxisRangeError,
         """
         choice: axis 2 is out of range for f32[2, 3]
-          try: an axis from -2 to 1
+          try: use an axis from -2 to 1
         """,
     ),
     "a negative length to permute": Golden(
@@ -884,7 +884,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         permutation: x = -1 is not a number of entries
-          try: an int of 0 or more
+          try: pass an int of 0 or more
         """,
     ),
     "a number to permute": Golden(
@@ -892,14 +892,14 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         permutation: x is the float 2.5, which has no entries
-          try: an int, or a tensor with an axis of them
+          try: pass an int, or a tensor with at least one axis
         """,
     ),
     "nothing to choose from": Golden(
         lambda: random.choice(KEY, 0),
         errors.DrawError,
         """
-        choice: there is nothing to draw from
+        choice: a has no entries
           a: the int 0
         """,
     ),
@@ -908,15 +908,15 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         choice: a is a list, which has no entries
-          try: an int, or a tensor with an axis of them
+          try: pass an int, or a tensor with at least one axis
         """,
     ),
     "too few to choose from": Golden(
         lambda: random.choice(KEY, 3, (4,), replace=False),
         errors.DrawError,
         """
-        choice: 4 of 3 entries cannot be drawn without replacement
-          try: replace=True, or fewer of them
+        choice: 4 of 3 entries cannot be sampled without replacement
+          try: replace=True, or take fewer
         """,
     ),
     "too few probabilities": Golden(
@@ -925,16 +925,16 @@ MISTAKES: dict[str, Golden] = {
         """
         choice: p has not one number for each of 3 entries
           p:   f32[2]
-          try: a tensor of 3
+          try: pass a tensor of 3 numbers
         """,
     ),
     "negative probabilities": Golden(
         lambda: random.choice(KEY, 2, p=[-0.5, 0.5]),
         errors.DrawError,
         """
-        choice: p are not probabilities
+        choice: p is not a vector of probabilities
           p:   [-0.5, 0.5]
-          try: numbers of 0 or more, not all 0
+          try: use numbers of 0 or more, not all 0
         """,
     ),
     "a string as probabilities": Golden(
@@ -942,7 +942,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawTypeError,
         """
         choice: p is the str 'ab'
-          try: a list of numbers, or a tensor
+          try: pass a list of numbers, or a tensor
         """,
     ),
     "an empty interval": Golden(
@@ -950,7 +950,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         truncated_normal: lower 1.0 is not below upper 1.0
-          try: the lower bound first
+          try: pass the lower bound first
         """,
     ),
     "bounds of two shapes": Golden(

@@ -173,7 +173,7 @@ def _after(u: UOp, env: dict[UOp, Any]) -> Array:
             continue  # it runs earlier, and writes to other memory
         writes = [effect] if effect.op is Ops.STORE else list(effect.src[1:]) if effect.op is Ops.AFTER else None
         if writes is None or any(w.op is not Ops.STORE or len(w.src) != 2 for w in writes):
-            raise Unknown("a kernel written by hand")
+            raise Unknown("a hand-written kernel")
         for w in writes:
             at = _places(w.src[0], u.src[0], np.arange(out.size).reshape(out.shape))
             out.reshape(-1)[at] = np.broadcast_to(env[w.src[1]], at.shape).astype(out.dtype)

@@ -95,7 +95,7 @@ def test_child_process_environment_is_unchanged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("device", ["", "CPU"])
 def test_missing_compiler_is_one_clear_error(tmp_path: Path, device: str) -> None:
     assert run(tmp_path, NO_ZIG + PROGRAM, DEV=device) == [
-        "CompilerError compiler: tinygrad's CPU device needs a C compiler, and there is no clang here",
+        "CompilerError compiler: tinygrad's CPU device needs a C compiler, and clang is not installed",
         "  looked: the variable CC, clang on PATH, the package ziglang",
         "  try:    pip install 'branded[cc]', or install clang",
     ]
@@ -132,24 +132,24 @@ def test_broken_compiler_is_one_clear_error(tmp_path: Path) -> None:
     broken = tmp_path / "my cc"
     broken.write_text("#!/bin/sh\nexit 3\n")
     assert run(tmp_path, PROGRAM, CC=str(broken)) == [
-        "CompilerError compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen cannot be run",
+        "CompilerError compiler: tinygrad's CPU device needs a C compiler, and the chosen one cannot be run",
         f"  CC:   {broken}",
         "  says: Permission denied",
-        "  try:  CC=clang or another clang; gcc does not know the options",
+        "  try:  CC=clang, because gcc does not know the options",
     ]
     broken.chmod(0o755)
     assert run(tmp_path, PROGRAM, CC=str(broken), DEV="CPU") == [
-        "CompilerError compiler: the C compiler that was chosen does not compile what tinygrad wrote",
+        "CompilerError compiler: the chosen C compiler rejects tinygrad's code",
         f"  CC:   {broken}",
         "  says: it ended with status 3",
-        "  try:  CC=clang or another clang; gcc does not know the options",
+        "  try:  CC=clang, because gcc does not know the options",
     ]
     package = tmp_path / "ziglang"
     package.mkdir()
     (package / "__init__.py").touch()
     shutil.copy(broken, package / "zig")
     assert run(tmp_path, PROGRAM, DEV="CPU") == [
-        "CompilerError compiler: the C compiler that was chosen does not compile what tinygrad wrote",
+        "CompilerError compiler: the chosen C compiler rejects tinygrad's code",
         f"  zig:  {package / 'zig'}",
         "  says: it ended with status 3",
         "  try:  pip install --force-reinstall 'branded[cc]', or install clang",

@@ -188,7 +188,7 @@ def test_correct_writes_stay_correct() -> None:
 def test_missing_chosen_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "nosuch-cc")
     said = str(c_compiler._compiler_error(FileNotFoundError(2, "No such file or directory")))
-    assert "the one that was chosen cannot be run\n  CC:   nosuch-cc" in said
+    assert "the chosen one cannot be run\n  CC:   nosuch-cc" in said
 
 
 def test_cache_warning_points_to_its_use(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,11 +139,11 @@ def test_compile_error_in_a_worker_is_raised_here(tmp_path: Path, run: Run) -> N
     out = run(first(), CC=str(tmp_path / "no compiler"))
     assert out.status == 1
     assert out.err.splitlines()[-5:] == [
-        "branded.errors.CompilerError: compiler: tinygrad's CPU device needs a C compiler, and the one that was chosen "
+        "branded.errors.CompilerError: compiler: tinygrad's CPU device needs a C compiler, and the chosen one "
         "cannot be run",
         f"  CC:   {tmp_path / 'no compiler'}",
         "  says: No such file or directory",
-        "  try:  CC=clang or another clang; gcc does not know the options",
+        "  try:  CC=clang, because gcc does not know the options",
         "  why:  python -m branded why compiler",
     ]
 

@@ -110,7 +110,7 @@ def test_unhashable_static_value_is_rejected() -> None:
         tree.leaves(Layer(X, ["a"]))  # type: ignore[arg-type]
     assert str(caught.value).splitlines() == [
         "tree: the static field `name` of Layer is a list, which has no hash",
-        "  try: a tuple, a str or another immutable value",
+        "  try: use a tuple, a str or another hashable value",
     ]
     assert tree.leaves(Layer(X, ("a",))) == [X]  # type: ignore[arg-type]
 
@@ -120,7 +120,7 @@ def test_static_tensor_is_rejected() -> None:
         vmap(lambda p: p.w)(Part(X, X))  # type: ignore[arg-type]
     assert str(caught.value).splitlines() == [
         "tree: the static field `name` of Part is a tensor",
-        "  try: name: Tensor",
+        "  try: annotate it as name: Tensor",
     ]
     assert vmap(lambda p: p.w)(Derived(X, 1.0)).tolist() == X.tolist()
 
@@ -129,7 +129,7 @@ def test_map_over_different_static_fields() -> None:
     with pytest.raises(errors.TreeError) as caught:
         tree.map(lambda a, b: a, Part("a", X), Part("b", X))
     assert str(caught.value).splitlines()[:3] == [
-        "tree.map: tree 2 has another form than the first one",
+        "tree.map: tree 2 has another structure than the first one",
         "  first:  (f32[3, 2], name='a', size=3)",
         "  tree 2: (f32[3, 2], name='b', size=3)",
     ]

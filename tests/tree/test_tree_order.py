@@ -72,9 +72,9 @@ def test_first_tree_determines_the_order() -> None:
 
 
 def test_other_keys_are_rejected() -> None:
-    with pytest.raises(errors.CarryError, match="different trees"):
+    with pytest.raises(errors.CarryError, match="different structures"):
         vmap(lambda x: cond(x > 1, lambda x: {"a": x}, lambda x: {"b": x}, x))(X)
-    with pytest.raises(errors.CarryError, match="another tree"):
+    with pytest.raises(errors.CarryError, match="another structure"):
         scan(lambda c, _: ({**c, "more": X}, None), forth(X, X), None, length=2)
 
 
@@ -105,7 +105,7 @@ def test_cotangents_and_flags_may_be_deep() -> None:
     (slope,) = tree.leaves(grad(lambda t: f(t).sum())(deep(X, lambda x: {"k": x})))
     assert slope.tolist() == [3, 3]
     f.defvjp(lambda t: (tree.leaves(t)[0] * 1, None), lambda _, ct: (deep(ct, lambda x: [x])[0],))
-    with pytest.raises(errors.DerivativeError, match="another tree"):
+    with pytest.raises(errors.DerivativeError, match="another structure"):
         grad(lambda t: f(t).sum())(deep(X, lambda x: {"k": x}))
 
     g = custom_vmap(lambda x: deep(x))

@@ -159,7 +159,7 @@ def test_checks_with_derived_fields_are_rejected() -> None:
         "tree: Derived cannot be made with other leaves: it raises ValueError\n"
         "  error:   'at is one point'\n"
         "  derived: attributes that are not fields: `twice`\n"
-        "  try:     a field for each of them; or register_pytree_node(Derived, flatten, unflatten)"
+        "  try:     add a field for each of them, or register_pytree_node(Derived, flatten, unflatten)"
     )
 
 
@@ -265,12 +265,16 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "another container": (
         errors.TreeError,
         lambda: tree.map(max, {"a": (1, 2)}, {"a": [1, 2]}),
-        "tree.map: tree 2 has another form than the first one\n  first:  (the int 1, the int 2)\n"
+        "tree.map: tree 2 has another structure than the first one\n  first:  (the int 1, the int 2)\n"
         "  tree 2: list(the int 1, the int 2)\n  where:  tree['a']",
     ),
-    "other keys": (errors.TreeError, lambda: tree.map(max, {"a": 1}, {"b": 1}), "tree 2 has another form"),
+    "other keys": (errors.TreeError, lambda: tree.map(max, {"a": 1}, {"b": 1}), "tree 2 has another structure"),
     "None for a leaf": (errors.TreeError, lambda: tree.map(max, {"a": None}, {"a": 1}), "where:  tree['a']"),
-    "another object": (errors.TreeError, lambda: tree.map(max, Line(1, 2), Line(1, 2, "x")), "tree 2 has another form"),
+    "another object": (
+        errors.TreeError,
+        lambda: tree.map(max, Line(1, 2), Line(1, 2, "x")),
+        "tree 2 has another structure",
+    ),
     "is_leaf 3": (errors.TreeError, lambda: tree.leaves([1], is_leaf=3), "is_leaf is the int 3, not a function"),
     "nothing to reduce": (errors.TreeError, lambda: tree.reduce(max, []), "tree.reduce: the tree has no leaves"),
     "too few leaves": (
@@ -282,9 +286,13 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "different inner trees": (
         errors.TreeError,
         lambda: tree.transpose(tree.structure([0, 0]), None, [(1,), (1, 2)]),
-        "an inner tree has another form than inner",
+        "an inner tree has another structure than inner",
     ),
-    "no structure": (errors.TreeError, lambda: tree.transpose(tree.structure([]), None, []), "nothing says what"),
+    "no structure": (
+        errors.TreeError,
+        lambda: tree.transpose(tree.structure([]), None, []),
+        "the inner structure is missing",
+    ),
     "text as leaf": (errors.TreeError, lambda: tree.ravel({"a": "x"}), "the tree['a'] is the str 'x', not a tensor"),
     "a longer vector": (
         errors.TreeError,
@@ -377,6 +385,6 @@ def test_key_order_does_not_matter(name: str) -> None:
 
 def test_keystr_rejects_non_paths() -> None:
     with pytest.raises(
-        errors.CallError, match=r"^tree.keystr: the int 3 is not a path\n  try: a path of tree.leaves_with_path"
+        errors.CallError, match=r"^tree.keystr: the int 3 is not a path\n  try: pass a path from tree.leaves_with_path"
     ):
         tree.keystr(3)  # type: ignore[arg-type]

@@ -322,7 +322,7 @@ def wrong_total(u: Vec[Users | Items]) -> Tensor:
 
 # --- a carry of another tree
 def wrong_carry[S: Brand](a: Vec[S]) -> Vec[S]:
-    scan(lambda c, b: ((c, b), None), a, X)  # E: scan: the carry has another tree after a step than before it
+    scan(lambda c, b: ((c, b), None), a, X)  # E: scan: the carry has another structure after a step than before
     return a
 
 

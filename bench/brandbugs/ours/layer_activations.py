@@ -1,6 +1,6 @@
 """A small network that keeps the activations of its layers.
 
-Mistake: escape: the activation of one example is kept, though it means nothing outside of its vmap.
+Mistake: escape: the activation of one example is kept, though it is not a valid choice outside of its vmap.
 """
 
 from functools import partial

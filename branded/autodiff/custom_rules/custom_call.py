@@ -95,8 +95,8 @@ class RuledCall(RowWideningCall):
         """Raise if a closed-over value is differentiated: the rule handles only the arguments."""
         if any(i >= self.tensors for i in differentiated):
             raise DerivativeError(
-                f"{self.f.api_name}: {self.f.name} closes over a value that is differentiated, and its rule does not",
-                fix="pass it as an argument, or stop_gradient of it",
+                f"{self.f.api_name}: {self.f.name} closes over a differentiated value that its rule does not handle",
+                fix="pass it as an argument, or use stop_gradient(value) in the function",
             )
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
@@ -218,10 +218,11 @@ class RuledCall(RowWideningCall):
             p for k, a in enumerate(self.args) if k not in self.f.static for p in tree.paths(a, f"argument {k + 1}")
         ]
         raise DerivativeError(
-            f"{self.f.api_name}: the rule of {self.f.name} gives a derivative by what a result does not use",
+            f"{self.f.api_name}: the rule of {self.f.name} returns a derivative with respect to a value "
+            "that a result does not use",
             ("result", f"{tree.paths(self.out, 'the result')[i]}, the same for all examples of {names}"),
             ("argument", f"{paths[slot]}, which differs from example to example"),
-            fix="let the function use the argument for this result, as in `y + 0 * x`",
+            fix="use the argument in this result of the function: `y + 0 * x`",
         )
 
     def forward(self, xs: Sequence[UOp], tangents: Sequence[UOp | None]) -> list[UOp]:

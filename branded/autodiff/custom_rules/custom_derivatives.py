@@ -51,8 +51,8 @@ class _Custom(Generic[P, R]):
         functools.update_wrapper(self, f)
         if not isinstance(nondiff_argnums, tuple | list) or not all(type(i) is int for i in nondiff_argnums):
             raise DerivativeError(
-                f"{self.api_name}: nondiff_argnums={tree.short_repr(nondiff_argnums)}",
-                fix="a tuple of positions of arguments: (0,)",
+                f"{self.api_name}: nondiff_argnums={tree.short_repr(nondiff_argnums)} is not a tuple of positions",
+                fix="nondiff_argnums=(0,)",
             )
         self.f, self.static = f, frozenset(nondiff_argnums)
         self.name = getattr(f, "__name__", repr(f))
@@ -80,8 +80,8 @@ class _Custom(Generic[P, R]):
         call_args = positional(self.f, args, kwargs, f"{self.api_name}: {self.name}")
         if beyond := [i for i in self.static if not 0 <= i < len(call_args)]:
             raise DerivativeError(
-                f"{self.api_name}: nondiff_argnums has {beyond[0]}, and {self.name} has {len(call_args)} arguments",
-                fix="the positions of arguments, counted from 0",
+                f"{self.api_name}: nondiff_argnums has {beyond[0]}, but {self.name} has {len(call_args)} arguments",
+                fix="give positions of arguments, counted from 0",
             )
         level, places, new_args = Level(), list[UOp](), list[Any](call_args)
         for i in [i for i in range(len(call_args)) if i not in self.static]:
@@ -179,7 +179,7 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
             if len(jvps) != len(tangents):
                 raise DerivativeError(
                     f"custom_jvp: {len(jvps)} rules for the {len(tangents)} arguments of {self.name}",
-                    fix="a rule for each argument, None where the tangent is zero",
+                    fix="give one rule per argument, and None for a zero tangent",
                 )
             y = f(*primals)
             parts = [f(t, y, *primals) for f, t in zip(jvps, tangents, strict=True) if f is not None]

@@ -54,8 +54,8 @@ class JvpCall(RuledCall):
             )
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
-                f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}",
-                fix="return a pair: the value and its tangent",
+                f"custom_jvp: the rule of {self.f.name} returned {tree.describe(pair)}, not a pair",
+                fix="return a pair: (value, tangent)",
             )
         fitting(self.f, self.out, pair[0], "value")
         return self.of_step(fitting(self.f, self.out, pair[1], "tangent"), xs)

@@ -31,8 +31,8 @@ from branded.tinygrad_compat.private_api import CallInfo
 class VjpCall(RuledCall):
     def refused(self) -> DerivativeError:
         return DerivativeError(
-            f"jvp: {self.f.name} has a rule for reverse mode alone (custom_vjp)",
-            fix="reverse mode (grad, vjp, jacrev), or custom_jvp, whose rule both modes use",
+            f"jvp: {self.f.name} has only a reverse-mode rule (custom_vjp)",
+            fix="use reverse mode (grad, vjp, jacrev), or define the rule with custom_jvp",
         )
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
@@ -59,8 +59,8 @@ class VjpCall(RuledCall):
             )
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise DerivativeError(
-                f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}",
-                fix="return a pair: the value, and what the backward rule needs",
+                f"custom_vjp: the forward rule of {self.f.name} returned {tree.describe(pair)}, not a pair",
+                fix="return a pair: (value, residuals)",
             )
         values = zip(fitting(self.f, self.out, pair[0], "value"), tree.leaves(self.out), strict=True)
         return [x.cast(y.dtype) for x, y in values], pair[1]
@@ -86,8 +86,8 @@ class VjpCall(RuledCall):
         )
         if not isinstance(grads, tuple | list) or len(grads) != len(primals):
             raise DerivativeError(
-                f"custom_vjp: the backward rule of {self.f.name} returned {tree.describe(grads)}",
-                fix=f"a tuple with a cotangent for each of the {len(primals)} arguments, None for zero",
+                f"custom_vjp: the backward rule of {self.f.name} returned {tree.describe(grads)}, not cotangents",
+                fix=f"return a tuple with one cotangent for each of the {len(primals)} arguments, None for zero",
             )
         result: list[UOp | None] = []
         for i, (x, g) in enumerate(zip(primals, grads, strict=True)):
@@ -119,7 +119,7 @@ class VjpCall(RuledCall):
         out: list[UOp | None] = []
         values = with_none(x, g)
         if values is None or len(values) != len(own_leaves):
-            raise DerivativeError(f"custom_vjp: the cotangent of {where} has another tree than it")
+            raise DerivativeError(f"custom_vjp: the cotangent of {where} has another structure")
         for t, v in zip(own_leaves, values, strict=True):
             if v is None or not dtypes.is_float(t.dtype):
                 out.append(None)
@@ -127,10 +127,10 @@ class VjpCall(RuledCall):
             v = tensor_of(v, f"custom_vjp: the cotangent of {where}")
             if v.shape != t.shape:
                 raise DerivativeError(
-                    f"custom_vjp: the cotangent of {where} does not fit it",
+                    f"custom_vjp: the cotangent of {where} has another shape",
                     ("cotangent", vec_type(v)),
                     ("argument", vec_type(t)),
-                    fix="the same shape",
+                    fix="use the same shape",
                 )
             out.append(v.cast(t.dtype).uop)
         return out

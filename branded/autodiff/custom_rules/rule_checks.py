@@ -24,18 +24,18 @@ def tensor_of(x: Any, where: str) -> Tensor:
 
 def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> tuple[Any, ...]:
     """Bind the arguments of a call by position, with defaults filled in, as a rule receives them."""
-    check_takes(f, args, kwargs, api_name, "an argument for each of its parameters")
+    check_takes(f, args, kwargs, api_name, "pass one argument per parameter")
     try:
         bound = inspect.signature(f).bind(*args, **kwargs)
     except ValueError:  # a function without a signature
         if kwargs:
             raise OptionError(
-                f"{api_name} is called with keywords, and has no signature", fix="positional ones"
+                f"{api_name} is called with keywords, but has no signature", fix="pass the arguments by position"
             ) from None
         return args
     bound.apply_defaults()
     if not bound.kwargs.keys().isdisjoint(kwargs):  # others, as bound by a partial, keep their defaults
-        raise OptionError(f"{api_name} has keyword-only arguments", fix="positional ones")
+        raise OptionError(f"{api_name} has keyword-only parameters", fix="make the parameters positional")
     return bound.args
 
 
@@ -76,17 +76,17 @@ def fitting(f: Any, like: Any, out: Any, kind: str) -> list[UOp]:
     """Return the leaves of a rule's output; raise if its tree or a shape differs from the result `like`."""
     if tree.paths(out, "") != tree.paths(like, ""):
         raise DerivativeError(
-            f"{f.api_name}: the {kind} that the rule of {f.name} gave has another tree than the result"
+            f"{f.api_name}: the {kind} from the rule of {f.name} has another structure than the result"
         )
     out_leaves = []
     for x, y, path in zip(tree.leaves(out), tree.leaves(like), tree.paths(like, "the result"), strict=True):
-        t = tensor_of(x, f"{f.api_name}: the {kind} that the rule of {f.name} gave for {path}")
+        t = tensor_of(x, f"{f.api_name}: the {kind} from the rule of {f.name} for {path}")
         if t.shape != y.shape:
             raise DerivativeError(
-                f"{f.api_name}: the {kind} that the rule of {f.name} gave for {path} does not fit",
+                f"{f.api_name}: the {kind} from the rule of {f.name} for {path} has another shape",
                 (kind, vec_type(t)),
                 ("result", vec_type(tensor(y))),
-                fix="the shape of the result",
+                fix="return the shape of the result",
             )
         out_leaves.append(t.cast(y.dtype).uop if dtypes.is_float(y.dtype) else t.uop)
     return out_leaves

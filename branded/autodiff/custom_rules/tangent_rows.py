@@ -81,10 +81,11 @@ class RowWideningCall(Primitive):
             if i in asked and (more := [b for b in row if b in over and b not in self.examples.results[i]]):
                 names = ", ".join(f"`{b.name}`" for b in more)
                 raise DerivativeError(
-                    f"{self.f.api_name}: the rule of {self.f.name} gives a derivative by what a result does not use",
+                    f"{self.f.api_name}: the rule of {self.f.name} returns a derivative with respect to a value "
+                    "that a result does not use",
                     ("result", f"{tree.paths(self.out, 'the result')[i]}, the same for all examples of {names}"),
                     ("derivative", "differs from example to example"),
-                    fix="let the function use for this result what its rule uses, as in `y + 0 * x`",
+                    fix="use the same values in the function as in its rule: `y + 0 * x`",
                 )
 
 

@@ -210,10 +210,10 @@ def check_part(target: Tensor, api_name: str) -> None:
     if of.op in (Ops.EXPAND, Ops.PAD) and has_storage(root(of)):
         how, each = ("repeats", "repeated") if of.op is Ops.EXPAND else ("pads", "padded")
         raise WriteError(
-            f"{api_name}: this tensor {how} another one, and it is not clear what a write into it should change",
+            f"{api_name}: this tensor {how} another one, and a write into it is ambiguous",
             ("tensor", type_text(target.uop)),
             ("another", type_text(of.src[0])),
-            fix=f"x = x.clone() to write into the {each} values; or a write into the other tensor",
+            fix=f"x = x.clone() to write into the {each} values, or write into the other tensor",
         )
 
 
@@ -315,22 +315,22 @@ def _misfit(api_name: str, target: Tensor, part: Callable[[], Tensor], value: ob
         x = value if isinstance(value, Tensor) else Tensor(value, dtype=target.dtype)  # type: ignore[arg-type]
     except (RuntimeError, TypeError, ValueError):
         return WriteError(
-            f"{api_name}: {describe(value)} is no value of a tensor",
+            f"{api_name}: {describe(value)} cannot be stored in a tensor",
             ("tensor", type_text(into.uop)),
-            fix="a number or a tensor",
+            fix="assign a number or a tensor",
         )
     both = ("tensor", type_text(into.uop)), ("value", type_text(x.uop))
     try:
         broadcast_to(x.uop, into.shape)
     except ValueError:
-        fix = f"a value of shape {into.shape}, or of one that repeats to it"
+        fix = f"use a value of shape {into.shape}, or one that broadcasts to it"
         return WriteError(
-            f"{api_name}: a value of shape {x.shape} does not go into one of {into.shape}", *both, fix=fix
+            f"{api_name}: a value of shape {x.shape} does not fit into a tensor of {into.shape}", *both, fix=fix
         )
     if x.dtype != target.dtype:
-        kinds = f"{dtype_text(x.dtype)} does not go into one of {dtype_text(target.dtype)}"
+        kinds = f"{dtype_text(x.dtype)} does not fit into a tensor of {dtype_text(target.dtype)}"
         return WriteError(f"{api_name}: a value of {kinds}", *both, fix=f"value.cast({target.dtype})")
     if x.device != target.device and None not in (x.device, target.device):
-        places = f"{x.device} does not go into one on {target.device}"
+        places = f"{x.device} does not fit into a tensor on {target.device}"
         return WriteError(f"{api_name}: a value on {places}", *both, fix=f"value.to({target.device!r})")
     return None

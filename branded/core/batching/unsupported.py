@@ -12,8 +12,8 @@ from branded.graph.rows import type_text
 from branded.graph.scope import Row, union
 from branded.tinygrad_compat.private_api import has_shape
 
-KERNEL = "custom_kernel: a kernel written by hand has no batching rule"
-KERNEL_FIX = "a custom_vmap whose rule calls it on the whole batch, or sequential_vmap around the call"
+KERNEL = "custom_kernel: a hand-written kernel has no batching rule"
+KERNEL_FIX = "wrap the call in sequential_vmap, or in a custom_vmap whose rule runs it on the batch"
 
 
 def refuse(u: UOp, problem: str, fix: str, *operands: Batched) -> UnsupportedError:

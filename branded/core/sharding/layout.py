@@ -55,7 +55,7 @@ def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextMana
     if isinstance(name, type) and issubclass(name, Scope) and name.is_brand and Scope not in name.__bases__:
         text = name.__name__  # `Brand` itself is every brand
     if not (isinstance(text, str) and text):
-        raise OptionError(f"shard: {short_repr(name)} is not a name", fix="a string, or a subclass of Brand")
+        raise OptionError(f"shard: {short_repr(name)} is not a name", fix="pass a string, or a subclass of Brand")
     return _where.during((text, as_devices(devices, "shard")))
 
 
@@ -69,11 +69,13 @@ def as_devices(devices: Any, api_name: str) -> Devices:
     """Return the full names of the devices, after checking that each one can be opened."""
     specs = [devices] if isinstance(devices, str) else devices
     if not isinstance(specs, list | tuple) or not specs or not all(isinstance(d, str) for d in specs):
-        raise OptionError(f"{api_name}: devices={short_repr(devices)} names no devices", fix='("CUDA:0", "CUDA:1")')
+        raise OptionError(
+            f"{api_name}: devices={short_repr(devices)} names no devices", fix='devices=("CUDA:0", "CUDA:1")'
+        )
     names = tuple(str(canonicalize_device(d)) for d in specs)
     for d in names:
         if names.count(d) > 1:
-            raise OptionError(f"{api_name}: the device {d} is named twice", fix="each device once")
+            raise OptionError(f"{api_name}: the device {d} is named twice", fix="name each device once")
         try:
             if not re.fullmatch(r"\w+(:\d+)*", d):
                 raise ValueError("a name of a device is like CUDA:1")
@@ -83,7 +85,7 @@ def as_devices(devices: Any, api_name: str) -> Devices:
         except Exception as error:
             message = f"{type(error).__name__}: {error}".split("\n")[0]
             raise OptionError(
-                f"{api_name}: the device {d} cannot be opened", ("said", message), fix="one of this machine"
+                f"{api_name}: the device {d} cannot be opened", ("said", message), fix="use a device of this machine"
             ) from error
     return names
 
@@ -93,7 +95,7 @@ def evenly(size: int, devices: Devices, api_name: str) -> Devices:
     if devices and size % (n := len(devices)):
         raise OptionError(
             f"{api_name}: {examples(size)} cannot be divided evenly among {n} devices",
-            fix=f"{even_sizes(size, n)}, or fewer devices",
+            fix=f"{even_sizes(size, n)}, or use fewer devices",
         )
     return devices
 

@@ -217,9 +217,9 @@ def _align_operands(u: UOp, first: str | None) -> UOp | None:
     several = [d for d in devices if isinstance(d, tuple)]
     if len(several) > 1:
         raise UnsupportedError(
-            "zip: the operands are on other devices",
+            "zip: the operands are on different devices",
             *((str(i), ", ".join(d)) for i, d in enumerate(several, 1)),
-            fix="the same devices for both, in the same order; or .to() one of them first",
+            fix="use the same devices for both, in the same order, or move one with .to()",
         )
     if len(devices) < 2 or (to := several[0] if several else first) is None:
         return None

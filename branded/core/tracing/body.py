@@ -125,17 +125,17 @@ def _in_terms_of(leaves: Sequence[UOp], param_of: dict[UOp, UOp]) -> list[UOp]:
 
 
 def live_carry(x: Any, where: str) -> Tensor:
-    return live_tensor(x, where, CarryError, "tensors, numbers, or trees of them")
+    return live_tensor(x, where, CarryError, "use tensors, numbers, or pytrees of these")
 
 
 def all_carried(x: Any, where: str) -> list[Tensor]:
-    tensors = live_tensors(x, where, CarryError, "tensors, numbers, or trees of them")
+    tensors = live_tensors(x, where, CarryError, "use tensors, numbers, or pytrees of these")
     for y, path in zip(tensors, tree.paths(x, where), strict=True):
         if any(type(n) is not int for n in y.shape):
             raise CarryError(
                 f"{path} has a symbolic size",
                 ("value", type_text(y)),
-                fix="the whole tensor, and where for a part of it",
+                fix="pass the whole tensor, and select a part with where",
             )
     return tensors
 
@@ -224,10 +224,10 @@ class State:
         old = self.tree
         if tree.paths(new, "") != tree.paths(old, "") or tree.containers(new) != tree.containers(old):
             raise CarryError(
-                f"{self.api_name}: the carry has another tree after a step than before it",
+                f"{self.api_name}: the carry has another structure after a step than before",
                 ("before", tree.outline(old)),
                 ("after", tree.outline(new)),
-                fix="return the carry in the form in which it came",
+                fix="return a carry with the structure of the initial one",
             )
         return all_carried(new, f"{self.api_name}: the carry")
 

@@ -76,18 +76,20 @@ def _wrong(reason: str, args: Sequence[Any], kwargs: Mapping[str, Any], api_name
 def check_tune(tune: object, api_name: str = "jit") -> None:
     if tune is not None and not (isinstance(tune, str) and tune in ("fast", "best")):
         raise OptionError(
-            f"{api_name}: tune={short_repr(tune)} is not a choice", fix='"fast" or "best", or None: nothing is tried'
+            f"{api_name}: tune={short_repr(tune)} is not a choice", fix='pass "fast", "best", or None for no tuning'
         )
 
 
 def check_randomness(randomness: object) -> None:
     if not (isinstance(randomness, str) and randomness in ("error", "same", "different")):
-        raise OptionError(f"randomness: {short_repr(randomness)} is not a choice", fix='"error", "same" or "different"')
+        raise OptionError(
+            f"randomness: {short_repr(randomness)} is not a choice", fix='pass "error", "same" or "different"'
+        )
 
 
 def check_flag(x: object, option: str) -> None:
     if not isinstance(x, bool):
-        raise OptionError(f"{option}: {short_repr(x)} is not a choice", fix="True or False")
+        raise OptionError(f"{option}: {short_repr(x)} is not a choice", fix="pass True or False")
 
 
 def as_int(x: object) -> int | None:
@@ -107,8 +109,8 @@ def positions(argnums: Any, api_name: str, option: str = "static_argnums") -> tu
     indices = [as_int(i) for i in (argnums if isinstance(argnums, tuple | list) else (argnums,))]
     if None in indices:
         raise OptionError(
-            f"{api_name}: {option}={short_repr(argnums)} are no positions of arguments",
-            fix=f"ints, counted from 0: {option}=(1,)",
+            f"{api_name}: {option}={short_repr(argnums)} is not a list of positions",
+            fix=f"give ints, counted from 0: {option}=(1,)",
         )
     return tuple(i for i in indices if i is not None)
 
@@ -128,7 +130,7 @@ def static_arguments(
             if not -total <= i < total:
                 raise OptionError(
                     f"{api_name}: {option}={i} for a function of {count_noun(total, 'argument')}",
-                    fix="the positions of arguments, counted from 0",
+                    fix="give positions of arguments, counted from 0",
                 )
     selected = [i + total if i < 0 else i for i in nums]
     return frozenset(i for i in selected if i < n), frozenset(names[i] for i in selected if 0 <= i < len(names))
@@ -138,12 +140,12 @@ def normalize_axis(axis: int, x: Any, api_name: str) -> int:
     """Return `axis` of `x` counted from the front."""
     index = check_axis(axis, api_name)
     if index is None:
-        raise AxisTypeError(f"{api_name}: None is not an axis here", fix="an int")
+        raise AxisTypeError(f"{api_name}: None is not an axis here", fix="pass an int")
     rank = len(x.shape)
     if not -rank <= index < rank:
         raise AxisRangeError(
             f"{api_name}: axis {index} is out of range for {type_text(x.uop)}",
-            fix=f"an axis from {-rank} to {rank - 1}" if rank else "a tensor with an axis; a 0-d one has none",
+            fix=f"use an axis from {-rank} to {rank - 1}" if rank else "pass a tensor with at least one axis",
         )
     return index % rank
 
@@ -152,6 +154,6 @@ def out_axis(axis: int, rank: int, api_name: str) -> int:
     if not -rank - 1 <= axis <= rank:
         raise AxisRangeError(
             f"{api_name}: axis {axis} is out of range for a result with {count_noun(rank + 1, 'axis', 'axes')}",
-            fix=f"{-rank - 1} to {rank}",
+            fix=f"use an axis from {-rank - 1} to {rank}",
         )
     return axis % (rank + 1)

@@ -26,7 +26,7 @@ def as_one(x: Any, name: str) -> str | None:
 def shared(axes: Sequence[int | None]) -> str:
     """Return the suggested `in_axes` if some arguments have no axis."""
     none = all(a is None for a in axes)
-    return "a tensor with an axis for the examples" if none else f"in_axes=({', '.join(map(str, axes))})"
+    return "pass a tensor with an axis of examples" if none else f"in_axes=({', '.join(map(str, axes))})"
 
 
 def readings(mapped: Sequence[tuple[int, int] | None]) -> str:

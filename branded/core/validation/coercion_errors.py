@@ -49,11 +49,11 @@ def translate_error(error: Exception, api_name: str) -> BrandedError | None:
         )
     if of_key:
         return OperandError(
-            f"{api_name}: a dict is asked for a tensor, which is none of its keys, whatever its number is",
+            f"{api_name}: a tensor cannot be the key of a dict",
             *facts,
-            fix="Tensor([...]) of the values, and the position of the key as its index",
+            fix="put the values into a Tensor([...]), and index it with the position of the key",
         )
-    return OperandError(f"{api_name}: a function of Python takes numbers, and got a tensor", *facts, fix=_advice(frame))
+    return OperandError(f"{api_name}: a Python function that takes numbers got a tensor", *facts, fix=_advice(frame))
 
 
 _ATTRIBUTES = {
@@ -114,4 +114,4 @@ def _advice(frame: FrameType) -> str:
         return f"Tensor({ast.unparse(e.value)})[{ast.unparse(e.slice)}]"
     if isinstance(e, ast.BinOp) and isinstance(e.op, ast.Mod):
         return f'debug.print("{{x}}", x={"x" if isinstance(e.right, ast.Tuple) else ast.unparse(e.right)})'
-    return "return the tensor, and do this with the result; or debug.callback(f, x), with a function of numbers"
+    return "return the tensor and call the function on the result, or use debug.callback(f, x)"

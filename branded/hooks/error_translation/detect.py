@@ -72,9 +72,9 @@ def _check_bits(*operands: Tensor) -> None:
         method = tensor_methods.running()()
         name = method.name.strip("_").removeprefix("r") if method is not None else "bits"
         raise OperandError(
-            f"{name}: bools and ints have bits, and this is a float",
+            f"{name}: bitwise operations need bools or ints, not a float",
             ("value", vec_type(x)),
-            fix="(a > 0) & (b > 0), where a comparison stands in parentheses; .int() of what is an int",
+            fix="(a > 0) & (b > 0), with parentheses around comparisons, or .int() for ints",
         )
 
 

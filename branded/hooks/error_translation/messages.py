@@ -81,7 +81,7 @@ def _one_less(r: Refused) -> str | None:
         return None
     x, less = r.operands[0][1], tuple(shape[1:])
     if r.op in _SHAPED and len(shape) == x.ndim + 1 and r.works(lambda: getattr(x, r.op)(less)):
-        return f"{r.op}({less}): inside of vmap there is no axis for the examples"
+        return f"{r.op}({less}): inside vmap there is no batch axis"
     return None
 
 
@@ -94,7 +94,7 @@ def _broadcast(r: Refused, _m: re.Match[str]) -> BrandedError | None:
         sizes = list(dict.fromkeys(s[-k] for s in shapes if len(s) >= k and s[-k] != 1))
         if len(sizes) > 1:
             api_name = f"axis -{k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
-            return r.error(ShapeError, api_name, _of_examples(r) or _suggest_pairing(r) or "sizes that are equal, or 1")
+            return r.error(ShapeError, api_name, _of_examples(r) or _suggest_pairing(r) or "use equal sizes, or 1")
     return None
 
 
@@ -106,7 +106,7 @@ def _of_examples(r: Refused) -> str | None:
             fits = t.shape and t.shape[0] == b.size and b not in row_of(t.uop) and _fit(*rest, t.shape[1:])
             if fits and any(b in row_of(x.uop) for _, x in r.operands):
                 api_name = f"`{text}`" if (text := r.operand(label)) else f"the {label}"
-                return f"{api_name} as an argument of vmap: it has an entry for each of the {b.size} examples"
+                return f"pass {api_name} as an argument of vmap: it has one entry for each of the {b.size} examples"
     return None
 
 
@@ -134,13 +134,15 @@ def _dot(r: Refused, _m: re.Match[str]) -> BrandedError | None:
         return None
     (_, a), (_, b) = r.operands[:2]
     if not a.shape or not b.shape:
-        return r.error(ShapeError, f"a number{of_example()} is not a vector or a matrix", "`*` for a product with it")
+        return r.error(
+            ShapeError, f"a scalar{of_example()} is not a vector or a matrix", "use `*` for a product with a scalar"
+        )
     axis = -1 if b.ndim == 1 else -2
     api_name = f"axis -1 of the first has {a.shape[-1]} entries, and axis {axis} of the second {b.shape[axis]}"
     if r.op == "linear" and b.ndim == 2:
-        fix = f"Linear({a.shape[-1]}, {b.shape[-1]}), or examples of {b.shape[0]} entries"
+        fix = f"Linear({a.shape[-1]}, {b.shape[-1]}), or pass examples of {b.shape[0]} entries"
         return r.error(ShapeError, api_name, fix)
-    return r.error(ShapeError, api_name, _suggest_transpose(r, a, b) or "as many entries on both")
+    return r.error(ShapeError, api_name, _suggest_transpose(r, a, b) or "use the same number of entries on both sides")
 
 
 def _suggest_transpose(r: Refused, a: Tensor, b: Tensor) -> str | None:
@@ -183,7 +185,7 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
     if len(groups) != len(operands) == len(tensors):
         api_name = f"einsum: `{formula}` is of {count_noun(len(groups), 'operand')}, and {len(tensors)} came"
         return error_of(
-            ShapeError, api_name, [(str(i + 1), x) for i, x in enumerate(operands)], "letters for each operand"
+            ShapeError, api_name, [(str(i + 1), x) for i, x in enumerate(operands)], "give letters for each operand"
         )
     if "." in formula or not len(tensors) == len(groups) == len(operands):
         return None
@@ -191,11 +193,11 @@ def letters(formula: str, operands: Sequence[Any]) -> BrandedError | None:
         if len(group) != x.ndim:
             axes = count_noun(x.ndim, "axis", "axes")
             api_name = f"einsum: `{group}` has {len(group)} letters, and {the_value()} {axes}"
-            return error_of(ShapeError, api_name, tensors, f"a letter for each axis{of_example()}")
+            return error_of(ShapeError, api_name, tensors, f"give a letter for each axis{of_example()}")
         for c, n in zip(group, x.shape, strict=True):
             if sizes.setdefault(c, n) != n:
                 api_name = f"einsum: `{c}` is an axis of {sizes[c]} entries, and one of {n}"
-                return error_of(ShapeError, api_name, tensors, "a letter for each size")
+                return error_of(ShapeError, api_name, tensors, "use a letter for each size")
     return None
 
 
@@ -203,8 +205,8 @@ def _axis(r: Refused, m: re.Match[str]) -> BrandedError:
     dim, low, high = map(int, m.groups())
     api_name = f"axis {dim} is out of range for {the_value()}"
     if dim > 0 and low <= dim - 1 <= high and visible(row_of(r.operands[0][1].uop)):
-        return r.error(AxisRangeError, api_name, f"axis {dim - 1}: inside of vmap there is no axis for the examples")
-    return r.error(AxisRangeError, api_name, f"an axis from {low} to {high}")
+        return r.error(AxisRangeError, api_name, f"axis {dim - 1}: inside vmap there is no batch axis")
+    return r.error(AxisRangeError, api_name, f"use an axis from {low} to {high}")
 
 
 def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
@@ -217,9 +219,7 @@ def _reshape(r: Refused, m: re.Match[str]) -> BrandedError | None:
     n = math.prod(x.shape)
     for b in visible(row_of(x.uop)):
         if to and to[0] == b.size and math.prod(to[1:]) == n:
-            return r.error(
-                ShapeError, api_name, f"{_call(r, to[1:])}: inside of vmap there is no axis for the examples"
-            )
+            return r.error(ShapeError, api_name, f"{_call(r, to[1:])}: inside vmap there is no batch axis")
     for i in reversed(range(len(to))):
         others = math.prod(to[:i] + to[i + 1 :])
         if others and n % others == 0:
@@ -235,11 +235,11 @@ def _call(r: Refused, sizes: Sequence[int]) -> str:
 def _many(r: Refused, m: re.Match[str]) -> BrandedError:
     count, rank = map(int, m.groups())
     api_name = f"{count} indices for {the_value()}, which has {count_noun(rank, 'axis', 'axes')}"
-    fix = f"at most {rank}"
+    fix = f"use at most {rank}"
     index = r.args[1]
     fewer = index[count - rank :] if isinstance(index, tuple) else ()
     if fewer and is_tracing() and r.op == "index" and r.works(lambda: r.args[0][fewer]):
-        fix = f"{_drop_indices(count - rank)}: inside of vmap there is no axis for the examples"
+        fix = f"{_drop_indices(count - rank)}: inside vmap there is no batch axis"
     return r.error(ShapeError, api_name, fix)
 
 
@@ -249,14 +249,14 @@ def _drop_indices(skipped: int) -> str:
     if isinstance(e, ast.Subscript) and isinstance(e.slice, ast.Tuple):
         rest = e.slice.elts[skipped:]
         return f"{source.part(e.value)}[{', '.join(map(ast.unparse, rest))}]"
-    return f"without the first {skipped}"
+    return f"remove the first {skipped}"
 
 
 def _mask(r: Refused) -> BrandedError | None:
     index = r.args[1]
     if r.op == "index" and any(map(_of_tensors, index if isinstance(index, tuple) else (index,))):
         fix = suggest_take(index) or "index with a tensor, or mask with where"
-        return r.error(ShapeError, "a bound of a slice is a number that Python knows, and this is a tensor", fix)
+        return r.error(ShapeError, "the bounds of a slice must be Python ints, and this is a tensor", fix)
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
     e, value_text = _subscript()
@@ -269,10 +269,10 @@ def _mask(r: Refused) -> BrandedError | None:
             where = f"({mask}).reshape({', '.join(map(str, index.shape))})"
         value = r.args[2] if r.op == "assign" else self
         fits = r.works(lambda: index.where(value, self))
-        fix = f"{x} = {where}.where({value_text or 'value'}, {x})" if fits else "where, with a value for each entry"
-        return r.error(ShapeError, "a mask says where to write, and a write needs places that are known", fix)
-    fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the most that there can be"
-    return r.error(ShapeError, "a mask takes as many entries as it happens to, and a shape is the same for all", fix)
+        fix = f"{x} = {where}.where({value_text or 'value'}, {x})" if fits else "use where, with a value for each entry"
+        return r.error(ShapeError, "a mask cannot select the entries to write, because their number is unknown", fix)
+    fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the maximum number of entries"
+    return r.error(ShapeError, "a mask selects a number of entries that differs from example to example", fix)
 
 
 def _of_tensors(index: Any) -> bool:
@@ -319,13 +319,17 @@ def suggest_take(index: Any) -> str | None:
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
     i, n = map(int, m.groups())
     axis = f"an axis of {count_noun(n, 'entry', 'entries')}"
-    return r.error(ShapeError, f"{i} is out of bounds for {axis}", f"an index from {-n} to {n - 1}" if n else None)
+    return r.error(ShapeError, f"{i} is out of bounds for {axis}", f"use an index from {-n} to {n - 1}" if n else None)
 
 
 def _concat_error(r: Refused) -> BrandedError | None:
     shapes = [t.shape for _, t in r.operands]
     if len({*map(len, shapes)}) > 1:
-        return r.error(ShapeError, "the operands have different numbers of axes", "reshape, so that they have as many")
+        return r.error(
+            ShapeError,
+            "the operands have different numbers of axes",
+            "reshape one of them, so that the ranks are equal",
+        )
     dim = r.kwargs.get("dim", 0)
     dim = dim if type(dim) is int else 0
     for k in range(len(shapes[0])):
@@ -333,7 +337,11 @@ def _concat_error(r: Refused) -> BrandedError | None:
             sizes = list(dict.fromkeys(s[k] for s in shapes))
             api_name = f"axis {k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
             fits = [d for d in range(len(shapes[0])) if r.op == "cat" and _fits_along(d, shapes)]
-            return r.error(ShapeError, api_name, f"dim={fits[0]}, along which they fit" if fits else "as many in all")
+            return r.error(
+                ShapeError,
+                api_name,
+                f"dim={fits[0]}, along which they fit" if fits else "use equal sizes in all operands",
+            )
     return None
 
 
@@ -351,7 +359,7 @@ def _transpose_error(r: Refused) -> BrandedError | None:
     return r.error(
         AxisRangeError,
         f"axis {axes[0]} is out of range for {the_value()}",
-        f"axes from {-n} to {n - 1}" if x.shape else "a tensor with axes",
+        f"use axes from {-n} to {n - 1}" if x.shape else "a tensor with axes",
     )
 
 

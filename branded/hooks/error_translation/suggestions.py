@@ -29,7 +29,7 @@ def truth(x: Tensor) -> str:
     return _short(_rewrite_call(e) or _rewrite_test(e, around[1:], x)) or _TRUTH
 
 
-_TRUTH = "x.where(a, b) in place of `if x`"
+_TRUTH = "x.where(a, b) instead of `if x`"
 _TESTS = (ast.IfExp, ast.If, ast.While, ast.Assert)
 
 
@@ -79,7 +79,7 @@ def real(x: Tensor) -> str:
     return _FLOAT
 
 
-_FLOAT = "tinygrad's methods, which take tensors, where math's do not"
+_FLOAT = "use the methods of Tensor instead of math"
 
 
 def suggestion_text(x: Tensor) -> str:
@@ -101,9 +101,9 @@ def suggest_stack() -> str:
     e = source.expression()
     entries = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
     if not isinstance(entries, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in entries.elts):
-        return "Tensor.stack(a, b) of its entries"
+        return "stack the entries with Tensor.stack(a, b)"
     parts = [f"Tensor({ast.unparse(v)})" if isinstance(v, ast.Constant) else ast.unparse(v) for v in entries.elts]
-    return _short(f"Tensor.stack({', '.join(parts)})") or "Tensor.stack(a, b) of its entries"
+    return _short(f"Tensor.stack({', '.join(parts)})") or "stack the entries with Tensor.stack(a, b)"
 
 
 _METHODS = {"max": "maximum", "min": "minimum"}

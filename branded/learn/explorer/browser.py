@@ -85,7 +85,7 @@ def _arguments(f: types.FunctionType) -> tuple[tuple[Any, ...], dict[str, Any]]:
         without = [p.name for p in inspect.signature(f).parameters.values() if p.default is p.empty]
         name = f.__name__ if f.__name__.isidentifier() else "f"
         raise ExplorerError(
-            f"explorer: nothing is given for {', '.join(f'`{each}`' for each in without)}",
+            f"explorer: there is no default for {', '.join(f'`{each}`' for each in without)}",
             fix=f"def {name}({', '.join(f'{each}=Tensor([1.0, 2.0])' for each in without)}): ...",
         ) from None
 
@@ -99,5 +99,5 @@ def check_sizes(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
             raise ExplorerError(
                 f"explorer: an axis of {size} is too large for the browser",
                 ("value", str(v.type)),
-                fix=f"at most {LARGEST}, or `python -m branded explain` on your machine",
+                fix=f"use at most {LARGEST}, or `python -m branded explain` on your machine",
             )

@@ -127,7 +127,7 @@ def fetch(folder: Path) -> Path:
     """
     command = npm()
     if command is None:
-        raise ExplorerError("explorer: there is no npm here", fix="pip install 'branded[explorer]', or --no-edit")
+        raise ExplorerError("explorer: npm is not installed", fix="pip install 'branded[explorer]', or --no-edit")
     folder.mkdir(parents=True, exist_ok=True)
     words = [*command, "pack", f"pyodide@{PYODIDE}", "--silent", "--pack-destination", str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -135,7 +135,7 @@ def fetch(folder: Path) -> Path:
     if done.returncode != 0 or not archive.is_file():
         said = (done.stderr.strip() or "nothing").splitlines()[-1]
         raise ExplorerError(
-            "explorer: npm does not bring pyodide", ("npm said", said), fix="--pyodide DIR, or --no-edit"
+            "explorer: npm could not fetch pyodide", ("npm said", said), fix="use --pyodide DIR, or --no-edit"
         )
     data = archive.read_bytes()
     if base64.b64encode(hashlib.sha512(data).digest()).decode() != _INTEGRITY:

@@ -40,7 +40,7 @@ def run(action: str | None, words: Sequence[str]) -> int:
     if action is None:
         return _list()
     if action not in ACTIONS:
-        raise UsageError(f"there is no `{action}`: it is one of {', '.join(ACTIONS)}, or nothing for the list")
+        raise UsageError(f"unknown action `{action}`: use one of {', '.join(ACTIONS)}, or nothing for the list")
     file, puzzle = _parse_words(action, words)
     if action == "start":
         return _start(file)
@@ -61,7 +61,7 @@ def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None
         if files and not takes_file:
             raise UsageError(f"{files[0]} is not the number of a puzzle, 1 to {len(PUZZLES)}")
         extra = [*files[takes_file:], *numbers[takes_number:]][0]
-        raise UsageError(f"{action} does not know what to do with {extra}")
+        raise UsageError(f"{action} does not take {extra}")
     if not takes_file and not numbers:
         raise UsageError(f"{action} needs the number of a puzzle, 1 to {len(PUZZLES)}")
     if numbers and len(numbers[0]) > 9:
@@ -69,7 +69,7 @@ def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None
     try:
         return Path(files[0] if files else FILE), find(int(numbers[0])) if numbers else None
     except PuzzleError as error:
-        raise UsageError(str(error).removeprefix("puzzles: ")) from None
+        raise UsageError(str(error).partition("\n")[0].removeprefix("puzzles: ")) from None
 
 
 def _list() -> int:
@@ -94,7 +94,7 @@ def _start(file: Path) -> int:
         with file.open("x") as out:
             out.write(blank(str(file)))
     except FileExistsError:
-        raise UsageError(f"there is a {file} already: `start FILE` writes another, `check {file}` reads it") from None
+        raise UsageError(f"{file} already exists: `start FILE` writes another file, `check {file}` checks it") from None
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
     print(f"{file} has {len(PUZZLES)} puzzles; when you have filled in some:")
@@ -104,7 +104,7 @@ def _start(file: Path) -> int:
 
 def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
     if not file.is_file():
-        what = "is not a file" if file.exists() else "is not there"
+        what = "is not a file" if file.exists() else "does not exist"
         raise UsageError(f"{file} {what}: `start {FILE}` writes a file to fill in")
     if (given := answers.run_answers(file)) is None:
         return FAILED

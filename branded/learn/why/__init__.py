@@ -49,7 +49,7 @@ def page_text(code: str) -> str:
     Example:
         >>> from branded.learn import why
         >>> print(why.text("size").split("\\n")[0])
-        size (SizeError): Two mapped arguments have different sizes.
+        size (SizeError): Two mapped arguments have different batch sizes.
     """
     return f"{code} ({classes()[code].__name__}): " + "\n".join(_plain(page(code)))
 

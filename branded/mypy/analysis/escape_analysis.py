@@ -104,7 +104,7 @@ def report_kept(outer: Sequence[Var], brand: Brand, context: Context, api: TypeC
                 api,
                 context,
                 ESCAPE,
-                f'escape: brand "{show(brand, api)}" of this vmap is kept in `{v.name}`, which outlives it',
+                f'escape: brand "{show(brand, api)}" of this vmap is kept in `{v.name}`, which outlives vmap',
                 f'value: "{show(v.type, api)}"',
                 "try:   return it from the mapped function",
             )
@@ -230,7 +230,7 @@ def _check_raise(raised: RaiseStmt, f: FuncDef | LambdaExpr, api: TypeChecker) -
     value = next((t for e in given if (t := _expression_type(e, api)) is not None and captured_brands(t)), None)
     caught = (p for p in own_parts(f) if isinstance(p, TryStmt) and p.handlers and _is_within(raised, p.body))
     if value is not None and not any(caught):
-        message = "escape: a value that varies is raised in an exception, which outlives the call"
+        message = "escape: a value that varies is raised in an exception, which outlives vmap"
         fail(api, raised, ESCAPE, message, f'value: "{show(value, api)}"', "try:   return it from the mapped function")
 
 
@@ -427,7 +427,7 @@ def _stored_type(put: Put, api: TypeChecker) -> ProperType | None:
 
 def _report_store(context: Context, place: Expression, t: Type, api: TypeChecker) -> None:
     where, fix = (
-        f"{_KEPT} in `{_expression_text(place)}`, which outlives the call",
+        f"{_KEPT} in `{_expression_text(place)}`, which outlives vmap",
         "return it from the mapped function",
     )
     fail(api, context, ESCAPE, where, f'value: "{show(t, api)}"', f"try:   {fix}")
@@ -447,7 +447,7 @@ def _report_lost_brands(e: OpExpr | ComparisonExpr, api: TypeChecker) -> None:
     unknown = next((o for o, t in zip(operands, types, strict=True) if isinstance(t, AnyType)), None)
     if unknown is not None:
         text = _expression_text(unknown)
-        api.note(f"vmap: the row is lost here, as `{text}` has the type Any; try: a type for it", e, code=ERROR)
+        api.note(f"vmap: the brands are lost here, because `{text}` has the type Any; try: annotate it", e, code=ERROR)
 
 
 def _expression_text(e: Expression) -> str:

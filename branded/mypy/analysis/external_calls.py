@@ -131,11 +131,11 @@ def _function_name(callee: Expression | None) -> str:
 
 def error_text(name: str) -> tuple[ErrorCode, str]:
     if name.startswith("numpy."):
-        return OPERAND, "a value that varies over {} has no values that numpy could read"
+        return OPERAND, "a value that varies over {} cannot be read by numpy"
     if name in ("builtins.max", "builtins.min", "builtins.sorted", "sort"):
         return READ, "a value that varies over {} has no single truth value, which a comparison asks for"
     code = OPERAND if name == "builtins.round" else READ  # the other functions need a float
-    return code, "a value that varies over {} is no single number"
+    return code, "a value that varies over {} is not a scalar"
 
 
 def suggest_method(name: str, t: Type | None) -> str:
@@ -147,7 +147,7 @@ def suggest_method(name: str, t: Type | None) -> str:
         return f"x.{method}(...), the method of Tensor"
     if name.startswith("numpy."):
         return "return it from the mapped function, and give numpy the result"
-    return "tinygrad's methods, which take tensors"
+    return "use the methods of Tensor instead"
 
 
 def compares_fields(info: TypeInfo, method: str) -> bool:

@@ -31,7 +31,7 @@ def index_signature(ctx: MethodSigContext) -> CallableType:
         with trying(api):
             t = api.get_expression_type(bound)
         if known_brands(t):
-            says = "slice: a bound that varies over {} would give each example a size of its own"
+            says = "slice: a bound that varies over {} would give each example another size"
             reject_batched(
                 api, ctx.context, t, SHAPE, says, "x[start + Tensor.arange(n)] for n entries, or a mask and where"
             )
@@ -74,7 +74,7 @@ def reject_in_place(ctx: MethodContext) -> Type:
         return ctx.default_return_type
     name, sign = getattr(ctx.context.lvalue, "name", "w"), ctx.context.op
     wanted = show(ctx.default_return_type, checker(ctx))
-    says = f"{sign}=: a value that varies over {{}} cannot go into `{name}`, which varies over less"
-    fix = f"{name} = {name} {sign} ..., and where it is first given `{name}: {wanted} = ...`"
+    says = f"{sign}=: a value that varies over {{}} cannot be written into `{name}`, which varies over less"
+    fix = f"{name} = {name} {sign} ..., and declare `{name}: {wanted} = ...` first"
     reject_batched(checker(ctx), ctx.context, ctx.default_return_type, WRITE, says, fix)
     return ctx.type

@@ -54,11 +54,9 @@ TEXTS = {
         f"{_VARIES} has a gradient for each example, and .grad holds one",
         "loss.gradient(w), which is per example",
     ),
-    "bool": (f"{_VARIES} has no single truth value", "x.where(a, b) in place of `if x`"),
+    "bool": (f"{_VARIES} has no single truth value", "x.where(a, b) instead of `if x`"),
     "format": (f"{_VARIES} has no single text", 'debug.print("{x}", x=x)'),
-    **{
-        kind: (f"{_VARIES} has no single {kind}", "tinygrad's methods, which take tensors") for kind in NUMBERS.values()
-    },
+    **{kind: (f"{_VARIES} has no single {kind}", "use the methods of Tensor instead") for kind in NUMBERS.values()},
 }
 """What to report of operations that need a single value, and the suggested fix; `READ_TEXT` is for other methods."""
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
@@ -331,7 +329,7 @@ def reject_tensor_data(ctx: FunctionContext) -> Type:
     for e in ctx.args[0] if ctx.args else ():
         t = checker(ctx).get_expression_type(e)  # without the context of Tensor's parameter, which accepts any list
         if known_brands(t):
-            message = "Tensor: values that vary over {} are no data to make a tensor of"
+            message = "Tensor: values that vary over {} cannot be the data of a tensor"
             reject_batched(checker(ctx), ctx.context, t, OPERAND, message, "x.stack(y)")
     return ctx.default_return_type
 
@@ -375,7 +373,7 @@ def reject_jit_input(ctx: MethodContext) -> Type:
     """Reject batched arguments of `TinyJit(f)(x)`."""
     for t in (t for types in ctx.arg_types for t in types):
         if known_brands(t):
-            message = "TinyJit: a value that varies over {} is no input of a compiled program"
+            message = "TinyJit: a value that varies over {} cannot be an input of TinyJit"
             reject_batched(checker(ctx), ctx.context, t, ERROR, message, "TinyJit(vmap(f)), with vmap inside of it")
             break
     return ctx.default_return_type

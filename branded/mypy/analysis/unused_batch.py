@@ -102,8 +102,8 @@ def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> Non
     if level == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
         return
     name = show(brand, api)
-    message = f'vmap: nothing of the result varies over "{name}", so it is repeated for each example'
-    fix = "out_axes=None; out_axes=0 if it is to be repeated"
+    message = f'vmap: the result does not vary over "{name}", so it is repeated for each example'
+    fix = "use out_axes=None, or out_axes=0 to repeat it"
     if level == "error":
         fail(api, context, ERROR, message, f'value: "{show(inside, api)}"', f"try:   {fix}")
     else:
@@ -124,12 +124,12 @@ def _report_unused_parameter(f: Expression, args: Iterable[tuple[Expression | No
         if batch is None or is_shared(way) or any(e.node is parameter.variable for e in used):
             continue
         if any(e.node is batch for e in used) and isinstance(arg, NameExpr):
-            name, fix = parameter.variable.name, "None for it in in_axes if all examples share it"
-            note = f"vmap: the function does not use `{name}`, and uses `{arg.name}`, which has those of all examples"
+            name, fix = parameter.variable.name, "use in_axes=None if all examples share it"
+            note = f"vmap: the function does not use `{name}`, but `{arg.name}`, the whole batch"
             if level == "error":
                 fail(api, context, ERROR, note, f"try:   `{name}`, or {fix}")
             else:
-                api.note(f"{note}; try: `{name}`, or {fix}", context, code=ERROR)
+                api.note(f"{note}; try: use `{name}`, or {fix}", context, code=ERROR)
             return True
     return False
 

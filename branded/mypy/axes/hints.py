@@ -19,7 +19,7 @@ def advice(text: str) -> list[str]:
         >>> from branded.mypy.axes.hints import advice
         >>> for line in advice('(got "Axes[Items, Users]", expected "Axes[Users, Items]")'): print(line)
           the axes are in another order
-          try:   transpose(), or the names in this order where the type is declared
+          try:   use transpose(), or declare the names in this order
     """
     if (differ := _DIFFER.search(text)) is None:
         return []
@@ -28,11 +28,11 @@ def advice(text: str) -> list[str]:
         order = ", ".join(str(got.index(a)) for a in wanted)
         move = "transpose()" if len(got) == 2 else f"permute({order})"
         only = len(set(got)) == len(got)
-        tries = [f"  try:   {move}, or the names in this order where the type is declared"] if only else []
+        tries = [f"  try:   use {move}, or declare the names in this order"] if only else []
         return ["  the axes are in another order", *tries]
     if len(got) != len(wanted):
-        return [f"  {_count_axes(len(got))} in place of {_count_axes(len(wanted))}"]
-    return [f"  axis {i} is `{a}`, and not `{b}`" for i, (a, b) in enumerate(zip(got, wanted, strict=True)) if a != b]
+        return [f"  {_count_axes(len(got))} instead of {_count_axes(len(wanted))}"]
+    return [f"  axis {i} is `{a}`, not `{b}`" for i, (a, b) in enumerate(zip(got, wanted, strict=True)) if a != b]
 
 
 def _parse_axes(text: str) -> list[str]:

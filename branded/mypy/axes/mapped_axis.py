@@ -78,19 +78,19 @@ class Mapped:
             self.told_by = self.told_by or (what, t)
         elif self.told_by is None:
             wrong = f"axis_name: {other}, and {what} is mapped over `{name}`"
-            fail(self.api, self.at, ERROR, wrong, note, f"try:   another axis in in_axes, or axis_name={name}")
+            fail(self.api, self.at, ERROR, wrong, note, f"try:   use another axis in in_axes, or axis_name={name}")
         else:
             before, tree = self.told_by
             fail(
                 self.api,
                 self.at,
                 ERROR,
-                f"{self.what}: `{other}` of {before} goes together with `{name}` of {what}",
+                f"{self.what}: `{other}` of {before} is zipped with `{name}` of {what}",
                 f'given: "{show(tree, self.api)}"',
                 note,
-                "try:   the same axis of each in in_axes, or a vmap inside of a vmap for every pair"
+                "try:   map the same axis of each with in_axes, or nest two vmaps for all pairs"
                 if self.what == "vmap"
-                else "try:   transpose() of one of them, so that both begin with the axis of steps",
+                else "try:   transpose one of them, so that both begin with the axis of steps",
             )
 
     def on(self, t: Type, way: Type) -> Type:
@@ -185,8 +185,8 @@ def as_axes_result(ctx: FunctionContext, scope: OpenBrands) -> Type:
     elif axes is not None and (conflicts := conflicting_names(axes, names)):
         i, j = conflicts[0]
         a, b = (show(t, checker(ctx)) for t in (axes[i], names[i]))
-        wrong = f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`"
-        fix = f"try:   `{a}` as name {i + 1}, which is name {j + 1} here, or the table without transpose()"
+        wrong = f"as_axes: axis {i} is `{a}`, but is named `{b}`"
+        fix = f"try:   use `{a}` as name {i + 1}, not {j + 1}, or leave out transpose()"
         fail(checker(ctx), ctx.context, ERROR, wrong, f'value: "{show(arg_type, checker(ctx))}"', fix)
     return with_axes(change(t, keep_row), names, scope)
 

@@ -30,7 +30,7 @@ def reversed_dot(call: MethodCall) -> Known:
 def product_axes(call: MethodCall, x: Type, left: Axes, y: Type, right: Axes) -> Known:
     sides = f"left:  {call.show(x)}", f"right: {call.show(y)}"
     if not left or not right:
-        call.fail(ERROR, "a product of a tensor with no axes", *sides, "try:   x * y")
+        call.fail(ERROR, "a matrix product of a 0-d tensor", *sides, "try:   x * y")
         return None
     inner = right[-2] if len(right) > 1 else right[-1]
     if unify_axes(left[-1], inner) is None:
@@ -51,11 +51,11 @@ def product_axes(call: MethodCall, x: Type, left: Axes, y: Type, right: Axes) ->
 def _transpose_advice(left: Axes, right: Axes) -> str:
     """Return a suggestion for the axis mismatch: transpose one operand if that fixes it, else einsum."""
     if len(right) > 1 and unify_axes(left[-1], right[-1]) is not None:
-        return "transpose(-2, -1) of the right one"
+        return "transpose the right one with .transpose(-2, -1)"
     inner = right[-2] if len(right) > 1 else right[-1]
     if len(left) > 1 and unify_axes(left[-2], inner) is not None:
-        return "transpose(-2, -1) of the left one"
-    return "einsum, which names the axis to sum over"
+        return "transpose the left one with .transpose(-2, -1)"
+    return "use einsum, which names the axis to sum over"
 
 
 def linear(call: MethodCall) -> Known:
@@ -106,7 +106,7 @@ def _bind_letters(call: MethodCall, word: str, t: Type, letters: dict[str, tuple
                 f"`{letter}` is {call.shown(before)} and {call.shown(axis)}",
                 f"left:  {call.show(where)}",
                 f"right: {call.show(t)}",
-                f"try:   another letter for one of them, or `{letter}` in another place of `{word}`",
+                f"try:   use another letter for one of them, or move `{letter}` in `{word}`",
             )
             return False
         letters[letter] = common_axis, where

@@ -85,7 +85,7 @@ def broadcast_axes(call: MethodCall, left: Known, right: Known, other: Type) -> 
     result_axes = []
     for i, (a, b) in enumerate(zip(*padded, strict=True)):
         if (axis := broadcast_axis(a, b)) is None:
-            met = f"{call.shown(a)} meets {call.shown(b)}, axis {i - n} of both"
+            met = f"{call.shown(a)} differs from {call.shown(b)} at axis {i - n}"
             call.fail(ERROR, met, *_sides(call, other), f"try:   {_alignment_advice(left, right)}")
             return None
         result_axes.append(axis)
@@ -100,12 +100,12 @@ def _sides(call: MethodCall, other: Type) -> list[str]:
 def _alignment_advice(left: Axes, right: Axes) -> str:
     """Return a suggestion that aligns the axes of the operands."""
     if sorted(map(str, left)) == sorted(map(str, right)) and len(left) == 2:
-        return "transpose() of one of them"
+        return "transpose one of them"
     short, long = sorted((left, right), key=len)
     if len(short) == 1 and short[0] in long and is_named(short[0]):
         after = len(long) - 1 - long.index(short[0])
         return f"unsqueeze(-1) of the one with 1 axis{'' if after == 1 else f', {after} times'}"
-    return "the axes in one order, unsqueeze(i) where one has an axis more, or a vmap inside of a vmap for every pair"
+    return "use the axes in one order, unsqueeze(i) for a missing axis, or nest two vmaps for all pairs"
 
 
 def reduce_axes(call: MethodCall) -> Known:

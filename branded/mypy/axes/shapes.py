@@ -22,7 +22,7 @@ def transpose_axes(call: MethodCall) -> Known:
     if axes is None:
         return None
     if len(axes) < 2 and not (call.is_given("dim0") or call.is_given("dim1")):
-        call.fail(ERROR, f"a tensor with {length_text(axes)} has no two to exchange", *_value_note(call))
+        call.fail(ERROR, f"a tensor with {length_text(axes)} has no two axes to swap", *_value_note(call))
         return None
     i, j = (literal_position(call, call.number(n, d), axes) for n, d in (("dim0", 1), ("dim1", 0)))
     if i is None or j is None or not axes:
@@ -151,7 +151,7 @@ def _common_axes(call: MethodCall, but: int | None) -> Known:
         for i, (a, b) in enumerate(zip(axes, other, strict=True)):
             common_axis = UNKNOWN if i == but else unify_axes(a, b)
             if common_axis is None:
-                call.fail(ERROR, f"{call.shown(a)} meets {call.shown(b)}, axis {i} of both", *sides)
+                call.fail(ERROR, f"{call.shown(a)} differs from {call.shown(b)} at axis {i}", *sides)
                 return None
             axes[i] = a if i == but else common_axis
     return axes

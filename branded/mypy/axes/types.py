@@ -67,7 +67,7 @@ def analyze_axes(ctx: AnalyzeTypeContext, lookup: Callable[[str], SymbolTableNod
     axes = [_declared_axis(a) for a in api.anal_array(t.args, allow_unpack=True)]
     for axis in filter(_is_not_axis, axes):
         kinds = "a subclass of Brand, a length such as Literal[3], or int for any axis"
-        api.fail(f"Axes: {format_type_bare(axis, api.options)} is no axis: {kinds}", ctx.context, code=ERROR)
+        api.fail(f"Axes: {format_type_bare(axis, api.options)} is not an axis: {kinds}", ctx.context, code=ERROR)
         return api.named_type(TENSOR, [])
     return Instance(symbol.node, axes, t.line, t.column)
 

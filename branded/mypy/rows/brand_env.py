@@ -262,13 +262,14 @@ class OpenBrands:
         name_type = get_proper_type(api.get_expression_type(axis_name)) if axis_name is not None else NoneType()
         if (brand := class_of(name_type)) is not None:
             if isinstance(brand, Instance) and brand.type.fullname == BRAND:
-                fix = "try:   class Users(Brand): ..., and its name here"
-                fail(api, context, OPTION, "axis_name: `Brand` is every brand", fix)
+                fix = "try:   class Users(Brand): ..., and axis_name=Users"
+                fail(api, context, OPTION, "axis_name: `Brand` is the base class, not a brand", fix)
             elif brand in [*self.open, *rows]:
                 self._taken(show(brand, api), context, api)
             if isinstance(brand, Instance) and any(c.fullname == BRAND for c in brand.type.mro):
                 return brand
-            fail(api, context, OPTION, f"axis_name: {show(brand, api)} is no name: a string, or a subclass of Brand")
+            text = f"axis_name: {show(brand, api)} is not a name"
+            fail(api, context, OPTION, text, "try:   use a string, or a subclass of Brand")
         name = axis_name.value if isinstance(axis_name, StrExpr) else text_of(name_type)
         if name is not None and any(brand_name(b) == name for b in self.open):
             self._taken(name, context, api)
@@ -278,7 +279,13 @@ class OpenBrands:
         return self.fresh(name or stem, context, api, rows, named="" if unknown else name)
 
     def _taken(self, name: str, context: Context, api: TypeChecker) -> None:
-        fail(api, context, NAME_TAKEN, f'axis_name: brand "{name}" is open already', "try:   another name")
+        fail(
+            api,
+            context,
+            NAME_TAKEN,
+            f'axis_name: brand "{name}" is already open',
+            "try:   use another name for the inner brand",
+        )
 
 
 _blocks: dict[MypyFile, list[tuple[int, int]]] = new_cache()

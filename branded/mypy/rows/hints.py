@@ -56,7 +56,7 @@ def truth_of(text: str) -> tuple[str, list[str]] | None:
     if (asked := _ASKED.search(text)) is None:
         return None
     message = f"bool: a value that varies over {_names(asked['row'].split(' | '), ' and ')} has no single truth value"
-    return message, [f'value: "{asked["type"]}"', "try:   x.where(a, b) in place of `if x`"]
+    return message, [f'value: "{asked["type"]}"', "try:   x.where(a, b) instead of `if x`"]
 
 
 def notes_for(text: str) -> list[str]:
@@ -67,19 +67,19 @@ def notes_for(text: str) -> list[str]:
         >>> text = 'Argument 1 to "norm" has incompatible type "Vec[a, Tensor]"; expected "Tensor"'
         >>> for line in notes_for(text): print(line)
         the value varies over "a", and this parameter is one value for all examples
-        try:   Vec[S] for the parameter, or lift(norm)(...)
+        try:   annotate the parameter as Vec[S], or call lift(norm)(...)
     """
     if _CHOSEN.search(text):
         return [
             "an entry of a list or a dict is chosen once, for all examples",
-            "try:   a tensor of the entries, indexed with it; switch for functions",
+            "try:   put the entries into a tensor and index it, or use switch for functions",
         ]
     if no_name := _NO_NAME.search(text):
         return [f"try:   {no_name['collective']}(x, axis_name), with the axis_name of the vmap"]
     if name := invariant_class(text):
         return [
-            f"{name} is invariant in its row, so one that varies over less is no {name} that varies over more",
-            "try:   its row variable with covariant=True, as `S_co` of branded.typing is",
+            f"{name} is invariant in its row, so one that varies over fewer brands does not fit",
+            "try:   use a covariant row variable, such as `S_co` of branded.typing",
         ]
     if (match := _DICT.search(text) or _DIFFER.search(text)) is None:
         return []
@@ -93,13 +93,13 @@ def notes_for(text: str) -> list[str]:
     if text.startswith(("List item", "Dict entry", "Incompatible types (expression")):
         return [
             f"the value varies over {_names(pair.extra)}, and its place is declared for values that do not",
-            f"try:   {'Vec[S]' if pair.is_anonymous else _with_rows(pair)} in the declared type",
+            f"try:   use {'Vec[S]' if pair.is_anonymous else _with_rows(pair)} as the declared type",
         ]
     if "variable has type" in text:
-        declared = f"x: {pair.got} = ..., at its first assignment"
+        declared = f"declare x: {pair.got} = ... at the first assignment"
         return [
             "a variable has the type of its first value, unless it is declared",
-            f"try:   {'another name for this value' if pair.is_anonymous else declared}",
+            f"try:   {'use another name for this value' if pair.is_anonymous else declared}",
         ]
     if "target has type" in text:
         return [
@@ -123,27 +123,27 @@ def _argument(pair: _TypePair, callee: str | None, owner: str | None) -> Iterato
     if not _TENSORS.search(pair.wanted):
         yield f"the value varies over {names}, and this argument is one value for all examples"
         if owner in ("Vec", "Tensor"):
-            yield "try:   a number, which all examples share"
+            yield "try:   use a number, which all examples share"
         elif _NUMBERS.search(pair.wanted):
-            yield f"try:   Vec[S] | {pair.wanted} for the parameter"
+            yield f"try:   annotate the parameter as Vec[S] | {pair.wanted}"
         else:
             yield "try:   return it from the mapped function"
     elif owner in _CONTAINERS:
         yield f"the value varies over {names}, and the {owner} holds values that do not"
         yield "try:   return the value from the mapped function"
     elif callee == "unvec":
-        yield f"unvec takes a value of the empty row, and this one varies over {names}"
+        yield f"unvec takes a value without brands, and this one varies over {names}"
         yield "try:   return it from the mapped function"
     elif known := [b for b in _brands(pair.wanted) if b[:1].isupper()]:
         yield f"the value varies over {names}, and the parameter over {_names(known, ' and ')} alone"
-        yield f"try:   {_with_rows(pair)} for the parameter, if it may vary over both"
+        yield f"try:   annotate the parameter as {_with_rows(pair)}, if it may vary over both"
     elif callee is not None and callee[:1].isupper():
         yield f"the value varies over {names}, and the fields of {callee} do not"
-        yield f"try:   class {callee}(Generic[S_co]), with Vec[S_co] for the field"
+        yield f"try:   declare class {callee}(Generic[S_co]), with a field of type Vec[S_co]"
     else:
         yield f"the value varies over {names}, and this parameter is one value for all examples"
         lifted = callee if owner is None and callee is not None else "f"
-        yield f"try:   Vec[S] for the parameter, or lift({lifted})(...)"
+        yield f"try:   annotate the parameter as Vec[S], or call lift({lifted})(...)"
 
 
 def _result_hint(pair: _TypePair) -> list[str]:
@@ -151,8 +151,11 @@ def _result_hint(pair: _TypePair) -> list[str]:
     too = " too" if set(_brands(pair.wanted)) else ""
     facts = f"the value varies over {_names(pair.extra)}{too}, which the declared type does not say"
     if pair.is_anonymous:  # the brand of a block
-        return [facts, f"try:   {pair.extra[0]}.unvec(...), inside its block `with brand(...) as {pair.extra[0]}`"]
-    return [facts, f"try:   {_with_rows(pair)}"]
+        return [
+            facts,
+            f"try:   {pair.extra[0]}.unvec(...) inside its block `with brand(...) as {pair.extra[0]}`",
+        ]
+    return [facts, f"try:   declare {_with_rows(pair)}"]
 
 
 def _empty_row(pair: _TypePair) -> list[str]:
@@ -161,7 +164,7 @@ def _empty_row(pair: _TypePair) -> list[str]:
         return []
     return [
         "the row of the value is empty, and its declared type is not Tensor",
-        "try:   unvec(...), or declare Tensor",
+        "try:   use unvec(...), or declare Tensor",
     ]
 
 

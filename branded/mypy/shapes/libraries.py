@@ -327,8 +327,8 @@ def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
     if isinstance(x, Shaped) and x.axes is not None and len(x.axes) == len(axes):
         for i, j in conflicting_names(x.axes, axes)[:1]:
             a, b = tensors.format_axis(x.axes[i]), tensors.format_axis(axes[i])
-            wrong = f"as_axes: axis {i} is `{a}`, and it is given the name `{b}`"
-            fix = f"try:   `{a}` as name {i + 1}, which is name {j + 1} here"
+            wrong = f"as_axes: axis {i} is `{a}`, but is named `{b}`"
+            fix = f"try:   use `{a}` as name {i + 1}, not {j + 1}"
             run.report(at, ERROR, wrong, f"value: axes {tensors.format_axes(x.axes)}", fix)
         axes = [_with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
     return Shaped(tuple(axes)) if given.exact else Shaped()

@@ -92,7 +92,7 @@ class _Axis:
                     self.at,
                     ERROR,
                     f"vmap: the lengths `{format_axis(known)}` and `{format_axis(axis)}` are zipped; "
-                    "try: a vmap inside of a vmap for every pair, or None in in_axes for what is shared",
+                    "try: nest two vmaps for all pairs, or use in_axes=None for a shared argument",
                     is_note=True,
                 )
         if not self.found and is_named(self.axis) and is_named(axis) and unify_axes(self.axis, axis) is None:
@@ -102,9 +102,10 @@ class _Axis:
         self.axis = unify_axes(self.axis, axis) or axis
 
     def _report(self, a: Type, b: Type, left: str, right: str) -> None:
-        fix = "try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair"
+        fix = "try:   use in_axes=None for a shared argument, or nest two vmaps for all pairs"
         if axis_length(a) is not None and axis_length(b) is not None:
-            wrong = f"vmap: {format_axis(a)} examples are zipped with {format_axis(b)}"
+            first, second = (side.partition(":")[0] for side in (left, right))
+            wrong = f"vmap: mapped sizes differ: {first} has {format_axis(a)} examples, {second} has {format_axis(b)}"
             self.run.report(self.at, SIZE, wrong, left, right, fix)
         else:
             wrong = f"vmap: `{format_axis(a)}` is zipped with `{format_axis(b)}`"
@@ -143,7 +144,7 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
             inner = (way.items or {}).get(i, UNKNOWN)
         else:
             inner = ways[index] if ways is not None and index < len(ways) else UNKNOWN if ways is not None else way
-        return change(item, inner, leaf, f"`{i}` of {what}" if isinstance(i, str) else f"item {i} of {what}", numbers)
+        return change(item, inner, leaf, f"{what}[{i!r}]", numbers)
 
     if isinstance(value, Tuple):
         return Tuple(tuple(below(i, item, i) for i, item in enumerate(value.items)))

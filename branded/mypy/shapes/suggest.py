@@ -129,7 +129,7 @@ def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
     if not out:
         return [
             f"{name}: no axis has a name to suggest",
-            "  try:   variables for the lengths, Tensor.zeros(n_users, 3)",
+            "  try:   use variables for the lengths: Tensor.zeros(n_users, 3)",
         ]
     shown = (
         ["", "with these names mypy finds:", *mistakes] if mistakes else ["", "with these names mypy finds no mistake"]
@@ -196,7 +196,7 @@ def suggest(paths: Sequence[str]) -> str:
         app.py:7: vmap: `Users` is zipped with `Items`
           argument 1: shape (Users, 2), axis 0
           argument 2: shape (Items, 2), axis 0
-          try:   None in in_axes for what all examples share, or a vmap inside of a vmap for every pair
+          try:   use in_axes=None for a shared argument, or nest two vmaps for all pairs
         >>> folder.cleanup()
     """
     cache = FileSystemCache()

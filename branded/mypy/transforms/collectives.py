@@ -84,8 +84,8 @@ def _read_names(call: TransformCall) -> _Names:
     for e in call.given.get("axis_name", ()):
         _add_name(names, e, call)
     if names.wrong is not None:
-        fix = "try:   a subclass of Brand, the string that was its axis_name, or an open brand"
-        call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is no name of a brand", fix)
+        fix = "try:   pass a subclass of Brand, the string of axis_name, or an open brand"
+        call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is not the name of a brand", fix)
     elif call.scope.is_all_known(call.at.line, call.api):
         for text in names.texts:
             if all(brand_name(b) != text for b in call.scope.open):
@@ -111,7 +111,7 @@ def _report_unbound(call: TransformCall, text: str, *facts: str) -> None:
         NAME_UNBOUND,
         f"no brand {text} is open here",
         *facts,
-        f"open:  {', '.join(names) or 'none with a name'}",
+        f"open:  {', '.join(names) or 'no named brand'}",
         f"try:   vmap(..., axis_name={text}) around it",
     )
 

@@ -20,7 +20,7 @@ from branded.mypy.transforms.in_axes import tree_of
 MOST = 8
 """The maximum number of steps to a fixed point; each step adds at least one brand."""
 
-_AGAIN = "try:   return the carry in the form in which it came"
+_AGAIN = "try:   return a carry with the structure of the initial one"
 
 
 def _carry_type(call: TransformCall, init: Type, after: Callable[[Type], Type | None]) -> Type | None:
@@ -45,10 +45,10 @@ def _join_carry(call: TransformCall, before: Type, after: Type) -> Type | None:
     both = join_trees(before, call.tensors(after))
     if both is None:
         shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
-        call.fail(CARRY, "the carry has another tree after a step than before it", *shown, _AGAIN)
+        call.fail(CARRY, "the carry has another structure after a step than before", *shown, _AGAIN)
     elif not _may_agree(before, after):
         shown = f"before: {call.show(before)}", f"after: {call.show(after)}"
-        call.fail(CARRY, "the carry has other axes after a step than before it", *shown, _AGAIN)
+        call.fail(CARRY, "the carry has other axes after a step than before", *shown, _AGAIN)
     return both
 
 
@@ -76,7 +76,9 @@ def scan(call: TransformCall) -> Type:
     if f is None or init is None or not call.are_tensors(xs, "xs", CARRY, numbers=False):
         return UNKNOWN
     if isinstance(get_proper_type(xs), NoneType) and call.expression("length") is None:
-        return call.fail(SIZE, "nothing says how many steps there are", "try:   xs with an axis of steps, or length=n")
+        return call.fail(
+            SIZE, "the number of steps is unknown", "try:   pass xs with a leading axis of steps, or length=n"
+        )
     first, steps = tree_of(None, call.api), _step_axis(call)
     xs = steps.off(call.tensors(xs), first, "xs")
 
@@ -91,8 +93,8 @@ def scan(call: TransformCall) -> Type:
     if not isinstance(pair, TupleType) or len(pair.items) != 2:
         if isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple":
             return UNKNOWN
-        fix = "try:   a pair: the carry, and the output or None"
-        return call.fail(CARRY, f"the body returned {call.show(pair)}", fix)
+        fix = "try:   return a pair: (carry, output), with None for no output"
+        return call.fail(CARRY, f"the body returned {call.show(pair)}, not a pair", fix)
     if _join_carry(call, carry, pair.items[0]) is None or not call.are_tensors(pair.items[1], "the output", CARRY):
         return UNKNOWN
     return pair.copy_modified(items=[carry, steps.on(call.tensors(pair.items[1]), first)])
@@ -127,8 +129,8 @@ def while_loop(call: TransformCall) -> Type:
     carry = _carry_type(call, start, after) or start
     flag, out = get_proper_type(call.step(go, [carry])), call.step(f, [carry])
     if row_of(flag) is None and not hides_brands(flag) and not _is_instance(flag, "builtins.bool"):
-        fix = "try:   a comparison, .any() or .all()"
-        return call.fail(CARRY, f"the condition is {call.show(flag)}, not one bool", fix)
+        fix = "try:   return a scalar bool: use a comparison, .any() or .all()"
+        return call.fail(CARRY, f"the condition is {call.show(flag)}, not a scalar bool", fix)
     return UNKNOWN if hides_brands(out) or _join_carry(call, carry, out) is None else carry
 
 
@@ -143,7 +145,7 @@ def map_(call: TransformCall) -> Type:
     if f is None or not call.are_tensors(xs, "xs", CARRY, numbers=False):
         return UNKNOWN
     if isinstance(get_proper_type(xs), NoneType):
-        return call.fail(SIZE, "nothing says how many steps there are", "try:   xs with an axis of steps")
+        return call.fail(SIZE, "the number of steps is unknown", "try:   pass xs with a leading axis of steps")
     first, steps = tree_of(None, call.api), _step_axis(call)
     out = call.step(f, [steps.off(call.tensors(xs), first, "xs")])
     if not call.are_tensors(out, "the output", CARRY) or hides_brands(out):
@@ -163,8 +165,12 @@ def associative_scan(call: TransformCall) -> Type:
         return UNKNOWN
     both = join_trees(out, call.tensors(result))
     if both is None:
-        notes = f"gets: {call.show(out)}", f"gives: {call.show(result)}", "try:   a tree like its arguments"
-        return call.fail(CARRY, "the function gives another tree than it gets", *notes)
+        notes = (
+            f"takes: {call.show(out)}",
+            f"returns: {call.show(result)}",
+            "try:   return a pytree with the structure of the arguments",
+        )
+        return call.fail(CARRY, "the function returns another structure than it takes", *notes)
     return both
 
 
@@ -182,13 +188,13 @@ def switch(call: TransformCall) -> Type:
     if isinstance(expression, ListExpr | TupleExpr):
         branches = list(expression.items)
         if not branches:
-            return call.fail(CARRY, "there are no branches", "try:   a sequence of functions")
+            return call.fail(CARRY, "there are no branches", "try:   pass a sequence of functions")
     elif expression is not None:
         t = get_proper_type(call.api.get_expression_type(expression))
         items = t.items if isinstance(t, TupleType) else _item_types(t)
         branches = [TempNode(i, context=call.at) for i in items]
     return _branch_type(
-        call, "index", ("index", "str float bool"), [f"branch {i}" for i in range(len(branches))], branches
+        call, "index", ("index", "str float bool"), [f"branches[{i}]" for i in range(len(branches))], branches
     )
 
 
@@ -207,9 +213,11 @@ def _branch_type(
         _is_instance(choice, f"builtins.{n}") for n in refused.split()
     ):
         more = (
-            ("try:   cond for a bool; .cast(int32)",) if by == "index" else ("try:   a comparison, .any() or .all()",)
+            ("try:   use cond for a bool, or .cast(dtypes.int32)",)
+            if by == "index"
+            else ("try:   return a scalar bool: use a comparison, .any() or .all()",)
         )
-        return call.fail(CARRY, f"the {kind} is {call.show(choice)}, and must be one for each example", *more)
+        return call.fail(CARRY, f"the {kind} is {call.show(choice)}, and must be a scalar for each example", *more)
     if operands is None or not branches:
         return UNKNOWN
     outs = [call.result(f, operands) for f in branches]
@@ -222,7 +230,12 @@ def _branch_type(
         both = join_trees(both, call.tensors(out)) if both is not None else None
         if both is None:
             shown = f"{names[0]}: {call.show(outs[0])}", f"{name}: {call.show(out)}"
-            return call.fail(CARRY, "the branches give different trees", *shown, "try:   the same tree from each")
+            return call.fail(
+                CARRY,
+                "the branches return different structures",
+                *shown,
+                "try:   return the same structure from each branch",
+            )
     call.has_axes = all(_axes_in(out) == _axes_in(outs[0]) for out in outs)
     return add_brands(both, unique_brands(choice)) if both is not None else UNKNOWN
 

@@ -127,7 +127,7 @@ class RuleCheck:
         items = list(t.items) if isinstance(t, TupleType) else None
         is_other = isinstance(t, NoneType | TypedDictType) or row_of(t) is not None
         if is_other or (items is not None and len(items) != n):
-            text = f"{self.which} returned {self.call.show(t)}"
+            text = f"{self.which} returned {self.call.show(t)}, not {wanted.partition(':')[0].partition(',')[0]}"
             self.call.fail(DERIVATIVE, text, f"try:   return {wanted}")
             return None
         return items
@@ -136,7 +136,7 @@ class RuleCheck:
         """Report an error if a part of what the rule returned certainly has another tree than it should."""
         if join_trees(self.call.tensors(like), self.call.tensors(t)) is None:
             shown = f"{what}: {self.call.show(t)}", f"wanted: {self.call.show(like)}, like {of}"
-            self.call.fail(DERIVATIVE, f"{self.which} returned another tree for the {what}", *shown)
+            self.call.fail(DERIVATIVE, f"{self.which} returned another structure for the {what}", *shown)
 
 
 DEFINERS = {f"{DERIVATIVES}.custom_vjp.defvjp", f"{DERIVATIVES}.custom_jvp.defjvp"}
@@ -166,13 +166,13 @@ def _check_vjp(
 ) -> None:
     forward, backward = RuleCheck(call, "the forward rule"), RuleCheck(call, "the backward rule")
     out = forward.result(rules[0], f.arg_types)
-    wanted = "a pair: the value, and what the backward rule needs"
+    wanted = "a pair: (value, residuals)"
     if out is None or (pair := forward.items(out, 2, wanted)) is None:
         return
     forward.check_tree(pair[0], f.ret_type, "value", "the result of the function")
     grads = backward.result(rules[1], [*static, pair[1], call.tensors(f.ret_type)])
     n = plural(len(primals), "argument", "arguments")
-    wanted = f"a tuple with a cotangent for each of the {n}, None for zero"
+    wanted = f"a tuple with one cotangent for each of the {n}, None for zero"
     items = backward.items(grads, len(primals), wanted) if grads is not None else None
     for i, (item, primal) in enumerate(zip(items or (), primals, strict=False), 1):
         if not isinstance(get_proper_type(item), NoneType):
@@ -184,6 +184,6 @@ def _check_jvp(
 ) -> None:
     forward, tree = RuleCheck(call, "the rule"), tuple_type([call.tensors(t) for t in primals], call.api)
     out = forward.result(rule, [*static, tree, tree])
-    pair = forward.items(out, 2, "a pair: the value and its tangent") if out is not None else None
+    pair = forward.items(out, 2, "a pair: (value, tangent)") if out is not None else None
     for item, what in zip(pair or (), ("value", "tangent"), strict=False):
         forward.check_tree(item, f.ret_type, what, "the result of the function")

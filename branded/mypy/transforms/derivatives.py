@@ -132,8 +132,9 @@ class Derivative:
             return None
         if any(not -n <= i < n for i in positions):
             text = nums if isinstance(nums, int) else f"({', '.join(map(str, positions))}{',' * (len(positions) == 1)})"
-            wrong = f"argnums={text} for a call with {plural(n, 'positional argument', 'positional arguments')}"
-            self.fail(wrong, "try:   the positions of the arguments to differentiate with respect to, counted from 0")
+            given = plural(n, "positional argument", "positional arguments")
+            wrong = f"argnums={text} is out of range for a call with {given}"
+            self.fail(wrong, "try:   give positions of arguments, counted from 0: argnums=0")
             return None
         return [i % n for i in positions]
 
@@ -141,8 +142,8 @@ class Derivative:
         for t, i in zip(types, places, strict=True):
             for where, what in not_floats(t, f"argument {i + 1}"):
                 self.fail(
-                    f"{where} is {what}; derivatives are with respect to floats",
-                    "try:   a float tensor or a float, or another position in argnums",
+                    f"{where} is {what}, and only floats have derivatives",
+                    "try:   use a float tensor or a float, or another position in argnums",
                 )
                 return False
         return True
@@ -177,7 +178,9 @@ class Derivative:
         """Return whether a result can be differentiated; report an error if not."""
         if self.what not in ("grad", "value_and_grad"):
             for where, kind in function_calls.non_tensors(value, "the result"):
-                self.fail(f"{where} is {kind}, not a tensor", "try:   return tensors; others with has_aux=True")
+                self.fail(
+                    f"{where} is {kind}, not a tensor", "try:   return tensors, and other values with has_aux=True"
+                )
                 return False
             return True
         t = get_proper_type(value)
@@ -185,10 +188,10 @@ class Derivative:
         is_other = isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.str", "builtins.bytes")
         if is_tree or is_other:
             self.fail(
-                f'the function must return one float, and it returns "{show(value, self.api)}"',
-                "try:   has_aux=True for a pair of the value and something else"
+                f'the function must return a scalar, and it returns "{show(value, self.api)}"',
+                "try:   use has_aux=True to return a pair (value, aux)"
                 if isinstance(t, TupleType) and len(t.items) == 2
-                else "try:   reduce it to one number; jacrev or jacfwd for the derivative of tensors",
+                else "try:   reduce it, for example with .sum(), or use jacrev for the Jacobian",
             )
         return not is_tree and not is_other
 
@@ -210,8 +213,8 @@ def split_aux(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type,
         return pair.items[0], pair.items[1]
     if not isinstance(pair, UnionType) and not (isinstance(pair, Instance) and pair.type.fullname == "builtins.tuple"):
         by.fail(
-            f'has_aux=True, and the function returns "{show(inside, by.api)}"',
-            "try:   return a pair: the value, and whatever else",
+            f'has_aux=True needs a pair, and the function returns "{show(inside, by.api)}"',
+            "try:   return a pair: (value, aux)",
         )
     return None
 
@@ -283,14 +286,14 @@ def jvp(call: TransformCall) -> Type:
     if f is None or not isinstance(primal_tree, TupleType):
         if row_of(primal_tree) is None:
             return UNKNOWN
-        return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
+        return call.fail(DERIVATIVE, "primals and tangents must be tuples", "try:   jvp(f, (x,), (dx,))")
     primals = list(primal_tree.items)
     d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
     if row_of(moved) is not None:
-        return call.fail(DERIVATIVE, "primals and tangents are tuples", "try:   jvp(f, (x,), (dx,))")
+        return call.fail(DERIVATIVE, "primals and tangents must be tuples", "try:   jvp(f, (x,), (dx,))")
     if isinstance(moved, TupleType) and join_trees(d._leaf(primal_tree), d._leaf(moved)) is None:
         shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(primal_tree)}"
-        return call.fail(DERIVATIVE, "the tangent has another tree than the primal", *shown)
+        return call.fail(DERIVATIVE, "the tangent has another structure than the primal", *shown)
     result = _value_and_rows(d, f, primals)
     if result is None:
         return UNKNOWN

@@ -104,11 +104,11 @@ class ExampleCall(NamedTuple):
             return
         outside, inside = show(args[where].type, api), show(lifted[where], api)
         name = (wrong[2] or "the function").replace('"', "")
-        fix = "a row for it, Vec[S, Tensor], or None for it in in_axes if all examples share it"
+        fix = "annotate the parameter as Vec[S, Tensor], or use in_axes=None if all examples share it"
         if "Axes[" in wrong[3] and "Axes[" in inside:
-            fix = "another axis in in_axes, or the argument with its axes in another order"
+            fix = "use another axis in in_axes, or transpose the argument"
         elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
-            fix = "a row variable of the function's own, axis_name= for a named brand, or a Protocol for a parameter"
+            fix = "use a row variable of the function, axis_name= for a named brand, or a Protocol for a parameter"
         fail(
             api,
             context,

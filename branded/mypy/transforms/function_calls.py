@@ -158,7 +158,7 @@ class TransformCall:
     def are_tensors(self, t: Type, what: str, code: ErrorCode, numbers: bool = True) -> bool:
         """Return whether all leaves of a tree can be tensors; report an error if not."""
         for where, kind in non_tensors(t, what, numbers):
-            kinds = "tensors, numbers, or trees of them" if numbers else "tensors, or trees of them"
+            kinds = "use tensors, numbers, or pytrees of these" if numbers else "use tensors, or pytrees of these"
             self.fail(code, f"{where} is {kind}, not a tensor", f"try:   {kinds}")
             return False
         return True

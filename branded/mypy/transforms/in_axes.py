@@ -101,14 +101,14 @@ def format_axes(axes: Type) -> str:
 def axes_mismatches(axes: Type, t: Type, what: str) -> Iterator[tuple[ErrorCode, str]]:
     """Find mismatches between `axes`, a prefix tree, and a value of type `t` called `what`.
 
-    axes  ((0, None), 0)     "(0, None) has 2 axes, but item 0 of argument 1 has 3 items"
+    axes  ((0, None), 0)     "(0, None) has 2 axes, but argument 1[0] has 3 items"
     t     a pair of a tuple of three tensors, and a tensor
     """
     axes, t = get_proper_type(axes), get_proper_type(t)
     if isinstance(axes, Instance) and axes.type.fullname in ("builtins.bool", "builtins.str", "builtins.float"):
         yield AXIS_TYPE, f"the axis of {what} is a {axes.type.name}: an axis is an int or None"
     elif row_of(axes) is not None:
-        yield AXIS_TYPE, "a tensor is no axis: the arguments go into a call of their own, vmap(f)(x)"
+        yield AXIS_TYPE, "a tensor is not an axis: call vmap(f)(x), not vmap(f, x)"
     elif isinstance(axes, UnionType | AnyType) or isinstance(t, UnionType | AnyType):
         return
     elif isinstance(axes, TupleType):
@@ -128,7 +128,7 @@ def _tuple_mismatches(axes: TupleType, t: ProperType, what: str) -> Iterator[tup
         )
     else:
         for i, (a, item) in enumerate(zip(axes.items, items, strict=True)):
-            yield from axes_mismatches(a, item, f"item {i} of {what}")
+            yield from axes_mismatches(a, item, f"{what}[{i}]")
 
 
 def _dict_mismatches(axes: TypedDictType, t: ProperType, what: str) -> Iterator[tuple[ErrorCode, str]]:
@@ -141,7 +141,7 @@ def _dict_mismatches(axes: TypedDictType, t: ProperType, what: str) -> Iterator[
     if alone:
         keys = " and ".join(f"`{key}`" for key in alone)
         where = f"{keys} {'is' if len(alone) == 1 else 'are'} in one of them"
-        yield AXES, f"{format_axes(axes)} and {what} do not have the same keys: {where}"
+        yield AXES, f"{format_axes(axes)} and {what} have different keys: {where}"
     for key in [k for k in axes.items if k in t.items]:
         yield from axes_mismatches(axes.items[key], t.items[key], f"{what}[{key!r}]")
 
@@ -165,8 +165,8 @@ def axes_of_call(axes: Type, args: Sequence[Arg], exact: bool, context: Context,
     positional = sum(a.kind == ARG_POS for a in args)
     tree = get_proper_type(axes)
     if isinstance(tree, TypedDictType):
-        fix = "try:   in_axes=({...},), one entry for each"
-        fail(api, context, AXES, "in_axes: a dict of axes stands for all the arguments", fix)
+        fix = "try:   in_axes=({...},), with one entry per positional argument"
+        fail(api, context, AXES, "in_axes: a dict cannot give the axes of all arguments", fix)
         tree = UNKNOWN
     each: list[Type] = list(tree.items) if isinstance(tree, TupleType) else [tree] * positional
     if len(each) != positional:
@@ -179,7 +179,7 @@ def axes_of_call(axes: Type, args: Sequence[Arg], exact: bool, context: Context,
                 AXES,
                 f"in_axes: {axes_count} for {wanted}",
                 f"axes:  {format_axes(tree)}",
-                "try:   one entry for each positional argument; keyword arguments are mapped over axis 0",
+                "try:   give one entry per positional argument; keyword arguments are always mapped over axis 0",
             )
         each = [UNKNOWN] * positional
     positional_axes, zero = iter(each), tree_of(None, api)
@@ -202,13 +202,13 @@ def _wrong_axes(
         what = arg.label(i)
         for code, wrong in axes_mismatches(way, arg.type, what):
             yield code, f"in_axes: {wrong}"
-        share = "functools.partial(f, ...)" if arg.name else "None for it in in_axes"
+        share = "functools.partial(f, ...)" if arg.name else "use in_axes=None for this argument"
         for where, why in unmappable(arg.type, way, what, plain=partial(_is_untyped, context=context, api=api)):
             yield AXIS_TYPE, f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"
     is_complete = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
     if is_complete and all(map(is_shared, ways)) and not axis_size:
-        fix = "try:   an int for an argument with an axis of examples, or axis_size=n"
-        yield AXES, "in_axes: nothing is mapped, so there is no number of examples", fix
+        fix = "try:   give a mapped argument an int in in_axes, or pass axis_size=n"
+        yield AXES, "in_axes: nothing is mapped, so the batch size is unknown", fix
 
 
 def _is_untyped(info: TypeInfo, context: Context, api: TypeChecker) -> bool:

@@ -111,14 +111,14 @@ class Vmap:
         for i, (a, way) in enumerate(zip(args, ways, strict=True), 1):
             if has_bare_tensor(a.type, way):
                 wrong = f"vmap: {a.label(i)} has no axes, and `require_axes` is set"
-                fix = "try:   as_axes(x, Users, ...) where the data is made, or Axes[Users, ...] in the annotation"
+                fix = "try:   name the axes with as_axes(x, Users, ...), or annotate Axes[Users, ...]"
                 fail(self.api, self.at, ERROR, wrong, f'given: "{show(a.type, self.api)}"', fix)
 
     def generic(self, body: Type) -> Type | None:
         """Return the type of `vmap(f)`: the type of `f`, if `f` is generic in the mapped rows."""
         items = signatures_of(body, self.api)
         if any(f.implicit for f in items):
-            self.api.note("vmap: the function has no types, so nothing is checked here", self.at, code=ERROR)
+            self.api.note("vmap: the function has no type annotations, so nothing is checked here", self.at, code=ERROR)
         if len(items) > 1:  # keep the overloads that accept one example
             overloads = []
             for f in items:
@@ -126,7 +126,7 @@ class Vmap:
                     one = self._generic(f)
                 overloads += [] if errors.has_new_errors() else one.items
             if not overloads:
-                fail(self.api, self.at, CALL, "vmap: no overload of the function takes one example of what is mapped")
+                fail(self.api, self.at, CALL, "vmap: no overload of the function accepts one example of the arguments")
             return Overloaded(overloads) if overloads else AnyType(TypeOfAny.from_error)
         return self._generic(items[-1]) if items else None
 

@@ -38,9 +38,9 @@ def options_of(call: CallExpr, api: TypeChecker) -> VmapOptions:
     expressions: dict[str, Expression] = {}
     for i, (e, kind, name) in enumerate(zip(call.args, call.arg_kinds, call.arg_names, strict=True)):
         if kind in (ARG_STAR, ARG_STAR2):
-            api.note("vmap: options that are given by a star are not checked", call, code=ERROR)
+            api.note("vmap: options passed by `**` are not checked", call, code=ERROR)
         elif kind == ARG_POS and i > 2:
-            fail(api, call, ERROR, f"vmap: {len(call.args)} arguments, of which it takes 3", "try:   vmap(f)(x)")
+            fail(api, call, ERROR, f"vmap: {len(call.args)} arguments, but it takes at most 3", "try:   vmap(f)(x)")
         elif kind == ARG_POS and i > 0:
             expressions[OPTIONS[i - 1]] = e
         elif name in OPTIONS:
@@ -55,23 +55,24 @@ def options_of(call: CallExpr, api: TypeChecker) -> VmapOptions:
         literal = expressions.get(name)
         text = literal.value if isinstance(literal, StrExpr) else None
         if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)):
-            fail(api, call, OPTION, f"{name}: {show(t, api) if text is None else repr(text)} is no {wanted[-1]}")
+            what, fix = wanted[-1].split(": ")
+            given = show(t, api) if text is None else repr(text)
+            fail(api, call, OPTION, f"{name}: {given} is not a {what}", f"try:   use {fix}")
     in_axes, out_axes = (axes.tree_of(expressions.get(n), api) for n in ("in_axes", "out_axes"))
     is_repeat = bool(expressions.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
     return VmapOptions(in_axes, out_axes, expressions.get("axis_name"), "axis_size" in expressions, is_repeat)
 
 
-RANDOMNESS = ("error", "same", "different")
-TEXTS = {"randomness": (None, *RANDOMNESS), "chunk_size": (None, "auto")}
+TEXTS = {"randomness": (None, "error", "same", "different"), "chunk_size": (None, "auto")}
 """The allowed values of a string literal."""
 KINDS = {
     "axis_name": ("builtins.str", "type", "name: a string, or a subclass of Brand"),
     "axis_size": ("builtins.int", "size: an int of 0 or more"),
     "chunk_size": ("builtins.int", "builtins.str", "size: an int of 1 or more, or 'auto'"),
-    "memory_limit": ("builtins.int", "builtins.str", "size of memory: bytes, or '2GB'"),
-    "progress": ("builtins.bool", "choice: True or False"),
+    "memory_limit": ("builtins.int", "builtins.str", "memory size: bytes, or '2GB'"),
+    "progress": ("builtins.bool", "valid choice: True or False"),
     "strict": ("builtins.bool", "choice: True or False"),
-    "randomness": ("builtins.str", f"choice: {', '.join(map(repr, RANDOMNESS))}"),
+    "randomness": ("builtins.str", "valid choice: 'error', 'same' or 'different'"),
 }
 """The types of the options, followed by the description for messages."""
 

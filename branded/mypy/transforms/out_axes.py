@@ -21,7 +21,7 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
     if not occurs(brand, outside):
         for where, why in unmappable(inside, out_axes, "the result", result=True):
             wrong = f"out_axes: {where} is {why}, which cannot be stacked"
-            fail(api, context, AXIS_TYPE, wrong, "try:   None for it in out_axes")
+            fail(api, context, AXIS_TYPE, wrong, "try:   use out_axes=None for this result")
         return outside
     name, bare = show(brand, api), change(inside, drop_brands(lambda b: b == brand))
     if not occurs(brand, bare):
@@ -29,9 +29,9 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
             api,
             context,
             AXES,
-            f'out_axes: None for a result that varies over "{name}"',
+            f'out_axes: None needs a result without "{name}", and this one varies over it',
             f'value: "{show(inside, api)}"',
-            "try:   an int, or a reduction over the examples outside of vmap",
+            "try:   give an int in out_axes, or sum over the examples outside of vmap",
         )
         return bare
     fail(

@@ -17,7 +17,7 @@ TOLERANCE = {"float16": 3e-2, "float32": 2e-3, "float64": 1e-6}
 """The tolerance for each dtype, the least precise first."""
 
 DELIBERATE: dict[str, str] = {
-    "a rule does not speak of what its function closes over": r"closes over a value that is differentiated",
+    "a rule does not speak of what its function closes over": r"closes over a differentiated value",
 }
 """Programs that branded rejects on purpose and JAX does not: a name, and a pattern of the message."""
 

@@ -74,7 +74,7 @@ def test_explorer_without_npm_has_no_editor(
     said = "explorer: without edit, since there is no npm: pip install 'branded[explorer]'\n"
     assert capsys.readouterr().err == said
     assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
-    with pytest.raises(ExplorerError, match="there is no npm here"):
+    with pytest.raises(ExplorerError, match="npm is not installed"):
         runtime.fetch(tmp_path)
 
 
@@ -101,7 +101,7 @@ def test_folder_without_pyodide(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_npm_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", "raise SystemExit('no network')"])
     with pytest.raises(
-        ExplorerError, match=r"npm does not bring pyodide\n  npm said: no network\n  try:      --pyodide"
+        ExplorerError, match=r"npm could not fetch pyodide\n  npm said: no network\n  try:      use --pyodide"
     ):
         runtime.fetch(tmp_path)
     (tmp_path / f"pyodide-{runtime.PYODIDE}.tgz").write_bytes(b"something else")

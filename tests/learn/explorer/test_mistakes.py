@@ -75,7 +75,7 @@ INTERNAL_NAMES = ("make_expr", "--args", "explain(", "explorer:", "browser.py")
         (BODY.replace("BODY", "a.repeat(9) + 1"), "an axis of 27 is too large for the browser", 7),
         (BODY.replace("BODY", "1 / 0"), "ZeroDivisionError: division by zero", 8),
         (BODY.replace("BODY", "a +"), "SyntaxError: invalid syntax", 8),
-        ("def f(x, *, y): ...", "nothing is given for `x`, `y`", 1),
+        ("def f(x, *, y): ...", "there is no default for `x`, `y`", 1),
         ("x = 1", "the program has no function", None),
         ("raise SystemExit('no')", "SystemExit: no", 1),
     ],
@@ -135,11 +135,11 @@ def test_failure_clears_the_previous_program(editing: Callable[..., Reader]) -> 
         assert not here.page.locator(f"#{gone}").is_visible(), gone
     assert [line.rstrip() for line in here.texts("#code .source")] == BODY.replace("BODY", BAD).rstrip().split("\n")
     assert here.texts("#code .wrong-line .source") == [f"    return {BAD}"]
-    assert here.text("#mistaken .what") == "zip: brand `x` has 3 examples, but this argument has 2"
+    assert here.text("#mistaken .what") == "vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2"
     assert here.texts("#mistaken .named .brand") == ["x"]
     assert here.text("#mistaken .fix") == "in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples"
     assert here.text("#mistake").split("\n") == [
-        "line 8: zip: brand `x` has 3 examples, but this argument has 2",
+        "line 8: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2",
         "  left:  f32[3], axis 0   (argument 1 of vmap at program.py:8)",
         "  right: f32[2], axis 0   (argument 2)",
         "  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples",

@@ -357,7 +357,7 @@ assert_type(either(x), Tensor)
 # --- a result that does not vary
 assert_type(vmap(lambda a: y, out_axes=0)(x), Tensor)
 assert_type(vmap(lambda a: (y, a), out_axes=0)(x), tuple[Tensor, Tensor])
-assert_type(vmap(lambda a: y)(x), Tensor)  # N: nothing of the result varies over "a", so it is repeated
+assert_type(vmap(lambda a: y)(x), Tensor)  # N: vmap: the result does not vary over "a", so it is repeated for each exam
 
 # --- a result of None
 nothing: None = vmap(lambda a: None)(x)

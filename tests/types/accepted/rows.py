@@ -171,4 +171,4 @@ def free(a: Vec[S1]) -> Vec[S2]:
     return x
 
 
-assert_type(vmap(free)(x), Tensor)  # N: nothing of the result varies over "a"
+assert_type(vmap(free)(x), Tensor)  # N: vmap: the result does not vary over "a", so it is repeated for each example; tr

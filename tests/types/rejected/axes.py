@@ -74,16 +74,16 @@ vmap(double, in_axes="0")(x)  # E: in_axes: the axis of argument 1 is a str: an 
 vmap(double, in_axes=0.0)(x)  # E: in_axes: the axis of argument 1 is a float: an axis is an int or None
 
 # --- a bool within the axes of a tuple
-vmap(lambda t: t[0], in_axes=((0, True),))((x, y))  # E: in_axes: the axis of item 1 of argument 1 is a bool
+vmap(lambda t: t[0], in_axes=((0, True),))((x, y))  # E: in_axes: the axis of argument 1[1] is a bool: an axis is an int
 
 # --- a bool in out_axes
 vmap(double, out_axes=False)(x)  # E: out_axes: the axis of the result is a bool
 
 # --- nothing is mapped
-vmap(double, in_axes=None)(x)  # E: in_axes: nothing is mapped, so there is no number of examples
+vmap(double, in_axes=None)(x)  # E: in_axes: nothing is mapped, so the batch size is unknown
 
 # --- nothing is mapped, by a tuple
-vmap(add, in_axes=(None, None))(x, y)  # E: in_axes: nothing is mapped, so there is no number of examples
+vmap(add, in_axes=(None, None))(x, y)  # E: in_axes: nothing is mapped, so the batch size is unknown
 
 # --- nothing is mapped, stored
 vmap(double, in_axes=None)  # E: in_axes: nothing is mapped
@@ -92,7 +92,7 @@ vmap(double, in_axes=None)  # E: in_axes: nothing is mapped
 vmap(lambda a: a, in_axes=(None,))(x)  # E: in_axes: nothing is mapped
 
 # --- a dict for all arguments
-vmap(lambda p: p["w"], in_axes={"w": 0, "b": None})(params)  # E: in_axes: a dict of axes stands for all the arguments
+vmap(lambda p: p["w"], in_axes={"w": 0, "b": None})(params)  # E: in_axes: a dict cannot give the axes of all arguments
 
 # --- a tuple of axes for one tensor
 vmap(add, in_axes=((0, 0), 0))(x, y)  # E: in_axes: (0, 0) is a tuple of axes, but argument 1 is one tensor
@@ -104,13 +104,13 @@ vmap(add, in_axes=({"w": 0}, 0))(x, y)  # E: in_axes: {"w": 0} is a dict of axes
 vmap(lambda t: t[0], in_axes=((0,),))((x, y))  # E: in_axes: (0,) has 1 axis, but argument 1 has 2 items
 
 # --- more axes than items of a nested tuple
-vmap(lambda t: t[0], in_axes=((0, (0, 0, 0)),))((x, (x, y)))  # E: 3 axes, but item 1 of argument 1 has 2 items
+vmap(lambda t: t[0], in_axes=((0, (0, 0, 0)),))((x, (x, y)))  # E: in_axes: (0, 0, 0) has 3 axes, but argument 1[1] has
 
 # --- a key that the argument does not have
-vmap(lambda p: p["w"], in_axes=({"w": 0, "b": 0, "c": 0},))(params)  # E: same keys: `c` is in one of them
+vmap(lambda p: p["w"], in_axes=({"w": 0, "b": 0, "c": 0},))(params)  # E: in_axes: {"w": 0, "b": 0, "c": 0} and argument
 
 # --- a key that the axes do not have
-vmap(lambda p: p["w"], in_axes=({"w": 0},))(params)  # E: do not have the same keys: `b` is in one of them
+vmap(lambda p: p["w"], in_axes=({"w": 0},))(params)  # E: have different keys: `b` is in one of them
 
 # --- a string as an axis of a key
 vmap(lambda p: p["w"], in_axes=({"w": 0, "b": "0"},))(params)  # E: in_axes: the axis of argument 1['b'] is a str
@@ -179,23 +179,23 @@ vmap(shared)(x, y)  # E: vmap: argument 1 is mapped, but shared wants "Tensor" f
 vmap(shared, in_axes=(0, None))(x, y)  # E: vmap: argument 1 is mapped, but shared wants "Tensor" for one example
 
 # --- out_axes=None for a mapped result
-vmap(double, out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(double, out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies over it
 
 # --- out_axes=None for a mapped result, in a lambda
-vmap(lambda a: a * 2, out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: a * 2, out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies over it
 
 # --- out_axes=None for a mapped result, stored
-vmap(double, out_axes=None)  # E: out_axes: None for a result that varies over
+vmap(double, out_axes=None)  # E: out_axes: None needs a result without "a", and this one varies over it
 
 
 # --- out_axes=None for a mapped result, decorated
-@vmap(out_axes=None)  # E: out_axes: None for a result that varies over
+@vmap(out_axes=None)  # E: out_axes: None needs a result without "a", and this one varies over it
 def out_decorated(a: Vec[S]) -> Vec[S]:
     return a
 
 
 # --- out_axes=None for one of two results
-vmap(lambda a: (a, a + y), out_axes=(0, None))(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: (a, a + y), out_axes=(0, None))(x)  # E: out_axes: None needs a result without "a", and this one varies o
 
 # --- fewer out_axes than results
 vmap(lambda a: (a, a), out_axes=(0,))(x)  # E: out_axes: (0,) has 1 axis, but the result has 2 items
@@ -210,7 +210,7 @@ vmap(double, out_axes=(0, 0))(x)  # E: out_axes: (0, 0) is a tuple of axes, but 
 vmap(double, out_axes={"k": 0})(x)  # E: out_axes: {"k": 0} is a dict of axes, but the result is one tensor
 
 # --- a string in out_axes
-vmap(lambda a: (a, a), out_axes=(0, "0"))(x)  # E: out_axes: the axis of item 1 of the result is a str
+vmap(lambda a: (a, a), out_axes=(0, "0"))(x)  # E: out_axes: the axis of the result[1] is a str: an axis is an int or No
 
 # --- axes of an inner vmap
 vmap(lambda a: vmap(lambda b: a + b, in_axes=(0, 0))(y))(x)  # E: in_axes: 2 axes for 1 positional argument
@@ -228,4 +228,4 @@ vmap(lambda p: p["w"], in_axes=((0, 0),))(params)  # E: in_axes:
 
 
 # --- out_axes=None for the only item of a dict
-vmap(lambda a: {"k": a}, out_axes={"k": None})(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: {"k": a}, out_axes={"k": None})(x)  # E: out_axes: None needs a result without "a", and this one varies o

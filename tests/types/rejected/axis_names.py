@@ -57,13 +57,13 @@ X.dot(u)  # E: dot: the inner axes are `Features` and `Users`
 w @ X  # E: @: the inner axes are `Features` and `Users`
 
 # --- broadcasting against another axis
-X - u  # E: -: `Features` meets `Users`, axis -1 of both
-X + X.T  # E: +: `Users` meets `Features`, axis -2 of both
-(X > 0).where(X, u)  # E: where: `Features` meets `Users`
-X *= u  # E: *: `Features` meets `Users`
+X - u  # E: -: `Features` differs from `Users` at axis -1
+X + X.T  # E: +: `Users` differs from `Features` at axis -2
+(X > 0).where(X, u)  # E: where: `Features` differs from `Users` at axis -1
+X *= u  # E: *: `Features` differs from `Users` at axis -1
 
 # --- lengths that differ
-as_axes(Tensor.ones(3), 3) + as_axes(Tensor.ones(3, 4), 3, 4)  # E: +: `Literal[3]` meets `Literal[4]`, axis -1 of both
+as_axes(Tensor.ones(3), 3) + as_axes(Tensor.ones(3, 4), 3, 4)  # E: +: `Literal[3]` differs from `Literal[4]` at axis -1
 
 # --- a sort along an axis that is not there
 X.sort(dim=2)  # E: sort: axis 2 of a tensor with 2 axes
@@ -78,15 +78,15 @@ X[0, 0, 0]  # E: []: 3 indices for a tensor with 2 axes
 X[:, 0][:, 0]  # E: []: 2 indices for a tensor with 1 axis
 
 # --- axes that are not there to move
-turned = w.T  # E: T: a tensor with 1 axis has no two to exchange
+turned = w.T  # E: T: a tensor with 1 axis has no two axes to swap
 X.permute(0, 2, 1)  # E: permute: 3 positions for a tensor with 2 axes
 X.transpose(0, 2)  # E: transpose: axis 2 of a tensor with 2 axes
 X.expand(5)  # E: expand: 1 length for a tensor with 2 axes
 X.unsqueeze(3)  # E: unsqueeze: axis 3 of a tensor with 2 axes
 
 # --- tensors of other axes side by side
-X.stack(X.T)  # E: stack: `Users` meets `Features`, axis 0 of both
-X.cat(Y, dim=1)  # E: cat: `Users` meets `Items`, axis 0 of both
+X.stack(X.T)  # E: stack: `Users` differs from `Features` at axis 0
+X.cat(Y, dim=1)  # E: cat: `Users` differs from `Items` at axis 0
 X.cat(w)  # E: cat: 2 axes and 1 axis
 
 # --- einsum
@@ -103,7 +103,7 @@ with brand(Items, 4) as items:
     items.vec(X)  # E: axis_name: Items, and x is mapped over `Users`
 
 # --- two axes that do not go together, where every pair was meant
-vmap(lambda x, y: (x * y).sum())(X, Y)  # E: vmap: `Users` of argument 1 goes together with `Items` of argument 2
+vmap(lambda x, y: (x * y).sum())(X, Y)  # E: vmap: `Users` of argument 1 is zipped with `Items` of argument 2
 
 # --- an axis that is not there
 vmap(norm, in_axes=2)(X)  # E: in_axes: axis 2 of argument 1, which has 2
@@ -128,29 +128,29 @@ as_axes(X, Users)  # E: as_axes: 1 name for a tensor with 2 axes
 
 
 # --- types that are not axes
-def wrong(x: Axes[str]) -> None:  # E: Axes: str is no axis
+def wrong(x: Axes[str]) -> None:  # E: Axes: str is not an axis
     print(x.shape)
 
 
 # --- an operator in the result of a function gives one error
 def centered(x: Axes[Users, Features]) -> Axes[Users, Features]:
-    return x - x.mean(axis=1)  # E: -: `Features` meets `Users`, axis -1 of both
+    return x - x.mean(axis=1)  # E: -: `Features` differs from `Users` at axis -1
 
 
 def above(x: Axes[Users, Features]) -> Tensor:
-    return x > x.mean(axis=1)  # E: >: `Features` meets `Users`, axis -1 of both
+    return x > x.mean(axis=1)  # E: >: `Features` differs from `Users` at axis -1
 
 
 def shifted(x: Axes[Users, Features]) -> Axes[Users, Features]:
-    x += u  # E: `Features` meets `Users`, axis -1 of both
-    return 1 - (x * u)  # E: *: `Features` meets `Users`, axis -1 of both
+    x += u  # E: `Features` differs from `Users` at axis -1
+    return 1 - (x * u)  # E: *: `Features` differs from `Users` at axis -1
 
 
 # --- a carry that changes its axes
-scan(lambda c, x: (c.sum(), None), w, X)  # E: scan: the carry has other axes after a step than before it
+scan(lambda c, x: (c.sum(), None), w, X)  # E: scan: the carry has other axes after a step than before
 
 # --- two tensors that do not begin with the same axis
-scan(lambda c, x: (c, x[0] + x[1]), w, (X, Y))  # E: scan: `Users` of xs goes together with `Items` of xs
+scan(lambda c, x: (c, x[0] + x[1]), w, (X, Y))  # E: scan: `Users` of xs is zipped with `Items` of xs
 
 
 # --- the outputs of a loop begin with the axis of its steps
@@ -164,7 +164,7 @@ def gathered(x: Axes[Users, Features]) -> Axes[Features, Users]:
 
 
 # --- functions with incompatible operands
-functions.logaddexp(X, u)  # E: logaddexp: `Features` meets `Users`, axis -1 of both
+functions.logaddexp(X, u)  # E: logaddexp: `Features` differs from `Users` at axis -1
 linalg.det(u)  # E: det: a matrix has two axes, and this has 1 axis
 linalg.norm(X, axis=2)  # E: norm: axis 2 of a tensor with 2 axes
 means(linalg.pinv(X))  # E: incompatible type "Axes[Features, Users]"; expected "Axes[Users, Features]"

@@ -131,15 +131,15 @@ vmap(double, in_axis=0)(x)  # E: vmap: there is no option in_axis
 
 
 # --- an option of another type
-vmap(double, chunk_size="2")(x)  # E: chunk_size: '2' is no size
+vmap(double, chunk_size="2")(x)  # E: chunk_size: '2' is not a size
 
 
 # --- a randomness that there is not
-vmap(double, randomness="some")(x)  # E: randomness: 'some' is no choice
+vmap(double, randomness="some")(x)  # E: randomness: 'some' is not a valid choice
 
 
 # --- a wrong type of a name
-vmap(double, axis_name=3)(x)  # E: axis_name: int is no name
+vmap(double, axis_name=3)(x)  # E: axis_name: int is not a name
 
 
 # --- partial(vmap, ...) with more axes than there are parameters
@@ -152,7 +152,7 @@ def one_parameter(a: Vec[S]) -> Vec[S]:
 partial(vmap, in_axes=0)(lambda a: a.numpy())(x)  # E: numpy: a value that varies over "a" has no single value to read
 
 # --- options before the function, out_axes=None for a mapped result
-vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None needs a result without "a", and this one varies over it
 
 # --- a stored lambda over a tree reads, and is called
 reading = vmap(lambda p: p["w"].numpy())  # E: numpy: a value that varies over "p" has no single value to read
@@ -160,5 +160,5 @@ reading({"w": x})
 
 
 # --- a wrong memory_limit, a wrong progress
-vmap(double, chunk_size="auto", memory_limit=2.5)(x)  # E: memory_limit: float is no size of memory
-vmap(double, chunk_size=2, progress=1)(x)  # E: progress: int is no choice
+vmap(double, chunk_size="auto", memory_limit=2.5)(x)  # E: memory_limit: float is not a memory size
+vmap(double, chunk_size=2, progress=1)(x)  # E: progress: int is not a valid choice

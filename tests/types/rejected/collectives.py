@@ -22,10 +22,10 @@ class Items(Brand): ...
 vmap(lambda u: psum(u, Items), axis_name=Users, out_axes=None)(x)  # E: psum: no brand Items is open here
 
 # --- the sum over another string is returned as shared
-vmap(lambda u: vmap(lambda i: psum(u * i, "u"), axis_name="i", out_axes=None)(y), axis_name="u")(x)  # E: varies over "i
+vmap(lambda u: vmap(lambda i: psum(u * i, "u"), axis_name="i", out_axes=None)(y), axis_name="u")(x)  # E: out_axes: None
 
 # --- the sum of one of two is returned as shared
-vmap(lambda u: (psum(u, Users), u), axis_name=Users, out_axes=None)(x)  # E: out_axes: None for a result that varies ove
+vmap(lambda u: (psum(u, Users), u), axis_name=Users, out_axes=None)(x)  # E: out_axes: None needs a result without "User
 
 
 # --- the sum over another brand is declared plain
@@ -65,7 +65,7 @@ def tree(u: Vec[Users], i: Vec[Items]) -> tuple[Tensor, Tensor]:
 
 
 # --- ppermute still varies
-vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None for a result that varie
+vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None needs a result without
 
 
 # --- ppermute of an unbatched value
@@ -74,7 +74,7 @@ def permuted(a: Vec[S]) -> Vec[S]:
 
 
 # --- all_to_all still varies
-vmap(lambda r: all_to_all(r, "i", 0, 0), axis_name="i", out_axes=None)(X)  # E: out_axes: None for a result that varies
+vmap(lambda r: all_to_all(r, "i", 0, 0), axis_name="i", out_axes=None)(X)  # E: out_axes: None needs a result without "i
 
 
 # --- axis_index is declared plain
@@ -92,7 +92,7 @@ vmap(lambda u: psum("text", "u"), axis_name="u", out_axes=None)(x)  # E: psum: t
 vmap(lambda u: psum(u), axis_name="u")(x)  # E: psum
 
 # --- a number as a name
-vmap(lambda u: psum(u, 1), axis_name="u", out_axes=None)(x)  # E: psum: "int" is no name of a brand
+vmap(lambda u: psum(u, 1), axis_name="u", out_axes=None)(x)  # E: psum: "int" is not the name of a brand
 
 # --- an opened brand is summed over, and the other is left
 with brand("p", 2) as p, brand("q", 3) as q:

@@ -15,16 +15,16 @@ zero = Tensor(0.0)
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
 # --- scan: the carry is another tree
-scan(lambda c, a: ((c, a), None), zero, x)  # E: scan: the carry has another tree after a step than before it
+scan(lambda c, a: ((c, a), None), zero, x)  # E: scan: the carry has another structure after a step than before
 
 # --- scan: the carry is a dict of other keys
-scan(lambda c, a: ((c[0], c[0], a), None), (zero, zero), x)  # E: scan: the carry has another tree after a step than bef
+scan(lambda c, a: ((c[0], c[0], a), None), (zero, zero), x)  # E: scan: the carry has another structure after a step tha
 
 # --- scan: the carry is a list after a tuple
-scan(lambda c, a: ([c[0], a], None), (zero, zero), x)  # E: scan: the carry has another tree after a step than before
+scan(lambda c, a: ([c[0], a], None), (zero, zero), x)  # E: scan: the carry has another structure after a step than befo
 
 # --- scan: the carry is None after a step
-scan(lambda c, a: (None, c), zero, x)  # E: scan: the carry has another tree after a step than before it
+scan(lambda c, a: (None, c), zero, x)  # E: scan: the carry has another structure after a step than before
 
 # --- scan: the body gives no pair
 scan(lambda c, a: c + a, zero, x)  # E: scan: the body returned "Tensor"
@@ -38,7 +38,7 @@ def split(c: Vec[S], a: Vec[S1]) -> tuple[tuple[Vec[S], Vec[S1]], None]:
     return (c, a), None
 
 
-scan(split, zero, x)  # E: scan: the carry has another tree after a step than before it
+scan(split, zero, x)  # E: scan: the carry has another structure after a step than before
 
 # --- scan: the output is not a tensor
 scan(lambda c, a: (c, "text"), zero, x)  # E: scan: the output is a str, not a tensor
@@ -50,7 +50,7 @@ scan(lambda c, a: (c, a), "text", x)  # E: scan: the carry is a str, not a tenso
 scan(lambda c, a: (c, a), zero, 3)  # E: scan: xs is an int, not a tensor
 
 # --- scan: nothing says how many steps
-scan(lambda c, a: (c, a), zero, None)  # E: scan: nothing says how many steps there are
+scan(lambda c, a: (c, a), zero, None)  # E: scan: the number of steps is unknown
 
 # --- scan: the carry is read
 scan(lambda c, a: (c + a.item(), None), zero, x)  # E: item: a value that varies over "scan" has no single value to read
@@ -62,7 +62,7 @@ scan(lambda c, a: (c if c > 0 else -c, None), zero, x)  # E: bool: a value that 
 vmap(lambda r: scan(lambda c, a: (c + r.item(), None), zero, x))(y)  # E: item: a value that varies over "r" has no sing
 
 # --- scan: the final carry is taken for shared
-vmap(lambda r: scan(lambda c, a: (c + r, None), zero, x)[0], out_axes=None)(y)  # E: out_axes: None for a result that va
+vmap(lambda r: scan(lambda c, a: (c + r, None), zero, x)[0], out_axes=None)(y)  # E: out_axes: None needs a result witho
 
 
 # --- scan: the row of the steps is left out
@@ -87,31 +87,31 @@ scan(3, zero, x)  # E: "int" not callable
 scan(lambda c, a: (c, a), zero, x, length="3")  # E: scan
 
 # --- fori_loop: the carry is another tree
-fori_loop(0, 3, lambda i, c: (c, i), zero)  # E: fori_loop: the carry has another tree after a step than before it
+fori_loop(0, 3, lambda i, c: (c, i), zero)  # E: fori_loop: the carry has another structure after a step than before
 
 # --- fori_loop: the index is read
 fori_loop(0, 3, lambda i, c: c * i.item(), zero)  # E: item: a value that varies over "fori_loop" has no single value
 
 # --- fori_loop: a bound that varies
-vmap(lambda n: fori_loop(0, n, lambda i, c: c + 1, zero), out_axes=None)(Tensor([1, 2]))  # E: out_axes: None for a resu
+vmap(lambda n: fori_loop(0, n, lambda i, c: c + 1, zero), out_axes=None)(Tensor([1, 2]))  # E: out_axes: None needs a re
 
 # --- fori_loop: a wrong bound
 fori_loop(0, "3", lambda i, c: c, zero)  # E: fori_loop: upper is a str, not a tensor
 
 # --- while_loop: the carry is another tree
-while_loop(lambda c: c < 3, lambda c: (c, c), zero)  # E: while_loop: the carry has another tree after a step than befor
+while_loop(lambda c: c < 3, lambda c: (c, c), zero)  # E: while_loop: the carry has another structure after a step than
 
 # --- while_loop: the condition is not a bool
 while_loop(lambda c: (c < 3, c), lambda c: c + 1, zero)  # E: while_loop: the condition is "tuple[Tensor, Tensor]", not
 
 # --- while_loop: the condition is None
-while_loop(lambda c: None, lambda c: c + 1, zero)  # E: while_loop: the condition is "None", not one bool
+while_loop(lambda c: None, lambda c: c + 1, zero)  # E: while_loop: the condition is "None", not a scalar bool
 
 # --- while_loop: the condition reads
 while_loop(lambda c: bool(c < 3), lambda c: c + 1, zero)  # E: bool: a value that varies over "while_loop" has no single
 
 # --- while_loop: the result is taken for shared
-vmap(lambda r: while_loop(lambda c: c < r, lambda c: c * 2, zero + 1), out_axes=None)(y)  # E: out_axes: None for a resu
+vmap(lambda r: while_loop(lambda c: c < r, lambda c: c * 2, zero + 1), out_axes=None)(y)  # E: out_axes: None needs a re
 
 
 # --- while_loop: the row of the condition is left out
@@ -129,25 +129,25 @@ br.map(lambda r: "text", X)  # E: map: the output is a str, not a tensor
 br.map(lambda r: r, 3)  # E: map: xs is an int, not a tensor
 
 # --- cond: branches of other trees
-cond(zero > 1, lambda a: a, lambda a: (a, a), x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: a, lambda a: (a, a), x)  # E: cond: the branches return different structures
 
 # --- cond: branches of other keys
-cond(zero > 1, lambda a: (a, {"k": a}), lambda a: (a, a), x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: (a, {"k": a}), lambda a: (a, a), x)  # E: cond: the branches return different structures
 
 # --- cond: a tuple and a tensor
-cond(zero > 1, lambda a: (a, a), lambda a: a, x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: (a, a), lambda a: a, x)  # E: cond: the branches return different structures
 
 # --- cond: a tuple and a longer one
-cond(zero > 1, lambda a: (a, a), lambda a: (a, a, a), x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: (a, a), lambda a: (a, a, a), x)  # E: cond: the branches return different structures
 
 # --- cond: a tuple and a shorter one
-cond(zero > 1, lambda a: (a, a, a), lambda a: (a, a), x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: (a, a, a), lambda a: (a, a), x)  # E: cond: the branches return different structures
 
 # --- cond: lists of other trees
-cond(zero > 1, lambda a: [a], lambda a: [(a, a)], x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: [a], lambda a: [(a, a)], x)  # E: cond: the branches return different structures
 
 # --- cond: dicts of other trees
-cond(zero > 1, lambda a: {"k": a}, lambda a: {"k": [a]}, x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: {"k": a}, lambda a: {"k": [a]}, x)  # E: cond: the branches return different structures
 
 
 # --- cond: named tuples of two classes
@@ -159,7 +159,7 @@ class There(NamedTuple):
     at: Tensor
 
 
-cond(zero > 1, lambda a: Here(a), lambda a: There(a), x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: Here(a), lambda a: There(a), x)  # E: cond: the branches return different structures
 
 
 # --- cond: dicts of other keys
@@ -179,7 +179,7 @@ def other(a: Tensor) -> Other:
     return {"b": a}
 
 
-cond(zero > 1, one, other, x)  # E: cond: the branches give different trees
+cond(zero > 1, one, other, x)  # E: cond: the branches return different structures
 
 
 # --- cond: dicts of other trees at a key
@@ -191,7 +191,7 @@ def pairs(a: Tensor) -> Pairs:
     return {"w": (a, a)}
 
 
-cond(zero > 1, one, pairs, x)  # E: cond: the branches give different trees
+cond(zero > 1, one, pairs, x)  # E: cond: the branches return different structures
 
 
 # --- cond: dataclasses of two classes
@@ -205,19 +205,19 @@ class Slow:
     at: Tensor
 
 
-cond(zero > 1, lambda a: Fast(a), lambda a: Slow(a), x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: Fast(a), lambda a: Slow(a), x)  # E: cond: the branches return different structures
 
 # --- cond: one branch gives None
-cond(zero > 1, lambda a: a, lambda a: None, x)  # E: cond: the branches give different trees
+cond(zero > 1, lambda a: a, lambda a: None, x)  # E: cond: the branches return different structures
 
 # --- cond: a branch gives a string
 cond(zero > 1, lambda a: a, lambda a: "text", x)  # E: cond: the result of false_fun is a str, not a tensor
 
 # --- cond: the predicate is a string
-cond("yes", lambda a: a, lambda a: a, x)  # E: cond: the predicate is "str", and must be one for each example
+cond("yes", lambda a: a, lambda a: a, x)  # E: cond: the predicate is "str", and must be a scalar for each example
 
 # --- cond: the predicate is a function
-cond(lambda: True, lambda a: a, lambda a: a, x)  # E: cond: the predicate is "Callable[[], bool]", and must be one for e
+cond(lambda: True, lambda a: a, lambda a: a, x)  # E: cond: the predicate is "Callable[[], bool]", and must be a scalar
 
 # --- cond: too few operands
 cond(zero > 1, lambda a: a, lambda a: a)  # E: Too few arguments
@@ -226,7 +226,7 @@ cond(zero > 1, lambda a: a, lambda a: a)  # E: Too few arguments
 vmap(lambda r: cond(r > 0, lambda a: a * a.item(), lambda a: a, r))(y)  # E: item: a value that varies over "r" has no s
 
 # --- cond: the result is taken for shared
-vmap(lambda r: cond(r > 0, lambda: x, lambda: x * 2), out_axes=None)(y)  # E: out_axes: None for a result that varies ov
+vmap(lambda r: cond(r > 0, lambda: x, lambda: x * 2), out_axes=None)(y)  # E: out_axes: None needs a result without "r",
 
 
 # --- cond: the row of the predicate is left out
@@ -235,16 +235,16 @@ def pick(p: Vec[S], a: Vec[S1]) -> Vec[S1]:
 
 
 # --- switch: branches of other trees
-switch(0, [lambda a: a, lambda a: [a]], x)  # E: switch: the branches give different trees
+switch(0, [lambda a: a, lambda a: [a]], x)  # E: switch: the branches return different structures
 
 # --- switch: no branches
 switch(0, [], x)  # E: switch: there are no branches
 
 # --- switch: a bool for an index
-switch(True, [lambda a: a, lambda a: a * 2], x)  # E: switch: the index is "bool", and must be one for each example
+switch(True, [lambda a: a, lambda a: a * 2], x)  # E: switch: the index is "bool", and must be a scalar for each example
 
 # --- switch: the result is taken for shared
-vmap(lambda i: switch(i, [lambda: x, lambda: x * 2]), out_axes=None)(Tensor([0, 1]))  # E: out_axes: None for a result t
+vmap(lambda i: switch(i, [lambda: x, lambda: x * 2]), out_axes=None)(Tensor([0, 1]))  # E: out_axes: None needs a result
 
 # --- switch: no functions
 switch(0, [x, y])  # E: "Tensor" not callable

@@ -42,7 +42,7 @@ vmap(plain)(x)  # E: argument 1 is mapped, but plain wants "Tensor" for one exam
 vmap(lambda a: plain(a))(x)  # E: Argument 1 to "plain" has incompatible type "Vec[a, Tensor]"; expected "Tensor"
 
 # --- a gradient is taken for shared
-vmap(lambda a: grad(lambda v: product(v, a).sum())(x), out_axes=None)(x)  # E: out_axes: None for a result that varies o
+vmap(lambda a: grad(lambda v: product(v, a).sum())(x), out_axes=None)(x)  # E: out_axes: None needs a result without "a"
 
 
 # --- a body reads
@@ -75,7 +75,7 @@ times.defvjp(lambda a: (a, a), lambda r, ct: (ct, ct))  # E: the forward rule do
 times.defvjp(lambda a, b: a * b, lambda r, ct: (ct, ct))  # E: the forward rule returned "Tensor"
 
 # --- a forward rule with another value than the function
-times.defvjp(lambda a, b: ((a, b), None), lambda r, ct: (ct, ct))  # E: returned another tree for the value
+times.defvjp(lambda a, b: ((a, b), None), lambda r, ct: (ct, ct))  # E: defvjp: the forward rule returned another struct
 
 # --- a backward rule with a cotangent too few
 times.defvjp(lambda a, b: (a * b, b), lambda r, ct: (ct * r,))  # E: the backward rule returned "tuple[Tensor]"
@@ -87,7 +87,7 @@ times.defvjp(lambda a, b: (a * b, b), lambda r, ct: ct * r)  # E: the backward r
 times.defvjp(lambda a, b: (a * b, (a, b)), lambda r, ct: (ct * r[2], ct))  # E: Tuple index out of range
 
 # --- a backward rule with another tree than the argument
-times.defvjp(lambda a, b: (a * b, b), lambda r, ct: (ct * r, (ct, r)))  # E: another tree for the cotangent
+times.defvjp(lambda a, b: (a * b, b), lambda r, ct: (ct * r, (ct, r)))  # E: defvjp: the backward rule returned another
 
 
 # --- a backward rule without the argument that is not differentiated

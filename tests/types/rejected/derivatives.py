@@ -23,13 +23,13 @@ def loss(w: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
 
 
 # --- a gradient per example is taken for one that all share
-vmap(grad(loss), in_axes=(None, 0), out_axes=None)(w, X)  # E: out_axes: None for a result that varies over "x"
+vmap(grad(loss), in_axes=(None, 0), out_axes=None)(w, X)  # E: out_axes: None needs a result without "x", and this one v
 
 # --- a gradient per example is taken for one that all share, in a lambda
-vmap(lambda a: grad(lambda v: (v * a).sum())(w), out_axes=None)(X)  # E: out_axes: None for a result that varies over "a
+vmap(lambda a: grad(lambda v: (v * a).sum())(w), out_axes=None)(X)  # E: out_axes: None needs a result without "a", and
 
 # --- a gradient per example, by value_and_grad
-vmap(lambda a: value_and_grad(loss)(w, a), out_axes=(0, None))(X)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: value_and_grad(loss)(w, a), out_axes=(0, None))(X)  # E: out_axes: None needs a result without "a", and t
 
 
 # --- a gradient per example in a variable of Tensor
@@ -72,10 +72,10 @@ vmap(grad(plain), in_axes=(None, 0))(w, X)  # E: argument 2 is mapped, but plain
 vmap(lambda a: grad(plain)(w, a))(X)  # E: Argument 2 to "plain" has incompatible type "Vec[a, Tensor]"; expected "Tenso
 
 # --- grad of a pair
-grad(lambda v: (v.sum(), v))(w)  # E: grad: the function must return one float, and it returns "tuple[Tensor, Tensor]"
+grad(lambda v: (v.sum(), v))(w)  # E: grad: the function must return a scalar, and it returns "tuple[Tensor, Tensor]"
 
 # --- grad of a dict
-grad(lambda v: {"loss": v.sum()})(w)  # E: grad: the function must return one float
+grad(lambda v: {"loss": v.sum()})(w)  # E: grad: the function must return a scalar, and it returns "dict[str, Tensor]"
 
 
 # --- grad of a named function that gives a pair
@@ -83,37 +83,37 @@ def pair(v: Vec[S]) -> tuple[Vec[S], str]:
     return v.sum(), "text"
 
 
-grad(pair)(w)  # E: grad: the function must return one float, and it returns "tuple[Tensor, str]"
+grad(pair)(w)  # E: grad: the function must return a scalar, and it returns "tuple[Tensor, str]"
 
 # --- grad of a named function that gives a pair, stored
-stored = grad(pair)  # E: grad: the function must return one float, and it returns "tuple[Vec[S, Tensor], str]"
+stored = grad(pair)  # E: grad: the function must return a scalar, and it returns "tuple[Vec[S, Tensor], str]"
 
 # --- grad of a function that gives a string
-grad(lambda v: "text")(w)  # E: grad: the function must return one float, and it returns "str"
+grad(lambda v: "text")(w)  # E: grad: the function must return a scalar, and it returns "str"
 
 # --- grad of a function that gives None
-grad(lambda v: print(v))(w)  # E: grad: the function must return one float, and it returns "None"
+grad(lambda v: print(v))(w)  # E: grad: the function must return a scalar, and it returns "None"
 
 # --- value_and_grad of a list
-value_and_grad(lambda v: [v.sum()])(w)  # E: value_and_grad: the function must return one float, and it returns "list[Te
+value_and_grad(lambda v: [v.sum()])(w)  # E: value_and_grad: the function must return a scalar, and it returns "list[Te
 
 # --- has_aux without a pair
-grad(lambda v: v.sum(), has_aux=True)(w)  # E: grad: has_aux=True, and the function returns "Tensor"
+grad(lambda v: v.sum(), has_aux=True)(w)  # E: grad: has_aux=True needs a pair, and the function returns "Tensor"
 
 # --- has_aux with a triple
-grad(lambda v: (v.sum(), v, v), has_aux=True)(w)  # E: grad: has_aux=True, and the function returns "tuple[Tensor, Tenso
+grad(lambda v: (v.sum(), v, v), has_aux=True)(w)  # E: grad: has_aux=True needs a pair, and the function returns
 
 # --- a derivative with respect to an int
-grad(lambda n: w.sum() * n)(3)  # E: grad: argument 1 is an int; derivatives are with respect to floats
+grad(lambda n: w.sum() * n)(3)  # E: grad: argument 1 is an int, and only floats have derivatives
 
 # --- a derivative with respect to a string
-grad(lambda v, s: v.sum(), argnums=1)(w, "text")  # E: grad: argument 2 is a str; derivatives are with respect to floats
+grad(lambda v, s: v.sum(), argnums=1)(w, "text")  # E: grad: argument 2 is a str, and only floats have derivatives
 
 # --- a derivative with respect to a bool in a tree
-grad(lambda p: p[0].sum())((w, True))  # E: grad: argument 1[1] is a bool; derivatives are with respect to floats
+grad(lambda p: p[0].sum())((w, True))  # E: grad: argument 1[1] is a bool, and only floats have derivatives
 
 # --- a derivative with respect to a function
-grad(lambda f, v: f(v), argnums=0)(pair, w)  # E: grad: argument 1 is a function; derivatives are with respect to floats
+grad(lambda f, v: f(v), argnums=0)(pair, w)  # E: grad: argument 1 is a function, and only floats have derivatives
 
 
 # --- a derivative with respect to an int, of a named function
@@ -121,13 +121,13 @@ def times(v: Vec[S], n: int) -> Vec[S]:
     return v.sum() * n
 
 
-by_times = grad(times, argnums=1)  # E: grad: argument 2 is an int; derivatives are with respect to floats
+by_times = grad(times, argnums=1)  # E: grad: argument 2 is an int, and only floats have derivatives
 
 # --- argnums out of range
-grad(lambda v: v.sum(), argnums=1)(w)  # E: grad: argnums=1 for a call with 1 positional argument
+grad(lambda v: v.sum(), argnums=1)(w)  # E: grad: argnums=1 is out of range for a call with 1 positional argument
 
 # --- argnums out of range, one of several
-grad(loss, argnums=(0, 2))(w, x)  # E: grad: argnums=(0, 2) for a call with 2 positional arguments
+grad(loss, argnums=(0, 2))(w, x)  # E: grad: argnums=(0, 2) is out of range for a call with 2 positional arguments
 
 # --- argnums that are no numbers
 grad(loss, argnums="w")  # E: grad
@@ -155,13 +155,13 @@ slope(w, "x")  # E: No overload variant
 jacfwd(lambda v: (v, "text"))(w)  # E: jacfwd: the result[1] is a str, not a tensor
 
 # --- jacrev with respect to an int
-jacrev(lambda n: w * n)(2)  # E: jacrev: argument 1 is an int; derivatives are with respect to floats
+jacrev(lambda n: w * n)(2)  # E: jacrev: argument 1 is an int, and only floats have derivatives
 
 # --- a Jacobian per example is taken for one that all share
-vmap(lambda a: jacrev(lambda v: v * a)(w), out_axes=None)(X)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: jacrev(lambda v: v * a)(w), out_axes=None)(X)  # E: out_axes: None needs a result without "a", and this o
 
 # --- a Hessian per example is taken for one that all share
-vmap(hessian(lambda v: v.square().sum()), out_axes=None)(X)  # E: out_axes: None for a result that varies over "v"
+vmap(hessian(lambda v: v.square().sum()), out_axes=None)(X)  # E: out_axes: None needs a result without "v", and this on
 
 # --- vjp: a function that gives a string
 vjp(lambda v: "text", w)  # E: vjp: the result is a str, not a tensor
@@ -170,22 +170,22 @@ vjp(lambda v: "text", w)  # E: vjp: the result is a str, not a tensor
 vjp(lambda v: (v, v * 2), w)[1](w)  # E: No overload variant
 
 # --- vjp: the cotangents are taken for shared
-vmap(lambda a: vjp(loss, w, a)[1](Tensor(1.0)), out_axes=None)(X)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: vjp(loss, w, a)[1](Tensor(1.0)), out_axes=None)(X)  # E: out_axes: None needs a result without "a", and t
 
 # --- vjp with respect to an int
-vjp(lambda v, n: v * n, w, 3)  # E: vjp: argument 2 is an int; derivatives are with respect to floats
+vjp(lambda v, n: v * n, w, 3)  # E: vjp: argument 2 is an int, and only floats have derivatives
 
 # --- jvp: tensors for tuples
-jvp(lambda v: v * v, w, w)  # E: jvp: primals and tangents are tuples
+jvp(lambda v: v * v, w, w)  # E: jvp: primals and tangents must be tuples
 
 # --- jvp: too few tangents
-jvp(loss, (w, x), (w,))  # E: jvp: the tangent has another tree than the primal
+jvp(loss, (w, x), (w,))  # E: jvp: the tangent has another structure than the primal
 
 # --- jvp: a tangent of another tree
-jvp(lambda p: p["w"], ({"w": w},), (w,))  # E: jvp: the tangent has another tree than the primal
+jvp(lambda p: p["w"], ({"w": w},), (w,))  # E: jvp: the tangent has another structure than the primal
 
 # --- jvp: the tangent is taken for shared
-vmap(lambda a: jvp(lambda v: v * v, (w,), (a,)), out_axes=None)(X)  # E: out_axes: None for a result that varies over "a
+vmap(lambda a: jvp(lambda v: v * v, (w,), (a,)), out_axes=None)(X)  # E: out_axes: None needs a result without "a", and
 
 
 # --- a gradient of a value of `with brand(...)` is returned

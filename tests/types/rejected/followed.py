@@ -23,7 +23,7 @@ def score(w: Tensor, x: Tensor) -> Tensor:
 
 
 def predict(w: Tensor, xs: Tensor) -> Tensor:
-    return vmap(score)(w, xs)  # E: vmap: 2 examples are zipped with 3
+    return vmap(score)(w, xs)  # E: vmap: mapped sizes differ: argument 1 has 2 examples, argument 2 has 3
 
 
 predict(Tensor([0.5, -0.2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
@@ -31,7 +31,7 @@ predict(Tensor([0.5, -0.2]), Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
 
 # --- one vmap where every pair is meant
 def pairs(xs: Tensor, ys: Tensor) -> Tensor:
-    return vmap(lambda x, y: (x * y).sum())(xs, ys)  # E: vmap: 4 examples are zipped with 5
+    return vmap(lambda x, y: (x * y).sum())(xs, ys)  # E: vmap: mapped sizes differ: argument 1 has 4 examples, argument
 
 
 N, M, D = 4, 5, 3
@@ -47,7 +47,7 @@ table(as_axes(Tensor.rand(3, 2), Users, Features), as_axes(Tensor.rand(3, 2), It
 
 # --- a transposed table gets the names of the other way round
 X = as_axes(Tensor.rand(3, 2), Users, Features)
-as_axes(X.T, Users, Features)  # E: as_axes: axis 0 is `Features`, and it is given the name `Users`
+as_axes(X.T, Users, Features)  # E: as_axes: axis 0 is `Features`, but is named `Users`
 
 
 # --- another axis than the function is for
@@ -78,4 +78,4 @@ def by_item(xs: Tensor, ys: Tensor) -> Tensor:
 
 
 users, items = as_axes(Tensor.ones(3, 2), Users, Features), as_axes(Tensor.ones(4, 2), Items, Features)
-by_item(users, items) + Tensor.ones(4, 3)  # E: `Users` meets `4`
+by_item(users, items) + Tensor.ones(4, 3)  # E: +: `Users` differs from `4` at axis -2

@@ -21,7 +21,7 @@ class Net:
         self.cache: dict[str, Tensor] = {}
 
     def note(self, a: Tensor) -> None:
-        self.seen.append(a)  # E: escape: a value that varies is kept in `self.seen`, which outlives the call
+        self.seen.append(a)  # E: escape: a value that varies is kept in `self.seen`, which outlives vmap
 
     def __call__(self, a: Tensor) -> Tensor:
         self.note(a)
@@ -71,7 +71,7 @@ vmap(lambda a: setattr(net, "last", a))(x)  # E: escape: a value that varies is 
 
 # --- in a list that a called function receives
 def keep(a: Tensor, into: list[Tensor]) -> Tensor:
-    into.append(a)  # E: escape: a value that varies is kept in `into`, which outlives the call
+    into.append(a)  # E: escape: a value that varies is kept in `into`, which outlives vmap
     return a
 
 
@@ -80,7 +80,7 @@ vmap(lambda a: keep(a, kept))(x)
 
 # --- in a default value
 def keep_in_default(a: Tensor, into: list[Tensor] = []) -> Tensor:  # noqa: B006
-    into.append(a)  # E: escape: a value that varies is kept in `into`, which outlives the call
+    into.append(a)  # E: escape: a value that varies is kept in `into`, which outlives vmap
     return a
 
 
@@ -97,7 +97,7 @@ class DivergedError(Exception):
 def diverge(a: Tensor) -> Tensor:
     if a.ndim > 1:
         return a
-    raise DivergedError(a)  # E: escape: a value that varies is raised in an exception, which outlives the call
+    raise DivergedError(a)  # E: escape: a value that varies is raised in an exception, which outlives vmap
 
 
 vmap(diverge)(x)

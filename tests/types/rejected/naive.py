@@ -62,14 +62,14 @@ def add(a: Tensor, b: Tensor) -> Tensor:
 vmap(add, in_axes=(0, 0, 0))(x, y)  # E: in_axes: 3 axes for 2 positional arguments
 
 # --- None for a result that varies
-vmap(add, in_axes=(0, None), out_axes=None)(x, y)  # E: out_axes: None for a result that varies over "a"
+vmap(add, in_axes=(0, None), out_axes=None)(x, y)  # E: out_axes: None needs a result without "a", and this one varies o
 
 # --- a value that is kept
 last: list[Any] = []
 
 
 def keeps(a: Tensor) -> Tensor:
-    last.append(a)  # E: escape: a value that varies is kept in `last`, which outlives the call
+    last.append(a)  # E: escape: a value that varies is kept in `last`, which outlives vmap
     return a
 
 
@@ -80,7 +80,7 @@ kept: list[Tensor] = []
 
 
 def appends(a: Tensor) -> Tensor:
-    kept.append(a)  # E: escape: a value that varies is kept in `kept`, which outlives the call
+    kept.append(a)  # E: escape: a value that varies is kept in `kept`, which outlives vmap
     return a * 2
 
 
@@ -92,7 +92,7 @@ newest: Tensor | None = None
 
 def newer(a: Tensor) -> Tensor:
     global newest
-    newest = a  # E: escape: a value that varies is kept in `newest`, which outlives the call
+    newest = a  # E: escape: a value that varies is kept in `newest`, which outlives vmap
     return a * 2
 
 
@@ -101,13 +101,13 @@ vmap(newer)(x)
 
 # --- a value that is kept by extend() and by +=
 def extends(a: Tensor) -> Tensor:
-    kept.extend([a, x])  # E: escape: a value that varies is kept in `kept`, which outlives the call
+    kept.extend([a, x])  # E: escape: a value that varies is kept in `kept`, which outlives vmap
     return a * 2
 
 
 def adds(a: Tensor) -> Tensor:
     global kept
-    kept += [a]  # E: escape: a value that varies is kept in `kept`, which outlives the call
+    kept += [a]  # E: escape: a value that varies is kept in `kept`, which outlives vmap
     return a * 2
 
 
@@ -116,7 +116,7 @@ vmap(lambda a: extends(a) + adds(a))(x)
 
 # --- a value that is kept in an argument that all examples share
 def logs(a: Tensor, log: list[Tensor]) -> Tensor:
-    log.append(a)  # E: escape: a value that varies is kept in `log`, which outlives the call
+    log.append(a)  # E: escape: a value that varies is kept in `log`, which outlives vmap
     return a * 2
 
 
@@ -134,7 +134,7 @@ class Log:
 
 
 def stores(a: Tensor, log: Log) -> Tensor:
-    log.by_name["a"] = a  # E: escape: a value that varies is kept in `log.by_name['a']`, which outlives the call
+    log.by_name["a"] = a  # E: escape: a value that varies is kept in `log.by_name['a']`, which outlives vmap
     return a * 2
 
 
@@ -147,8 +147,8 @@ class Layer:
         self.seen, self.all = y, [y]
 
     def forward(self, a: Tensor) -> Tensor:
-        self.seen = a  # E: escape: a value that varies is kept in `self.seen`, which outlives the call
-        self.all.append(a)  # E: escape: a value that varies is kept in `self.all`, which outlives the call
+        self.seen = a  # E: escape: a value that varies is kept in `self.seen`, which outlives vmap
+        self.all.append(a)  # E: escape: a value that varies is kept in `self.all`, which outlives vmap
         return a * 2
 
 
@@ -191,12 +191,12 @@ def by_star(a: Tensor, b: Tensor) -> Tensor:
     return second(*(a, b))
 
 
-vmap(lambda a: second(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: swapped(x, a, 1), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: around(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: by_walrus(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: hidden(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: by_star(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: second(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies over
+vmap(lambda a: swapped(x, a, 1), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies
+vmap(lambda a: around(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies over
+vmap(lambda a: by_walrus(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies o
+vmap(lambda a: hidden(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies over
+vmap(lambda a: by_star(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies ove
 
 
 # --- an object created in the call stores a batched value
@@ -220,7 +220,7 @@ def holding(a: Tensor) -> Tensor:
     return held.get(a) + held(a)
 
 
-vmap(holding, out_axes=None)(x)  # E: out_axes: None for a result that varies over
+vmap(holding, out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies over it
 
 
 # --- a part of a result that depends on a batched value
@@ -249,11 +249,11 @@ def written(a: Tensor, b: Tensor) -> Tensor:
     return a
 
 
-vmap(lambda a: both(x, a)[1], out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: both(x, a), out_axes=(0, None))(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: the_last(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: by_inner(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
-vmap(lambda a: written(x, a), out_axes=None)(x)  # E: out_axes: None for a result that varies over "a"
+vmap(lambda a: both(x, a)[1], out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies ove
+vmap(lambda a: both(x, a), out_axes=(0, None))(x)  # E: out_axes: None needs a result without "a", and this one varies o
+vmap(lambda a: the_last(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies ov
+vmap(lambda a: by_inner(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies ov
+vmap(lambda a: written(x, a), out_axes=None)(x)  # E: out_axes: None needs a result without "a", and this one varies ove
 
 
 # --- a read in a function whose vmap is kept

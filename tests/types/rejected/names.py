@@ -25,35 +25,35 @@ def double(a: Vec[S]) -> Vec[S]:
 
 
 # --- a named brand is open twice
-vmap(lambda a: vmap(lambda b: a + b, axis_name=Users)(y), axis_name=Users)(x)  # E: brand "Users" is open already
+vmap(lambda a: vmap(lambda b: a + b, axis_name=Users)(y), axis_name=Users)(x)  # E: brand "Users" is already open
 
 # --- a named brand is open twice, with another between
 vmap(
     lambda a: vmap(
-        lambda b: vmap(lambda c: a + b + c, axis_name=Users)(x),  # E: brand "Users" is open already
+        lambda b: vmap(lambda c: a + b + c, axis_name=Users)(x),  # E: brand "Users" is already open
         axis_name=Items,
     )(y),
     axis_name=Users,
 )(x)
 
 # --- a named brand is open twice, of a named function
-vmap(lambda a: vmap(double, axis_name=Users)(y), axis_name=Users)(x)  # E: axis_name: brand "Users" is open already
+vmap(lambda a: vmap(double, axis_name=Users)(y), axis_name=Users)(x)  # E: axis_name: brand "Users" is already open
 
 
 # --- a named brand is open twice, by vmap of vmap
-vmap(vmap(double, axis_name=Users), axis_name=Users)(Tensor.ones(2, 2))  # E: axis_name: brand "Users" is open already
+vmap(vmap(double, axis_name=Users), axis_name=Users)(Tensor.ones(2, 2))  # E: axis_name: brand "Users" is already open
 
 # --- a string is open twice
-vmap(lambda a: vmap(lambda b: a + b, axis_name="u")(y), axis_name="u")(x)  # E: axis_name: brand "u" is open already
+vmap(lambda a: vmap(lambda b: a + b, axis_name="u")(y), axis_name="u")(x)  # E: axis_name: brand "u" is already open
 
 
 # --- a value of the named brand is in the row that is mapped
 def again(a: Vec[Users]) -> Vec[Users]:
-    return vmap(lambda b: b * 2, axis_name=Users)(a)  # E: axis_name: brand "Users" is open already
+    return vmap(lambda b: b * 2, axis_name=Users)(a)  # E: axis_name: brand "Users" is already open
 
 
 # --- `Brand` itself as a name
-vmap(double, axis_name=Brand)(x)  # E: axis_name: `Brand` is every brand
+vmap(double, axis_name=Brand)(x)  # E: axis_name: `Brand` is the base class, not a brand
 
 # --- the parameter is of another brand
 vmap(per_user, axis_name="users")(x)  # E: argument 1 is mapped, but per_user wants "Vec[Users, Tensor]" for one example
@@ -85,7 +85,7 @@ with brand(Users, 2) as an:
 
 
 # --- a class that is not a brand
-vmap(double, axis_name=Tensor)(x)  # E: axis_name: Tensor is no name
+vmap(double, axis_name=Tensor)(x)  # E: axis_name: Tensor is not a name
 
 
 # --- a value of the brand of `with`, at once in a function of another

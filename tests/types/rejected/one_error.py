@@ -28,7 +28,7 @@ vmap(lambda a: a)("a").tolist()  # E: in_axes: argument 1 is a str: there is no 
 # --- two tables whose axes are in another order
 table: Axes[Users, Items] = as_axes(x, Users, Items)
 transposed: Axes[Items, Users] = as_axes(y, Items, Users)
-vmap(lambda a, b: a + b)(table, transposed)  # E: vmap: `Users` of argument 1 goes together with `Items` of argument 2
+vmap(lambda a, b: a + b)(table, transposed)  # E: vmap: `Users` of argument 1 is zipped with `Items` of argument 2
 
 # --- a read whose result is returned
 vmap(lambda a: a.tolist())(x)  # E: tolist: a value that varies over "a" has no single value to read

@@ -27,7 +27,7 @@ X = Tensor([[1.0, 2.0], [3.0, 4.0]])
 vmap(share)(X)  # E: reads: tensors.py:70, in `share`: x.sum().item()
 vmap(tensors.share)(X)  # E: item: a value that varies over "x" has no single value to read
 vmap(ranked)(X)  # E: float: a value that varies over "x" has no single float
-vmap(exponential)(X)  # E: math.exp: a value that varies over "x" is no single number
+vmap(exponential)(X)  # E: math.exp: a value that varies over "x" is not a scalar
 
 # --- a read in a function that it calls
 vmap(deeper)(X)  # E: calls: tensors.py:74, in `deeper`: share(x)

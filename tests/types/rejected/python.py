@@ -38,7 +38,7 @@ def in_pattern(p: dict[str, Vec[S]]) -> Tensor:
 
 # --- a slice with a bound that varies
 def first(a: Vec[S], n: Vec[S1]) -> Vec[S]:
-    return a[:n]  # E: slice: a bound that varies over "S1" would give each example a size of its own
+    return a[:n]  # E: slice: a bound that varies over "S1" would give each example another size
 
 
 # --- a slice with a bound that varies, of a plain tensor
@@ -48,16 +48,16 @@ vmap(lambda n: x[0, n : n + 1])(Tensor([0, 1]))  # E: slice: a bound that varies
 vmap(lambda a: max(a, y))(x)  # E: max: a value that varies over "a" has no single truth value
 
 # --- round() of Python; abs() is a method
-vmap(lambda a: round(a))(x)  # E: round: a value that varies over "a" is no single number
+vmap(lambda a: round(a))(x)  # E: round: a value that varies over "a" is not a scalar
 vmap(lambda a: abs(a))(x)
 
 # --- a function of math
-vmap(lambda a: a * math.sqrt(a.sum()))(x)  # E: math.sqrt: a value that varies over "a" is no single number
+vmap(lambda a: a * math.sqrt(a.sum()))(x)  # E: math.sqrt: a value that varies over "a" is not a scalar
 
 # --- functions of numpy
-vmap(lambda a: np.sqrt(a))(x)  # E: numpy.sqrt: a value that varies over "a" has no values
+vmap(lambda a: np.sqrt(a))(x)  # E: numpy.sqrt: a value that varies over "a" cannot be read by numpy
 vmap(lambda a: float(np.linalg.norm(a)))(x)  # E: numpy.linalg.norm: a value
-vmap(lambda a: a + np.asarray(a)[0])(x)  # E: numpy.asarray: a value  N: the row is lost here
+vmap(lambda a: a + np.asarray(a)[0])(x)  # E: numpy.asarray: a value  N: vmap: the brands are lost here, because `np.asa
 
 
 # --- tuples that are compared
@@ -68,7 +68,7 @@ def same(a: Vec[S], b: Vec[S]) -> bool:
 # --- a batched value is added to an unbatched tensor in place
 def total(a: Vec[S]) -> Vec[S]:
     sums = Tensor.zeros(2)
-    sums += a  # E: +=: a value that varies over "S" cannot go into `sums`, which varies over less
+    sums += a  # E: +=: a value that varies over "S" cannot be written into `sums`, which varies over less
     return sums + a
 
 
@@ -85,7 +85,7 @@ last: Any = None
 
 def remembers(a: Vec[S]) -> Vec[S]:
     global last
-    last = a  # E: escape: a value that varies is kept in `last`, which outlives the call
+    last = a  # E: escape: a value that varies is kept in `last`, which outlives vmap
     return a
 
 
@@ -96,7 +96,7 @@ seen: list[Any] = []
 
 
 def collects(a: Vec[S]) -> Vec[S]:
-    seen.append(a)  # E: escape: a value that varies is kept in `seen`, which outlives the call
+    seen.append(a)  # E: escape: a value that varies is kept in `seen`, which outlives vmap
     return a
 
 
@@ -110,7 +110,7 @@ class Log:
 
 
 def logs(a: Vec[S], log: Log) -> Vec[S]:
-    log.last = a  # E: escape: a value that varies is kept in `log.last`, which outlives the call
+    log.last = a  # E: escape: a value that varies is kept in `log.last`, which outlives vmap
     return a
 
 
@@ -124,7 +124,7 @@ def outer() -> None:
     def inner(a: Vec[S]) -> Vec[S]:
         mine: list[Any] = []
         mine.append(a)
-        log.extend([a, x])  # E: escape: a value that varies is kept in `log`, which outlives the call
+        log.extend([a, x])  # E: escape: a value that varies is kept in `log`, which outlives vmap
         return a
 
     vmap(inner)(x)
@@ -132,7 +132,7 @@ def outer() -> None:
 
 
 def puts(a: Vec[S], log: list[Any]) -> Vec[S]:
-    log.append(a)  # E: escape: a value that varies is kept in `log`, which outlives the call
+    log.append(a)  # E: escape: a value that varies is kept in `log`, which outlives vmap
     return a
 
 
@@ -145,7 +145,7 @@ class Layer:
         self.seen: Any = None
 
     def forward(self, a: Vec[S]) -> Vec[S]:
-        self.seen = a  # E: escape: a value that varies is kept in `self.seen`, which outlives the call
+        self.seen = a  # E: escape: a value that varies is kept in `self.seen`, which outlives vmap
         return a
 
 

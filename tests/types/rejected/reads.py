@@ -87,7 +87,7 @@ def index(a: Vec[S], values: list[int]) -> int:
 def sine(a: Vec[S]) -> float:
     import math
 
-    return math.sin(a)  # E: math.sin: a value that varies over "S" is no single number
+    return math.sin(a)  # E: math.sin: a value that varies over "S" is not a scalar
 
 
 # --- a Vec passed to a function of Tensor
@@ -96,7 +96,7 @@ def helper(w: Tensor) -> Tensor:
 
 
 def calls_helper(a: Vec[S]) -> Vec[S]:
-    return helper(a)  # E: try:   Vec[S] for the parameter, or lift(helper)(...)
+    return helper(a)  # E: try:   annotate the parameter as Vec[S], or call lift(helper)(...)
 
 
 # --- a Vec passed to a function of Tensor, in a lambda
@@ -174,15 +174,15 @@ def plain_double(a: Tensor) -> Tensor:
 
 
 compiled_double = TinyJit(plain_double)
-vmap(lambda a: compiled_double(a))(x)  # E: TinyJit: a value that varies over "a" is no input of a compiled program
+vmap(lambda a: compiled_double(a))(x)  # E: TinyJit: a value that varies over "a" cannot be an input of TinyJit
 
 # --- a compiled program, mapped
-vmap(TinyJit(plain_double))(x)  # E: TinyJit: a value that varies over "a" is no input of a compiled program
+vmap(TinyJit(plain_double))(x)  # E: TinyJit: a value that varies over "a" cannot be an input of TinyJit
 
 
 # --- a tensor made of a list of values that vary
 def listed(a: Vec[S]) -> Tensor:
-    return Tensor([a[0], a[1]])  # E: Tensor: values that vary over "S" are no data to make a tensor of
+    return Tensor([a[0], a[1]])  # E: Tensor: values that vary over "S" cannot be the data of a tensor
 
 
 # --- a leaf of a tree is per-example in the function of tree.map

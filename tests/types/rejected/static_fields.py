@@ -45,10 +45,10 @@ class Params(TypedDict):
 
 
 small: Params = {"w": x}
-vmap(lambda p: p["w"], in_axes=({"w": 0, "c": 0},))(small)  # E: do not have the same keys: `c` is in one of them
+vmap(lambda p: p["w"], in_axes=({"w": 0, "c": 0},))(small)  # E: have different keys: `c` is in one of them
 
 # --- a key that every dict has, and another one
-vmap(lambda p: p["w"], in_axes=({"c": 0},))(small)  # E: do not have the same keys: `c` and `w` are in one of them
+vmap(lambda p: p["w"], in_axes=({"c": 0},))(small)  # E: have different keys: `c` and `w` are in one of them
 
 # --- a number that is mapped
 vmap(lambda d: d["x"])({"x": x, "n": 1})  # E: in_axes: argument 1['n'] is an int: there is no axis to map over

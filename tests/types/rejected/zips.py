@@ -191,7 +191,7 @@ one: int = vmap(nn.Linear(2, 2))(x)  # E: expression has type "Tensor", variable
 # --- an in-place operator gives a variable another row
 def in_place(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
     out = a * 2
-    out += b  # E: +=: a value that varies over "S1" and "S2" cannot go into `out`
+    out += b  # E: +=: a value that varies over "S1" and "S2" cannot be written into `out`
     return out
 
 
@@ -251,7 +251,7 @@ def write_index(a: Vec[S]) -> Vec[S]:
 
 
 # --- overloads without a Vec, stored
-vmap(loaded)  # E: takes one example
+vmap(loaded)  # E: vmap: no overload of the function accepts one example of the arguments
 
 
 def add(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:

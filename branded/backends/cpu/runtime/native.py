@@ -310,16 +310,16 @@ def check_not_running(program: object) -> None:
 
 def within_itself() -> UnsupportedError:
     return UnsupportedError(
-        "callback: the function runs the compiled program that it is called from",
-        fix="numpy in the function; or a function of its own for what it computes",
+        "callback: the callback runs the compiled program that calls it",
+        fix="use numpy in the callback, or compile a separate function for it",
     )
 
 
 def full(name: object) -> OutOfMemoryError:
     """Return the error for a function that found no memory for its workspace."""
     return OutOfMemoryError(
-        f"{name}: there is no memory left to work in",
-        fix="smaller operands, or fewer programs and tensors at a time",
+        f"{name}: no memory is left for scratch buffers",
+        fix="use smaller operands, or fewer programs and tensors at a time",
     )
 
 

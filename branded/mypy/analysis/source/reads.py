@@ -172,7 +172,9 @@ def report_traced_read(f: Expression, what: str, uses: str, context: Context, ap
     fail_at_once(api, context, READ, f"{reads[-1].what}: {says}", *facts, _INSTEAD_OF_IF)
 
 
-_INSTEAD_OF_IF = "try:   cond, where or while_loop in place of `if` and `while`; return the value and read it outside"
+_INSTEAD_OF_IF = (
+    "try:   use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside"
+)
 
 
 def report_jit_reads(ctx: FunctionContext | MethodContext, scope: OpenBrands) -> Type:
