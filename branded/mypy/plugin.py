@@ -38,7 +38,7 @@ from mypy.types import (
     Type,
 )
 
-from branded.mypy.analysis import external_calls, indexing, narrowing, reads, unused_batch
+from branded.mypy.analysis import external_calls, indexing, narrowing, reads, searches, unused_batch
 from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.analysis.source.reads import report_jit_reads
@@ -113,7 +113,7 @@ class BrandedPlugin(Plugin):
         }
         self.results: Hooks[FunctionContext, Type] = {
             **{name: partial(reads.reject_truth, position=i) for name, i in reads.ASKERS.items()},
-            **dict.fromkeys(reads.OPERATOR_SEARCHES, reads.reject_search),
+            **dict.fromkeys(searches.OPERATOR_SEARCHES, searches.reject_search),
             "builtins.format": reads.reject_format,
             "builtins.iter": reads.reject_sentinel,
             **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
@@ -152,11 +152,11 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(reads.READS, reads.reject_read),
             **dict.fromkeys(reads.COMPARISONS, reads.reject_comparison),
             **dict.fromkeys(reads.COUNTED, reads.reject_count),
-            **dict.fromkeys(reads.SEARCHES, reads.reject_search),
-            **dict.fromkeys(reads.LOOKUPS, reads.reject_lookup),
+            **dict.fromkeys(searches.SEARCHES, searches.reject_search),
+            **dict.fromkeys(searches.LOOKUPS, searches.reject_lookup),
             "builtins.str.format": reads.reject_format,
             "builtins.str.format_map": reads.reject_format_map,
-            **dict.fromkeys(external_calls.COMPARED, external_calls.reject_container_comparison),
+            **dict.fromkeys(external_calls.COMPARED, searches.reject_container_comparison),
             **dict.fromkeys(external_calls.POWERS, external_calls.power),
             **dict.fromkeys(indexing.IN_PLACE, indexing.reject_in_place),
             **dict.fromkeys(indexing.WRITTEN, indexing.reject_mask_write),
@@ -304,7 +304,7 @@ class BrandedPlugin(Plugin):
         hook = self.method_results.get(fullname)
         name, _, method = fullname.rpartition(".")
         if hook is None and method in external_calls.COMPARISONS and isinstance(owner := self._node(name), TypeInfo):
-            hook = external_calls.reject_container_comparison if external_calls.compares_fields(owner, method) else None
+            hook = searches.reject_container_comparison if external_calls.compares_fields(owner, method) else None
         return hook or (plain_result if self._is_generic_in_rows(fullname) else None)
 
     @guard_hooks

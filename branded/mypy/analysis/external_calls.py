@@ -22,7 +22,7 @@ from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.reads import TRUTH, item_type, known_brands, reject_batched
+from branded.mypy.analysis.reads import item_type, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
@@ -158,15 +158,6 @@ def compares_fields(info: TypeInfo, method: str) -> bool:
     owner = getattr(symbol.node, "info", None)
     is_own = symbol.plugin_generated or not isinstance(owner, TypeInfo) or owner.fullname.startswith("builtins.")
     return is_own and (info.is_named_tuple or "dataclass" in info.metadata)
-
-
-def reject_container_comparison(ctx: MethodContext) -> Type:
-    """Reject `(x, 1) == (y, 1)`, which needs the truth value of `x == y`."""
-    for t in (ctx.type, *(t for types in ctx.arg_types for t in types)):
-        if known_brands(t):
-            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, "(x == y).all(), for each pair of tensors")
-            break
-    return ctx.default_return_type
 
 
 def power(ctx: MethodContext) -> Type:

@@ -10,16 +10,12 @@ from string import Formatter
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
-    ComparisonExpr,
     Context,
     DictExpr,
     Expression,
     FuncDef,
-    ListExpr,
     MemberExpr,
-    NameExpr,
     StrExpr,
-    TupleExpr,
 )
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import (
@@ -141,62 +137,23 @@ def reject_truth(ctx: FunctionContext, position: int) -> Type:
     is_none = any(isinstance(get_proper_type(t), NoneType) for t in types.get(position, []))
     if is_none or not types.get(position):
         position = 1 - position  # filter(None, [x]) and groupby([x]) test the entries
-    _reject_tested(ctx, args.get(position, []), types.get(position, []))
+    reject_tested(ctx, args.get(position, []), types.get(position, []))
     return ctx.default_return_type
 
 
-SEARCHES = {
-    *(f"builtins.{c}.{name}" for c in ("list", "tuple") for name in ("__contains__", "index", "count", "remove")),
-    *(f"typing.{c}.__contains__" for c in ("Container", "Collection", "Sequence")),
-    *(f"typing.Sequence.{name}" for name in ("index", "count")),
-    *(f"collections.deque.{name}" for name in ("index", "count", "remove")),
-}
-OPERATOR_SEARCHES = {
-    f"{module}.{n}" for module in ("operator", "_operator") for n in ("contains", "indexOf", "countOf")
-}
-LOOKUPS = {f"builtins.{c}.__contains__" for c in ("set", "frozenset", "dict")}
-"""Methods that compare hashes first: a tensor is found only where it is an entry."""
-
-
-def reject_search(ctx: FunctionContext | MethodContext) -> Type:
-    """Reject batched values in `x in [1, 2]` and `[x].index(y)`, which need the truth value of a comparison."""
-    of = list(ctx.args[0]) if ctx.args else []
-    if isinstance(ctx, MethodContext) and _is_first(ctx.context, of):
-        return ctx.default_return_type
-    types = [t for types in ctx.arg_types for t in types]
-    if isinstance(ctx, MethodContext):
-        types.append(_tested_type(ctx.type))
-    _reject_tested(ctx, of, types)
-    return ctx.default_return_type
-
-
-def _is_first(context: Context, of: Sequence[Expression]) -> bool:
-    """Return whether a search finds the object itself before it compares values: `x in [x, y]`."""
-    display = context.operands[1] if isinstance(context, ComparisonExpr) and len(context.operands) == 2 else None
-    first = display.items[0] if isinstance(display, ListExpr | TupleExpr) and display.items else None
-    given = of[0] if of else None
-    return isinstance(first, NameExpr) and isinstance(given, NameExpr) and first.node is given.node is not None
-
-
-def reject_lookup(ctx: MethodContext) -> Type:
-    """Reject a batched value in `x in {1, 2}`, which no number equals."""
-    t = get_proper_type(ctx.type)
-    return ctx.default_return_type if isinstance(t, Instance) and t.args and each_row(t.args[0]) else reject_search(ctx)
-
-
-def _reject_tested(ctx: FunctionContext | MethodContext, of: Sequence[Expression], types: Sequence[Type]) -> None:
+def reject_tested(ctx: FunctionContext | MethodContext, of: Sequence[Expression], types: Sequence[Type]) -> None:
     """Report the first type of which a batched truth value is needed.
 
     In the context of builtins.any, mypy infers a list of objects; the function of a filter is inferred in context.
     """
     alone = [checker(ctx).get_expression_type(e) for e in of]
-    for t in map(_tested_type, [*alone, *types]):
+    for t in map(tested_type, [*alone, *types]):
         if known_brands(t):
             reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
             break
 
 
-def _tested_type(t: Type) -> Type:
+def tested_type(t: Type) -> Type:
     """Return the type whose truth value is needed: the value, a function's result, or an iterator's items."""
     p = get_proper_type(t)
     return p.ret_type if isinstance(p, CallableType) else item_type(p)
@@ -249,7 +206,7 @@ def reject_format_map(ctx: MethodContext) -> Type:
 def reject_sentinel(ctx: FunctionContext) -> Type:
     """Reject batched values in `iter(f, last)`, which compares what `f` returns with `last`."""
     if len(ctx.args) == 2 and ctx.args[1]:
-        _reject_tested(ctx, [e for es in ctx.args for e in es], [t for types in ctx.arg_types for t in types])
+        reject_tested(ctx, [e for es in ctx.args for e in es], [t for types in ctx.arg_types for t in types])
     return ctx.default_return_type
 
 

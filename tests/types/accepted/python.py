@@ -254,3 +254,25 @@ def chosen(a: Vec[S], b: Vec[S] | None, bs: list[Vec[S] | None], n: int) -> Vec[
 
 vmap(lambda a: chosen(a, a, [a, None], 1))(x)
 vmap(lambda a: chosen(a, None, [], 0) if True else chosen(a, None, [a], 1))(x)
+
+
+# --- searches that find the same object compare no values
+def searched(a: Vec[S], b: Vec[S]) -> Vec[S]:
+    pair, ones = [a, b], [a, a]
+    empty: list[Vec[S]] = []
+    ones.append(b)
+    alias = a
+    found = (a in pair) + (alias in pair) + (pair[0] in pair) + pair.index(a) + (a not in pair) + (a in ones)
+    return a * found * (a in empty) * (empty == []) + a * [a, a].count(a) * (pair == [a, b]) * (pair != [a])
+
+
+def removed(a: Vec[S], b: Vec[S]) -> Vec[S]:
+    pair = [a, b]
+    pair.remove(a)
+    keys, values = {a: 1, b: 2}, {a, b}
+    return pair[0] * keys[a] * (b in keys) * (b in values)
+
+
+vmap(searched)(x, x)
+vmap(removed)(x, x)
+vmap(lambda a, b: a if a in (a, b) else b)(x, x)

@@ -397,6 +397,20 @@ def in_order(vs: list[Vec[S]], ns: list[int], a: Vec[S]) -> None:
     ns.sort(key=lambda n: a * n)  # E: sort: a value that varies over "S" has no single truth value
 
 
+# --- searches that compare another object first
+def searched(a: Vec[S], b: Vec[S]) -> Vec[S]:
+    pair, other, moved = [a, b], [a, b], [a, b]
+    moved.reverse()
+    found = pair.index(b)  # E: bool: a value that varies over "S"
+    again = other.count(a)  # E: bool: a value that varies over "S"
+    if a in moved:  # E: bool: a value that varies over "S"
+        found += 1
+    a = a * 2
+    if a in pair:  # E: bool: a value that varies over "S"
+        found += 1
+    return a * found * again * ([a, b] == [a, b + 1])  # E: bool: a value that varies over "S"
+
+
 # --- a chain of comparisons is one mistake
 vmap(lambda a: a * (0 < a < 1))(x)  # E: bool: a value that varies over "a"
 

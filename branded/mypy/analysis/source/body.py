@@ -33,7 +33,8 @@ from branded.mypy.analysis.function_source import (
     without_decorator,
 )
 from branded.mypy.analysis.reads import METHODS, NUMBERS
-from branded.mypy.analysis.source_digest import Kept, keep, use
+from branded.mypy.analysis.searches import identity_searches
+from branded.mypy.analysis.source_digest import Kept, file_version, keep, use
 from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
 from branded.mypy.rows.algebra import (
     CONTAINERS,
@@ -588,11 +589,12 @@ class FunctionBody:
     def comparison(self, e: ast.Compare) -> BatchKind:
         kinds = [self.value(v) for v in (e.left, *e.comparators)]
         kind = BatchKind.PLAIN
-        nodes = [e.left, *e.comparators]
-        for op, left, right, first, node in zip(e.ops, kinds, kinds[1:], nodes, e.comparators, strict=False):
+        path = self.module.path
+        is_identity = ("Compare", e.lineno, e.col_offset) in identity_searches(path, file_version(path))
+        for op, left, right, node in zip(e.ops, kinds, kinds[1:], e.comparators, strict=False):
             if isinstance(op, ast.In | ast.NotIn):
-                is_first = isinstance(node, ast.List | ast.Tuple) and node.elts and _is_same(node.elts[0], first)
-                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple | ast.Set) and not is_first:
+                # sets compare hashes first
+                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple) and not is_identity:
                     self.read("bool", e)
             elif not isinstance(op, ast.Is | ast.IsNot):
                 kind = max(left, right)
@@ -799,10 +801,6 @@ def _root_name(e: ast.expr) -> str | None:
     while isinstance(e, ast.Attribute | ast.Subscript):
         e = e.value
     return e.id if isinstance(e, ast.Name) else None
-
-
-def _is_same(a: ast.expr, b: ast.expr) -> bool:
-    return isinstance(a, ast.Name) and isinstance(b, ast.Name) and a.id == b.id
 
 
 def own_name(f: FuncDef) -> str:
