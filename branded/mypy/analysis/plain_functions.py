@@ -137,19 +137,18 @@ class Instances:
         if (
             row_variables(sig)
             or not is_untyped_function(definition_of(sig, node, api) if isinstance(node, Var) else node, api)
-            or not any(map(is_unbatched, sig.arg_types))
+            or not any(is_unbatched(t) or _tensor_function(t) for t in sig.arg_types)
         ):
             return None
-        rows = [
-            self._rows(actuals, api) if is_unbatched(t) else []
-            for t, actuals in zip(sig.arg_types, ctx.args, strict=False)
-        ]
+        rows = [self._passed_rows(t, actuals, api) for t, actuals in zip(sig.arg_types, ctx.args, strict=False)]
         readers = _readers(sig, ctx.args, node, api)
         if not any(rows) and not readers:
             return None
         node = without_decorator(node, api)
+        everything = list(dict.fromkeys(chain(*rows)))
         types = [
-            readers.get(i) or add_brands(t, row) for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
+            readers.get(i) or (_add_brands_to_function(t, everything) if row else None) or add_brands(t, row)
+            for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
         ]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
         idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
@@ -260,8 +259,29 @@ class Instances:
         flow = flow_of(f, {n: len(es) for n, es in args_by_name.items()}, api)
         if flow is None:
             return result
-        rows = {(n, i): self._rows([e], api) for n, es in args_by_name.items() for i, e in enumerate(es)}
+        declared = {n or "": t for n, t in zip(sig.arg_names, sig.arg_types, strict=False)}
+        rows = {
+            (n, i): self._passed_rows(declared[n], [e], api) if _tensor_function(declared[n]) else self._rows([e], api)
+            for n, es in args_by_name.items()
+            for i, e in enumerate(es)
+        }
         return _restrict_rows(result, flow, rows)
+
+    def _passed_rows(self, declared: Type, expressions: Sequence[Expression], api: TypeChecker) -> list[Brand]:
+        """Return the brands of the arguments for a parameter: of tensors, or of the results of functions."""
+        if is_unbatched(declared):
+            return self._rows(expressions, api)
+        f = _tensor_function(declared)
+        if f is None:
+            return []
+        rows: list[Brand] = []
+        for e in expressions:
+            if not is_deep(e):
+                with trying(api):
+                    context = f.copy_modified(ret_type=api.named_type("builtins.object"))
+                    t = get_proper_type(api.get_expression_type(e, type_context=context))
+                rows += rows_in(t.ret_type) if isinstance(t, CallableType) and not row_variables(t) else []
+        return [b for b in dict.fromkeys(rows) if not isinstance(b, AnyType)]
 
     def _rows(self, expressions: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
@@ -410,6 +430,22 @@ def _readers(
             if isinstance(reader, CallableType):
                 found[i] = reader
     return found
+
+
+def _tensor_function(t: Type) -> CallableType | None:
+    """Return the type of a parameter that is a function from tensors to tensors; None for other types."""
+    p = get_proper_type(t)
+    is_plain = isinstance(p, CallableType) and is_unbatched(p.ret_type) and not any(map(rows_in, p.arg_types))
+    return p if is_plain and isinstance(p, CallableType) and not p.variables else None
+
+
+def _add_brands_to_function(t: Type, brands: Sequence[Brand]) -> CallableType | None:
+    f = _tensor_function(t)
+    if f is None:
+        return None
+    return f.copy_modified(
+        arg_types=[add_brands(a, brands) for a in f.arg_types], ret_type=add_brands(f.ret_type, brands)
+    )
 
 
 def _is_wide(t: Type) -> bool:

@@ -203,8 +203,17 @@ def _index_entries(call: MethodCall, axes: Axes, entries: list[Expression], rest
 def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
     """Return the axes that an index leaves in place of one axis."""
     if isinstance(e, SliceExpr):
-        bounds = [b for b in (e.begin_index, e.end_index, e.stride) if b is not None and not _is_none(b)]
-        return [UNKNOWN if bounds else axis]
+        bounds = [None if b is None or _is_none(b) else b for b in (e.begin_index, e.end_index, e.stride)]
+        if not any(bounds):
+            return [axis]
+        numbers, n = [call.literal(b) for b in bounds], axis_length(axis)
+        if (
+            n is None
+            or 0 in numbers[2:]
+            or any(b is not None and i is None for b, i in zip(bounds, numbers, strict=True))
+        ):
+            return [UNKNOWN]
+        return [of_length(len(range(n)[slice(*numbers)]), call.scope)]
     if isinstance(e, ListExpr):
         return [UNKNOWN] if _are_numbers(call, e) else None
     t = get_proper_type(call.type_of(e))

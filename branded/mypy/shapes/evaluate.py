@@ -10,6 +10,7 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     AssignmentExpr,
+    AssignmentStmt,
     CallExpr,
     CastExpr,
     ComparisonExpr,
@@ -17,6 +18,7 @@ from mypy.nodes import (
     Context,
     Decorator,
     DictExpr,
+    DictionaryComprehension,
     EllipsisExpr,
     Expression,
     FloatExpr,
@@ -31,6 +33,7 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     OpExpr,
+    RefExpr,
     SliceExpr,
     StarExpr,
     StrExpr,
@@ -41,14 +44,16 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import CallableType, Instance, LiteralType, get_proper_type
+from mypy.types import CallableType, Instance, LiteralType, Type, get_proper_type
 
 from branded.mypy.analysis.walk import parts, walk
-from branded.mypy.axes.types import is_size
+from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
+from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
+    NUMBER,
     UNKNOWN,
     Arguments,
     Class,
@@ -64,6 +69,7 @@ from branded.mypy.shapes.values import (
     as_number,
     forget,
     is_int,
+    is_number,
     items_of,
     join,
     list_of,
@@ -137,6 +143,8 @@ class Evaluator(FileState):
                 return self._comprehension(e.generator)
             case GeneratorExpr():
                 return self._comprehension(e)
+            case DictionaryComprehension():
+                return self._dict_comprehension(e)
             case SliceExpr() | None:
                 return UNKNOWN
         for part in parts(e):
@@ -185,6 +193,8 @@ class Evaluator(FileState):
     def _member(self, e: MemberExpr) -> Fact:
         base = self.evaluate(e.expr)
         if isinstance(base, LibraryName) and base.owner is None:
+            if f"{base.name}.{e.name}" in ("math.pi", "math.e", "math.tau", "math.inf"):
+                return NUMBER
             known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
             return LibraryName(known if known.startswith("branded.") else f"{base.name}.{e.name}")
         return self.attribute(base, e.name, e)
@@ -207,6 +217,8 @@ class Evaluator(FileState):
                     return Function(node.node, self.module, (base,) if node.node.is_class else ())
                 if node is not None and isinstance(node.node, Decorator):
                     return self._from_decorator(node.node, base, at)
+            case Function(node=FuncDef(name=own)) if name == "__name__":
+                return Const(own)
             case LibraryName(owner=None):
                 return LibraryName(f"{base.name}.{name}")
             case LibraryName() if base.owner is not None:
@@ -216,14 +228,14 @@ class Evaluator(FileState):
     def _from_class(self, base: Mutable, name: str, at: Context) -> Fact:
         if base.info is None:
             return LibraryName(name, base)
+        if base.info.is_named_tuple and name == "_replace":  # mypy's own definition has no body
+            return LibraryName("_replace", base)
         found = base.info.get(name)
         node = found.node if found is not None else None
         if isinstance(node, FuncDef) and self._is_here(node):
             return Function(node, self.module, () if node.is_static else (base,))
         if isinstance(node, Decorator) and self._is_here(node.func):
             return self._from_decorator(node, base, at)
-        if base.info.is_named_tuple and name == "_replace":
-            return LibraryName("_replace", base)
         return UNKNOWN
 
     def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
@@ -297,7 +309,9 @@ class Evaluator(FileState):
             ys = items_of(right)
             if ys is not None:
                 return list_of(xs + ys) if isinstance(left, Mutable) else Tuple((*xs, *ys))
-        return Size() if is_int(left) and is_int(right) and op in ("+", "-", "*", "//", "%") else UNKNOWN
+        if is_int(left) and is_int(right) and op in ("+", "-", "*", "//", "%"):
+            return Size()
+        return NUMBER if is_number(left) and is_number(right) else UNKNOWN
 
     def _unary(self, e: UnaryExpr) -> Fact:
         value = self.evaluate(e.expr)
@@ -308,7 +322,7 @@ class Evaluator(FileState):
             return UNKNOWN if known is None else Const(not known)
         if e.op == "-" and isinstance(value, Const) and isinstance(value.value, int | float):
             return Const(-value.value)
-        return Size() if isinstance(value, Size) else UNKNOWN
+        return Size() if isinstance(value, Size) else NUMBER if value == NUMBER and e.op in "-+" else UNKNOWN
 
     def _index(self, e: IndexExpr) -> Fact:
         base = self.evaluate(e.base)
@@ -354,6 +368,18 @@ class Evaluator(FileState):
             self.assign(e.indices[0], item)
             values.append(self.evaluate(e.left_expr))
         return list_of(values)
+
+    def _dict_comprehension(self, e: DictionaryComprehension) -> Fact:
+        items = self.iterate(self.evaluate(e.sequences[0])) if len(e.sequences) == 1 else None
+        known: dict[object, Fact] | None = {}
+        is_short = isinstance(items, list) and len(items) <= LONGEST and not e.condlists[0]
+        for item in items if isinstance(items, list) and is_short else [UNKNOWN]:
+            with self.maybe(not is_short):
+                for index in e.indices:
+                    self.assign(index, item)
+                key, value = self.evaluate(e.key), self.evaluate(e.value)
+            known = {**known, key.value: value} if known is not None and isinstance(key, Const) else None
+        return Mutable("dict", known if is_short else None)
 
     def iterate(self, value: Fact) -> list[Fact] | Fact | None:
         """Return the items of an iterable; one value for all if their number is unknown; None if nothing is known."""
@@ -424,9 +450,8 @@ class Evaluator(FileState):
         if info.typeddict_type is not None:
             return Mutable("dict", None if given.positional else dict(given.keywords.items()))
         if (names := field_names(info)) is not None:
-            fields: dict[object, Fact] = dict.fromkeys(names, UNKNOWN)
-            fields.update(zip(names, given.positional, strict=False))
-            fields.update((k, v) for k, v in given.keywords.items() if k in fields)
+            values: dict[str, Fact] = dict(zip(names, given.positional, strict=False)) | given.keywords
+            fields: dict[object, Fact] = {n: self._field(info, n, values.get(n)) for n in names}
             made = Mutable("object", fields, info)
             after = info.names.get("__post_init__")
             if after is not None and isinstance(after.node, FuncDef):
@@ -438,6 +463,55 @@ class Evaluator(FileState):
         if isinstance(init, FuncDef) and self._is_here(init):
             self.call_function(Function(init, self.module, (made,)), given, at)
         return made
+
+    def _field(self, info: TypeInfo, name: str, value: Fact | None) -> Fact:
+        """Return the value of a field that was given, or its default."""
+        symbol = info.get(name)
+        node = symbol.node if symbol is not None else None
+        if value is None:
+            value = self._default(node)
+        declared = node.type if isinstance(node, Var) else None
+        return declared_value(declared, value) if declared is not None else value
+
+    def _default(self, node: SymbolNode | None) -> Fact:
+        owner = node.info if isinstance(node, Var) and node.info else None
+        if owner is None or not owner.fullname.startswith(f"{self.tree.fullname}."):
+            return UNKNOWN
+        for s in owner.defn.defs.body:
+            if isinstance(s, AssignmentStmt) and any(isinstance(t, NameExpr) and t.node is node for t in s.lvalues):
+                with self.maybe():
+                    return self._default_value(s.rvalue)
+        return UNKNOWN
+
+    def _default_value(self, e: Expression) -> Fact:
+        """Return the value of `1.0`, `field(default=1.0)` or `field(default_factory=make)`."""
+        if isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.fullname == "dataclasses.field":
+            named = dict(zip(e.arg_names, e.args, strict=True))
+            if (factory := named.get("default_factory")) is not None:
+                return self.call(self.evaluate(factory), Arguments(), e)
+            return self.evaluate(named["default"]) if "default" in named else UNKNOWN
+        value = UNKNOWN if isinstance(e, TempNode) else self.evaluate(e)
+        return UNKNOWN if isinstance(value, Mutable) else value
+
+
+def declared_value(declared: Type, value: Fact) -> Fact:
+    """Return a value with the axes that its annotation names."""
+    p = get_proper_type(declared)
+    axes = axes_of(declared)
+    if axes is None:
+        is_tensor = isinstance(p, Instance) and p.type.fullname in (TENSOR, VEC)
+        is_size = isinstance(p, Instance) and p.type.fullname == "builtins.int"
+        is_float = isinstance(p, Instance) and p.type.fullname == "builtins.float"
+        if value is not UNKNOWN:
+            return value
+        return Shaped() if is_tensor else Size() if is_size else NUMBER if is_float else UNKNOWN
+    if isinstance(value, Shaped) and value.axes is not None:
+        if len(value.axes) != len(axes):
+            return value
+        return Shaped(
+            tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
+        )
+    return Shaped(tuple(axes)) if value is UNKNOWN or isinstance(value, Shaped) else value
 
 
 def field_names(info: TypeInfo) -> list[str] | None:

@@ -48,12 +48,11 @@ from mypy.nodes import (
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.walk import walk
-from branded.mypy.axes.types import axes_of, is_named, is_variable, unify_axes
+from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import ERROR, SHAPE
-from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries
-from branded.mypy.shapes.evaluate import Evaluator
-from branded.mypy.shapes.state import OutOfSteps
+from branded.mypy.shapes.evaluate import Evaluator, declared_value
+from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
@@ -78,6 +77,8 @@ from branded.mypy.shapes.values import (
 )
 
 DEEPEST = 30
+UNROLLED = 8
+"""The number of steps of a loop that are executed one by one, at most."""
 _RAISES = ("raises", "suppress", "assertRaises", "warns")
 
 
@@ -190,17 +191,18 @@ class Interpreter(Evaluator):
                 owner = self.evaluate(target.expr)
                 if isinstance(owner, Mutable) and owner.items is not None:
                     owner.changes()
-                    owner.items[target.name] = UNKNOWN if self.uncertain else value
+                    old = owner.items.get(target.name, UNKNOWN)
+                    owner.items[target.name] = join(old, value) if self.uncertain else value
             case IndexExpr():
                 owner, index = self.evaluate(target.base), self.evaluate(target.index)
                 if not isinstance(owner, Mutable) or owner.items is None:
                     return
                 key = index.value if isinstance(index, Const) else None
-                if key is None or self.uncertain or (owner.kind == "list" and key not in owner.items):
+                if key is None or (key not in owner.items and (self.uncertain or owner.kind == "list")):
                     owner.forget()
                 else:
                     owner.changes()
-                    owner.items[key] = value
+                    owner.items[key] = join(owner.items[key], value) if self.uncertain else value
 
     def _unpack(self, targets: list[Expression], value: Fact, at: Context) -> None:
         items: Sequence[Fact] | None = items_of(value)
@@ -261,11 +263,27 @@ class Interpreter(Evaluator):
         items = self.iterate(sequence)
         if isinstance(items, list) and not items:
             return self.execute(s.else_body.body) if s.else_body else None
+        leaves = any(isinstance(part, BreakStmt | ContinueStmt) for part in walk(s.body))
+        if isinstance(items, list) and len(items) <= UNROLLED and not leaves and self.steps < STEPS // 2:
+            return self._each(s, items)
         first = items[0] if isinstance(items, list) else items if isinstance(items, Fact) else UNKNOWN
         every = first
         for item in items[1:] if isinstance(items, list) else []:
             every = join(every, item)
         return self._loop(s.body.body, s.index, first, every)
+
+    def _each(self, s: ForStmt, items: Sequence[Fact]) -> Fact | None:
+        """Execute the body of a loop for each item."""
+        returned: Fact | None = None
+        for item in items:
+            self.assign(s.index, item)
+            value = self.execute(s.body.body)
+            if isinstance(value, _Maybe):
+                returned = value.value if returned is None else join(returned, value.value)
+            elif value is not None:
+                return value if returned is None else _Ended(join(returned, _without_raised(value)))
+        rest = self.execute(s.else_body.body) if s.else_body is not None else None
+        return rest if returned is None else _Maybe(returned) if rest is None else UNKNOWN
 
     def _while(self, s: WhileStmt) -> Fact | None:
         known = self.truth(s.expr)
@@ -478,23 +496,6 @@ def _joined(frames: Sequence[dict[SymbolNode, Fact]]) -> dict[SymbolNode, Fact]:
         for k in {*result, *frame}:
             result[k] = join(result[k], frame[k]) if k in result and k in frame else UNKNOWN
     return result
-
-
-def declared_value(declared: Type, value: Fact) -> Fact:
-    """Return a value with the axes that its annotation names."""
-    p = get_proper_type(declared)
-    axes = axes_of(declared)
-    if axes is None:
-        is_tensor = isinstance(p, Instance) and p.type.fullname in (TENSOR, VEC)
-        is_size = isinstance(p, Instance) and p.type.fullname == "builtins.int"
-        return Shaped() if is_tensor and value is UNKNOWN else Size() if is_size and value is UNKNOWN else value
-    if isinstance(value, Shaped) and value.axes is not None:
-        if len(value.axes) != len(axes):
-            return value
-        return Shaped(
-            tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
-        )
-    return Shaped(tuple(axes)) if value is UNKNOWN or isinstance(value, Shaped) else value
 
 
 def walk_statement(s: Statement) -> Iterable[object]:

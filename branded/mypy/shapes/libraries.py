@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from mypy.nodes import CallExpr, Context
+from mypy.nodes import ARG_POS, CallExpr, Context
 from mypy.types import Instance, Type
 
 from branded.mypy.axes.mapped_axis import conflicting_names
 from branded.mypy.axes.table import METHODS
 from branded.mypy.axes.types import is_named, known_length
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import mapping, tensors
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
+    NUMBER,
     UNKNOWN,
     Arguments,
     Class,
     Const,
     Fact,
+    Function,
     LibraryName,
     Mutable,
     Shaped,
@@ -33,13 +35,26 @@ from branded.mypy.shapes.values import (
     data_axes,
     forget,
     is_int,
+    is_number,
     items_of,
     join,
     list_of,
     size_of,
 )
 
-KNOWN = ("branded.", "builtins.", "functools.", "math.", "numpy", "tinygrad.", "typing.", "random.", "time.", "sys.")
+KNOWN = (
+    "branded.",
+    "builtins.",
+    "dataclasses.",
+    "functools.",
+    "math.",
+    "numpy",
+    "tinygrad.",
+    "typing.",
+    "random.",
+    "time.",
+    "sys.",
+)
 """Libraries whose functions change no shape of what they are given."""
 _SHAPED = {"zeros", "ones", "empty", "rand", "randn", "uniform", "normal"}
 _SHAPED |= {"scaled_uniform", "glorot_uniform", "kaiming_uniform", "kaiming_normal"}
@@ -47,6 +62,11 @@ _SHAPE_ARGUMENT = {"zeros", "ones", "empty", "full", "random", "standard_normal"
 _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0}
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
+_DECORATORS = {"functools.wraps", "functools.cache", "functools.lru_cache"}
+_INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
+_SAMPLES = {"normal", "uniform", "exponential", "gumbel", "laplace", "bits"}
+_OPTIMIZER = "branded.optim.GradientTransformation"
+_OPTIMIZERS = {"adagrad", "adam", "adamw", "chain", "lamb", "lion", "rmsprop", "sgd"}
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
 Rule = Callable[[FileState, Arguments, Context], Fact]
 
@@ -64,6 +84,10 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return _class_method(run, name, given, at)
     if module.startswith("branded.tree"):
         return UNKNOWN
+    if module.startswith("branded.random"):
+        return _of_random(run, name, given)
+    if module.startswith("branded.optim"):
+        return _of_optim(module, name, given)
     if f.name.startswith("branded."):
         return _of_branded(run, name, given, at)
     if f.name.startswith("numpy"):
@@ -72,6 +96,11 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return _linear(run, given)
     if name in _UNCHANGED and given.positional:
         return given.positional[0]
+    if f.name in _DECORATORS:
+        is_factory = f.name == "functools.wraps" or not given.positional
+        return Wrapped(lambda more: (more.positional or [UNKNOWN])[0]) if is_factory else given.positional[0]
+    if module == "math" and name != "prod":
+        return Size() if name in _INTS else NUMBER
     if f.name == "functools.partial" and given.positional:
         return _partial(run, given, at)
     if (rule := _PYTHON.get(f.name)) is not None:
@@ -84,7 +113,9 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
 
 def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
     """Return a decorated function; UNKNOWN for decorators that are not followed."""
-    if isinstance(decorator, Wrapped) or (isinstance(decorator, LibraryName) and decorator.name.startswith(KNOWN)):
+    if isinstance(decorator, Wrapped | Function) or (
+        isinstance(decorator, LibraryName) and decorator.name.startswith(KNOWN)
+    ):
         return run.call(decorator, Arguments([f]), at)
     return UNKNOWN
 
@@ -100,6 +131,31 @@ def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 # ---- tensors that are made ----
+
+
+def _of_optim(module: str, name: str, given: Arguments) -> Fact:
+    """Return optimizers, and the updates that they make of gradients."""
+    if module == _OPTIMIZER:
+        return Tuple((given.positional[0], UNKNOWN)) if name == "update" and given.positional else UNKNOWN
+    if name == "apply_updates" and given.positional:
+        return given.positional[0]
+    return LibraryName(_OPTIMIZER) if name in _OPTIMIZERS else UNKNOWN
+
+
+def _of_random(run: FileState, name: str, given: Arguments) -> Fact:
+    """Return the keys and the samples of `branded.random`."""
+    key = given.get(0, "key")
+    if name in ("key", "fold_in"):
+        return Shaped((run.length(2),))
+    if not isinstance(key, Shaped) or key.axes is None or len(key.axes) != 1:
+        return Shaped()
+    if name == "split":
+        shape = tensors.shape_of(run, [given.get(1, "num") or Const(2)]).axes
+        return Shaped((*shape, run.length(2))) if shape is not None else Shaped()
+    if name in _SAMPLES:
+        size = given.get(1, "shape")
+        return Shaped(()) if size is None else tensors.shape_of(run, [size]) if items_of(size) is not None else Shaped()
+    return Shaped()
 
 
 def _from_data(run: FileState, given: Arguments) -> Fact:
@@ -130,11 +186,30 @@ def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> F
             parameters = tensors.by_parameter(run, name, at, values)
             return tensors.method(run, at, Shaped(()), name, parameters) if parameters is not None else Shaped()
     first = given.positional[0] if given.positional else None
+    if name in ("stack", "cat") and len(given.positional) > sum(k == ARG_POS for k in at.arg_kinds):
+        return _joined(run, name, given)
     if isinstance(first, Shaped) and name in METHODS and len(given.positional) <= len(at.args):
         inner = CallExpr(at.callee, at.args[1:], at.arg_kinds[1:], at.arg_names[1:])
         inner.set_line(at)
         return tensors.call_method(run, first, name, inner)
     return Shaped()
+
+
+def _joined(run: FileState, name: str, given: Arguments) -> Fact:
+    """Return the result of `Tensor.stack(*xs)` and `Tensor.cat(*xs)` for tensors of the same shape."""
+    first, dim = given.positional[0], as_number(given.keywords.get("dim", Const(0)))
+    is_same_shape = isinstance(first, Shaped) and all(x == first for x in given.positional)
+    if not isinstance(first, Shaped) or not is_same_shape or first.axes is None or dim is None:
+        return Shaped()
+    axes, rank = list(first.axes), len(first.axes) + (name == "stack")
+    if not -rank <= dim < rank:
+        return Shaped()
+    if name == "stack":
+        axes.insert(dim % rank, run.length(len(given.positional)))
+    else:
+        n = known_length(axes[dim])
+        axes[dim] = ANY_AXIS if n is None else run.length(n * len(given.positional))
+    return Shaped(tuple(axes))
 
 
 def _range(run: FileState, given: Arguments) -> Fact:
@@ -240,10 +315,33 @@ def _isinstance(run: FileState, given: Arguments, at: Context) -> Fact:
     return UNKNOWN
 
 
+def _sum(run: FileState, given: Arguments, at: Context) -> Fact:
+    items, start = items_of(given.get(0, "iterable")), given.get(1, "start") or Const(0)
+    if items is None or not isinstance(at, CallExpr):
+        return UNKNOWN
+    for item in items:
+        start = run.binary("+", start, item, at, at, at)
+    return start
+
+
+def _replace(run: FileState, given: Arguments, at: Context) -> Fact:
+    made = given.positional[0] if given.positional else UNKNOWN
+    if not isinstance(made, Mutable) or made.items is None or not given.exact:
+        return UNKNOWN
+    return Mutable("object", made.items | given.keywords, made.info)
+
+
+def _type(run: FileState, given: Arguments, at: Context) -> Fact:
+    value = given.positional[0] if len(given.positional) == 1 else UNKNOWN
+    return Class(value.info) if isinstance(value, Mutable) and value.info is not None else UNKNOWN
+
+
 def _smallest(run: FileState, given: Arguments, at: Context) -> Fact:
     first = items_of(given.positional[0]) if given.positional else None
     values = given.positional if len(given.positional) > 1 else first
-    return Size() if values and all(map(is_int, values)) else UNKNOWN
+    return (
+        Size() if values and all(map(is_int, values)) else NUMBER if values and all(map(is_number, values)) else UNKNOWN
+    )
 
 
 _PYTHON: dict[str, Rule] = {
@@ -257,6 +355,10 @@ _PYTHON: dict[str, Rule] = {
     "builtins.isinstance": _isinstance,
     "builtins.min": _smallest,
     "builtins.max": _smallest,
+    "builtins.sum": _sum,
+    "builtins.type": _type,
+    "builtins.float": lambda run, given, at: NUMBER,
+    "dataclasses.replace": _replace,
     "builtins.int": lambda run, given, at: (
         given.positional[0] if given.positional and is_int(given.positional[0]) else Size()
     ),
@@ -342,6 +444,9 @@ def _with_length(run: FileState, name: Type, old: Type) -> Type:
     return name if n is None else name.copy_modified(last_known_value=run.length(n))
 
 
+_REDUCED = "try:   reduce it, for example with .sum() or .mean()"
+
+
 def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
     if f is None:
@@ -350,6 +455,11 @@ def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fac
 
     def called(more: Arguments) -> Fact:
         result = run.call(f, more, at)
+        lengths = [known_length(a) for a in result.axes or ()] if isinstance(result, Shaped) else []
+        if is_plain and any(n is not None and n != 1 for n in lengths):
+            assert isinstance(result, Shaped) and result.axes is not None
+            returned = f"it returns a tensor of shape {tensors.format_axes(result.axes)}"
+            run.report(at, DERIVATIVE, f"{name}: the function must return one float, and {returned}", _REDUCED)
         numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
         if not is_plain or numbers is None:
             return UNKNOWN

@@ -9,7 +9,7 @@ from mypy.nodes import Context
 from mypy.types import Instance, Type
 
 from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
-from branded.mypy.codes import AXIS_RANGE, ERROR, SIZE
+from branded.mypy.codes import AXIS_RANGE, AXIS_TYPE, ERROR, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.tensors import axis_of_value, format_axes, format_axis
@@ -22,11 +22,13 @@ from branded.mypy.shapes.values import (
     Fact,
     Function,
     Mutable,
+    Number,
     Shaped,
     Size,
     Tuple,
     Wrapped,
     as_number,
+    is_number,
     items_of,
     join,
 )
@@ -72,6 +74,9 @@ class _Axis:
             if x.axes:
                 wrong = f"in_axes: axis {n} of {what}, which has {len(x.axes)}"
                 self.run.report(self.at, AXIS_RANGE, wrong, f"given: {_describe(x)}")
+            else:
+                wrong = f"in_axes: {what} is a 0-d tensor: there is no axis {n} to map over"
+                self.run.report(self.at, AXIS_TYPE, wrong, f"try:   None for {what} in in_axes, if it is shared")
             self.is_certain = False
             return Shaped()
         axes = list(x.axes)
@@ -134,9 +139,10 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
         return value
     if isinstance(value, Shaped):
         return leaf(value, way, what)
-    if isinstance(value, Const | Size):
-        is_number = isinstance(value, Size) or isinstance(value.value, int | float)
-        return leaf(Shaped(()), way, what) if numbers and is_number else value if not is_number else UNKNOWN
+    if isinstance(value, Const | Size | Number):
+        if not is_number(value):
+            return value
+        return leaf(Shaped(()), way, what) if numbers else UNKNOWN
     ways = items_of(way)
 
     def below(i: object, item: Fact, index: int) -> Fact:

@@ -63,6 +63,9 @@ class FileState:
     def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         raise NotImplementedError
 
+    def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
+        raise NotImplementedError
+
     def assign(self, target: Expression, value: Fact) -> None:
         raise NotImplementedError
 

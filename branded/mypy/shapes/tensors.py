@@ -29,10 +29,12 @@ from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
+    NUMBER,
     UNKNOWN,
     Const,
     Fact,
     LibraryName,
+    Number,
     Shaped,
     Size,
     Tuple,
@@ -124,6 +126,8 @@ def as_type(run: FileState, value: Fact) -> Type:
                 return scope.instance(f"builtins.{type(value.value).__name__}")
         case Size():
             return scope.instance("builtins.int")
+        case Number():
+            return scope.instance("builtins.float")
         case Tuple():
             items = [as_type(run, i) for i in value.items]
             return TupleType(items, scope.instance("builtins.tuple", AnyType(TypeOfAny.special_form)))
@@ -181,6 +185,8 @@ def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) ->
         return result
     one: Axes = [a for a in result if isinstance(a, Type)]
     lengths = [known_length(a) for a in axes]
+    if name == "cat" and not call.starred:
+        return _joined_length(call, one, axes)
     if name in ("reshape", "view", "flatten") and None not in lengths:
         total = math.prod(n for n in lengths if n is not None)
         unknown = [i for i, a in enumerate(one) if is_any_axis(a)]
@@ -194,6 +200,18 @@ def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) ->
             call.fail(SHAPE, f"a tensor of {given} does not fit", f"value: {call.show(call.self_type or ANY_AXIS)}")
             return None
     return one
+
+
+def _joined_length(call: FollowedCall, result: Axes, axes: Axes) -> Known:
+    """Return the axes of `x.cat(y)`, with the sum of the lengths of the joined axis if all are known."""
+    joined = [i for i, a in enumerate(result) if is_any_axis(a)]
+    operands = [axes, *(t.args for t in call.types("args") if isinstance(t, Instance) and t.type.fullname == AXES)]
+    if len(joined) == 1 and len(operands) == 1 + len(call.types("args")):
+        lengths = [known_length(a[joined[0]]) for a in operands]
+        assert call.run is not None
+        if None not in lengths:
+            result[joined[0]] = call.run.length(sum(n for n in lengths if n is not None))
+    return [*result]
 
 
 def _has_minus_one(call: FollowedCall) -> bool:
@@ -214,7 +232,10 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context) -> Fact:
             return UNKNOWN
         return size_of(own.axes[d]) if d is not None and -len(own.axes) <= d < len(own.axes) else UNKNOWN
     if name in ("item", "tolist", "numel", "nbytes"):
-        return UNKNOWN
+        lengths = [known_length(a) for a in own.axes or ()]
+        if name == "item" and not run.inside and any(n is not None and n != 1 for n in lengths):
+            run.report(at, SHAPE, f"item: the shape is {format_axes(own.axes or ())}, and item reads one element")
+        return NUMBER if name == "item" else UNKNOWN
     callee = getattr(at.callee, "name", "")
     if name in table.METHODS:
         given = by_parameter(run, name, at, values)

@@ -46,6 +46,14 @@ class Size(Fact):
 
 
 @dataclass(frozen=True)
+class Number(Fact):
+    """A float or an int with an unknown value."""
+
+
+NUMBER = Number()
+
+
+@dataclass(frozen=True)
 class Tuple(Fact):
     items: tuple[Fact, ...]
 
@@ -161,8 +169,8 @@ def is_immutable(value: Fact) -> bool:
     """Return whether a value is the same whenever it is used."""
     if isinstance(value, Tuple):
         return all(map(is_immutable, value.items))
-    is_number = isinstance(value, Const) and not isinstance(value.value, bool)
-    return is_number or isinstance(value, Shaped | Size) or value is UNKNOWN
+    is_literal = isinstance(value, Const) and not isinstance(value.value, bool)
+    return is_literal or isinstance(value, Shaped | Size | Number) or value is UNKNOWN
 
 
 def as_number(value: Fact | None) -> int | None:
@@ -218,6 +226,8 @@ def join(a: Fact, b: Fact) -> Fact:
         return Tuple(tuple(map(join, a.items, b.items)))
     if is_int(a) and is_int(b):
         return Size()
+    if is_number(a) and is_number(b):
+        return NUMBER
     if isinstance(a, Mutable) and isinstance(b, Mutable):
         return _joined(a, b)
     return UNKNOWN
@@ -239,6 +249,11 @@ def is_int(value: Fact) -> bool:
     return isinstance(value, Size) or as_number(value) is not None
 
 
+def is_number(value: Fact) -> bool:
+    is_literal = isinstance(value, Const) and isinstance(value.value, int | float)
+    return is_literal or isinstance(value, Size | Number)
+
+
 def is_any_axis(axis: Type) -> bool:
     return isinstance(axis, AnyType)
 
@@ -247,7 +262,7 @@ def data_axes(value: Fact, axis: Callable[[int], Type]) -> list[Type] | None:
     """Return the axes of the tensor of nested lists of numbers; None if they are unknown."""
     if isinstance(value, Shaped):
         return list(value.axes) if value.axes is not None else None
-    if isinstance(value, Size) or (isinstance(value, Const) and isinstance(value.value, int | float)):
+    if is_number(value):
         return []
     items = items_of(value)
     if items is None:

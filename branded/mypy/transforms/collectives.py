@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from mypy.erasetype import remove_instance_last_known_values
-from mypy.nodes import Expression, LambdaExpr, ListExpr, Node, StrExpr, TupleExpr, TypeInfo
+from mypy.nodes import Expression, FuncDef, LambdaExpr, ListExpr, Node, StrExpr, TupleExpr, TypeInfo
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
 from branded.mypy.analysis.external_calls import knows_us
 from branded.mypy.analysis.needed_names import needed_names
+from branded.mypy.analysis.untyped_modules import is_untyped_module
 from branded.mypy.axes.mapped_axis import Mapped, literal_axis
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import AXIS_TYPE, NAME_UNBOUND
@@ -170,6 +171,17 @@ def _open_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> li
     return list(dict.fromkeys(brands))
 
 
+def _varying_brands(call: TransformCall, names: _Names, row: Sequence[Brand]) -> list[Brand]:
+    """Return the named brands over which a result varies.
+
+    A function of a file without rows is checked for one example: the brands of its callers are not open there.
+    """
+    brands = _open_brands(call, names, row)
+    if not is_untyped_module(call.api.tree) or not any(isinstance(f, FuncDef) for f in call.api.scope.stack):
+        return brands
+    return [b for b in brands if b in row or b in call.scope.open]
+
+
 def _reduce_type(call: TransformCall) -> Type:
     """Return the type of `psum(x, Users)`: `x` without the brand; `all_gather` adds it as an axis."""
     value, names = call.with_axes("x"), _read_names(call)
@@ -209,7 +221,7 @@ def _exchange_type(call: TransformCall) -> Type:
     row = unique_brands(value)
     if names.wrong is not None or _are_closed(call, names, row):
         return FAILED
-    brands = _open_brands(call, names, row)
+    brands = _varying_brands(call, names, row)
     call.scope.crossed += brands
     return add_brands(call.tensors(value), brands)
 
@@ -219,7 +231,9 @@ def _index_type(call: TransformCall) -> Type:
     names = _read_names(call)
     if names.wrong is not None or _are_closed(call, names, []):
         return FAILED
-    brands = _open_brands(call, names, [])
+    brands = _varying_brands(call, names, [])
+    if len(brands) < len(names.brands):
+        return call.scope.instance(TENSOR)
     all_known = names.are_known and len(brands) >= len(names.brands) + len(names.texts)
     return call.vec(brands if all_known else [*brands, UNKNOWN])
 
