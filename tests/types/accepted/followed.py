@@ -1,11 +1,13 @@
 """Programs whose data has known shapes, and in which nothing is wrong with them."""
 
 import contextlib
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from tinygrad import Tensor
 
-from branded import Brand, as_axes, jit, vmap
+from branded import Brand, as_axes, grad, jit, random, vmap
 
 Table = list[Tensor]
 
@@ -125,3 +127,50 @@ as_axes(X.mean(axis=1), Items)
 def zipped(n_users: int, n_items: int) -> Tensor:
     users, items = Tensor.ones(n_users), Tensor.ones(n_items)
     return vmap(lambda a, b: a + b)(users, items)  # N: the lengths `n_users` and `n_items`
+
+
+# --- values that are floats, defaults, sums and slices
+@dataclass(frozen=True)
+class Settings:
+    rate: float
+    scale: Tensor = field(default_factory=lambda: Tensor([1.0, 2.0]))
+    size: int = 2
+
+    @property
+    def decay(self) -> float:
+        return math.exp(-self.rate)
+
+
+def registered(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    steps[f.__name__] = f
+    return f
+
+
+steps: dict[str, Callable[[Tensor], Tensor]] = {}
+
+
+@registered
+def halved(x: Tensor) -> Tensor:
+    return x / math.sqrt(4)
+
+
+@registered
+def centered(x: Tensor) -> Tensor:
+    return x - x.mean()
+
+
+def advance(s: Settings, x: Tensor) -> Tensor:
+    return s.decay * x[: s.size] * s.scale
+
+
+table = Tensor.ones(3, 5)
+settings = replace(Settings(0.5), size=2)
+firsts = vmap(lambda row: advance(settings, row))(table)
+assert firsts.shape == (3, 2)
+by_name = {name: vmap(step)(table) for name, step in steps.items()}
+assert sum((vmap(lambda row: row.sum())(t) for t in by_name.values()), Tensor.zeros(3)).shape == (3,)
+weights = Tensor.ones(5)
+for _ in range(2):
+    weights = weights - 0.1 * grad(lambda w: vmap(lambda row: (row * w).sum())(table).mean())(weights)
+samples = vmap(lambda key: random.normal(key, (2,)))(random.split(random.key(0), 3))
+assert vmap(lambda a, b: a.cat(b))(samples, firsts).shape == (3, 4)

@@ -1,11 +1,14 @@
 """Mistakes that the shapes of the data show, in functions of plain tensors."""
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from tinygrad import Tensor
 
-from branded import Brand, as_axes, vmap
+from branded import Brand, as_axes, grad, random, vmap
 
 
 class Users(Brand): ...
@@ -79,3 +82,54 @@ def by_item(xs: Tensor, ys: Tensor) -> Tensor:
 
 users, items = as_axes(Tensor.ones(3, 2), Users, Features), as_axes(Tensor.ones(4, 2), Items, Features)
 by_item(users, items) + Tensor.ones(4, 3)  # E: +: `Users` differs from `4` at axis -2
+
+
+# --- a loss for each example is no loss
+def squares(w: Tensor, x: Tensor) -> Tensor:
+    return (w * x).square()
+
+
+rows = Tensor.ones(3)
+grad(lambda w: vmap(lambda x: squares(w, x))(rows))(rows)  # E: grad: the function must return one float
+
+
+# --- one number is mapped
+total = Tensor.ones(3).sum()
+vmap(lambda x, t: x / t)(Tensor.ones(3), total)  # E: in_axes: argument 2 is a 0-d tensor
+
+
+# --- wrong shapes after fields, floats, sums and random keys
+@dataclass(frozen=True)
+class Settings:
+    rate: float
+    scale: Tensor = field(default_factory=lambda: Tensor([1.0, 2.0]))
+
+
+def scaled(s: Settings, x: Tensor) -> Tensor:
+    return math.exp(-s.rate) * x * s.scale  # E: *: `3` meets `2`, axis -1 of both
+
+
+vmap(lambda x: scaled(Settings(0.5), x))(Tensor.ones(4, 3))
+keys = random.split(random.key(0), 3)
+vmap(lambda k, x: random.normal(k) * x)(keys, Tensor.ones(4))  # E: vmap: 3 examples are zipped with 4
+sums = sum((Tensor.ones(3) * i for i in range(2)), Tensor.zeros(3))
+vmap(lambda x, y: x + y)(sums, Tensor.ones(5)[:4])  # E: vmap: 3 examples are zipped with 4
+by_name = {name: Tensor.ones(n) for name, n in (("a", 2), ("b", 3))}
+vmap(lambda x, y: x + y)(by_name["a"], by_name["b"])  # E: vmap: 2 examples are zipped with 3
+
+
+# --- a shape that changes in a loop
+w = Tensor.ones(2)
+for _ in range(2):
+    w = vmap(lambda row, v: row * v, in_axes=(0, None))(Tensor.ones(3, 2), w)
+    vmap(lambda a, b: a + b)(w, Tensor.ones(3))
+vmap(lambda a, b: a + b)(w, Tensor.ones(2))  # E: vmap: 3 examples are zipped with 2
+
+
+# --- a read in a function that gets a function of a batched value
+def absolute(f: Callable[[Tensor], Tensor]) -> Tensor:
+    y = f(Tensor(1.0))
+    return y if y > 0 else -y  # E: bool: a value that varies over "a"
+
+
+vmap(lambda a: absolute(lambda x: x * x - a))(Tensor.ones(3))
