@@ -27,10 +27,11 @@ OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=
 _FORMAT = "branded check has --output and --pretty"
 _INSTALL = "install the stubs with pip"
 _COUNTS = "branded check prints its own counts"
+_SHOWN = ("error-codes", "error-code-links", "error-context", "error-end", "column-numbers", "absolute-path")
 WITHOUT_EFFECT = {
     **dict.fromkeys(("--output", "-O", "--pretty", "--no-pretty", "--color-output", "--no-color-output"), _FORMAT),
-    **dict.fromkeys(("--hide-error-codes", "--show-error-codes", "--show-error-end", "--show-error-context"), _FORMAT),
-    **dict.fromkeys(("--show-column-numbers", "--hide-error-context", "--junit-xml", "--junit-format"), _FORMAT),
+    **dict.fromkeys((f"--{word}-{name}" for name in _SHOWN for word in ("show", "hide")), _FORMAT),
+    **dict.fromkeys(("--junit-xml", "--junit-format"), _FORMAT),
     **dict.fromkeys(("--error-summary", "--no-error-summary"), _COUNTS),
     **dict.fromkeys(("--install-types", "--non-interactive"), _INSTALL),
 }
