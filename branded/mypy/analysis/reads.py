@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from string import Formatter
 
@@ -141,7 +141,12 @@ def reject_truth(ctx: FunctionContext, position: int) -> Type:
     return ctx.default_return_type
 
 
-def reject_tested(ctx: FunctionContext | MethodContext, of: Sequence[Expression], types: Sequence[Type]) -> None:
+def reject_tested(
+    ctx: FunctionContext | MethodContext,
+    of: Sequence[Expression],
+    types: Sequence[Type],
+    is_allowed: Callable[[], bool] = lambda: False,
+) -> None:
     """Report the first type of which a batched truth value is needed.
 
     In the context of builtins.any, mypy infers a list of objects; the function of a filter is inferred in context.
@@ -149,7 +154,8 @@ def reject_tested(ctx: FunctionContext | MethodContext, of: Sequence[Expression]
     alone = [checker(ctx).get_expression_type(e) for e in of]
     for t in map(tested_type, [*alone, *types]):
         if known_brands(t):
-            reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
+            if not is_allowed():
+                reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
             break
 
 

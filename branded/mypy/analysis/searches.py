@@ -43,12 +43,10 @@ _CHANGING = {"insert", "pop", "remove", "clear", "reverse", "sort"}
 def reject_search(ctx: FunctionContext | MethodContext) -> Type:
     """Reject batched values in `x in [1, 2]` and `[x].index(y)`, which need the truth value of a comparison."""
     of = list(ctx.args[0]) if ctx.args else []
-    if isinstance(ctx, MethodContext) and _compares_objects(ctx):
-        return ctx.default_return_type
     types = [t for types in ctx.arg_types for t in types]
     if isinstance(ctx, MethodContext):
         types.append(tested_type(ctx.type))
-    reject_tested(ctx, of, types)
+    reject_tested(ctx, of, types, lambda: isinstance(ctx, MethodContext) and _compares_objects(ctx))
     return ctx.default_return_type
 
 

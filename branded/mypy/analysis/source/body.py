@@ -589,13 +589,13 @@ class FunctionBody:
     def comparison(self, e: ast.Compare) -> BatchKind:
         kinds = [self.value(v) for v in (e.left, *e.comparators)]
         kind = BatchKind.PLAIN
-        path = self.module.path
-        is_identity = ("Compare", e.lineno, e.col_offset) in identity_searches(path, file_version(path))
         for op, left, right, node in zip(e.ops, kinds, kinds[1:], e.comparators, strict=False):
             if isinstance(op, ast.In | ast.NotIn):
                 # sets compare hashes first
-                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple) and not is_identity:
-                    self.read("bool", e)
+                if left is BatchKind.BATCHED and isinstance(node, ast.List | ast.Tuple):
+                    path = self.module.path
+                    if ("Compare", e.lineno, e.col_offset) not in identity_searches(path, file_version(path)):
+                        self.read("bool", e)
             elif not isinstance(op, ast.Is | ast.IsNot):
                 kind = max(left, right)
                 if kind is BatchKind.BATCHED and len(e.ops) > 1 and op is not e.ops[-1]:
