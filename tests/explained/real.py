@@ -132,7 +132,7 @@ def scaled(x: Vec[S], by: Tensor) -> Vec[S]:
 
 
 def table(points: Tensor = tensor(3, 2), centers: Tensor = tensor(2, 2), scale: Tensor = tensor(2)) -> Tensor:
-    """What is handed to other functions, which have names of their own for it."""
+    """Pass values to functions whose parameters have other names."""
 
     def of_point(point: Vec[S]) -> Vec[S]:
         near = scaled(point, scale)
