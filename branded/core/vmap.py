@@ -221,6 +221,7 @@ def vmap(
     is_whole = chunk_size is None and memory_limit is None and progress is False and save is None
     chunks = WHOLE if is_whole else ChunkOptions.of(chunk_size, memory_limit, progress, save)
     check_randomness(randomness)
+    check_flag(strict, "strict")
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
     if isinstance(in_axes, dict):
@@ -230,7 +231,6 @@ def vmap(
             fix="in_axes=({...},), with one entry per positional argument",
         )
     names = () if devices is None else as_devices(devices, "vmap")
-    check_flag(strict, "strict")
     options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where, strict)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
 

@@ -124,7 +124,7 @@ def test_real_clock_corrects_a_bad_rule(monkeypatch: pytest.MonkeyPatch) -> None
         private_api.heuristic, "hand_coded_optimizations", bad_rule(private_api.heuristic.hand_coded_optimizations)
     )
     f: Any = jit(columns, tune="fast")
-    f(data(599, 104, seed=1))  # too small to be reduced in groups of rows
+    f(data(78, 104, seed=1))  # too small to be reduced in stages
     (kernel,) = f.tuned
     assert kernel.form == EIGHT and kernel.gain > 1.05
 

@@ -60,10 +60,10 @@ def test_fix_computes_expected_result(mistakes: list[gallery.Mistake]) -> None:
     assert {m.title: m.mypy_of_right for m in mistakes if m.mypy_of_right} == {}, "mypy accepts the fix"
 
 
-def test_stricter_checks_find_what_they_are_said_to_find(found: list[gallery.Mistake]) -> None:
+def test_stricter_checks_match_the_page(mistakes: list[gallery.Mistake]) -> None:
     """Each has the mistake itself: without the check, the program does the same as the wrong one."""
-    silent = [m for m in found if m.is_silent]
-    assert [m.title for m in found if "stricter" in m.words] == [m.title for m in silent]
+    silent = [m for m in mistakes if m.is_silent]
+    assert [m.title for m in mistakes if "stricter" in m.words] == [m.title for m in silent]
     assert programs("strict") | programs("typed") <= {m.words["file"] for m in silent}
     assert len(programs("strict")) == 5 and len(programs("typed")) == 7
     for m in silent:

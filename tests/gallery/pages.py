@@ -139,15 +139,14 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
     yield f"[The gallery](../gallery.md): [{kind.name}](../gallery.md#{anchor(kind.name)}). {_found_by(m)}"
     yield _filled(m.words["words"])
     yield _block("python", [*_typed(m.wrong.source), *_ending(m.wrong)])
-    if raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error):
-        code = why.of(raised[1])
-        yield f"See [`{code}`](../errors.md#{code}), or run `python -m branded why {code}`."
+    yield from _explanation(m.wrong.error)
     yield from _checkers(m)
     if m.is_silent:
         yield f"## {CHECKS}"
         yield _filled(m.words["stricter"])
     if m.strict:
         yield _block("python", [*_typed(m.strict.source), *_ending(m.strict)])
+        yield from _explanation(m.strict.error)
     if m.typed:
         yield _block("python", [*_typed(m.typed.source), *_ending(m.typed)])
         yield "mypy reports:"
@@ -159,6 +158,12 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
     yield from _others(m)
     if seen := m.words.get("seen"):
         yield _filled("Seen in " + ", ".join(f"[{label}]({url})" for label, url in seen) + ".")
+
+
+def _explanation(error: str) -> Iterator[str]:
+    if raised := re.match(r"branded\.errors\.(\w+)", error):
+        code = why.of(raised[1])
+        yield f"See [`{code}`](../errors.md#{code}), or run `python -m branded why {code}`."
 
 
 def _found_by(m: Mistake) -> str:

@@ -136,7 +136,6 @@ def test_failure_clears_the_previous_program(editing: Callable[..., Reader]) -> 
     assert [line.rstrip() for line in here.texts("#code .source")] == BODY.replace("BODY", BAD).rstrip().split("\n")
     assert here.texts("#code .wrong-line .source") == [f"    return {BAD}"]
     assert here.text("#mistaken .what") == "vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2"
-    assert here.texts("#mistaken .named .brand") == ["x"]
     assert here.text("#mistaken .fix") == "in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples"
     assert here.text("#mistake").split("\n") == [
         "line 8: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2",

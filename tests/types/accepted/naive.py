@@ -4,7 +4,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded import vmap
+from branded import Brand, all_gather, axis_index, ppermute, vmap
 
 x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -158,3 +158,23 @@ assert vmap(lambda a: the_first(weights, a), out_axes=None)(x).tolist() == [1.0,
 assert vmap(lambda a: by_inner(weights, a), out_axes=None)(x).tolist() == [1.0, 2.0]
 assert vmap(lambda a: assigned_twice(weights, a), out_axes=None)(x).tolist() == [1.0, 2.0]
 assert vmap(lambda a: unpacked(weights, b=a), out_axes=None)(x).shape == (2,)
+
+
+# --- exchanges over a brand, in functions of plain tensors
+targets = Tensor([2.0, 3.0, 5.0])
+
+
+class Batch(Brand): ...
+
+
+def to_next(x: Tensor) -> Tensor:
+    return x + ppermute(x, Batch, [(0, 1), (1, 2), (2, 0)])
+
+
+def own_score(z: Tensor) -> Tensor:
+    scores = all_gather(z, Batch) @ z
+    return scores.log_softmax()[axis_index(Batch)]
+
+
+vmap(to_next, axis_name=Batch)(targets)
+vmap(own_score, axis_name=Batch)(Tensor.ones(3, 2))

@@ -1,15 +1,12 @@
-"""Solvers of plain tensors that get a function, and layers that exchange values between examples."""
+"""Solvers of plain tensors that take a function."""
 
 from collections.abc import Callable
 
 from tinygrad import Tensor
 
-from branded import Brand, all_gather, axis_index, grad, ppermute, vmap
+from branded import grad, vmap
 
 Scalar = Callable[[Tensor], Tensor]
-
-
-class Batch(Brand): ...
 
 
 # --- a function that closes over a value of one example
@@ -34,17 +31,3 @@ def root(a: Tensor) -> Tensor:
 targets = Tensor([2.0, 3.0, 5.0])
 vmap(root)(targets)
 vmap(lambda a: newton(lambda x: x * x - a, Tensor(1.5)) + at_one(lambda x: x + a))(targets)
-
-
-# --- exchanges over a brand, in functions of plain tensors
-def to_next(x: Tensor) -> Tensor:
-    return x + ppermute(x, Batch, [(0, 1), (1, 2), (2, 0)])
-
-
-def own_score(z: Tensor) -> Tensor:
-    scores = all_gather(z, Batch) @ z
-    return scores.log_softmax()[axis_index(Batch)]
-
-
-vmap(to_next, axis_name=Batch)(targets)
-vmap(own_score, axis_name=Batch)(Tensor.ones(3, 2))

@@ -106,16 +106,16 @@ class Settings:
 
 
 def scaled(s: Settings, x: Tensor) -> Tensor:
-    return math.exp(-s.rate) * x * s.scale  # E: *: `3` meets `2`, axis -1 of both
+    return math.exp(-s.rate) * x * s.scale  # E: *: `3` differs from `2` at axis -1
 
 
 vmap(lambda x: scaled(Settings(0.5), x))(Tensor.ones(4, 3))
 keys = random.split(random.key(0), 3)
-vmap(lambda k, x: random.normal(k) * x)(keys, Tensor.ones(4))  # E: vmap: 3 examples are zipped with 4
+vmap(lambda k, x: random.normal(k) * x)(keys, Tensor.ones(4))  # E: vmap: mapped sizes differ: argument 1 has 3 examples
 sums = sum((Tensor.ones(3) * i for i in range(2)), Tensor.zeros(3))
-vmap(lambda x, y: x + y)(sums, Tensor.ones(5)[:4])  # E: vmap: 3 examples are zipped with 4
+vmap(lambda x, y: x + y)(sums, Tensor.ones(5)[:4])  # E: vmap: mapped sizes differ: argument 1 has 3 examples
 by_name = {name: Tensor.ones(n) for name, n in (("a", 2), ("b", 3))}
-vmap(lambda x, y: x + y)(by_name["a"], by_name["b"])  # E: vmap: 2 examples are zipped with 3
+vmap(lambda x, y: x + y)(by_name["a"], by_name["b"])  # E: vmap: mapped sizes differ: argument 1 has 2 examples
 
 
 # --- a shape that changes in a loop
@@ -123,7 +123,7 @@ w = Tensor.ones(2)
 for _ in range(2):
     w = vmap(lambda row, v: row * v, in_axes=(0, None))(Tensor.ones(3, 2), w)
     vmap(lambda a, b: a + b)(w, Tensor.ones(3))
-vmap(lambda a, b: a + b)(w, Tensor.ones(2))  # E: vmap: 3 examples are zipped with 2
+vmap(lambda a, b: a + b)(w, Tensor.ones(2))  # E: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2
 
 
 # --- a read in a function that gets a function of a batched value
