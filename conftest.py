@@ -1,6 +1,7 @@
 """Run the examples of docstrings and of the documentation as tests, and prepare each process of the tests."""
 
 import os
+from doctest import ELLIPSIS
 from typing import Any
 
 from sybil import Sybil
@@ -10,7 +11,7 @@ from sybil.sybil import SybilCollection
 from tinygrad import Device
 
 from branded.tinygrad_compat import activation, private_api
-from tests.support.documents import Module, Page, parser
+from tests.support.documents import Module, Page
 
 
 def pytest_configure() -> None:
@@ -27,9 +28,10 @@ def end(namespace: dict[str, Any]) -> None:
 
 
 DOCSTRINGS, PAGES = ["branded/*.py", "branded/**/*.py"], ["*.md", "docs/*.md", "docs/**/*.md"]
+BLOCKS = PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)
 pytest_collect_file = SybilCollection(
     [
-        Sybil([parser(DocTestParser)], patterns=DOCSTRINGS, document_types={".py": Module}, teardown=end),
-        Sybil([parser(PythonCodeBlockParser)], patterns=PAGES, document_types={".md": Page}, teardown=end),
+        Sybil([DocTestParser(ELLIPSIS)], patterns=DOCSTRINGS, document_types={".py": Module}, teardown=end),
+        Sybil([BLOCKS], patterns=PAGES, document_types={".md": Page}, teardown=end),
     ]
 ).pytest()
