@@ -111,11 +111,14 @@ def test_last_example_of_a_page_alone(tmp_path: Path) -> None:
     page = _page(tmp_path, "xs = [1]", "xs.append(2)", "xs.append(3)")
     list(page)[2].evaluate()
     assert page.namespace["xs"] == [1, 2, 3]
+    page.namespace.clear()  # the process evaluates other documents, and returns
+    list(page)[1].evaluate()
+    assert page.namespace["xs"] == [1, 2]
 
 
 def _page(folder: Path, *blocks: str) -> documents.Document:
     (path := folder / "page.md").write_text("\n".join(f"```python\n{block}\n```\n" for block in blocks))
-    page = documents.Page.parse(str(path), documents.parser(PythonCodeBlockParser))
+    page = documents.Page.parse(str(path), PythonCodeBlockParser())
     page.__dict__["by_numpy"] = True
     return page
 

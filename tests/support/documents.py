@@ -41,6 +41,10 @@ COMPILED = (
 """Documents whose examples are compiled, because they describe how programs run."""
 
 
+_DONE = "__done__"
+"""The name of the position up to which the examples of a document have been evaluated."""
+
+
 class Page(Document):
     """A page. Its examples share their names, so all of them are evaluated in the same way."""
 
@@ -48,17 +52,22 @@ class Page(Document):
     def by_numpy(self) -> bool:
         return not Path(self.path).relative_to(ROOT).as_posix().startswith(COMPILED)
 
-    done = 0
-    """The examples before this position have been evaluated."""
-
     def evaluate(self, example: Example, evaluator: Evaluator) -> None:
-        """Evaluate an example, after the earlier ones that were left to another process or not selected."""
+        """Evaluate an example, after the earlier ones that were left to another process or not selected.
+
+        The namespace is empty at first, and again if this process has evaluated other documents in between.
+        """
         __tracebackhide__ = True
-        earlier = [e for e in self if self.done <= e.start < example.start]
-        self.done = example.region.end
+        if _DONE not in self.namespace:
+            self.begin()
+        earlier = [e for e in self if self.namespace[_DONE] <= e.start < example.start]
+        self.namespace[_DONE] = example.region.end
         for e in earlier:
             self._evaluate(e, e.region.evaluator)
         self._evaluate(example, evaluator)
+
+    def begin(self) -> None:
+        self.namespace[_DONE] = 0
 
     def _evaluate(self, example: Example, evaluator: Evaluator) -> None:
         __tracebackhide__ = True
@@ -70,6 +79,10 @@ class Page(Document):
 
 class Module(Page, PythonDocStringDocument):
     """The docstrings of a module; their examples see its names."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.push_evaluator(self.import_document)
 
     @classmethod
     def parse(cls, path: str, *parsers: Parser, encoding: str = "utf-8") -> Document:
