@@ -68,8 +68,13 @@ def _has_zeros(
     return is_on_host(x) and all(_size(*row) > 0 for row in rows)
 
 
-def _shift(x: Tensor, axis: int, before: int, after: int) -> Tensor:
-    return x.pad(tuple((before, after) if i == x.ndim + axis else None for i in range(x.ndim)))
+def _on_axis(x: Tensor, axis: int, option: tuple[int, int]) -> tuple[tuple[int, int] | None, ...]:
+    """Return an option of `pad` or `shrink` for one axis, and None for the others."""
+    return tuple(option if i == axis % x.ndim else None for i in range(x.ndim))
+
+
+def _shift(x: Tensor, axis: int, by: int, most: int) -> Tensor:
+    return x.pad(_on_axis(x, axis, (by, most - by)))
 
 
 @override_if(_has_zeros)
@@ -97,15 +102,16 @@ def _conv_transpose2d(
     if max(steps) > 1:
         y = y.contiguous()
     for axis, n in zip(range(-axes, 0), steps, strict=True):
-        y = functools.reduce(operator.add, [_shift(y[:, :, t], axis, t, n - 1 - t) for t in range(n)])
+        y = functools.reduce(operator.add, [_shift(y[:, :, t], axis, t, n - 1) for t in range(n)])
     y = y.reshape(-1, groups * outputs, *strides, *y.shape[-axes:])
     y = y.permute(0, 1, *itertools.chain(*((2 + axes + i, 2 + i) for i in range(axes))))
     y = y.reshape(-1, groups * outputs, *(n * s for n, s in zip(y.shape[2::2], strides, strict=True)))
-    for axis, row in enumerate(zip(self.shape[2:], sizes, strides, cuts, more, strict=True), 2):
-        start, end = row[3][0], row[3][0] + _size(*row)
+    for axis, (n, k, s, cut, extra) in enumerate(zip(size, sizes, strides, cuts, more, strict=True), 2):
+        start = cut[0]
+        end = start + _size(n, k, s, cut, extra)
         low, high = max(start, 0), min(end, y.shape[axis])
-        y = y.shrink(tuple((low, high) if i == axis else None for i in range(y.ndim)))
-        y = y.pad(tuple((low - start, end - high) if i == axis else None for i in range(y.ndim)))
+        y = y.shrink(_on_axis(y, axis, (low, high)))
+        y = y.pad(_on_axis(y, axis, (low - start, end - high)))
     return y if bias is None else y + bias.reshape(1, -1, *(1,) * axes)
 
 
