@@ -124,9 +124,6 @@ def _scope_of(node: ast.AST) -> _Scope:
     while rest:
         part = rest.pop()
         scope.bound.update(bound_names(part))
-        if not isinstance(part, _FUNCTIONS):
-            rest += ast.iter_child_nodes(part)
-    for part in ast.walk(node):
         match part:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 scope.values[name] = value
@@ -135,6 +132,10 @@ def _scope_of(node: ast.AST) -> _Scope:
                 scope.values.update({t.id: v for t, v in pairs if isinstance(t, ast.Name)})
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 scope.values[name] = value
+        if not isinstance(part, _FUNCTIONS):
+            rest += ast.iter_child_nodes(part)
+    for part in ast.walk(node):  # functions within this one may change its lists too
+        match part:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _APPENDING | _CHANGING:
                 scope.changes.setdefault(name, []).append(part)
             case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):

@@ -411,6 +411,17 @@ def searched(a: Vec[S], b: Vec[S]) -> Vec[S]:
     return a * found * again * ([a, b] == [a, b + 1])  # E: bool: a value that varies over "S"
 
 
+# --- a search in a list whose name a nested function uses for another one
+def nested(a: Vec[S], b: Vec[S]) -> Vec[S]:
+    pair = [b, a]
+
+    def first() -> Vec[S]:
+        pair = [a, b]
+        return pair[0]
+
+    return first() * pair.index(a)  # E: bool: a value that varies over "S"
+
+
 # --- a chain of comparisons is one mistake
 vmap(lambda a: a * (0 < a < 1))(x)  # E: bool: a value that varies over "a"
 
