@@ -187,7 +187,7 @@ def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> F
             return tensors.method(run, at, Shaped(()), name, parameters) if parameters is not None else Shaped()
     first = given.positional[0] if given.positional else None
     if name in ("stack", "cat") and len(given.positional) > sum(k == ARG_POS for k in at.arg_kinds):
-        return _joined(run, name, given)
+        return _join_tensors(run, name, given)
     if isinstance(first, Shaped) and name in METHODS and len(given.positional) <= len(at.args):
         inner = CallExpr(at.callee, at.args[1:], at.arg_kinds[1:], at.arg_names[1:])
         inner.set_line(at)
@@ -195,7 +195,7 @@ def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> F
     return Shaped()
 
 
-def _joined(run: FileState, name: str, given: Arguments) -> Fact:
+def _join_tensors(run: FileState, name: str, given: Arguments) -> Fact:
     """Return the result of `Tensor.stack(*xs)` and `Tensor.cat(*xs)` for tensors of the same shape."""
     first, dim = given.positional[0], as_number(given.keywords.get("dim", Const(0)))
     is_same_shape = isinstance(first, Shaped) and all(x == first for x in given.positional)
