@@ -2,14 +2,14 @@
 
     python stubs/generate.py [--check]
 
-Reads the sources of the installed tinygrad and writes `branded/vec.pyi` (every method of `Tensor`, typed by rows) and
+It reads the sources of the installed tinygrad and writes `branded/vec.pyi` (all methods of `Tensor`, typed by rows) and
 the modules of `stubs/tinygrad-stubs` in which a `Tensor` is a `Vec[Never, Tensor]`, for mypy; for other checkers, where
 both are one class, `branded/_plain.pyi`.  The same signatures without rows are `stubs/standalone/tinygrad-stubs`, the
 package for users of tinygrad who do not use branded.  One rule gives all of the types with rows:
 
     each parameter that takes tensors gets a row of its own, and a result has the union of all the rows.
 
-`--check` writes nothing, and fails if a file is not what would be written.
+`--check` writes nothing, and fails if a file is out of date.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STUBS = ROOT / "stubs" / "tinygrad-stubs"
 ALONE = ROOT / "stubs" / "standalone" / "tinygrad-stubs"
 
-# ---- what tinygrad leaves without a type ----
+# ---- types that tinygrad leaves out ----
 
 AXES, SHAPE, ANY = "int | Sequence[int] | None", "sint | Sequence[sint]", "Any"
 TENSORS = "Self | ConstType"
@@ -76,7 +76,7 @@ WIDER = {
 """The same, where the type of the default would be too narrow."""
 
 LOOSER = {"sequential"}
-"""Methods whose parameters are what `UNTYPED_HERE` says: to mypy a list of layers and functions is one of objects."""
+"""Methods with the parameter types of `UNTYPED_HERE`: mypy infers `list[object]` for a list of layers and functions."""
 
 UNTYPED_HERE = {
     "sequential": {"ll": "Sequence[Any]"},
@@ -92,19 +92,19 @@ UNTYPED_HERE = {
 """The same, for one method."""
 
 RESULTS = {"shape": "tuple[int, ...]", "size": "int | tuple[int, ...]", "numel": "int", "tolist": "Any"}
-"""Results that tinygrad types by what they may be at worst, a symbolic size or a number, and nobody writes code for."""
+"""Results that tinygrad types as possibly symbolic, which users never handle."""
 
 READS = {*reads.READS, "custom_kernel"}
 TOGETHER = {"realize"}
-"""What is done to other tensors too, whatever they vary over."""
-"""What needs the empty row: the methods that the run time refuses for a value that varies."""
+"""Methods that act on other tensors too, whatever their brands."""
+"""Methods that need the empty row: at run time they reject batched values."""
 
 SAME_ROW = frozenset(["assign", "replace", "__setitem__", "shard_like", "decode_hevc_frame", "call"])
-"""What writes into its receiver: the value must not vary over more than the receiver does."""
+"""Methods that write into the receiver: the value must not have brands that the receiver lacks."""
 
 SKIPPED = frozenset(["__init__", "__del__", "__repr__", "__hash__", "__bool__", "__len__", "__delitem__"])
 NOT_REFLECTED = frozenset(["__rshift__", "__rmatmul__"])
-"""What begins with `__r` but takes tensors: the first is no reflected operator, the second takes no numbers."""
+"""Names with the prefix `__r` that take tensors: the first is not a reflected operator, the second takes no numbers."""
 
 BUILTINS = {"int", "float", "bool"}
 """Methods of these names hide the builtins in the class."""
@@ -146,7 +146,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def annotation(arg: ast.arg, default: ast.expr | None, method: str) -> ast.expr:
-    """The type of a parameter: its own, or what this file says, or that of its default."""
+    """Return the type of a parameter: its annotation, the type in this file, or the type of its default."""
     if isinstance(arg.annotation, ast.Constant):
         return parsed(str(arg.annotation.value))
     if arg.annotation is not None and method not in LOOSER:
@@ -318,7 +318,7 @@ def alone(f: ast.FunctionDef) -> Iterator[str]:
 
 IN_PLACE = re.compile(r"__i(add|sub|mul|truediv|floordiv|pow|and|or|xor|lshift|rshift|matmul)__")
 JOINED = {"stack", "cat"}
-"""What is called by the class too, `Tensor.stack(a, b)`, where pyright takes the first for a `Tensor`."""
+"""Methods also called on the class, `Tensor.stack(a, b)`, where pyright types the first argument as `Tensor`."""
 
 
 def in_plain(f: ast.FunctionDef) -> Iterator[str]:
@@ -421,14 +421,14 @@ INDEX = (
     "    builtins.int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | None\n"
     ")\n"
 )
-"""What an axis is indexed by; the bounds of a slice are the same for all examples."""
+"""The types of an index; the bounds of a slice are the same for all examples."""
 OPERATORS = (
     "def __pos__(self) -> Self: ...",
     "def __abs__(self) -> Self: ...",
     "def __divmod__(self, x: Vec[_S1, _T] | ConstType) -> tuple[Vec[S_co | _S1, _T], Vec[S_co | _S1, _T]]: ...",
     "def __rdivmod__(self, x: ConstType) -> tuple[Self, Self]: ...",
 )
-"""Those of Python that tinygrad has no method for, and `branded/hooks/reads.py` has."""
+"""Python's special methods that `branded/hooks/reads.py` adds to tinygrad."""
 AXES = """
 _Names = TypeVarTuple("_Names")
 
@@ -675,7 +675,7 @@ DONE = {
 
 
 class _Filled(ast.NodeTransformer):
-    """Give each parameter, result and name that stubgen leaves open a type: what it is in tinygrad, or Any."""
+    """Give a type to each parameter, result and name that stubgen leaves open: its type in tinygrad, or Any."""
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
@@ -721,7 +721,7 @@ class _Filled(ast.NodeTransformer):
 
 @cache
 def by_stubgen() -> dict[str, str]:
-    """What mypy's stubgen writes for the modules `REST`."""
+    """Return the output of mypy's stubgen for the modules `REST`."""
     with TemporaryDirectory() as folder:
         modules = [word for name in REST for word in ("-m", name)]
         stubgen.generate_stubs(stubgen.parse_options(["--quiet", "--include-private", "-o", folder, *modules]))
@@ -729,7 +729,7 @@ def by_stubgen() -> dict[str, str]:
 
 
 REST = ("tinygrad.helpers", "tinygrad.nn.datasets", "tinygrad.nn.optim", "tinygrad.nn.state")
-"""The modules that programs import besides those of `Tensor` and its layers."""
+"""Other modules that programs import, apart from those of `Tensor` and its layers."""
 
 
 def module_alone(name: str) -> str:
@@ -740,7 +740,7 @@ def module_alone(name: str) -> str:
 
 
 def imports(module: ast.Module) -> Iterator[str]:
-    """What a module imports from tinygrad, `as` itself: users import it from here too."""
+    """Return a module's imports from tinygrad as explicit re-exports, since users import them from here too."""
     for node in module.body:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tinygrad"):
             for name in node.names:
