@@ -5,8 +5,8 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
@@ -77,43 +77,40 @@ def check_results(results: Sequence[tuple[Any, str, bool]], entered: Sequence[tu
         )
 
 
-def check_key_use(key: Tensor, api_name: str) -> None:
+@contextmanager
+def check_key_use(key: Tensor, api_name: str) -> Iterator[None]:
     """Raise if the examples of a strict brand share a key, or if a key is used twice.
 
-    `fold_in` derives many keys from one, and a branch may use the key that another branch uses.
+    The block is the function that uses the key, whose own samples are not checked.  `fold_in` derives many keys from
+    one, and a branch may use the key that another branch uses.
     """
-    strict = [b for b in open_brands() if isinstance(b, Brand) and b.used_keys is not None]
-    if not strict or _is_inside_sampler():
+    used = {b: b.used_keys for b in open_brands() if isinstance(b, Brand) and b.used_keys is not None}
+    if not used:
+        yield
         return
-    row = row_of(key.uop)
-    for b in strict:
-        if b not in row and b.randomness != "same" and api_name not in ("split", "fold_in"):
+    for b in used:
+        if b not in row_of(key.uop) and b.randomness != "same" and api_name not in ("split", "fold_in"):
             raise RandomnessError(
                 f"strict: all examples of `{b.name}` share the key of {api_name}, and so the sample",
                 ("key", vec_type(key)),
                 (b.name, f"opened by {b.where}"),
                 fix='random.split(key, n), mapped over the keys; randomness="same" if they share it',
             )
-    b = strict[-1]
-    if api_name == "fold_in" or branches() or open_brands()[-1] is not b or b.used_keys is None:
-        return
-    before = b.used_keys.get(key.uop)
-    b.used_keys[key.uop] = api_name
-    if before is not None:
-        raise RandomnessError(
-            f"strict: {api_name} uses a key that {before} has used",
-            ("key", vec_type(key)),
-            (b.name, f"opened by {b.where}"),
-            fix="first, second = random.split(key)",
-        )
-
-
-_WRAPPERS = ("branded.core.tracing.recorded_calls", "branded.core.entry")
-
-
-def _is_inside_sampler() -> bool:
-    """Return whether a function of `branded.random` called the one that checks its key."""
-    frame = sys._getframe(4)  # the caller of: a function of random, check_key, check_key_use, this one
-    while frame is not None and frame.f_globals.get("__name__") in _WRAPPERS:
-        frame = frame.f_back  # type: ignore[assignment]
-    return frame is not None and str(frame.f_globals.get("__name__", "")).startswith("branded.random.")
+    b, keys = list(used.items())[-1]
+    if api_name != "fold_in" and not branches() and open_brands()[-1] is b:
+        before = keys.get(key.uop)
+        keys[key.uop] = api_name
+        if before is not None:
+            raise RandomnessError(
+                f"strict: {api_name} uses a key that {before} has used",
+                ("key", vec_type(key)),
+                (b.name, f"opened by {b.where}"),
+                fix="first, second = random.split(key)",
+            )
+    for b in used:
+        b.used_keys = None
+    try:
+        yield
+    finally:
+        for b, keys in used.items():
+            b.used_keys = keys

@@ -11,15 +11,14 @@ from tinygrad.dtype import DType, DTypeLike
 
 from branded.autodiff.smooth_functions import UNARY
 from branded.core.brand import S, S1, S2
-from branded.core.tracing.recorded_calls import operation
 from branded.errors import DrawError
 from branded.functions._erf import below_one, erfinv, next_above
-from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, fits, sampler, shape_of_all, unit
 from branded.random.uniforms import between, of_dtype
 from branded.vec import Vec
 
 
-@operation
+@sampler
 def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Sample normal values with mean 0 and variance 1: the density is exp(-x²/2) / √2π.
 
@@ -42,13 +41,12 @@ def normal(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
 
     Source: `jax.random.normal`: the inverse normal distribution function of a uniform sample.
     """
-    check_key(key, "normal")
     sizes, out_dtype = as_shape(shape, "normal"), as_dtype(dtype, "normal", FLOATS)
     u = between(unit(key, sizes, out_dtype), -below_one(out_dtype), 1.0, out_dtype)
     return erfinv(u) * math.sqrt(2)
 
 
-@operation
+@sampler
 def truncated_normal(
     key: Vec[S],
     lower: Vec[S1] | float,
@@ -80,7 +78,6 @@ def truncated_normal(
 
     Source: `jax.random.truncated_normal`.
     """
-    check_key(key, "truncated_normal")
     out_dtype = as_dtype(dtype, "truncated_normal", FLOATS)
     low = as_float(lower, "truncated_normal", "lower", out_dtype)
     high = as_float(upper, "truncated_normal", "upper", out_dtype)
@@ -98,7 +95,7 @@ def truncated_normal(
     return x.maximum(next_above(bottom)).minimum(-next_above(-top))
 
 
-@operation
+@sampler
 def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Sample exponential values with mean 1: the density is exp(-x) for x ≥ 0.
 
@@ -121,12 +118,11 @@ def exponential(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtype
 
     Source: `jax.random.exponential`.
     """
-    check_key(key, "exponential")
     sizes, out_dtype = as_shape(shape, "exponential"), as_dtype(dtype, "exponential", FLOATS)
     return -(1 - unit(key, sizes, out_dtype)).log()
 
 
-@operation
+@sampler
 def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
     """Sample Gumbel values: `(logits + gumbel).argmax()` has the distribution `softmax(logits)`.
 
@@ -148,7 +144,6 @@ def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
 
     Source: `jax.random.gumbel` with mode "low".
     """
-    check_key(key, "gumbel")
     sizes, out_dtype = as_shape(shape, "gumbel"), as_dtype(dtype, "gumbel", FLOATS)
     return -(-between(unit(key, sizes, out_dtype), _tiny(out_dtype), 1.0, out_dtype).log()).log()
 

@@ -16,7 +16,6 @@ from tinygrad.dtype import DType, DTypeLike
 from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
 from branded.control_flow.loops import while_loop
 from branded.core.brand import S, S1, S2
-from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.core.vmap import vmap
 from branded.errors import DrawError, DrawTypeError
@@ -24,7 +23,7 @@ from branded.functions.special import digamma
 from branded.graph.uops import widen
 from branded.random.distributions import exponential, normal
 from branded.random.keys import split
-from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, check_key, fits, shape_of_all, unit
+from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, fits, sampler, shape_of_all, unit
 from branded.vec import Vec
 
 
@@ -171,7 +170,7 @@ def _parameter(
     return cast(Tensor, parameter.expand(sizes)), out_dtype
 
 
-@operation
+@sampler
 def gamma(
     key: Vec[S], a: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
@@ -199,12 +198,12 @@ def gamma(
 
     Source: `jax.random.gamma`; G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (2000).
     """
-    checked_key = check_key(key, "gamma")
+    checked_key = cast(Tensor, key)
     alpha, _ = _parameter("gamma", "a", a, shape, dtype)
     return _gamma(checked_key, alpha)
 
 
-@operation
+@sampler
 def loggamma(
     key: Vec[S], a: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
@@ -230,12 +229,12 @@ def loggamma(
 
     Source: `jax.random.loggamma`.
     """
-    checked_key = check_key(key, "loggamma")
+    checked_key = cast(Tensor, key)
     alpha, _ = _parameter("loggamma", "a", a, shape, dtype)
     return _loggamma(checked_key, alpha)
 
 
-@operation
+@sampler
 def beta(
     key: Vec[S],
     a: Vec[S1] | float,
@@ -267,7 +266,7 @@ def beta(
 
     Source: `jax.random.beta`.
     """
-    checked_key = check_key(key, "beta")
+    checked_key = cast(Tensor, key)
     if shape is None:
         shape = shape_of_all("beta", "parameters", *(x.shape for x in (a, b) if isinstance(x, Vec)))
     x, _ = _parameter("beta", "a", a, shape, dtype)
@@ -281,7 +280,7 @@ def beta(
     return small.where(tail, 1) / (1 + tail)
 
 
-@operation
+@sampler
 def dirichlet(
     key: Vec[S], alpha: Vec[S1], shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
@@ -310,7 +309,7 @@ def dirichlet(
 
     Source: `jax.random.dirichlet`.
     """
-    checked_key = check_key(key, "dirichlet")
+    checked_key = cast(Tensor, key)
     if not isinstance(alpha, Tensor) or not alpha.ndim:
         text = vec_type(alpha) if isinstance(alpha, Tensor) else type(alpha).__name__
         raise DrawTypeError(f"dirichlet: alpha is {text}", fix="pass a tensor with an axis of parameters")
@@ -319,7 +318,7 @@ def dirichlet(
     return _loggamma(checked_key, x).softmax(-1)
 
 
-@operation
+@sampler
 def t(
     key: Vec[S], df: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
 ) -> Vec[S | S1]:
@@ -346,7 +345,7 @@ def t(
 
     Source: `jax.random.t`.
     """
-    checked_key = check_key(key, "t")
+    checked_key = cast(Tensor, key)
     freedom, out_dtype = _parameter("t", "df", df, shape, dtype)
     keys = split(checked_key)
     half = freedom / 2

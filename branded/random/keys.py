@@ -14,7 +14,7 @@ from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
 from branded.graph.rows import check_live
-from branded.random.sampling import as_shape, check_key, positions, with_buffer, words
+from branded.random.sampling import as_shape, positions, sampler, with_buffer, words
 from branded.vec import Vec
 
 
@@ -69,7 +69,7 @@ def _upper(seed: Vec[S]) -> Vec[S]:
     return upper if dtypes.is_unsigned(seed.dtype) else ((seed < 0) & (seed >= -(1 << 31))).where(0, upper)
 
 
-@operation
+@sampler
 def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
     """Split a key into new keys: `split(key, n)[i]` is `fold_in(key, i)`.
 
@@ -97,13 +97,12 @@ def split(key: Vec[S], num: int | Sequence[int] = 2) -> Vec[S]:
 
     Source: `jax.random.split`.
     """
-    check_key(key, "split")
     n = as_int(num)
     a, b = words(key, positions(as_shape(num if n is None else (n,), "split")))
     return with_buffer(a.stack(b, dim=-1))
 
 
-@operation
+@sampler
 def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
     """Derive a key from a key and an int, such as a step or a layer: `fold_in(key, i)` is `split(key, n)[i]`.
 
@@ -129,7 +128,6 @@ def fold_in(key: Vec[S], data: Vec[S1] | int) -> Vec[S | S1]:
 
     Source: `jax.random.fold_in`.
     """
-    check_key(key, "fold_in")
     if isinstance(data, Vec):
         if not dtypes.is_int(data.dtype) or data.shape:
             many = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
 from tinygrad import Device, Tensor, dtypes
 from tinygrad.dtype import DType, DTypeLike, to_dtype
@@ -11,6 +13,7 @@ from tinygrad.dtype import DType, DTypeLike, to_dtype
 from branded import tree
 from branded.core.brand import S, S1
 from branded.core.strict import check_key_use
+from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
@@ -18,6 +21,8 @@ from branded.functions._validation import as_number
 from branded.graph.rows import check_live
 from branded.tinygrad_compat.private_api import broadcast_shape
 from branded.vec import Vec
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
@@ -63,11 +68,21 @@ def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
     return (bits | one).bitcast(dtype) - 1
 
 
-def check_key(key: object, api_name: str) -> Tensor:
+def sampler(f: F) -> F:
+    """Make a function of a key one operation, which checks its key."""
+
+    @functools.wraps(f)
+    def sample(key: object, *args: Any, **kwargs: Any) -> Any:
+        with check_key_use(_as_key(key, f.__name__), f.__name__):
+            return f(key, *args, **kwargs)
+
+    return operation(cast(F, sample))
+
+
+def _as_key(key: object, api_name: str) -> Tensor:
     """Return the key; raise unless it is a uint32[2] tensor that varies over open brands only."""
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape == (2,):
         check_live(key.uop, api_name)
-        check_key_use(key, api_name)
         return key
     if isinstance(key, Tensor) and key.dtype == dtypes.uint32 and key.shape[-1:] == (2,):
         fix = f"vmap over the keys: vmap(lambda k: {api_name}(k, ...))(keys)"

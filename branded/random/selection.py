@@ -11,7 +11,6 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.core.brand import S, S1, S2
-from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int, normalize_axis
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
@@ -19,12 +18,12 @@ from branded.graph.rows import check_live
 from branded.graph.uops import moveaxis
 from branded.random.distributions import gumbel
 from branded.random.keys import split
-from branded.random.sampling import FLOATS, as_shape, check_key, raw_bits, unit
+from branded.random.sampling import FLOATS, as_shape, raw_bits, sampler, unit
 from branded.random.uniforms import randint
 from branded.vec import Vec
 
 
-@operation
+@sampler
 def categorical(
     key: Vec[S], logits: Vec[S1], axis: int = -1, shape: Sequence[int] | None = None, replace: bool = True
 ) -> Vec[S | S1]:
@@ -58,7 +57,6 @@ def categorical(
 
     Source: `jax.random.categorical`: the Gumbel-max trick, and without replacement the Gumbel top-k trick.
     """
-    check_key(key, "categorical")
     if not isinstance(logits, Tensor) or logits.dtype not in FLOATS:
         raise DrawTypeError(
             f"categorical: logits are {tree.describe(logits)}", fix="pass a tensor of floats with an axis of categories"
@@ -102,7 +100,7 @@ def _different(key: Vec[S], logits: Vec[S1], axis: int, front: tuple[int, ...]) 
     return moveaxis(drawn, -1, 0).reshape((*front, *drawn.shape[:-1]))
 
 
-@operation
+@sampler
 def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool = False) -> Vec[S | S1]:
     """Permute the entries of `x` along an axis at random; all orders are equally likely.
 
@@ -127,7 +125,6 @@ def permutation(key: Vec[S], x: Vec[S1] | int, axis: int = 0, independent: bool 
 
     Source: `jax.random.permutation`: sorted by random bits, repeated until ties do not matter.
     """
-    check_key(key, "permutation")
     n, dim = _population(x, "permutation", "x", axis)
     if not isinstance(x, Vec):
         return _order(key, (n,), 0)
@@ -193,7 +190,7 @@ def by(bits: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
     return rank.unsqueeze(-2).eq(Tensor.arange(n).unsqueeze(1)).where(x.unsqueeze(-2), 0).sum(-1)
 
 
-@operation
+@sampler
 def choice(
     key: Vec[S],
     a: Vec[S1] | int,
@@ -230,7 +227,6 @@ def choice(
 
     Source: `jax.random.choice`; without replacement by `p`, the Gumbel top-k trick.
     """
-    check_key(key, "choice")
     (n, dim), sizes = _population(a, "choice", "a", axis), as_shape(shape, "choice")
     count = math.prod(sizes)
     if count and not n:

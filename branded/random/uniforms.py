@@ -10,7 +10,6 @@ from tinygrad.dtype import DType, DTypeLike, can_lossless_cast
 
 from branded import tree
 from branded.core.brand import S, S1, S2
-from branded.core.tracing.recorded_calls import operation
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
@@ -22,17 +21,17 @@ from branded.random.sampling import (
     as_dtype,
     as_float,
     as_shape,
-    check_key,
     dtype_name,
     fits,
     raw_bits,
+    sampler,
     unit,
 )
 from branded.tinygrad_compat.private_api import truncate
 from branded.vec import Vec
 
 
-@operation
+@sampler
 def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint32) -> Vec[S]:
     """Sample unsigned ints; all values of the dtype are equally likely.
 
@@ -54,12 +53,11 @@ def bits(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.uint3
 
     Source: `jax.random.bits`; J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011), Threefry-2x32.
     """
-    check_key(key, "bits")
     out_dtype = as_dtype(dtype, "bits", list(UNSIGNED.values()))
     return raw_bits(key, as_shape(shape, "bits"), out_dtype.bitsize)
 
 
-@operation
+@sampler
 def uniform(
     key: Vec[S],
     shape: Sequence[int] = (),
@@ -92,7 +90,6 @@ def uniform(
 
     Source: `jax.random.uniform`.
     """
-    check_key(key, "uniform")
     sizes, out_dtype = as_shape(shape, "uniform"), as_dtype(dtype, "uniform", FLOATS)
     low = as_float(minval, "uniform", "minval", out_dtype)
     high = as_float(maxval, "uniform", "maxval", out_dtype)
@@ -115,7 +112,7 @@ def between(u: Vec[S], low: Vec[S1] | float, high: Vec[S2] | float, dtype: DType
     return (u * (high - low) + low).maximum(low)
 
 
-@operation
+@sampler
 def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None = None) -> Vec[S | S1]:
     """Sample bools that are True with probability `p`.
 
@@ -138,7 +135,6 @@ def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None
 
     Source: `jax.random.bernoulli`.
     """
-    check_key(key, "bernoulli")
     parameter_dtype = p.dtype if isinstance(p, Vec) else None
     float_dtype = parameter_dtype if parameter_dtype in FLOATS else dtypes.float32
     chance = as_float(p, "bernoulli", "p", float_dtype)
@@ -150,7 +146,7 @@ def bernoulli(key: Vec[S], p: Vec[S1] | float = 0.5, shape: Sequence[int] | None
     return unit(key, sizes, float_dtype) < chance
 
 
-@operation
+@sampler
 def randint(
     key: Vec[S],
     shape: Sequence[int],
@@ -182,7 +178,6 @@ def randint(
 
     Source: `jax.random.randint`.
     """
-    check_key(key, "randint")
     sizes, out_dtype = as_shape(shape, "randint"), as_dtype(dtype, "randint", _INTS)
     work = out_dtype if out_dtype.bitsize >= 32 else dtypes.int32
     low, high = _int_bound(minval, "minval", out_dtype, work), _int_bound(maxval, "maxval", out_dtype, work)
