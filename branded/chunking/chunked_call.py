@@ -30,12 +30,12 @@ MANY = 32
 """The number of chunks from which they are the steps of a loop, which is traced and compiled once."""
 
 
-def _cut(x: Tensor, axis: int, start: int | UOp, stop: int | UOp) -> Tensor:
+def _slice_axis(x: Tensor, axis: int, start: int | UOp, stop: int | UOp) -> Tensor:
     return x.shrink(tuple((start, stop) if i == axis else None for i in range(x.ndim)))
 
 
 def chunk_of(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
-    part = _cut(x, axis, start, stop)
+    part = _slice_axis(x, axis, start, stop)
     # no call separates the chunks here; materialized arguments let all chunks share the same kernels
     return tensor(in_memory(part.uop)) if open_brands() or in_call_body() else part
 
@@ -47,7 +47,7 @@ def chunk_in_memory(x: Tensor, axis: int, start: int, stop: int) -> Tensor:
         return part
     if last and not is_view(part.uop):
         at = UOp.variable("branded_chunk", 0, last).bind(start)
-        part = _cut(x, axis, at, at + (stop - start))
+        part = _slice_axis(x, axis, at, at + (stop - start))
     return part.contiguous().realize()
 
 
@@ -161,7 +161,7 @@ class Chunked:
         is_mapped = [a is not None for a in self.axes]
         axes = [a for a in self.axes if a is not None]
         mapped = [
-            moveaxis(_cut(x, a, chunk, chunk * (1 + count)).unflatten(a, (count, chunk)), a, 0)
+            moveaxis(_slice_axis(x, a, chunk, chunk * (1 + count)).unflatten(a, (count, chunk)), a, 0)
             for x, a in zip(itertools.compress(self.leaves, is_mapped), axes, strict=True)
         ]
 

@@ -109,7 +109,7 @@ class Saved:
             parts = [data[8 + n + row["data_offsets"][0] : 8 + n + row["data_offsets"][1]] for row in rows]
             shapes = [(*t.shape[:axis], count, *t.shape[axis + 1 :]) for t, axis in self.like]
             each = zip(rows, parts, self.like, shapes, strict=True)
-            return [_tensor(row, part, t, shape) for row, part, (t, _), shape in each]
+            return [_load_tensor(row, part, t, shape) for row, part, (t, _), shape in each]
         except (OSError, ValueError, KeyError, IndexError, TypeError, struct.error):
             return None
 
@@ -143,7 +143,7 @@ def savable(t: Tensor) -> Tensor:
     return t
 
 
-def _tensor(row: dict[str, Any], data: memoryview, like: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _load_tensor(row: dict[str, Any], data: memoryview, like: Tensor, shape: tuple[int, ...]) -> Tensor:
     dtype, n = strong_dtype(like.dtype), math.prod(shape)
     if (_DTYPES[row["dtype"]], tuple(row["shape"])) != (dtype, shape) or len(data) != n * dtype.itemsize:
         raise ValueError

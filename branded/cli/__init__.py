@@ -168,7 +168,7 @@ def explain(args: argparse.Namespace) -> int:
 
     def explained(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
         limit = Growth(args.warn_factor, args.warn_bytes)
-        shown = Explanation(f, _arguments(args.args, module), {}, limit, full=args.full, kernels=args.kernels)
+        shown = Explanation(f, _parse_arguments(args.args, module), {}, limit, full=args.full, kernels=args.kernels)
         explanations.append(shown)
         return shown.__str__ if args.html is None else shown.data
 
@@ -191,7 +191,7 @@ def profile(args: argparse.Namespace) -> int:
     profiles: list[object] = []
 
     def profiled(f: Callable[..., Any], module: types.ModuleType) -> Callable[[], object]:
-        arguments = _arguments(args.args, module)
+        arguments = _parse_arguments(args.args, module)
         return lambda: profiles.append(profile(f, *arguments, tune=args.tune))
 
     status = _with_function(*_target(args.target), "__profile__", profiled)
@@ -224,7 +224,7 @@ def _with_function(
     return with_module(path, as_module, [], act)
 
 
-def _arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
+def _parse_arguments(text: str | None, module: types.ModuleType) -> tuple[Any, ...]:
     """Evaluate the arguments of the command line with the names of the file and tinygrad's `Tensor`."""
     if text is None:
         return ()

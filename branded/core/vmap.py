@@ -290,7 +290,7 @@ class MappedCall:
     def _positional_axes(self) -> list[tree.Axis]:
         axes, args = self.options.in_axes, self.args
         if not isinstance(axes, tuple | list):
-            return _spread(axes, args, "in_axes", "the arguments")
+            return _axes_of_leaves(axes, args, "in_axes", "the arguments")
         if len(axes) != len(args):
             raise AxesError(
                 f"in_axes: {count_noun(len(axes), 'axis', 'axes')} for {count_noun(len(args), 'positional argument')}",
@@ -436,13 +436,13 @@ class MappedCall:
             return self._results(out, b)
 
     def _check_strictly(self, out: Any, per_example: Sequence[Any], b: Brand) -> None:
-        leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
+        leaves, axes = tree.leaves(out), _axes_of_leaves(self.options.out_axes, out, "out_axes", "the result")
         results = [(y, self._result(out, i), a is not None) for i, (y, a) in enumerate(zip(leaves, axes, strict=True))]
         mapped = [(x.uop, self._argument(i)[1]) for i, x in enumerate(per_example) if self.axes[i] is not None]
         check_results(results, mapped, b)
 
     def _results(self, out: Any, b: Brand) -> Any:
-        leaves, axes = tree.leaves(out), _spread(self.options.out_axes, out, "out_axes", "the result")
+        leaves, axes = tree.leaves(out), _axes_of_leaves(self.options.out_axes, out, "out_axes", "the result")
         tensors: list[Tensor] = []
         positions: list[int] = []
         is_chosen = b.has_chosen and open_brands() == (b,)  # in another vmap it may be combined with more brands
@@ -485,6 +485,6 @@ def _shared(y: Any, b: Brand) -> Any:
     return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, b)) is not y.uop else y
 
 
-def _spread(axes: Axes, x: Any, option: str, where: str) -> list[tree.Axis]:
+def _axes_of_leaves(axes: Axes, x: Any, option: str, where: str) -> list[tree.Axis]:
     """Return one axis for each leaf of `x`."""
     return [axes] * len(tree.leaves(x)) if type(axes) is int else tree.broadcast_prefix(axes, x, option, where)

@@ -56,7 +56,7 @@ def dynamic_slice(
     """
     api_name = "dynamic_slice"
     x = _strong_operand(operand, api_name, "operand")
-    sizes = _sizes(slice_sizes, x, api_name)
+    sizes = _check_sizes(slice_sizes, x, api_name)
     starts = _starts(start_indices, x, sizes, api_name)
     return _take(x, {k: start + _range(sizes[k]) for k, start in starts.items()})
 
@@ -90,7 +90,7 @@ def dynamic_update_slice(
     api_name = "dynamic_update_slice"
     x = _strong_operand(operand, api_name, "operand")
     new = _new_entries(update, x, api_name, "update")
-    sizes = _sizes(new.shape, x, api_name)
+    sizes = _check_sizes(new.shape, x, api_name)
     starts = _starts(start_indices, x, sizes, api_name)
     if 0 in sizes:
         return x
@@ -286,7 +286,7 @@ def _as_index(i: Any) -> Any:
     return i if (t := tree.as_tensor(i)) is None or isinstance(i, int) else t
 
 
-def _sizes(sizes: Any, x: Tensor, api_name: str) -> list[int]:
+def _check_sizes(sizes: Any, x: Tensor, api_name: str) -> list[int]:
     """Return the size of a slice along each axis of `x`."""
     fix = f"give {x.ndim} sizes, each at most the size of its axis"
     if not isinstance(sizes, tuple | list) or len(sizes) != x.ndim:

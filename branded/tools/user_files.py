@@ -139,14 +139,14 @@ def first_line(f: object) -> int:
 def call_and_print(f: Callable[[], Any], path: Path) -> int:
     """Call a function and print its result."""
     results: list[object] = []
-    status = run_guarded(lambda: results.append(_listed(f())), path, first_line(f))
+    status = run_guarded(lambda: results.append(_as_lists(f())), path, first_line(f))
     for result in results:
         if result is not None:
             print(result)
     return status
 
 
-def _listed(result: Any) -> Any:
+def _as_lists(result: Any) -> Any:
     """Return a result with its tensors as nested lists."""
     values = [x.tolist() if isinstance(x, Tensor) else x for x in tree.leaves(result)]
     return result if result is None else tree.rebuild(result, iter(values))

@@ -44,7 +44,7 @@ def ravel(tree: T) -> tuple[Any, Callable[[Any], T]]:
     Source: `jax.flatten_util.ravel_pytree`.
     """
     values, structure = flatten(tree)
-    ts = [_tensor(x, path) for x, path in zip(values, paths(tree, "the tree"), strict=True)]
+    ts = [_as_tensor(x, path) for x, path in zip(values, paths(tree, "the tree"), strict=True)]
     kinds, shapes = [t.dtype for t in ts], [t.shape for t in ts]
     sizes = [math.prod(s) for s in shapes]
     dtype = functools.reduce(_upper, kinds) if kinds else dtypes.default_float
@@ -53,7 +53,7 @@ def ravel(tree: T) -> tuple[Any, Callable[[Any], T]]:
     is_mixed, total, text = len(set(kinds)) > 1, sum(sizes), type_text(vector.uop, ())
 
     def unravel(vector: Tensor) -> T:
-        x = _tensor(vector, "the vector")
+        x = _as_tensor(vector, "the vector")
         if x.shape != (total,) or (is_mixed and x.dtype != dtype):
             raise TreeError(
                 "tree.ravel: this vector does not fit the tree",
@@ -69,7 +69,7 @@ def ravel(tree: T) -> tuple[Any, Callable[[Any], T]]:
     return vector, unravel
 
 
-def _tensor(x: Any, where: str) -> Tensor:
+def _as_tensor(x: Any, where: str) -> Tensor:
     if (t := as_tensor(x)) is None:
         raise TreeError(f"tree.ravel: {where} is {describe(x)}, not a tensor", fix=advice(x) or "tensors and numbers")
     return with_memory_dtype(t, f"tree.ravel: {where}")
