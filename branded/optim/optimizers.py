@@ -47,6 +47,7 @@ def sgd(
 
     Source: optax, `sgd`.
     """
+    _check_numbers("sgd", learning_rate, momentum=momentum)
     return chained("sgd", momentum_of(momentum, nesterov, accumulator_dtype), scale_by_learning_rate(learning_rate))
 
 
@@ -87,6 +88,7 @@ def adam(
 
     Source: optax, `adam`; Kingma and Ba 2015.
     """
+    _check_numbers("adam", learning_rate, b1=b1, b2=b2, eps=eps, eps_root=eps_root)
     return chained(
         "adam", scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov), scale_by_learning_rate(learning_rate)
     )
@@ -134,7 +136,7 @@ def adamw(
 
     Source: optax, `adamw`; Loshchilov and Hutter 2019.
     """
-    number("adamw", "weight_decay", weight_decay)
+    _check_numbers("adamw", learning_rate, b1=b1, b2=b2, eps=eps, eps_root=eps_root, weight_decay=weight_decay)
     return chained(
         "adamw",
         scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov),
@@ -181,6 +183,7 @@ def rmsprop(
 
     Source: optax, `rmsprop`; Hinton 2012.
     """
+    _check_numbers("rmsprop", learning_rate, decay=decay, eps=eps, initial_scale=initial_scale, momentum=momentum)
     scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt)
     return chained("rmsprop", scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
 
@@ -208,6 +211,7 @@ def adagrad(learning_rate: Rate, initial_accumulator_value: Number = 0.1, eps: N
 
     Source: optax, `adagrad`; Duchi et al. 2011.
     """
+    _check_numbers("adagrad", learning_rate, initial_accumulator_value=initial_accumulator_value, eps=eps)
     return chained("adagrad", scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
 
 
@@ -245,7 +249,7 @@ def lion(
 
     Source: optax, `lion`; Chen et al. 2023.
     """
-    number("lion", "weight_decay", weight_decay)
+    _check_numbers("lion", learning_rate, b1=b1, b2=b2, weight_decay=weight_decay)
     return chained(
         "lion",
         scale_by_lion(b1, b2, mu_dtype),
@@ -291,7 +295,7 @@ def lamb(
 
     Source: optax, `lamb`; You et al. 2020.
     """
-    number("lamb", "weight_decay", weight_decay)
+    _check_numbers("lamb", learning_rate, b1=b1, b2=b2, eps=eps, eps_root=eps_root, weight_decay=weight_decay)
     return chained(
         "lamb",
         scale_by_adam(b1, b2, eps, eps_root),
@@ -300,3 +304,12 @@ def lamb(
         scale_by_learning_rate(learning_rate),
         needs_params=True,
     )
+
+
+def _check_numbers(api_name: str, learning_rate: Rate, **numbers: Number | None) -> None:
+    """Raise `OptionError` unless the options of an optimizer are numbers, where None is a default."""
+    if not callable(learning_rate):
+        number(api_name, "learning_rate", learning_rate)
+    for name, x in numbers.items():
+        if x is not None:
+            number(api_name, name, x)

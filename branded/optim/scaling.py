@@ -81,7 +81,7 @@ def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> Gr
     sign = -1 if flip_sign else 1
     if callable(learning_rate):
         return scale_by_schedule(lambda count: sign * learning_rate(count))
-    return scale(sign * number("learning_rate", "learning_rate", learning_rate))
+    return scale(sign * number("scale_by_learning_rate", "learning_rate", learning_rate))
 
 
 def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
@@ -115,7 +115,7 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         count = own(api_name, state, ScaleByScheduleState).count
-        h = number(api_name, "what the schedule gave", step_size_fn(count))
+        h = number(api_name, "the result of the schedule", step_size_fn(count))
         return each(api_name, lambda g: g * of(h, g), updates), ScaleByScheduleState(count + 1)
 
     return GradientTransformation(lambda params: ScaleByScheduleState(none_done()), update)

@@ -337,13 +337,13 @@ ROWS = (
         "optim: adam by a string",
         lambda: optim.adam("a"),
         errors.OptionError,
-        "learning_rate: learning_rate is the str 'a', not a scalar",
+        "adam: learning_rate is the str 'a', not a scalar",
     ),
     refused(
         "optim: sgd by None",
         lambda: optim.sgd(None),
         errors.OptionError,
-        "learning_rate: learning_rate is None, not a scalar",
+        "sgd: learning_rate is None, not a scalar",
     ),
     refused(
         "optim: chain of a number",

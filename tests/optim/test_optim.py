@@ -190,13 +190,13 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "a string as rate": (
         errors.OptionError,
         lambda: optim.sgd("0.1"),
-        "learning_rate: learning_rate is the str '0.1', not a scalar",
+        "sgd: learning_rate is the str '0.1', not a scalar",
     ),
     "vector as rate": (errors.OptionError, lambda: optim.adam(Tensor([0.1, 0.2])), "is f32[2], not a scalar"),
     "a schedule of string value": (
         errors.OptionError,
         lambda: (o := optim.scale_by_schedule(lambda i: "x")).update(P, o.init(P)),
-        "what the schedule gave is the str 'x'",
+        "the result of the schedule is the str 'x'",
     ),
     "schedule 0.1": (errors.OptionError, lambda: optim.scale_by_schedule(0.1), "the float 0.1 is not a function"),
     "missing parameters": (
@@ -234,7 +234,9 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
         lambda: optim.join_schedules([optim.constant_schedule(1.0)] * 2, []),
         "0 boundaries for 2 schedules",
     ),
-    "text as eps": (errors.OptionError, lambda: optim.adam(0.1, eps="x"), "scale_by_adam: eps is the str 'x'"),
+    "text as eps": (errors.OptionError, lambda: optim.adam(0.1, eps="x"), "adam: eps is the str 'x'"),
+    "text as momentum": (errors.OptionError, lambda: optim.sgd(0.1, momentum="x"), "sgd: momentum is the str 'x'"),
+    "a function as decay": (errors.OptionError, lambda: optim.lion(0.1, b1=abs), "lion: b1 is a builtin_function"),
     "text sum": (errors.OptionError, lambda: optim.adagrad(0.1, "x"), "initial_accumulator_value is the str 'x'"),
     "a string as end value": (
         errors.OptionError,
