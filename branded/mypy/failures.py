@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -23,18 +22,29 @@ from branded.mypy.rows.brand_env import AnyContext, checker, fail_at_once
 Hook = Callable[[Any], Any]
 Select = TypeVar("Select", bound=Callable[[Any, str], Hook | None])
 
+LIBRARIES = ("builtins.", "typing.", "tinygrad.", "branded.")
+"""The prefixes of modules whose functions have known behavior."""
 _FOLDER = Path(__file__).parent
 _running: list[TypeChecker] = []
 """The type checker of the outermost hook that is running."""
 
 
 def guard_hooks(select: Select) -> Select:
-    """Make a method that selects a hook return one that reports a failure instead of raising it."""
+    """Make a method that selects a hook return one that reports a failure instead of raising it.
+
+    The hooks for names of `LIBRARIES` are remembered. mypy's daemon may analyze such a library again.
+    """
 
     @wraps(select)
-    def selected(plugin: object, fullname: str) -> Hook | None:
+    def selected(plugin: Any, fullname: str) -> Hook | None:
+        known = plugin.known_hooks[select.__name__]
+        if fullname in known:
+            return cast(Hook | None, known[fullname])
         hook = select(plugin, fullname)
-        return partial(_run, hook) if hook is not None else None
+        guarded = partial(_run, hook) if hook is not None else None
+        if fullname.startswith(LIBRARIES) and not plugin.is_daemon:
+            known[fullname] = guarded
+        return guarded
 
     return cast(Select, selected)
 
@@ -46,23 +56,23 @@ def _run(hook: Hook, ctx: AnyContext) -> Any:
     if _running or api.options.show_traceback or api.options.pdb:
         return hook(ctx)
     _running.append(api)
-    said, flushed = io.StringIO(), api.errors.flushed_files.copy()
+    # mypy calls hooks so often that context managers would be a large part of the time
+    state, shown, flushed = _state_of(api), (sys.stdout, sys.stderr), _flushed_files(api)
+    sys.stdout = sys.stderr = said = io.StringIO()
     try:
-        with _restore_state(api), redirect_stdout(said), redirect_stderr(said):
-            return hook(ctx)
-    except CompileError:
-        raise
-    except (Exception, SystemExit) as error:
+        return hook(ctx)
+    except BaseException as error:
+        _restore_state(state)
         # within a hook, mypy prints an internal error and all messages so far, and raises SystemExit
         cause = error.__context__ if isinstance(error, SystemExit) else error
-        if not isinstance(cause, Exception):
+        if isinstance(error, CompileError) or not isinstance(cause, Exception):
             raise
         said = io.StringIO()
-        api.errors.flushed_files = flushed
+        api.errors.flushed_files = flushed.copy()
         _report(cause, ctx, api)
         return _unknown(ctx)
     finally:
-        _running.clear()
+        (sys.stdout, sys.stderr), _running[:] = shown, []
         if text := said.getvalue():
             sys.stdout.write(text)
 
@@ -84,9 +94,24 @@ def _unknown(ctx: AnyContext) -> Type:
     return unknown
 
 
-@contextmanager
-def _restore_state(api: TypeChecker) -> Iterator[None]:
-    """Restore the state of mypy after an exception; its context managers do not."""
+_flushed: list[tuple[set[str], set[str]]] = []
+"""The files whose errors mypy has printed: its set, which only grows, and a copy of the set."""
+
+
+def _flushed_files(api: TypeChecker) -> set[str]:
+    """Return a copy of the names of the files whose errors mypy has printed."""
+    files = api.errors.flushed_files
+    if not _flushed or _flushed[0][0] is not files or len(_flushed[0][1]) != len(files):
+        _flushed[:] = [(files, files.copy())]
+    return _flushed[0][1]
+
+
+_State = tuple[list[list[Any]], list[int], list[tuple[Any, str, Any]]]
+"""Lists of mypy and their lengths, and values of its attributes."""
+
+
+def _state_of(api: TypeChecker) -> _State:
+    """Return the state of mypy that an exception may leave changed; its context managers do not restore it."""
     e, scope, binder = api.expr_checker, api.tscope, api.binder
     lists: list[list[Any]] = [
         api.scope.stack,
@@ -103,18 +128,24 @@ def _restore_state(api: TypeChecker) -> Iterator[None]:
         binder.break_frames,
         binder.continue_frames,
     ]
-    lengths = [len(x) for x in lists]
-    owners = [
-        (api, ("binder", "no_partial_types", "pass_num", "current_node_deferred")),
-        (e, ("is_callee", "in_lambda_expr", "expr_cache")),
-        (scope, ("module", "function", "ignored")),
+    values = [
+        (api, "binder", binder),
+        (api, "no_partial_types", api.no_partial_types),
+        (api, "pass_num", api.pass_num),
+        (api, "current_node_deferred", api.current_node_deferred),
+        (e, "is_callee", e.is_callee),
+        (e, "in_lambda_expr", e.in_lambda_expr),
+        (e, "expr_cache", e.expr_cache),
+        (scope, "module", scope.module),
+        (scope, "function", scope.function),
+        (scope, "ignored", scope.ignored),
     ]
-    values = [(owner, name, getattr(owner, name)) for owner, names in owners for name in names]
-    try:
-        yield
-    except BaseException:
-        for x, n in zip(lists, lengths, strict=True):
-            del x[n:]
-        for owner, name, value in values:
-            setattr(owner, name, value)
-        raise
+    return lists, [len(x) for x in lists], values
+
+
+def _restore_state(state: _State) -> None:
+    lists, lengths, values = state
+    for x, n in zip(lists, lengths, strict=True):
+        del x[n:]
+    for owner, name, value in values:
+        setattr(owner, name, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -47,7 +48,7 @@ from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.error_notes import add_notes
-from branded.mypy.failures import guard_hooks
+from branded.mypy.failures import LIBRARIES, Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
 from branded.mypy.rows.brand_env import OpenBrands, checker, times_told
@@ -72,12 +73,13 @@ from branded.mypy.transforms.trees import TREES
 from branded.mypy.transforms.vmap import MAPPED, Transforms, report_attribute
 
 VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
-PYTHONS = ("builtins.", "typing.", "tinygrad.", "branded.")
-"""Modules whose functions have known behavior."""
 EMPTIED = "branded.random."
 """The module whose functions return a plain Tensor if no operand has a row."""
 TENSORS = f"{VEC}.", f"{AXES}."
 ENTER, UNVEC = "branded.core.brand.Opened.vec", "branded.core.brand.Opened.unvec"
+
+_ANALYZED = {axes_types.ALIAS, VEC, TENSOR}
+"""The names in annotations for which there is a hook; mypy asks about every name."""
 
 PARTIAL_CALL = "functools.partial.__call__"
 
@@ -95,6 +97,8 @@ class BrandedPlugin(Plugin):
         super().__init__(options)
         forget()
         self.is_daemon = options.fine_grained_incremental
+        self.known_hooks: dict[str, dict[str, Hook | None]] = defaultdict(dict)
+        """The hooks that `guard_hooks` remembers, by the methods that select them."""
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unused_batch.unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
@@ -180,7 +184,7 @@ class BrandedPlugin(Plugin):
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
         if self.is_daemon:
             forget()
-        if not file.is_stub and not f"{file.fullname}.".startswith(PYTHONS):
+        if not file.is_stub and not f"{file.fullname}.".startswith(LIBRARIES):
             add_digest(file)
             static_fields.add_static_fields(file)
         return []
@@ -208,19 +212,19 @@ class BrandedPlugin(Plugin):
 
     def _with_names(self, fullname: str, hook: Signature | None) -> Signature | None:
         """Return a hook that also reports the names of brands that a function needs and that are not open."""
-        if hook is None or fullname.startswith(PYTHONS):
+        if hook is None or fullname.startswith(LIBRARIES):
             return hook
 
         def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
-            node = self._node(fullname) if "." in fullname else None
-            node = node or getattr(getattr(ctx.context, "callee", None), "node", None)
+            api = checker(ctx)
+            if f"{api.tree.fullname}.".startswith(LIBRARIES):
+                return hook(ctx)
             told = times_told[0]
-            with checker(ctx).msg.filter_errors(filter_errors=False) as errors:
+            with api.msg.filter_errors(filter_errors=False) as errors:
                 sig = hook(ctx)
-            is_library = f"{checker(ctx).tree.fullname}.".startswith(PYTHONS)
-            if (
-                not is_library and not errors.has_new_errors() and told == times_told[0]
-            ):  # else the body was followed and has the error
+            if not errors.has_new_errors() and told == times_told[0]:  # else the body was followed and has the error
+                node = self._node(fullname) if "." in fullname else None
+                node = node or getattr(getattr(ctx.context, "callee", None), "node", None)
                 report_closed_names(ctx, node, self.scope)
             return sig
 
@@ -232,7 +236,7 @@ class BrandedPlugin(Plugin):
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
         """Return the hook for a function or method whose annotations may have no rows."""
-        if fullname.startswith(PYTHONS):
+        if fullname.startswith(LIBRARIES):
             return None
 
         def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
@@ -326,7 +330,7 @@ class BrandedPlugin(Plugin):
 
     def _is_generic_in_rows(self, fullname: str) -> bool:
         """Return whether the signature of a function, method or class has row variables."""
-        if fullname.startswith(PYTHONS):
+        if fullname.startswith(LIBRARIES):
             return False
         if "." not in fullname:  # nested functions have no other name; a display is called "<list>"
             return not fullname.startswith("<")
@@ -353,22 +357,16 @@ class BrandedPlugin(Plugin):
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         if self.is_daemon:
             forget()
-        hook = self._analyze_hook(fullname)
-        return partial(self._analyze, hook) if hook is not None else None
+        return partial(self._analyze, name=fullname) if fullname in _ANALYZED else None
 
-    def _analyze(self, hook: Callable[[AnalyzeTypeContext], Type], ctx: AnalyzeTypeContext) -> Type:
+    def _analyze(self, ctx: AnalyzeTypeContext, name: str) -> Type:
         if isinstance(ctx.api, TypeAnalyser) and isinstance(ctx.api.api, SemanticAnalyzer):
             add_notes(ctx.api.api.errors)
-        return hook(ctx)
-
-    def _analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
-        if fullname == axes_types.ALIAS:
-            return partial(axes_types.analyze_axes, lookup=self.lookup_fully_qualified)
-        if fullname in (VEC, TENSOR):
-            symbol = self.lookup_fully_qualified(fullname)
-            if symbol is not None and isinstance(symbol.node, TypeInfo):
-                return partial(self.marks.analyze, info=symbol.node)
-        return None
+        if name == axes_types.ALIAS:
+            return axes_types.analyze_axes(ctx, lookup=self.lookup_fully_qualified)
+        symbol = self.lookup_fully_qualified(name)
+        assert symbol is not None and isinstance(symbol.node, TypeInfo)
+        return self.marks.analyze(ctx, info=symbol.node)
 
 
 def _partial_result(ctx: MethodContext) -> Type:

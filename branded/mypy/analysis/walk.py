@@ -49,9 +49,12 @@ _NAMES: dict[type[Node], str] = {
     nodes.WithStmt: "expr body",
     nodes.YieldExpr: "expr",
     nodes.YieldFromExpr: "expr",
+    **dict.fromkeys(
+        (nodes.FloatExpr, nodes.IntExpr, nodes.NameExpr, nodes.PassStmt, nodes.StrExpr, nodes.TempNode), ""
+    ),
 }
 """The attributes of each kind of node that hold nodes. mypy's compiled visitors cannot be subclassed in Python."""
-_PARTS = {kind: names.split() for kind, names in _NAMES.items()}
+_PARTS: dict[type, list[str]] = {kind: names.split() for kind, names in _NAMES.items()}
 
 
 def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
@@ -64,18 +67,18 @@ def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
 def walk(node: object) -> Iterator[Node]:
     """Iterate over a node and its descendants, in source order."""
     nodes: list[Node] = []
-    _collect(node, nodes)
+    left: list[object] = [node]
+    while left:
+        part = left.pop()
+        names = _PARTS.get(type(part))
+        if names is not None:
+            nodes.append(part)  # type: ignore[arg-type]  # the keys are classes of nodes
+            left += [getattr(part, name) for name in reversed(names)]
+        elif isinstance(part, list | tuple):
+            left += reversed(part)
+        elif isinstance(part, Node):
+            nodes.append(part)
     return iter(nodes)
-
-
-def _collect(node: object, nodes: list[Node]) -> None:
-    if isinstance(node, list | tuple):
-        for item in node:
-            _collect(item, nodes)
-    elif isinstance(node, Node):
-        nodes.append(node)
-        for part in parts(node):
-            _collect(part, nodes)
 
 
 def parts(node: Node) -> Iterator[object]:
