@@ -78,8 +78,9 @@ def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Nam
 
 def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:
     """Return the names that the result may depend on."""
-    local_names, idle = {name for n in ast.walk(source) if n is not source for name in bound_names(n)}, set[ast.AST]()
-    for n in ast.walk(source):
+    nodes, idle = descendants(source), set[ast.AST]()
+    local_names = {name for n in nodes[1:] for name in bound_names(n)}
+    for n in nodes:
         if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
             idle.add(n.value)
         elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, local_names, api)) is not None:
@@ -90,7 +91,7 @@ def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Name
                 is_own = g is f and isinstance(value, ast.Name) and value.id == name  # as in the enclosing call
                 if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
                     idle.update(ast.walk(value))
-    return frozenset(n.id for n in ast.walk(source) if isinstance(n, ast.Name) and n not in idle)
+    return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and n not in idle)
 
 
 def _is_constant(s: ast.stmt) -> bool:
@@ -201,7 +202,13 @@ def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:
 
 @lru_cache(maxsize=512)
 def _words_of(source: ast.FunctionDef) -> frozenset[str]:
-    return frozenset(word for n in ast.walk(source) for word in _node_words(n))
+    return frozenset(word for n in descendants(source) for word in _node_words(n))
+
+
+@lru_cache(maxsize=512)
+def descendants(source: ast.AST) -> tuple[ast.AST, ...]:
+    """Return a node of a syntax tree, and all nodes below it."""
+    return tuple(ast.walk(source))
 
 
 def _functions_in(tree: ast.Module) -> dict[tuple[int | str, str], ast.FunctionDef]:

@@ -17,7 +17,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.function_source import bound_count, full_name, source_of, without_decorator
+from branded.mypy.analysis.function_source import bound_count, descendants, full_name, source_of, without_decorator
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
 
@@ -62,7 +62,7 @@ def _find_needs(f: FuncDef, api: TypeChecker, depth: int) -> list[Need]:
 
 def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeChecker, depth: int) -> Iterator[Need]:
     calls = list(_certain_calls(source.body))
-    local_names = {name for n in ast.walk(source) for name in _local_names(n)} if calls else set()
+    local_names = {name for n in descendants(source) for name in _local_names(n)} if calls else set()
     for call in calls:
         root = call.func
         while isinstance(root, ast.Attribute):
@@ -115,7 +115,7 @@ def _certain_calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
                 yield from _calls_in(s.value)
             case ast.With():
                 return  # a block may open a brand
-            case _ if any(isinstance(n, ast.Return | ast.Raise) for n in ast.walk(s)) and not _is_nested(s):
+            case _ if any(isinstance(n, ast.Return | ast.Raise) for n in descendants(s)) and not _is_nested(s):
                 return
         if isinstance(s, ast.Return):
             return

@@ -54,7 +54,7 @@ from mypy.types import (
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function, shared_defaults
-from branded.mypy.analysis.external_calls import knows_us
+from branded.mypy.analysis.external_calls import is_silent_library, knows_us
 from branded.mypy.analysis.function_source import (
     Names,
     bound_count,
@@ -120,15 +120,16 @@ class Instances:
     own: dict[FuncDef, set[ErrorPlace]] = field(default_factory=new_cache)
     """The places of the errors that functions have for their declared types."""
     asked: tuple[MypyFile | None, bool] = (None, False)
-    """The current file, and whether it imports branded or tinygrad: other files have no batched values."""
+    """The current file, and whether it can report batched values: it imports branded or tinygrad, and it is not silent."""
 
     def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
         """Return the signature for a call with batched arguments; None if the function is of another kind."""
-        sig, api = _at_bounds(ctx.default_signature), checker(ctx)
+        api = checker(ctx)
         if self.asked[0] is not api.tree:
-            self.asked = api.tree, knows_us(api)
+            self.asked = api.tree, knows_us(api) and not is_silent_library(api)
         if not self.asked[1]:
             return None
+        sig = _at_bounds(ctx.default_signature)
         if isinstance(node, Var) and isinstance(held := definition_of(sig, node, api), FuncDef | Decorator):
             node = held
         node = _held_function(ctx, sig, api) or node

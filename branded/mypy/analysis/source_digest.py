@@ -89,7 +89,18 @@ def use(kept: Kept[T], api: TypeChecker) -> T:
     return kept[0]
 
 
-def _imports(module: MypyFile, api: TypeChecker) -> Iterator[MypyFile]:
+_imported: dict[tuple[MypyFile, bool], list[MypyFile]] = new_cache()
+
+
+def _imports(module: MypyFile, api: TypeChecker) -> list[MypyFile]:
+    """Return the modules with a digest whose names a module uses."""
+    key = module, module is api.tree
+    if key not in _imported:
+        _imported[key] = list(_find_imports(module, api))
+    return _imported[key]
+
+
+def _find_imports(module: MypyFile, api: TypeChecker) -> Iterator[MypyFile]:
     """Find the modules with a digest whose names a module uses."""
     names = [i.id for i in module.imports if hasattr(i, "id")] if module is api.tree else []
     for symbol in module.names.values():

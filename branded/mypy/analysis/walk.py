@@ -59,9 +59,9 @@ _PARTS: dict[type, list[str]] = {kind: names.split() for kind, names in _NAMES.i
 
 def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
     """Find the nodes of a function's body that are not in a nested function."""
-    inner = [part for part in walk(f.body) if isinstance(part, FuncDef | LambdaExpr)]
-    within = {id(part) for g in inner for part in walk(g.body)}
-    return (part for part in walk(f.body) if id(part) not in within)
+    every = list(walk(f.body))
+    within = {id(part) for g in every if isinstance(g, FuncDef | LambdaExpr) for part in walk(g.body)}
+    return (part for part in every if id(part) not in within)
 
 
 def walk(node: object) -> Iterator[Node]:

@@ -43,6 +43,7 @@ CONTAINERS = frozenset(
 )
 """The generic classes in which vmap looks for tensors."""
 
+_NUMBERS = {"builtins.bool", "builtins.float", "builtins.int", "builtins.str"}
 UNKNOWN = AnyType(TypeOfAny.special_form)
 Brand = ProperType
 Change = Callable[[list[Brand]], Iterable[Type]]
@@ -201,7 +202,7 @@ def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
             rows.append(brands_in_row(t.args[0]))
         elif t.type.fullname in CONTAINERS:
             below = t.args
-        else:
+        elif t.type.fullname not in _NUMBERS:
             vec = as_vec(t)
             if vec.args:  # a class without arguments has no rows
                 _find_row_args(vec.type.defn.type_vars, vec.args, rows)

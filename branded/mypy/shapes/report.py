@@ -48,6 +48,8 @@ def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
         return ctx.default_return_type
     if scope.followed is not None:
         scope.followed(api.tree)
+    if api.path in api.errors.ignored_files:  # nothing is reported there
+        return ctx.default_return_type
     followed, declared = Interpreter(api.tree, scope), Interpreter(api.tree, scope, declared_only=True)
     followed.run()
     if followed.findings:

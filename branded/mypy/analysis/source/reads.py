@@ -34,6 +34,7 @@ from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_m
 from branded.mypy.analysis.function_source import (
     bound_count,
     bound_names,
+    descendants,
     without_decorator,
 )
 from branded.mypy.analysis.memoize import type_of_call
@@ -111,6 +112,9 @@ def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> l
     return finder.found
 
 
+_LEAVES = ast.Name | ast.Constant | ast.expr_context | ast.operator | ast.alias
+
+
 @lru_cache(maxsize=8)
 def _lambdas(path: str, version: int) -> dict[tuple[int, int], tuple[ast.Lambda, frozenset[str]]]:
     """Return the lambdas of a file by position, with the names that the functions around them bind."""
@@ -120,10 +124,10 @@ def _lambdas(path: str, version: int) -> dict[tuple[int, int], tuple[ast.Lambda,
     while rest:
         node, names = rest.pop()
         if isinstance(node, ast.FunctionDef):
-            names = names.union(name for part in ast.walk(node) for name in bound_names(part))
+            names = names.union(name for part in descendants(node) for name in bound_names(part))
         elif isinstance(node, ast.Lambda):
             found[node.lineno, node.col_offset] = node, names
-        rest += [(child, names) for child in ast.iter_child_nodes(node)]
+        rest += [(child, names) for child in ast.iter_child_nodes(node) if not isinstance(child, _LEAVES)]
     return found
 
 
