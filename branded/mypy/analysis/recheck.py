@@ -56,6 +56,9 @@ def recheck_function(
     deferred, depth = len(api.deferred_nodes), len(api.scope.stack)
     last, defers = api.pass_num, api.current_node_deferred
     recurses, api.recurse_into_functions = api.recurse_into_functions, True
+    # mypy caches no types in a lambda, but this body is not in the lambda that calls it
+    expressions = api.expr_checker
+    in_lambda, expressions.in_lambda_expr = expressions.in_lambda_expr, False
     api.pass_num = api.last_pass  # in the last pass, an unknown type is an error instead of a reason to defer
     # the body is not in the function or class that calls it
     if "." in f.fullname:
@@ -66,6 +69,7 @@ def recheck_function(
             then(copy)
     finally:
         api.pass_num, api.current_node_deferred, api.recurse_into_functions = last, defers, recurses
+        expressions.in_lambda_expr = in_lambda
         del api.deferred_nodes[deferred:], api.scope.stack[depth:]
     return CheckedCopy(copy, list(errors.filtered_errors()))
 
