@@ -120,7 +120,7 @@ class Instances:
     own: dict[FuncDef, set[ErrorPlace]] = field(default_factory=new_cache)
     """The places of the errors that functions have for their declared types."""
     asked: tuple[MypyFile | None, bool] = (None, False)
-    """The current file, and whether it can report batched values: it imports branded or tinygrad, and it is not silent."""
+    """The current file, and whether it may have errors about batched values."""
 
     def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
         """Return the signature for a call with batched arguments; None if the function is of another kind."""

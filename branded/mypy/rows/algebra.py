@@ -30,6 +30,8 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.analysis.caches import new_cache
+
 BRAND, VEC, TENSOR, ARRAY = "branded.core.brand.Brand", "branded.vec.Vec", "tinygrad.tensor.Tensor", "numpy.ndarray"
 AXES, ANY_ROW = "branded.vec.Axes", "branded.vec.AnyRow"
 CONTAINERS = frozenset(
@@ -52,7 +54,9 @@ Change = Callable[[list[Brand]], Iterable[Type]]
 
 def is_row(v: Type) -> bool:
     """Return whether this is a type variable for a row."""
-    bound = get_proper_type(v.upper_bound) if isinstance(v, TypeVarType) else None
+    if not isinstance(v, TypeVarType):
+        return False
+    bound = get_proper_type(v.upper_bound)
     return isinstance(bound, Instance) and bound.type.fullname == BRAND
 
 
@@ -202,6 +206,8 @@ def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
             rows.append(brands_in_row(t.args[0]))
         elif t.type.fullname in CONTAINERS:
             below = t.args
+        elif t.type.fullname == TENSOR and _is_vec_class(t.type):
+            rows.append([])
         elif t.type.fullname not in _NUMBERS:
             vec = as_vec(t)
             if vec.args:  # a class without arguments has no rows
@@ -219,6 +225,16 @@ def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
     if isinstance(t, TypedDictType):
         _find_row_args(t.fallback.type.defn.type_vars, t.fallback.args, rows)
     return None
+
+
+_vec_classes: dict[TypeInfo, bool] = new_cache()
+
+
+def _is_vec_class(info: TypeInfo) -> bool:
+    """Return whether a class is a subclass of Vec: the stubs of another package have no Vec."""
+    if info not in _vec_classes:
+        _vec_classes[info] = any(c.fullname == VEC for c in info.mro)
+    return _vec_classes[info]
 
 
 def _find_row_args(variables: Sequence[Type], args: Sequence[Type], rows: list[list[Brand]]) -> None:
