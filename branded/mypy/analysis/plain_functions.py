@@ -46,6 +46,7 @@ from mypy.types import (
     NoneType,
     TupleType,
     Type,
+    TypedDictType,
     TypeVarId,
     TypeVarType,
     get_proper_type,
@@ -148,7 +149,10 @@ class Instances:
         node = without_decorator(node, api)
         everything = list(dict.fromkeys(chain(*rows)))
         types = [
-            readers.get(i) or (_add_brands_to_function(t, everything) if row else None) or add_brands(t, row)
+            readers.get(i)
+            or (_add_brands_to_function(t, everything) if row else None)
+            or _partly_batched_dict(t, ctx.args[i], api)
+            or add_brands(t, row)
             for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
         ]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
@@ -447,6 +451,17 @@ def _add_brands_to_function(t: Type, brands: Sequence[Brand]) -> CallableType | 
     return f.copy_modified(
         arg_types=[add_brands(a, brands) for a in f.arg_types], ret_type=add_brands(f.ret_type, brands)
     )
+
+
+def _partly_batched_dict(declared: Type, args: Sequence[Expression], api: TypeChecker) -> TypedDictType | None:
+    """Return the type of an argument that is the declared TypedDict, whose items vary over brands of their own."""
+    p = get_proper_type(declared)
+    if not isinstance(p, TypedDictType) or len(args) != 1 or is_deep(args[0]):
+        return None
+    with trying(api):
+        t = get_proper_type(api.get_expression_type(args[0]))
+    is_same = isinstance(t, TypedDictType) and t.fallback.type is p.fallback.type
+    return t if is_same and isinstance(t, TypedDictType) and rows_in(t) else None
 
 
 def _is_wide(t: Type) -> bool:

@@ -14,7 +14,7 @@ from branded.mypy.axes.types import is_named, known_length
 from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes import mapping, tensors
+from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -37,7 +37,6 @@ from branded.mypy.shapes.values import (
     is_int,
     is_number,
     items_of,
-    join,
     list_of,
     size_of,
 )
@@ -415,7 +414,11 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
     if name == "scan":
         return mapping.scan(run, given, at)
     if name in ("fori_loop", "while_loop", "cond"):
-        return _control(run, name, given, at)
+        return loops.control(run, name, given, at)
+    if name == "jvp":
+        return loops.jvp(run, given, at)
+    if name == "ppermute":
+        return loops.ppermute(run, given, at)
     return UNKNOWN
 
 
@@ -470,17 +473,3 @@ def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fac
         return gradient if name == "grad" else Tuple((result, gradient))
 
     return Wrapped(called)
-
-
-def _control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
-    """Return the value of a loop or a branch, if all steps or branches give the same."""
-    p = given.positional
-    if name == "cond" and len(p) > 2:
-        results = [run.call(f, Arguments(p[3:]), at) for f in p[1:3]]
-        return join(*results)
-    if name == "fori_loop" and len(p) == 4:
-        return join(p[3], run.call(p[2], Arguments([Size(), p[3]]), at))
-    if name == "while_loop" and len(p) == 3:
-        run.call(p[0], Arguments([p[2]]), at)
-        return join(p[2], run.call(p[1], Arguments([p[2]]), at))
-    return UNKNOWN

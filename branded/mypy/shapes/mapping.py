@@ -11,8 +11,9 @@ from mypy.types import Instance, Type
 from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
 from branded.mypy.codes import AXIS_RANGE, AXIS_TYPE, ERROR, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.loops import check_carry
 from branded.mypy.shapes.state import FileState
-from branded.mypy.shapes.tensors import axis_of_value, format_axes, format_axis
+from branded.mypy.shapes.tensors import format_axes, format_axis
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
@@ -45,11 +46,12 @@ def vmap(run: FileState, given: Arguments, at: Context) -> Fact:
     named: Type = ANY_AXIS
     if isinstance(name := options.get("axis_name"), Class):
         named = Instance(name.info, [])
-    elif (size := options.get("axis_size")) is not None and as_number(size) is not None:
-        named = axis_of_value(run, size)
+    size = as_number(options.get("axis_size"))
+    if size is not None and named is ANY_AXIS:
+        named = run.length(size)
 
     def wrap(f: Fact) -> Fact:
-        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named))
+        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named, name, size))
 
     f = given.get(0, "f")
     return wrap(f) if f is not None else Wrapped(lambda more: wrap(more.positional[0]) if more.positional else UNKNOWN)
@@ -172,8 +174,10 @@ def mapped_call(
     out_axes: Fact,
     at: Context,
     axis: Type = ANY_AXIS,
+    name: Fact | None = None,
+    size: int | None = None,
 ) -> Fact:
-    """Return the result of `vmap(f, in_axes, out_axes)(*given)`."""
+    """Return the result of `vmap(f, in_axes, out_axes, axis_name=name, axis_size=size)(*given)`."""
     mapped = _Axis(run, at, axis)
     ways = items_of(in_axes)
     each = ways if ways is not None else [in_axes] * len(given.positional)
@@ -184,9 +188,17 @@ def mapped_call(
         for i, (value, way) in enumerate(zip(given.positional, each, strict=True), 1)
     ]
     keywords = {k: change(v, Const(0), mapped.take, f"argument `{k}`") for k, v in given.keywords.items()}
+    lengths = [axis_length(a) for a in (mapped.axis, *(found[3] for found in mapped.found))]
+    n = next((n for n in lengths if n is not None), None)
+    if size is not None and n is not None and n != size and mapped.found and not run.declared_only:
+        what, x, m, _ = mapped.found[0]
+        left, right = f"axis_size: {size}", f"{what}: {_describe(x)}, axis {m}"
+        run.report(at, SIZE, f"vmap: mapped sizes differ: axis_size is {size}, {what} has {n}", left, right)
     run.inside += 1
+    run.opened.append((name or UNKNOWN, n))
     with run.maybe(not mapped.is_certain):
         result = run.call(f, Arguments(examples, keywords), at)
+    run.opened.pop()
     run.inside -= 1
     return change(result, out_axes, mapped.put, numbers=True)
 
@@ -194,14 +206,15 @@ def mapped_call(
 def scan(run: FileState, given: Arguments, at: Context) -> Fact:
     """Return the carry and the outputs of `scan(f, init, xs)`."""
     f, init, xs = given.get(0, "f"), given.get(1, "init"), given.get(2, "xs")
-    if f is None or init is None or xs is None:
+    n = as_number(given.get(3, "length"))
+    if f is None or init is None or (xs in (None, NONE) and given.get(3, "length") is None):
         return UNKNOWN
-    mapped = _Axis(run, at)
-    if xs == NONE:
-        return UNKNOWN
+    xs = NONE if xs is None else xs
+    mapped = _Axis(run, at, run.length(n) if n is not None and xs == NONE else ANY_AXIS)
     step = change(xs, Const(0), mapped.take, "the steps")
     with run.maybe(not mapped.is_certain):
         result = items_of(run.call(f, Arguments([init, step]), at))
     if result is None or len(result) != 2:
         return UNKNOWN
+    check_carry(run, "scan", init, result[0], at)
     return Tuple((join(init, result[0]), change(result[1], Const(0), mapped.put, numbers=True)))

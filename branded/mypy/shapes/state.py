@@ -53,6 +53,8 @@ class FileState:
         self.findings: dict[tuple[int, str], ShapeMistake] = {}
         self.compared: set[Type] = set()
         """The sizes that the program compares, which may be equal."""
+        self.opened: list[tuple[Fact, int | None]] = []
+        """The names of the brands that are open, with their batch sizes."""
 
     def evaluate(self, e: Expression | None) -> Fact:
         raise NotImplementedError

@@ -12,6 +12,7 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfA
 
 from branded.mypy.analysis.external_calls import knows_us
 from branded.mypy.analysis.needed_names import needed_names
+from branded.mypy.analysis.open_names import may_be_open
 from branded.mypy.analysis.untyped_modules import is_untyped_module
 from branded.mypy.axes.mapped_axis import Mapped, literal_axis
 from branded.mypy.axes.types import erase_axes
@@ -89,7 +90,7 @@ def _read_names(call: TransformCall) -> _Names:
         call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is not the name of a brand", fix)
     elif call.scope.is_all_known(call.at.line, call.api):
         for text in names.texts:
-            if all(brand_name(b) != text for b in call.scope.open):
+            if all(brand_name(b) != text for b in call.scope.open) and not may_be_open(text, call.api):
                 _report_unbound(call, repr(text))
     return names
 
@@ -121,6 +122,7 @@ def _are_closed(call: TransformCall, names: _Names, row: Sequence[Brand]) -> boo
     """Report the classes of brands that are not open, and return whether there are some."""
     open_here = [*row, *call.scope.open]
     closed = [b for b in names.brands if isinstance(b, Instance) and b not in open_here]
+    closed = [b for b in closed if not may_be_open(b.type.name, call.api)]
     if not closed or not call.scope.is_all_known(call.at.line, call.api):
         return False
     _report_unbound(call, closed[0].type.name)
@@ -149,7 +151,7 @@ def report_closed_names(ctx: FunctionSigContext | MethodSigContext, node: Node |
             is_open = any(isinstance(b, Instance) and b.type is need.name for b in (*scope.open, *rows))
             is_open |= not need.name.has_base(BRAND) or need.name.fullname == BRAND
             is_open |= _is_declared(need.name, ctx.default_signature) and not all(map(partial(_is_a, need.name), rows))
-        if not is_open:
+        if not is_open and not may_be_open(need.name if isinstance(need.name, str) else need.name.name, api):
             shown = repr(need.name) if isinstance(need.name, str) else need.name.name
             _report_unbound(call, shown, f"needs: {need.where}")
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
@@ -13,6 +14,7 @@ from mypy.nodes import (
     CallExpr,
     Context,
     Expression,
+    FuncDef,
     LambdaExpr,
     ListExpr,
     NameExpr,
@@ -136,7 +138,9 @@ class TransformCall:
         if isinstance(f, LambdaExpr) and not errors.has_new_errors():
             place = f"{self.what}:{self.at.line}:{self.at.column}"
             steps = self.scope.fresh(self.what, self.at, self.api, place=place)
-            with trying(self.api) as more, self.scope.opened(steps):
+            # the names that are open are as before: a loop opens none
+            is_inside = self.scope.open or not any(isinstance(f, FuncDef) for f in self.api.scope.stack)
+            with trying(self.api) as more, self.scope.opened(steps) if is_inside else nullcontext():
                 self.result(f, [add_brands(t, [steps]) for t in types])
             add_errors(self.api, [e for e in more.filtered_errors() if is_brand_code(e.code) or e.code is TRUTHY_BOOL])
         return out

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tinygrad import Tensor
 
-from branded import Brand, as_axes, grad, jit, random, vmap
+from branded import Brand, as_axes, cond, fori_loop, grad, jit, jvp, ppermute, random, scan, vmap, while_loop
 
 Table = list[Tensor]
 
@@ -174,3 +174,23 @@ for _ in range(2):
     weights = weights - 0.1 * grad(lambda w: vmap(lambda row: (row * w).sum())(table).mean())(weights)
 samples = vmap(lambda key: random.normal(key, (2,)))(random.split(random.key(0), 3))
 assert vmap(lambda a, b: a.cat(b))(samples, firsts).shape == (3, 4)
+
+
+# --- loops whose carry keeps its shape, and pairs of a ppermute
+COUNT = 4
+RING = [(i, (i + 1) % COUNT) for i in range(COUNT)]
+
+
+def shifted(x: Tensor) -> Tensor:
+    return ppermute(x, Users, RING) + ppermute(x, Users, [(0, 1), (1, 0)])
+
+
+four = Tensor.ones(COUNT)
+vmap(shifted, axis_name=Users)(four)
+vmap(lambda x: x, axis_size=4)(four)
+vmap(lambda x: while_loop(lambda c: (c < 3).all(), lambda c: c + 1, x.reshape(1)))(four)
+vmap(lambda x: fori_loop(0, 3, lambda i, c: c + i, x))(four)
+assert vmap(lambda x: scan(lambda c, _: (c + 1, c), x, length=3)[1])(four).shape == (4, 3)
+scan(lambda c, x: (c + x, c), 0, four)
+vmap(lambda x: cond(x > 1, lambda: four, lambda: four * 2))(four)
+vmap(lambda x: jvp(lambda y: y * 2, (x,), (Tensor(1.0),))[1])(four)

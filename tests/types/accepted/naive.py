@@ -1,10 +1,10 @@
 """Programs that say nothing of rows."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from tinygrad import Tensor
 
-from branded import Brand, all_gather, axis_index, ppermute, vmap
+from branded import Brand, all_gather, axis_index, fori_loop, ppermute, psum, vmap
 
 x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -178,3 +178,36 @@ def own_score(z: Tensor) -> Tensor:
 
 vmap(to_next, axis_name=Batch)(targets)
 vmap(own_score, axis_name=Batch)(Tensor.ones(3, 2))
+
+
+# --- a collective over a brand that a caller opens, in a loop and under another vmap
+def relaxed(z: Tensor, rounds: int) -> Tensor:
+    return fori_loop(0, rounds, lambda i, b: to_next(b), z)
+
+
+def of_callers(row: Tensor) -> Tensor:
+    return vmap(lambda z: z / psum(z, Batch))(row)
+
+
+vmap(lambda z: relaxed(z, 2), axis_name=Batch)(targets)
+vmap(of_callers, axis_name=Batch)(Tensor.ones(3, 2))
+
+
+# --- a TypedDict of which vmap maps a part
+class Task(TypedDict):
+    inputs: Tensor
+    labels: Tensor
+
+
+def trained(w: Tensor, task: Task) -> Tensor:
+    return ((task["inputs"] * w).sum() - task["labels"]).square()
+
+
+def shared_norm(task: Task) -> Tensor:
+    return task["inputs"] if task["inputs"].sum().item() > 1 else task["inputs"] * 2
+
+
+task: Task = {"inputs": Tensor.ones(2), "labels": Tensor([1.0, 2.0, 3.0])}
+vmap(lambda t: trained(Tensor.ones(2), t), in_axes=({"inputs": None, "labels": 0},))(task)
+vmap(trained, in_axes=(None, {"inputs": None, "labels": 0}))(Tensor.ones(2), task)
+vmap(lambda t: shared_norm(t) * t["labels"], in_axes=({"inputs": None, "labels": 0},))(task)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from tinygrad import Tensor
 
-from branded import Brand, as_axes, grad, random, vmap
+from branded import Brand, as_axes, cond, fori_loop, grad, jvp, ppermute, random, scan, vmap, while_loop
 
 
 class Users(Brand): ...
@@ -133,3 +133,36 @@ def absolute(f: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 vmap(lambda a: absolute(lambda x: x * x - a))(Tensor.ones(3))
+
+
+# --- pairs of a ppermute that are no examples, or not one for each example
+COUNT = 4
+NEXT = [(i, i + 1) for i in range(COUNT)]
+
+
+def to_next(x: Tensor) -> Tensor:
+    return ppermute(x, Users, NEXT)  # E: ppermute: (3, 4) is not a pair of examples
+
+
+def to_both(x: Tensor) -> Tensor:
+    return ppermute(x, "i", [(0, 1), (0, 2)])  # E: ppermute: perm has a duplicate source or destination
+
+
+four = Tensor.ones(COUNT)
+vmap(to_next, axis_name=Users)(four)
+vmap(to_both, axis_name="i")(four)
+
+# --- a wrong axis_size
+vmap(lambda x: x, axis_size=5)(four)  # E: vmap: mapped sizes differ: axis_size is 5, argument 1 has 4
+
+# --- conditions that are not scalars
+vmap(lambda x: while_loop(lambda c: c < 3, lambda c: c + 1, x.reshape(1)))(four)  # E: while_loop: the condition has
+cond(four > 1, lambda: four, lambda: four)  # E: cond: the predicate has the shape (4,), and is not a scalar
+
+# --- carries that change their shape
+vmap(lambda x: fori_loop(0, 3, lambda i, c: c.reshape(1) + 1, x))(four)  # E: fori_loop: carry changes its shape
+vmap(lambda x: scan(lambda c, _: (c.reshape(1), c), x, length=3))(four)  # E: scan: carry changes its shape
+scan(lambda c, x: (c + four, c), Tensor(0.0), four)  # E: scan: carry changes its shape from step to step
+
+# --- a tangent of another shape
+vmap(lambda x: jvp(lambda y: y * 2, (x,), (four,))[1])(four)  # E: jvp: the tangent of a primal has another shape
