@@ -89,7 +89,7 @@ TILES: dict[str, Callable[[], Tensor]] = {
     "short rows of integers": lambda: (ints(100, 24) * ints(100, 24)).sum(1),
     "rows of ten": lambda: data(100, 10).sum(1),
     "rows of twelve, all pairs": lambda: (data(30, 8, 1, 12) - data(30, 1, 8, 12)).square().sum(-1),
-    "largest of short rows": lambda: data(100, 64).max(1),
+    "largest of short rows": lambda: data(100, 24).max(1),
     "every other number": lambda: data(40, 60)[:, ::2] + 1,
     "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
     "a few short rows": lambda: data(6, 4).sqrt().sum(1),
@@ -274,7 +274,7 @@ def test_only_sums_are_reassociated() -> None:
 
 def test_sums_of_products_of_exp_are_vectorized() -> None:
     """A multiply-add would be computed element by element, under the conditions of `exp`."""
-    (program,) = uncompiled_of((data(40, 60).exp() * data(60)).sum(1))
+    (program,) = uncompiled_of((data(40, 64).exp() * data(64)).sum(1))
     assert is_loops(program) and loops_of_vectors(program) == 1
 
 

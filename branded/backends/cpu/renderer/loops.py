@@ -22,6 +22,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
+from branded.backends.cpu.renderer import maxima, remainders
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
 from branded.tinygrad_compat.private_api import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
@@ -29,8 +30,8 @@ from branded.tinygrad_compat.thread_local_options import PerThread
 
 LONG = 16
 """The minimum number of steps for which vectorizing a loop pays."""
-LONG_SUM, LONG_SUM_OF_NUMBERS, LONG_MAX = 28, 37, 96
-"""The minimum lengths for a sum of cheap terms, a sum of plain elements, and a maximum."""
+LONG_SUM, LONG_SUM_OF_NUMBERS = 28, 37
+"""The minimum lengths for a maximum or a sum of cheap terms, and for a sum of plain elements."""
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
 """Operations so slow that vectorizing them pays in any loop of at least `LONG` steps."""
 WRITTEN_OUT = 128
@@ -81,7 +82,7 @@ def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
 def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
     """Return whether the innermost loop of a reduction reads contiguously and is long enough to vectorize."""
     is_dear = any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
-    least = LONG if is_dear else LONG_MAX if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
+    least = LONG if is_dear else LONG_SUM if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
     return in_order(_indices(reduce), inner, least)
 
 
@@ -266,7 +267,8 @@ def _name(operation: str, dtype: DType) -> str:
 
 def _c_function(operation: str, dtype: DType) -> str:
     body = _BODIES[operation].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
-    return f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
+    function = f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
+    return f"{function}\n{maxima.source(_FLOATS[dtype])}" if operation == "largest" else function
 
 
 def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
@@ -331,19 +333,23 @@ def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
         functions: list[str] = []
         if _is_chosen(self, uops):
             uops, functions = any_order(uops)
-        return "\n".join([*functions, original(self, uops)])
+        text = original(self, uops)
+        return "\n".join([*([remainders.MACRO] if remainders.NAME in text else []), *functions, text])
 
     return render
 
 
-def _with_bounds(original: Callable[..., str]) -> Callable[..., str]:
-    """Declare the bounds of integer variables: clang does not vectorize a short loop at an unbounded offset."""
+def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
+    """Help clang: it does not vectorize a short loop at an unbounded offset, nor the last elements of a row."""
 
     @functools.wraps(original)
     def render_kernel(self: Any, name: str, lines: list[str], bufs: list[Any], uops: list[UOp], *rest: Any) -> str:
         if _is_chosen(self, uops):
             numbers = [(x, u) for x, (u, _) in bufs if u.addrspace is AddrSpace.ALU and dtypes.is_int(u.dtype)]
-            lines = [*(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers), *lines]
+            lines = [
+                *(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers),
+                *remainders.vectorize(lines),
+            ]
         return original(self, name, lines, bufs, uops, *rest)
 
     return render_kernel
@@ -379,7 +385,7 @@ def install() -> None:
     private_api.codegen.pm_move_where_on_load = _conditional(private_api.codegen.pm_move_where_on_load)
     private_api.codegen.memory_coalescing = _one_by_one(private_api.codegen.memory_coalescing)
     private_api.heuristic.hand_coded_optimizations = _with_plain_loops(private_api.heuristic.hand_coded_optimizations)
-    private_api.cstyle.ClangRenderer.render_kernel = _with_bounds(private_api.cstyle.ClangRenderer.render_kernel)
+    private_api.cstyle.ClangRenderer.render_kernel = _for_clang(private_api.cstyle.ClangRenderer.render_kernel)
     private_api.cstyle.ClangRenderer.render = _with_reassociated_sums(private_api.cstyle.ClangRenderer.render)
     private_api.codegen.to_program_config += (cpu_codegen,)
     private_api.codegen.to_program_context += (cpu_codegen,)

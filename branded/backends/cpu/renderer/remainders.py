@@ -1,0 +1,74 @@
+"""The last elements of a row, fewer than a vector, in vector instructions.
+
+Clang vectorizes a loop of 127 steps as 112 steps in vectors of 16, and 15 steps one by one, which take longer than the
+other 112.  AVX-512 computes a part of a vector at no extra cost, but clang uses it only where a pragma asks for it.
+With the pragma, it does not interleave vectors, so a long loop without it is faster.  A loop that computes an `exp` or
+similar is divided: the whole vectors, then the remainder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from branded.backends.cpu.renderer import maxima
+
+WIDTH = 16
+"""The elements of a vector of float32."""
+LONGEST, LONGEST_MAX = 512, 192
+"""The lengths from which the remainder costs less than the pragma: of a cheap loop, and of a maximum."""
+NAME = "PARTS_OF_VECTORS"
+MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512BW__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define {NAME} _Pragma("clang loop vectorize_predicate(enable)")
+#else
+#define {NAME}
+#endif"""
+_LOOP = re.compile(r"( *)for \((int|unsigned int|long|unsigned long) (\w+) = 0; \3 < (\d+)(u?l?); \3\+\+\) \{")
+_CALL = re.compile(r"\b(?:power_of_e|power_of_2|sine)\(")
+
+
+def vectorize(lines: Sequence[str]) -> list[str]:
+    """Return a kernel whose innermost loops compute the last elements of a row with vectors.
+
+    Args:
+        lines: the body of a kernel in C, a statement per line.
+    """
+    return list(_with_remainders([part for text in lines for part in text.split("\n")]))
+
+
+def _with_remainders(lines: list[str]) -> Iterator[str]:
+    at = 0
+    while at < len(lines):
+        loop, end = _LOOP.fullmatch(lines[at]), _end(lines, at)
+        if loop is None or end is None:
+            yield lines[at]
+            at += 1
+            continue
+        yield from _divided(loop, lines[at], lines[at + 1 : end + 1])
+        at = end + 1
+
+
+def _end(lines: Sequence[str], at: int) -> int | None:
+    """Return the line that closes an innermost loop, or None for another line."""
+    for i in range(at + 1, len(lines)):
+        text = lines[i].strip()
+        if text == "}":
+            return i
+        if text.endswith("{"):
+            return None
+    return None
+
+
+def _divided(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterator[str]:
+    space, steps = loop[1], int(loop[4])
+    whole = steps // WIDTH * WIDTH
+    before, inside, after = maxima.by_keys(space, body)
+    longest = LONGEST_MAX if before else LONGEST
+    if whole in (0, steps):
+        yield from (*before, head, *inside, *after)
+    elif whole > WIDTH and not before and any(map(_CALL.search, body)):
+        yield from (head.replace(f"< {steps}", f"< {whole}"), *body)
+        yield from (f"{space}{NAME}", head.replace(" = 0;", f" = {whole}{loop[5]};"), *body)
+    else:
+        yield from (*before, *([f"{space}{NAME}"] if steps < longest else []), head, *inside, *after)
