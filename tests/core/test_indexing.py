@@ -276,3 +276,19 @@ def test_entries_are_added_in_order() -> None:
     i, v = indices(50, 5000), normals(5000)
     want = add_in_order(np.zeros(50, np.float32), i, v)
     np.testing.assert_array_equal(Tensor.zeros(50).scatter_reduce(0, Tensor(i), Tensor(v), "sum").numpy(), want)
+
+
+def test_mask_of_constant_indices_stays_in_the_step() -> None:
+    """The mask has 300 x 40 elements; a step that takes it as an argument reads all of them."""
+    source, target = Tensor([i % 37 for i in range(300)]).realize(), Tensor([i * i % 40 for i in range(300)]).realize()
+
+    def step(c: Tensor, _: None) -> tuple[Tensor, None]:
+        return segment_sum(c[source], target, 40) / 10, None
+
+    out = scan(step, Tensor.ones(40), None, length=3)[0]
+    loops = [u for u in out.uop.toposort(enter_calls=False) if u.op is Ops.FUNCTION]
+    assert max(arg.numel() for loop in loops for arg in loop.src[1:]) == 300
+    want: Any = np.ones(40)
+    for _ in range(3):
+        want = np.bincount(target.numpy(), want[source.numpy()], 40) / 10
+    np.testing.assert_allclose(out.numpy(), want, rtol=1e-5)

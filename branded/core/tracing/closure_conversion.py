@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
+from tinygrad import dtypes
 from tinygrad.dtype import strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.backends.cpu.renderer.bufferize_policy import selects
 from branded.core.tracing.step import like
 from branded.graph.primitive import at_slot, params
 from branded.graph.rows import is_differentiated, row_of
@@ -36,7 +38,11 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
 
 
 def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
-    """Return the unchanging values that each step still recomputes: targets of kernel writes, and symbolic sizes."""
+    """Return the unchanging values that each step still recomputes.
+
+    They are targets of kernel writes, values of symbolic sizes, and masks of entries to select: the mask of `x[i]` has
+    an element for each pair of an index and an entry, and only a kernel that computes the mask loads `x[i]` instead.
+    """
     recomputed: dict[UOp, bool] = {}
     for u in reversed([*graph]):
         if varies[u] or u in recomputed or u.op is Ops.SINK:
@@ -44,7 +50,7 @@ def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bo
             operands = [
                 (i, s) for i, s in enumerate(u.src) if not _is_into(u, i) and not varies.get(s, True) and has_shape(s)
             ]
-            recomputed |= {s: True for i, s in operands if _is_symbolic(s) or i in target_slots}
+            recomputed |= {s: True for i, s in operands if _is_symbolic(s) or i in target_slots or _is_selection(s)}
     return recomputed
 
 
@@ -61,6 +67,11 @@ def _written_by_kernel(u: UOp) -> set[int]:
 
 def _is_symbolic(u: UOp) -> bool:
     return any(type(n) is not int for n in u.shape)
+
+
+def _is_selection(u: UOp) -> bool:
+    """Return whether a mask selects entries by their index."""
+    return u.dtype == dtypes.bool and selects(u)
 
 
 def _memory_of(s: UOp) -> UOp:
