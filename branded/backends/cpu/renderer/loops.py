@@ -116,6 +116,20 @@ def suits(k: Scheduler) -> bool:
     return all((inner := _innermost(k, reduce)) is not None and reduces_in_order(reduce, inner) for reduce in reduces)
 
 
+def gathers(k: Scheduler) -> Scheduler | None:
+    """Return plain loops for a kernel that loads elements at computed places, one at each step; None for others."""
+    if not k.rngs or k.reduceops:
+        return None
+    loop, is_gather = k.rngs[-1], False
+    for b in k.bufs:
+        index = b.src[1].get_idx()
+        if step(index, loop) is None and any(u.op is Ops.INDEX for u in index.toposort()):
+            is_gather = True
+        elif not in_order([index], loop) or b.src[1].get_valid().op is not Ops.CONST:
+            return None
+    return _with(k, [LOOPS]) if is_gather else None
+
+
 def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
     return max((r for r in reduce.src[1:] if r in k.rngs), key=k.rngs.index, default=None)
 
@@ -127,7 +141,7 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
             raise look(k)
         if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
             return original(k)
-        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow)
+        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow, gathers)
         variant = next((candidate for form in forms if (candidate := form(k)) is not None), None)
         return _shorter(k, original(k)) if variant is None else divide_among_cores(variant)
 
@@ -317,6 +331,24 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
     return (_used(list(new.values())), list(functions)) if functions else (uops, [])
 
 
+def without_conditional_loads(uops: list[UOp]) -> list[UOp]:
+    """Return the program with loads of the first element where a condition does not hold; no loop needs branches."""
+    new: dict[UOp, UOp] = {}
+    lines: dict[UOp, None] = {}
+    for u in uops:
+        v = u.replace(src=tuple(new.get(s, s) for s in u.src))
+        if v.op is Ops.LOAD and len(v.src) == 3:
+            (place, other, gate), old = v.src, u.src[0]
+            zero = UOp(Ops.CAST, place.src[1].dtype, (UOp.const(0, dtypes.weakint),))
+            index = gate.where(place.src[1], zero)
+            load = UOp(Ops.LOAD, v.dtype, (place.replace(src=(place.src[0], index)),))
+            v = gate.where(load, other)
+            lines |= dict.fromkeys((zero, index, load.src[0], load))
+        new[u] = v
+        lines[v] = None
+    return list(lines)
+
+
 def _used(lines: list[UOp]) -> list[UOp]:
     """Return the lines without those that only replaced sums used."""
     there = lines[-1].backward_slice_with_self
@@ -332,7 +364,7 @@ def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
         if _is_chosen(self, uops):
-            uops, functions = any_order(uops)
+            uops, functions = any_order(without_conditional_loads(uops))
         text = original(self, uops)
         return "\n".join([*([remainders.MACRO] if remainders.NAME in text else []), *functions, text])
 
