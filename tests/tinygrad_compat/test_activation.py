@@ -193,3 +193,11 @@ for i in range(1, 9):
     env = {**os.environ, "HCQ2": "1", "DEV": "CPU", "CACHELEVEL": "0"}
     out = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
+
+
+def test_snapshot_reads_each_owner_once() -> None:
+    """The names of drivers are 150,000, and most classes are names of many modules: both took 0.25 s."""
+    owners = [owner for owner, _ in activation._snapshot(activation._modules()).values()]
+    assert private_api.ops in owners and Tensor in owners
+    assert not [o for o in owners if (getattr(o, "__module__", None) or o.__name__).startswith("tinygrad.runtime.auto")]
+    assert len(set(map(id, owners))) == len(owners)
