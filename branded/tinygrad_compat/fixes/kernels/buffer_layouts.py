@@ -21,8 +21,6 @@ from branded.tinygrad_compat.uops import inverse
 _MEMORY = {Ops.STAGE, Ops.AFTER, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
 FAR = 8
 """The ratio of element counts from which one memory dominates all others that are read."""
-_FREE = 1 << 20
-"""The first loop number that is never in use."""
 
 
 def laid_out(sink: UOp) -> UOp:
@@ -131,13 +129,13 @@ def _with_loop_order(u: UOp, loops: Sequence[UOp]) -> UOp:
     """Return `u` with its loops in this order, renumbered in order like the loops of kernels."""
     ranges = [r for r in loops if r.op is Ops.RANGE]
     numbers = sorted(r.arg for r in ranges)
-    between = [r.replace(arg=(_FREE + i, *r.arg[1:])) for i, r in enumerate(ranges)]
-    after = [r.replace(arg=number) for r, number in zip(ranges, numbers, strict=True)]
-    value = (
-        u.src[0].substitute(dict(zip(ranges, between, strict=True))).substitute(dict(zip(between, after, strict=True)))
-    )
-    renumbering = dict(zip(ranges, after, strict=True))
-    return u.replace(src=(value, *(renumbering.get(r, r) for r in loops)))
+    new = {r: r.replace(arg=number) for r, number in zip(ranges, numbers, strict=True)}
+    loops = [new.get(r, r) for r in loops]
+    inside = frozenset(ranges)
+    for x in u.src[0].toposort(gate=lambda x: not inside.isdisjoint(x.ranges)):  # not other kernels: they are many
+        if x not in new and (src := tuple(new.get(s, s) for s in x.src)) != x.src:
+            new[x] = x.replace(src=src)
+    return u.replace(src=(new.get(u.src[0], u.src[0]), *loops))
 
 
 _MOVES = {Ops.PERMUTE, Ops.RESHAPE}
