@@ -25,6 +25,8 @@ from branded.tinygrad_compat.private_api import ansistrip
 ENOUGH = 2e-3
 """The approximate duration of a measurement, in seconds."""
 ROUNDS = 5
+HOST = "host callback: "
+"""The beginning of the name of a Python function that runs between kernels."""
 _MOST = 10_000
 
 
@@ -38,6 +40,8 @@ class Timed(NamedTuple):
     bytes: float
     depth: int = 0
     """The number of enclosing loops."""
+    kernel: UOp | None = None
+    """The program of tinygrad, for a kernel that it generated."""
 
 
 def kernels(values: Sequence[UOp]) -> list[Timed]:
@@ -63,7 +67,7 @@ def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int
     """Time a call and the kernels within it; `steps` is the length of the enclosing loop."""
     if isinstance(op, native.Hosted) and not op.is_c:
         seconds = seconds_of(lambda: native.Plan(native.Table([op])).run(addresses))
-        yield Timed(f"host callback: {call.src[0].arg.host.name}", seconds, runs, 0, 0)
+        yield Timed(f"{HOST}{call.src[0].arg.host.name}", seconds * runs, runs, 0, 0, depth)
         return
     if not isinstance(op, native.Inner) and op.step >= 0:  # it depends on the step index, so it is timed in a loop
         whole = native.Inner([native.Table([op], length=steps)] * 3)
@@ -74,7 +78,7 @@ def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int
         yield from _loop(op.turns[0], call, runs, depth, addresses, each)
         return
     flops, moved = _work(call)
-    yield Timed(_name(call), each * runs, runs, flops * runs, moved * runs, depth)
+    yield Timed(_name(call), each * runs, runs, flops * runs, moved * runs, depth, call.src[0])
 
 
 def _loop(
@@ -124,7 +128,7 @@ def _by_tinygrad(linear: Linear, buffers: Sequence[UOp]) -> Iterator[Timed]:
 
         run()
         flops, moved = _work(call)
-        yield Timed(_name(call), min(seconds_of(run) for _ in range(ROUNDS)), 1, flops, moved)
+        yield Timed(_name(call), min(seconds_of(run) for _ in range(ROUNDS)), 1, flops, moved, 0, call.src[0])
 
 
 def _name(call: UOp) -> str:

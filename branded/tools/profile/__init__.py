@@ -6,6 +6,7 @@ python -m branded profile FILE.py:function
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,9 +22,10 @@ from branded.explain.data import is_array
 from branded.graph.uops import realize_tensors
 from branded.ir import make_expr
 from branded.tinygrad_compat.lazy_numpy import np
+from branded.tools.profile.causes import Cause, causes, tracing
 from branded.tools.profile.lines import Line, whole_and_lines
 
-__all__ = ["Line", "Peak", "Profile", "Timed", "profile"]
+__all__ = ["Cause", "Line", "Peak", "Profile", "Timed", "profile"]
 
 
 class Peak(NamedTuple):
@@ -41,11 +43,20 @@ class Profile(NamedTuple):
     peak: Peak
     tuned: Report = Report()
     """The kernels that the autotuner tried."""
+    traced: float = 0.0
+    """The seconds that Python took to run the function, for a function without `jit`."""
+    traces: int = 0
+    """The number of times that a compiled function was traced before."""
 
     @property
     def seconds(self) -> float:
         """The total time of the kernels; kernels inside a loop are part of the loop's time."""
         return sum(k.seconds for k in self.kernels if not k.depth)
+
+    @property
+    def causes(self) -> list[Cause]:
+        """The known causes of slow kernels, each with a change that removes it."""
+        return causes(self.kernels) + tracing(self.traced, self.seconds, self.traces)
 
     def __str__(self) -> str:
         outer = [k for k in self.kernels if not k.depth]
@@ -66,7 +77,8 @@ class Profile(NamedTuple):
             shown = f"{line.number:>6}  {line.code}"
             count = sum(not k.depth for k in line.kernels)
             text.append(f"{shown if len(shown) <= 44 else shown[:43] + '…':<44} {count:>7} {_time(line.seconds):>10}")
-        return "\n".join([*text, "", _NOTE, *(["", str(self.tuned)] if self.tuned else [])])
+        reasons = ["", *map(str, self.causes)] if self.causes else []
+        return "\n".join([*text, *reasons, "", _NOTE, *(["", str(self.tuned)] if self.tuned else [])])
 
     def _kernel(self, k: Timed) -> str:
         name = "  " * k.depth + k.name
@@ -103,7 +115,8 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
 
     Returns:
         The kernels of one call, including the kernels in loop steps, with their time, operations and bytes.  The source
-        lines, each measured separately.  With `tune`, the time that tuning saved.  `print` shows everything.
+        lines, each measured separately.  The known causes of slow kernels, each with a change that removes it.  With
+        `tune`, the time that tuning saved.  `print` shows everything.
 
     Raises:
         OptionError: `tune` is not one of its levels.
@@ -121,23 +134,33 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     """
     kwargs: dict[str, Any] = {}
     check_tune(tune, "profile")
+    traced: list[float] = []
+    traces = None
     if isinstance(f, Jitted):
         tune = tune or f._tune
+        traces = f.traces
         f = f._f
     if not args:
         args, kwargs = example_arguments(f)
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
-    expr = make_expr(_with_tensor_results(f), static_argnums=fixed)(*args, **kwargs)
+    expr = make_expr(_with_tensor_results(f, traced), static_argnums=fixed)(*args, **kwargs)
     tried = Tune(tune, {})
-    return Profile(*whole_and_lines(expr, expr._given(args, kwargs), tried), peak(), Report(tried.found.values()))
+    kernels, lines = whole_and_lines(expr, expr._given(args, kwargs), tried)
+    tuned = Report(tried.found.values())
+    return Profile(kernels, lines, peak(), tuned, min(traced) if traces is None else 0.0, traces or 0)
 
 
-def _with_tensor_results(f: Callable[..., Any]) -> Callable[..., Any]:
+def _with_tensor_results(f: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
+    """Return `f` with its tensors and numbers as results; each call adds its time to `seconds`."""
+
     @functools.wraps(f)
     def tensors(*args: Any, **kwargs: Any) -> list[Any]:
-        return [x for x in tree.leaves(f(*args, **kwargs)) if isinstance(x, Tensor | int | float)]
+        start = time.perf_counter()
+        out = f(*args, **kwargs)
+        seconds.append(time.perf_counter() - start)
+        return [x for x in tree.leaves(out) if isinstance(x, Tensor | int | float)]
 
     return tensors
 
