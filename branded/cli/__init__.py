@@ -327,7 +327,7 @@ _PRETTY = {
 _SUGGEST = {"action": "store_true", "help": "names for the axes of the data, and the mistakes that they would show"}
 
 _ACTION = {"nargs": "?", "metavar": "ACTION", "help": "start, check, hint or solution; without one, the list"}
-_WORDS = {"nargs": "*", "metavar": "FILE|N", "help": "the file (default: puzzles.py), the number of a puzzle, or both"}
+_WORDS = {"nargs": "*", "metavar": "FILE|N", "help": "the file (default: puzzles.py), numbers of puzzles, or both"}
 
 _SITE = {"metavar": "OUT", "help": "the folder for the page, index.html, and the parts that `edit` needs beside it"}
 _PYODIDE = {"metavar": "DIR", "help": "the npm package pyodide, unpacked; without it, npm is asked for it"}

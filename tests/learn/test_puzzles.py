@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from pathlib import Path
@@ -136,13 +137,102 @@ def test_equivalent_predictions_are_accepted() -> None:
 
 
 def test_partly_correct_type() -> None:
-    right_row, right_type = find(12).judge("Vec[x:3 | y:2, f32[5]]"), find(12).judge("Vec[x:4 | y:2, f32[4]]")
-    assert right_row.lines == (
+    assert find(12).judge("Vec[x:3 | y:2, f32[5]]").lines == (
         "it is not Vec[x:3 | y:2, f32[5]]",
         "The brands are right; the type of one example is not.",
     )
-    assert right_type.lines[1] == "The type of one example is right; the brands are not."
+    one, names = "The type of one example is right; ", "The names of the brands are right; "
+    for said, why in (
+        ("Vec[z:3 | y:2, f32[4]]", f"{one}the brands are not."),
+        ("Vec[x:3 | y:3, f32[4]]", f"{one}the size of `y` is not."),
+        ("Vec[x:4 | y, f32[4]]", f"{one}the size of `x` is not."),
+        ("Vec[x:2 | y:3, f32[4]]", f"{one}the size of `x` and `y` is not."),
+        ("Vec[x:3 | y:4, f32[2]]", f"{names}the size of `y` and the type of one example are not."),
+        ("Vec[x:3 | y:2, f32[4]", "A `]` is missing."),
+        ("Vec[x:3 | y:2, f32[4]]]", "There is one `]` too many."),
+        ("Vec[x:3 | y:2 f32[4]]", "A type is written as in `Vec[i:3 | j:2, f32[4]]`."),
+    ):
+        assert find(12).judge(said).lines[1:] == (why,), said
+    assert find(13).judge("Vec[c:9 | a, f32[]]").lines[1] == f"{one}the size of `c` is not."
+    assert find(1).judge("(5, 3").lines[1] == "A `)` is missing."
     assert find(12).judge("something else").lines == ("it is not something else",)
+
+
+@pytest.mark.parametrize("puzzle", PREDICTS, ids=title)
+def test_spelling_of_predictions_does_not_matter(puzzle: Predict) -> None:
+    truth = puzzle.truth(puzzle)
+    spellings: list[Any] = [truth, f'"{truth}"', [truth]]
+    if (value := ast_value(truth)) is not None:
+        parts = [*value] if isinstance(value, tuple | list) else [value]
+        words = [str(x) for x in parts]
+        spellings += [parts, tuple(parts), Tensor(parts), f"Tensor({parts})", f"({', '.join(words)},)"]
+        spellings += [joint.join(words) for joint in (" ", ", ", ",", "; ")]
+    elif len(truth) == 1:
+        spellings += [f"({truth})", f"line {truth}", truth.lower(), (truth,), f"# {truth}", f"Line {truth}."]
+    for said in spellings:
+        assert puzzle.judge(said).status is Status.SOLVED, said
+
+
+def ast_value(text: str) -> Any:
+    """Return the numbers in a result that a program prints, such as `2 3` or `(3, 2)`."""
+    try:
+        return ast.literal_eval(text.replace(" ", ", ") if text.replace(" ", "").isdecimal() else text)
+    except (ValueError, SyntaxError):
+        return None
+
+
+def test_prediction_without_quotes() -> None:
+    assert find(15).judge(Tensor).status is Status.SOLVED
+    for said in (len, object()):
+        assert find(15).judge(said).lines[1] == "Write the prediction as text, in quotes."
+    for number in (16, 17, 18, 19):
+        assert find(number).judge("the second").lines[1] == "Answer with the letter of a line."
+
+
+# ---- answers with correct values that are not solutions ----
+
+
+def solution_of(puzzle: Write) -> Any:
+    return truth.run_source(puzzle.solved)[puzzle.name]
+
+
+@pytest.mark.usefixtures("by_graphs")
+@pytest.mark.parametrize("puzzle", WRITES, ids=title)
+def test_idle_vmaps_are_rejected(puzzle: Write) -> None:
+    """Values that are computed by hand do not count, though the answer opens the brands and runs the solution."""
+    solution = solution_of(puzzle)
+    values = [case.wanted.value for case in puzzle.cases()]
+
+    def idle(*args: Any) -> Any:
+        shape = solution(*args).shape
+        return next(v.tensor() for v in values if v.shape == shape)
+
+    verdict = puzzle._missing(idle, puzzle.cases()[0].args)
+    if puzzle.brands:
+        assert verdict == f"The values are right, but they are computed outside of the vmap: write it with {puzzle.by}."
+
+
+@pytest.mark.usefixtures("by_graphs")
+@pytest.mark.parametrize("puzzle", WRITES, ids=title)
+def test_small_errors_are_rejected(puzzle: Write) -> None:
+    solution = solution_of(puzzle)
+    verdict = puzzle.judge(lambda *args: solution(*args) + 1e-4)
+    assert verdict.status is Status.NOT_YET and verdict.difference is not None
+    assert str(verdict.difference.wanted) != str(verdict.difference.got)
+
+
+@pytest.mark.parametrize("puzzle", WRITES, ids=title)
+def test_functions_vary(puzzle: Write) -> None:
+    """An answer that ignores its function `f` is wrong for one of the inputs."""
+    for position, values in enumerate(zip(*puzzle.inputs(), strict=True)):
+        if callable(values[0]):
+            assert len(set(values)) > 1, position
+
+
+@pytest.mark.parametrize("puzzle", WRITES, ids=title)
+def test_text_asks_for_each_requirement(puzzle: Write) -> None:
+    assert "vmap" in puzzle.text or puzzle.given
+    assert all(name.removesuffix("=1") in puzzle.text for name in puzzle.uses)
 
 
 WITH = (
@@ -174,13 +264,14 @@ ITEM = (
     ("answer", "text"),
     [
         (Tensor([1.0]), "3. The norm of each row: not yet\n  `norms` is to be a function, and it is f32[1]\n"),
-        (lambda xs: xs if xs is None else None, WITH + "None\n"),
+        (lambda xs: xs if xs is None else None, WITH + "None\n  `norms` returns None: is a `return` missing?\n"),
         (lambda xs: "text", WITH + "text\n"),
-        (lambda xs: [1, 2], WITH + "[1.0, 2.0]\n"),
+        (lambda xs: [1, 2], WITH + "[1.0, 2.0]\n  Return a tensor, not a list.\n"),
+        (lambda xs: (xs * xs).sum(1).sqrt().tolist(), WITH + "[5.0, 2.0, 10.0]\n  Return a tensor, not a list.\n"),
         (reads, WITH + ITEM),
         (raises, WITH + f"KeyError: 3 (line {raises.__code__.co_firstlineno + 1})\n"),
     ],
-    ids=["no function", "None", "text", "a list", "a read", "an error"],
+    ids=["no function", "None", "text", "a list", "a result as a list", "a read", "an error"],
 )
 def test_useless_answers(answer: Any, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     check(3, answer)
@@ -239,6 +330,9 @@ def test_start_check_and_solve(folder: Path, capsys: pytest.CaptureFixture[str])
     text = text.replace("answer_1 = ...", 'answer_1 = "(3,)"').replace("answer_7 = ...", 'answer_7 = "2 2"')
     (folder / "puzzles.py").write_text(text)
     assert said(capsys, "check", "1") == (0, "   1  What the function sees            solved\n", "")
+    status, out, _ = said(capsys, "check", "3", "1", "3")
+    assert status == 1 and [line.split()[0] for line in out.splitlines()] == ["3", "1", "1"]
+    assert out.endswith("\n1 of 2 solved, 1 untouched\n")
     assert said(capsys, "check", "puzzles.py", "7") == (
         1,
         "   7  In two vmaps, of two brands?      not yet\n"
@@ -273,7 +367,10 @@ def test_hints_are_shown_one_at_a_time(
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     assert [said(capsys, "hint", "4") for _ in range(2)] == [(0, first, ""), (0, second, "")]
     assert said(capsys, "hint", "9")[1].startswith("Hint 1 of ")  # each puzzle has its own hints
-    end = "There are no more hints. One answer: python -m branded puzzles solution 4\n"
+    end = (
+        "There are no more hints. One answer: python -m branded puzzles solution 4\n"
+        "The next `hint 4` begins again with the first.\n"
+    )
     assert [said(capsys, "hint", "4")[1] for _ in range(2)] == [end, first]
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")  # hints are counted per folder
@@ -306,7 +403,9 @@ def test_solution(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["hint", "0"], f"there is no puzzle 0: they are 1 to {len(PUZZLES)}"),
         (["solution", "99"], f"there is no puzzle 99: they are 1 to {len(PUZZLES)}"),
         (["solution", "x"], f"x is not the number of a puzzle, 1 to {len(PUZZLES)}"),
-        (["hint", "3", "4"], "hint does not take 4"),
+        (["hint", "3", "4"], "hint takes one number at a time"),
+        (["solution", "3", "3"], "solution takes one number at a time"),
+        (["check", "3", "99"], f"there is no puzzle 99: they are 1 to {len(PUZZLES)}"),
         (["check", "a.py", "b.py"], "check does not take b.py"),
         (["start", "7"], "start does not take 7"),
         (["check"], "puzzles.py does not exist: `start puzzles.py` writes a file to fill in"),
@@ -344,17 +443,19 @@ def test_one_mistake_does_not_stop_the_others(folder: Path, capsys: pytest.Captu
     norms = f"def norms(X: Nothing):\n{comment}\n    return vmap(lambda x: (x * x).sum().sqrt())(X)"
     text = text.replace("answer_1 = ...", 'answer_1 = "(3,)"').replace("answer_2 = ...", "answer_2 = outer")
     text = text.replace("def norms(X):\n    ...", norms).replace("answer_10 = ...", "answer_10 = 1 / 0")
+    text = text.replace("answer_14 = ...", "answer_14 = Vec[a | b, Tensor]")
     line = {n: text[: text.index(f"answer_{n} = ")].count("\n") + 1 for n in (2, 10, 12)}
     for broken in ("", "answer_12 = (3"):
         (folder / "puzzles.py").write_text(text.replace("answer_12 = ...", broken or "answer_12 = ..."))
         status, out, err = said(capsys, "check")
         assert (status, err) == (1, "") and "   1  What the function sees            solved\n" in out
         assert f"        NameError: name 'outer' is not defined (line {line[2]})\n" in out
-        assert '        A word needs quotes: answer_2 = "outer"\n' in out
+        assert '        Text needs quotes: answer_2 = "outer"\n' in out
+        assert '        Text needs quotes: answer_14 = "Vec[a | b, Tensor]"\n' in out
         assert f"        ZeroDivisionError: division by zero (line {line[10]})\n" in out
         if not broken:  # the comment is inside a function, so it does not end the puzzle
             assert "   3  The norm of each row              solved\n" in out
-            assert out.endswith(f"\n2 of {len(PUZZLES)} solved, 2 not yet, {len(PUZZLES) - 4} untouched\n")
+            assert out.endswith(f"\n2 of {len(PUZZLES)} solved, 3 not yet, {len(PUZZLES) - 5} untouched\n")
         else:
             assert f"        SyntaxError: '(' was never closed (puzzles.py, line {line[12]})\n" in out
             assert "   4  Two lists of vectors              untouched\n" in out

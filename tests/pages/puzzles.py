@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "puzzles.md"
 SOLUTIONS = ROOT / "docs" / "solutions.md"
 NOTEBOOKS = {
     ROOT / "notebooks" / "puzzles-1-vmap.ipynb": CHAPTERS[:2],
-    ROOT / "notebooks" / "puzzles-2-rows-and-axes.ipynb": CHAPTERS[2:4],
+    ROOT / "notebooks" / "puzzles-2-types-and-axes.ipynb": CHAPTERS[2:4],
     ROOT / "notebooks" / "puzzles-3-transforms.ipynb": CHAPTERS[4:],
 }
 MORE = (
@@ -84,6 +84,7 @@ expected result next to yours. Answers stay in your browser. On your machine:
 ```console
 $ python -m branded puzzles start       # writes puzzles.py, to fill in
 $ python -m branded puzzles check       # lists solved puzzles
+$ python -m branded puzzles check 3 4   # only these
 $ python -m branded puzzles hint 9      # the first hint; again, the next
 $ python -m branded puzzles solution 9
 $ python -m branded puzzles             # the list
@@ -95,7 +96,7 @@ which they differ, and names the mistake if it is a common one:
 {example()}
 
 `check` compares a prediction with the result: it runs the program or gives it to mypy. The order of the brands in a
-type does not matter, and you may leave out sizes.
+type does not matter, and you may leave out sizes. Numbers may be written as `2 3`, `2, 3`, `(2, 3)` or `[2, 3]`.
 
 {sheet.wrap_text(f"As notebooks: {links}. There, `check(9, products)` checks an answer.", width=120)}
 
@@ -105,7 +106,11 @@ These names are defined in every puzzle:
 
 {fence("python", PREAMBLE.strip())}
 
-A function counts as correct if its values are correct on the inputs that `check` tries."""
+A function is solved if its values are correct on the inputs that `check` tries, and if it computes them as the text
+asks. The operations have to run inside the vmap, so the batched version by hand and a Python loop over the examples do
+not count.
+
+The puzzles are not in the order of the chapters: puzzles 20 to 26 belong to chapter 3, and 12 to 19 to chapter 4."""
     parts = [head]
     for chapter, more in zip(CHAPTERS, MORE, strict=True):
         parts += [f"## {chapter.title}", f"Read first: {more}."]

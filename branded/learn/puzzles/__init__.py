@@ -1,4 +1,4 @@
-"""Self-checking puzzles about vmap, brands and rows.
+"""Self-checking puzzles about vmap and brands.
 
 `python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` reports the solved puzzles.  In a
 notebook, `check(4, dots)` checks one puzzle.

@@ -24,6 +24,7 @@ class Answers(NamedTuple):
     """The names that a file defines, and the errors in its parts, by the numbers of puzzles."""
 
     file: str
+    text: str
     names: dict[str, Any]
     mistakes: dict[int, Exception]
 
@@ -34,8 +35,9 @@ class Answers(NamedTuple):
         if (error := self.mistakes.get(puzzle.number)) is None:
             return not_yet(f"there is no `{puzzle.name}` in {self.file}")
         lines = str(Outcome(error=error)).splitlines()
-        if isinstance(puzzle, Predict) and isinstance(error, NameError):
-            lines.append(f'A word needs quotes: {puzzle.name} = "{error.name}"')
+        typed = re.search(rf"^{puzzle.name}\s*=\s*([A-Za-z][^'\"#\n]*)", self.text, re.M)
+        if isinstance(puzzle, Predict) and isinstance(error, NameError | SyntaxError) and typed:
+            lines.append(f'Text needs quotes: {puzzle.name} = "{typed[1].strip()}"')
         return not_yet(*lines)
 
 
@@ -53,7 +55,7 @@ def run_answers(path: Path) -> Answers | None:
         raise UsageError(f"{path} is not Python: {error}") from None
     module = types.ModuleType("puzzles")
     module.__dict__["__file__"] = str(path)
-    found = Answers(str(path), module.__dict__, {})
+    found = Answers(str(path), text, module.__dict__, {})
     statements = list(_statements(text, str(path)))
     if any(number == 0 and isinstance(s, Exception) for number, s in statements):
         compile_file(path)  # prints the error

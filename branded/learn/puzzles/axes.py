@@ -20,9 +20,19 @@ def _spread(x: Any) -> Any:
     return x.max() - x.min()
 
 
+def _first(x: Any) -> Any:
+    """x[0] * 2"""
+    return x[0] * 2
+
+
 def _linear(params: dict[str, Any], x: Any) -> Any:
     """(params["w"] * x).sum() + params["b"].sum()"""
     return (params["w"] * x).sum() + params["b"].sum()
+
+
+def _product(params: dict[str, Any], x: Any) -> Any:
+    """(params["w"] * x).sum() * params["b"].sum()"""
+    return (params["w"] * x).sum() * params["b"].sum()
 
 
 def _square_sum(x: Any) -> Any:
@@ -31,15 +41,15 @@ def _square_sum(x: Any) -> Any:
 
 
 def _more_than_two(in_pieces: Callable[..., Any]) -> str | None:
-    """Return the complaint about a function that passes more than two examples at a time to its mapped function."""
+    """Return the complaint about a function that passes one example, or more than two at a time, to `f`."""
     sizes: list[int] = []
 
     def watched(x: Tensor) -> Tensor:
-        sizes.extend(b.size for b in brands(x) if isinstance(b, Brand))
+        sizes.append(max((b.size for b in brands(x) if isinstance(b, Brand)), default=0))
         return (x * x).sum()
 
     in_pieces(watched, Tensor.ones(5, 3))
-    if not sizes:
+    if min(sizes, default=0) == 0:
         return "The values are right, but it opened no brand: write it with a vmap."
     if max(sizes) > 2:
         return f"The values are right, but {max(sizes)} examples are computed at a time, and 2 are allowed."
@@ -50,8 +60,8 @@ PUZZLES = (
     Write(
         title="Columns",
         text=(
-            "`f` is a function of one vector. Write `of_columns(f, X)`: the value of `f` for each column of `X`. Do it "
-            "with `in_axes`, not by transposing."
+            "`f` is a function of one vector. Write `of_columns(f, X)`: the value of `f` for each column of `X`. Use "
+            "`vmap` with `in_axes`, and do not transpose."
         ),
         starter="""
             def of_columns(f, X):
@@ -74,7 +84,7 @@ PUZZLES = (
             """: "The values are right, but they are not computed by `in_axes=1`.",
         },
         uses=("in_axes=1",),
-        inputs=lambda: [(_spread, numbers(3, 3)), (_spread, numbers(2, 4))],
+        inputs=lambda: [(_spread, numbers(3, 3)), (_spread, numbers(2, 4)), (_first, numbers(3, 2))],
         loop=lambda f, X: np.stack([f(X[:, j]) for j in range(X.shape[1])]),
     ),
     Predict(
@@ -95,8 +105,8 @@ PUZZLES = (
     Write(
         title="Columns, and columns again",
         text=(
-            "Write `shares(X)`: a table of the shape of `X`, in which each column is divided by its sum. Use `in_axes` "
-            "and `out_axes`."
+            "Write `shares(X)`: a table of the shape of `X`, in which each column is divided by its sum. Use `vmap` "
+            "with `in_axes` and `out_axes`."
         ),
         starter="""
             def shares(X):
@@ -146,7 +156,7 @@ PUZZLES = (
         text=(
             "`f(params, x)` takes a dict with the entries `w` and `b`, and gives one number. Now `w` has a leading "
             "axis with one weight vector for each model, and all models share the vector `b`. Write "
-            "`ensemble(f, params, x)`: the number of each model for the same `x`."
+            "`ensemble(f, params, x)`: the number of each model for the same `x`. Use one `vmap`."
         ),
         starter="""
             def ensemble(f, params, x):
@@ -171,6 +181,7 @@ PUZZLES = (
         inputs=lambda: [
             (_linear, {"w": numbers(3, 3), "b": numbers(3, start=5)}, numbers(3, start=1)),
             (_linear, {"w": numbers(4, 2), "b": numbers(4, start=5)}, numbers(2, start=1)),
+            (_product, {"w": numbers(3, 4), "b": numbers(3, start=5)}, numbers(4, start=1)),
         ],
         loop=lambda f, params, x: np.stack([f({"w": w, "b": params["b"]}, x) for w in params["w"]]),
     ),
@@ -233,8 +244,13 @@ PUZZLES = (
             def in_pieces(f, X):
                 return vmap(f, in_axes=1, chunk_size=2)(X)
             """: "These are the values for the columns.",
+            """
+            def in_pieces(f, X):
+                vmap(f, chunk_size=2)(X)
+                return Tensor.stack(*map(f, X))
+            """: "The values are right, but it opened no brand",
         },
-        inputs=lambda: [(_square_sum, numbers(3, 3)), (_square_sum, numbers(4, 2))],
+        inputs=lambda: [(_square_sum, numbers(3, 3)), (_square_sum, numbers(4, 2)), (_spread, numbers(5, 2))],
         loop=lambda f, X: np.stack([f(x) for x in X]),
         brands=0,
         also=_more_than_two,

@@ -34,7 +34,7 @@ PUZZLES = (
             again = vmap(total, axis_name="users")(Tensor.ones(5, 3))
         """,
         hints=("Does the sum over all users differ from user to user?",),
-        because="The sum is the same for all, so `users` is not in its row. One example is an `f32[3]`, as is the sum.",
+        because="The sum is the same for all users, so it lacks their brand. Like one example, it is an `f32[3]`.",
         wrong={
             "Vec[users:5, f32[3]]": "The sum over all users is the same for every user.",
             "f32[]": "`psum` adds over the brand. The 3 numbers of a row stay apart.",
@@ -44,7 +44,7 @@ PUZZLES = (
         title="Softmax over the batch",
         text=(
             "Write `softmax(X)` for a list of numbers: `exp(x)` divided by the sum of all `exp(x)`. Write it as a "
-            "function of one number, with `psum` over the brand."
+            "function of one number, with `psum` over the brand, and map it with `vmap`."
         ),
         starter="""
             def softmax(X):
@@ -79,7 +79,7 @@ PUZZLES = (
         text=(
             "Write `steps(X)`: each number minus the one before it; the first is unchanged. Write it as a function "
             "of one number, with `ppermute(x, name, pairs)`, where a pair `(i, j)` sends the value of example `i` to "
-            "example `j`, and who is sent nothing has 0."
+            "example `j`, and an example that receives nothing has 0. Map the function with `vmap`."
         ),
         starter="""
             def steps(X):
@@ -120,7 +120,7 @@ PUZZLES = (
             "The last one. For a query `q` and the tables `K` and `V` of one head, attention is "
             "`(K @ q).softmax() @ V`. Write `attention(Q, K, V)` for a batch of sequences with several heads: the "
             "arguments have the axes batch, head, position, feature. Sequences and heads are zipped, and every query "
-            "of a head meets all of its keys. Write the formula for one query, and map it three times."
+            "of a head meets all of its keys. Write the formula for one query, and map it with three vmaps."
         ),
         starter="""
             def attention(Q, K, V):

@@ -20,7 +20,7 @@ def run(action: str | None, words: Sequence[str]) -> int:
 
     Args:
         action: One of `ACTIONS`; None lists the puzzles.
-        words: A file, a number, or both.
+        words: A file, numbers, or both.
 
     Returns:
         The exit status: 0, or 1 if a checked puzzle is not solved or the file does not run.
@@ -41,33 +41,33 @@ def run(action: str | None, words: Sequence[str]) -> int:
         return _list()
     if action not in ACTIONS:
         raise UsageError(f"unknown action `{action}`: use one of {', '.join(ACTIONS)}, or nothing for the list")
-    file, puzzle = _parse_words(action, words)
+    file, puzzles = _parse_words(action, words)
     if action == "start":
         return _start(file)
     if action == "check":
-        return _check(file, PUZZLES if puzzle is None else (puzzle,))
-    assert puzzle is not None  # checked by _read
-    return _hint(puzzle) if action == "hint" else _solution(puzzle)
+        return _check(file, puzzles or PUZZLES)
+    return _hint(*puzzles) if action == "hint" else _solution(*puzzles)
 
 
-def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, Puzzle | None]:
-    """Return the file and the puzzle that the words name; raise UsageError for a word that the action does not take."""
+def _parse_words(action: str, words: Sequence[str]) -> tuple[Path, list[Puzzle]]:
+    """Return the file and the puzzles that the words name; raise UsageError for words that do not fit the action."""
     if "" in words:
         raise UsageError("'' is not the name of a file")
     numbers = [w for w in words if w.isdecimal()]
     files = [w for w in words if not w.isdecimal()]
-    takes_file, takes_number = action in ("start", "check"), action != "start"
-    if len(files) > takes_file or len(numbers) > takes_number:
-        if files and not takes_file:
-            raise UsageError(f"{files[0]} is not the number of a puzzle, 1 to {len(PUZZLES)}")
-        extra = [*files[takes_file:], *numbers[takes_number:]][0]
-        raise UsageError(f"{action} does not take {extra}")
+    takes_file = action in ("start", "check")
+    if files and not takes_file:
+        raise UsageError(f"{files[0]} is not the number of a puzzle, 1 to {len(PUZZLES)}")
+    if extra := [*files[1:], *(numbers if action == "start" else ())]:
+        raise UsageError(f"{action} does not take {extra[0]}")
     if not takes_file and not numbers:
         raise UsageError(f"{action} needs the number of a puzzle, 1 to {len(PUZZLES)}")
-    if numbers and len(numbers[0]) > 9:
-        raise UsageError(f"there is no puzzle {numbers[0][:9]}...: they are 1 to {len(PUZZLES)}")
+    if not takes_file and len(numbers) > 1:
+        raise UsageError(f"{action} takes one number at a time")
+    if too_long := next((n for n in numbers if len(n) > 9), None):
+        raise UsageError(f"there is no puzzle {too_long[:9]}...: they are 1 to {len(PUZZLES)}")
     try:
-        return Path(files[0] if files else FILE), find(int(numbers[0])) if numbers else None
+        return Path(files[0] if files else FILE), [find(n) for n in dict.fromkeys(map(int, numbers))]
     except PuzzleError as error:
         raise UsageError(str(error).partition("\n")[0].removeprefix("puzzles: ")) from None
 
@@ -124,6 +124,7 @@ def _hint(puzzle: Puzzle) -> int:
     count, at = len(puzzle.hints), hints.turn(puzzle)
     if at == count:
         print(f"There are no more hints. One answer: python -m branded puzzles solution {puzzle.number}")
+        print(f"The next `hint {puzzle.number}` begins again with the first.")
     for i in range(count) if at is None else range(at, min(at + 1, count)):
         print(wrap_text(f"Hint {i + 1} of {count}: {puzzle.hints[i]}", indent="  "))
     return OK

@@ -43,7 +43,8 @@ PUZZLES = (
         title="A root and its slope",
         text=(
             "`root(x)` is the square root of a positive number, and 0 for any other. `root_slopes(X)` gives its slope "
-            "for each number. For those that are not positive it should be 0, and is not. Fix it with `cond`."
+            "for each number. For those that are not positive it should be 0, and is not. Fix it with "
+            "`cond`, under the same `vmap`."
         ),
         starter="""
             def root_slopes(X):
@@ -105,7 +106,7 @@ PUZZLES = (
         title="How many doublings?",
         text=(
             "Write `doublings(X)` for a list of positive numbers: how often each has to be doubled until it is at "
-            "least 100. Use `while_loop` for one number, and map it."
+            "least 100. Use `while_loop` for one number, and map it with `vmap`."
         ),
         starter="""
             def doublings(X):
@@ -136,10 +137,9 @@ PUZZLES = (
                 return while_loop(lambda s: s[0].max() < 100, lambda s: (s[0] * 2, s[1] + 1), (X, X * 0))[1]
             """: "That is one condition for all: every number is doubled equally often.",
         },
+        uses=("while_loop",),
         inputs=lambda: [(np.array([1, 150, 3], np.float32),), (np.array([60, 2], np.float32),)],
         loop=_doublings,
-        brands=2,
-        by="`while_loop` and `vmap`",
     ),
     Write(
         title="A moving average",
@@ -190,18 +190,17 @@ PUZZLES = (
                     return Tensor.stack(*kept)
 
                 return vmap(one)(X)
-            """: "it opened 1 brand: write it with `scan` and `vmap`.",
+            """: "The values are right, but they are not computed by `scan`.",
         },
+        uses=("scan",),
         inputs=lambda: [(numbers(2, 3),), (numbers(3, 5),)],
         loop=_averages,
-        brands=2,
-        by="`scan` and `vmap`",
     ),
     Write(
         title="A key for each example",
         text=(
             "Write `noisy(seed, X)`: each row of `X` plus `random.normal(key, row.shape)`. Every row has its own key: "
-            "`random.split(random.key(seed), n)` gives `n` of them."
+            "`random.split(random.key(seed), n)` gives `n` of them. Use `vmap`."
         ),
         starter="""
             def noisy(seed, X):

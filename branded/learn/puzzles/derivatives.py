@@ -16,19 +16,33 @@ def _loss(w: Any, x: Any) -> Any:
     return (w * x).sum() * (w * x).sum()
 
 
+def _linear(w: Any, x: Any) -> Any:
+    """(w * x * x).sum()"""
+    return (w * x * x).sum()
+
+
 def _cubes(x: Any) -> Any:
     """(x * x * x).sum()"""
     return (x * x * x).sum()
 
 
-def _losses(w: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Return the gradient of `_loss` in `w`, for each row."""
-    return np.stack([2 * (w @ x) * x for x in X])
+def _squares(x: Any) -> Any:
+    """(x * x).sum()"""
+    return (x * x).sum()
+
+
+def _gradients(f: Any, w: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Return the gradient in `w`, for each row."""
+    return np.stack([2 * (w @ x) * x if f is _loss else x * x for x in X])
 
 
 def _clip_gradients(f: Any, w: np.ndarray, X: np.ndarray) -> np.ndarray:
-    clipped = [g / max(1.0, float(np.sqrt(g @ g))) for g in _losses(w, X)]
+    clipped = [g / max(1.0, float(np.sqrt(g @ g))) for g in _gradients(f, w, X)]
     return np.asarray(np.mean(clipped, 0))
+
+
+def _slopes(f: Any, X: np.ndarray, V: np.ndarray) -> np.ndarray:
+    return np.stack([(3 * x * x if f is _cubes else 2 * x) @ v for x, v in zip(X, V, strict=True)])
 
 
 PUZZLES = (
@@ -36,7 +50,7 @@ PUZZLES = (
         title="A gradient for each example",
         text=(
             "`loss(w, x)` is one number. Write `gradients(loss, w, X)`: for each row `x` of `X`, the gradient of "
-            "`loss(w, x)` with respect to `w`."
+            "`loss(w, x)` with respect to `w`. Use `grad` and `vmap`."
         ),
         starter="""
             def gradients(loss, w, X):
@@ -61,15 +75,19 @@ PUZZLES = (
                 return vmap(grad(loss, argnums=1), in_axes=(None, 0))(w, X)
             """: "These are the gradients with respect to `x`.",
         },
-        inputs=lambda: [(_loss, numbers(3), numbers(3, 3, start=1)), (_loss, numbers(2), numbers(4, 2, start=1))],
-        loop=lambda f, w, X: _losses(w, X),
+        inputs=lambda: [
+            (_loss, numbers(3), numbers(3, 3, start=1)),
+            (_loss, numbers(2), numbers(4, 2, start=1)),
+            (_linear, numbers(2), numbers(3, 2, start=1)),
+        ],
+        loop=_gradients,
     ),
     Write(
         title="Clipped gradients",
         text=(
             "Private training clips the gradient of each example before they are averaged. Write "
             "`clipped(loss, w, X)`: take the gradient `g` for each row, divide it by its length if that is more than "
-            "1, and give the mean over the rows."
+            "1, and give the mean over the rows. Use `vmap`."
         ),
         starter="""
             def clipped(loss, w, X):
@@ -102,6 +120,7 @@ PUZZLES = (
         inputs=lambda: [
             (_loss, numbers(2), numbers(3, 2, start=1) / 4),
             (_loss, numbers(3), numbers(5, 3, start=1) / 4),
+            (_linear, numbers(2), numbers(4, 2, start=1)),
         ],
         loop=_clip_gradients,
     ),
@@ -127,8 +146,8 @@ PUZZLES = (
         title="The slope in a direction",
         text=(
             "Write `slopes(f, X, V)`: for each row `x` of `X` and the row `v` of `V`, how fast `f` grows "
-            "when `x` moves along `v`. Forward mode does it without the gradient: `jvp(f, (x,), (v,))` gives the value "
-            "and the slope."
+            "when `x` moves along `v`. Use `vmap`. Forward mode does it without the gradient: `jvp(f, (x,), (v,))` "
+            "gives the value and the slope."
         ),
         starter="""
             def slopes(f, X, V):
@@ -153,7 +172,8 @@ PUZZLES = (
         inputs=lambda: [
             (_cubes, numbers(3, 2), numbers(3, 2, start=1)),
             (_cubes, numbers(2, 3), numbers(2, 3, start=5)),
+            (_squares, numbers(4, 2), numbers(4, 2, start=5)),
         ],
-        loop=lambda f, X, V: np.stack([(3 * x * x) @ v for x, v in zip(X, V, strict=True)]),
+        loop=_slopes,
     ),
 )

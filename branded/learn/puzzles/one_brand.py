@@ -41,7 +41,7 @@ PUZZLES = (
 
             shown = vmap(show)(Tensor.ones(5, 3))
         """,
-        hints=("The brand has the size of the batch.", "After the comma stands the type of one example: `f32[...]`."),
+        hints=("The brand has the size of the batch.", "After the comma is the type of one example: `f32[...]`."),
         because="An `f32[3]` for each of the 5 examples of the brand `row`.",
         wrong={
             "f32[5, 3]": "That is the type outside. Inside, the 5 is the size of a brand.",
@@ -78,6 +78,11 @@ PUZZLES = (
             def norms(X):
                 return (X * X).sum(1).sqrt()
             """: "The values are right, but it opened no brand: write it with a vmap.",
+            """
+            def norms(X):
+                vmap(lambda x: x)(X)
+                return (X * X).sum(1).sqrt()
+            """: "The values are right, but they are computed outside of the vmap: write it with a vmap.",
         },
         inputs=lambda: [(np.array([[3, 4], [0, 2], [6, 8]], np.float32),), (numbers(2, 5),)],
         loop=lambda X: np.stack([np.sqrt((x * x).sum()) for x in X]),
@@ -118,7 +123,7 @@ PUZZLES = (
         title="A shared argument",
         text=(
             "`f(w, x)` is a function of one weight vector `w` and one example `x`. Write `scores(f, w, X)`: the value "
-            "of `f` for each row `x` of `X`, with the same `w` for all of them."
+            "of `f` for each row `x` of `X`, with the same `w` for all of them. Use `vmap`."
         ),
         starter="""
             def scores(f, w, X):
@@ -142,8 +147,16 @@ PUZZLES = (
             def scores(f, w, X):
                 return vmap(f, in_axes=(None, 1))(w, X)
             """: "Axis 1 of `X` has its columns; the examples are its rows, axis 0.",
+            """
+            def scores(f, w, X):
+                return vmap(lambda x: (w * x).sum())(X)
+            """: "Use `f`: it is another function here.",
         },
-        inputs=lambda: [(_weighted, numbers(3), numbers(3, 3)), (_weighted, numbers(2), numbers(4, 2))],
+        inputs=lambda: [
+            (_weighted, numbers(3), numbers(3, 3)),
+            (_weighted, numbers(2), numbers(4, 2)),
+            (_distance, numbers(2), numbers(3, 2)),
+        ],
         loop=lambda f, w, X: np.stack([f(w, x) for x in X]),
     ),
 )
@@ -152,3 +165,8 @@ PUZZLES = (
 def _weighted(w: np.ndarray, x: np.ndarray) -> np.ndarray:
     """(w * x).sum()"""
     return (w * x).sum()  # type: ignore[no-any-return]
+
+
+def _distance(w: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """((w - x) * (w - x)).sum()"""
+    return ((w - x) * (w - x)).sum()  # type: ignore[no-any-return]

@@ -52,7 +52,7 @@ class Array:
 
 
 class Outcome:
-    """A result, or the error that replaces it; equal to another outcome if their values agree to 4 digits.
+    """A result, or the error that replaces it; equal to another outcome if their values agree to 5 digits.
 
     Args:
         value: A tree of arrays.
@@ -121,7 +121,7 @@ def _array(x: Any) -> Any:
 
 
 def _round_cells(x: Any) -> Any:
-    return list(map(_round_cells, x)) if isinstance(x, list) else round(float(x), 4) + 0.0
+    return list(map(_round_cells, x)) if isinstance(x, list) else float(f"{x:.6g}") + 0.0
 
 
 def _form(x: Any) -> Any:
@@ -138,9 +138,9 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def near(a: float, b: float) -> bool:
-    """Return whether two numbers agree to 4 digits."""
+    """Return whether two numbers agree to 5 digits, which float32 keeps through the sums of a puzzle."""
     if math.isfinite(a) and math.isfinite(b):
-        return abs(a - b) <= 1e-4 + 1e-4 * abs(b)
+        return abs(a - b) <= 1e-6 + 1e-5 * abs(b)
     return a == b or (a != a and b != b)
 
 

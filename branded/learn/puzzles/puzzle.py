@@ -14,11 +14,9 @@ from textwrap import dedent
 from types import CodeType
 from typing import Any, NamedTuple
 
-from tinygrad import Tensor
-
 from branded import tree
 from branded.core.brand import Brand
-from branded.errors import BrandedError, one_line
+from branded.errors import one_line
 from branded.ir import Eqn, Program, make_expr
 from branded.learn.puzzles.outcome import Array, Outcome, arrays, outcome, value_text
 from branded.learn.puzzles.truth import Unknown, program_output, run_source, same_prediction, what_is_right
@@ -128,8 +126,9 @@ class Write(Puzzle):
         solution: One of the correct solutions.
         inputs: Returns the arguments on which it is tried: trees of arrays, and functions.
         loop: The same function as a loop, without vmap.
-        brands: The least number of brands that it must open.  The number must not depend on the batch size, which
-            distinguishes a vmap from a Python loop.  With 0, brands are not checked.
+        brands: The least number of brands that it must open, and that a step of the result must vary over.  The number
+            of opened brands must not depend on the batch size, which distinguishes a vmap from a Python loop.  With 0,
+            brands are not checked.
         by: The transform that opens the brands.
         uses: What the text asks for and values do not show: names of operations, or axes such as `in_axes=1`.
         also: Returns another complaint about an answer, or None.
@@ -177,7 +176,7 @@ class Write(Puzzle):
                 return self._differs(args, wanted, got)
         if loop := self._loops(opened):
             return not_yet(loop)
-        if self.uses and (missing := self._missing(answer, cases[0].args)):
+        if (self.brands or self.uses) and (missing := self._missing(answer, cases[0].args)):
             return not_yet(missing)
         if self.also is not None and (complaint := self.also(answer)) is not None:
             return not_yet(complaint)
@@ -190,17 +189,30 @@ class Write(Puzzle):
         parameters = inspect.signature(self._function(self.starter)).parameters
         given = tuple(f"{name} = {value_text(x)}" for name, x in zip(parameters, args, strict=True))
         usual = (why for source, why in self.wrong.items() if outcome(self._function(source), args) == got)
-        difference = Difference(given, wanted, got, next(usual, None))
+        difference = Difference(given, wanted, got, next(usual, None) or self._not_a_tensor(wanted, got))
         return Verdict(Status.NOT_YET, difference.lines, difference)
+
+    def _not_a_tensor(self, wanted: Outcome, got: Outcome) -> str | None:
+        """Return the complaint about a result that is not a tensor, where a tensor is expected, or None."""
+        if got.error is not None or not isinstance(wanted.value, Array):
+            return None
+        if got.value is None:
+            return f"`{self.name}` returns None: is a `return` missing?"
+        if isinstance(got.value, list | tuple):
+            return f"Return a tensor, not a {type(got.value).__name__}."
+        return None
 
     def _missing(self, answer: Callable[..., Any], given: tuple[Any, ...]) -> str | None:
         """Return the complaint about correct values that were computed by other means, or None."""
         args = tree.map(lambda x: x.tensor() if isinstance(x, Array) else x, given)
-        fixed = [i for i, x in enumerate(args) if callable(x)]
+        fixed = [i for i, x in enumerate(args) if callable(x) or isinstance(x, int)]
         try:
             eqns = [*_equations(make_expr(answer, static_argnums=fixed)(*args).program)]
-        except BrandedError:  # a value that is read, which the text does not ask for
+        except Exception:  # most often a value is read, which the text does not ask for
             eqns = []
+        steps = (x for e in eqns if e.op not in ("enter", "leave") for x in e.results)
+        if max((len(x.type.row) for x in steps), default=0) < self.brands:
+            return f"The values are right, but they are computed outside of the vmap: write it with {self.by}."
         done = {(e.op, None) for e in eqns} | {(e.op, e.params.get("axis")) for e in eqns}
         missing = [name for name in self.uses if _AXES.get(name, (name, None)) not in done]
         return f"The values are right, but they are not computed by `{missing[0]}`." if missing else None
@@ -251,10 +263,7 @@ class Predict(Puzzle):
         """Compare a prediction with the behavior of the program; the order of brands does not matter."""
         if answer is ...:
             return UNTOUCHED
-        try:
-            said = str(answer.tolist() if isinstance(answer, Tensor) else answer).strip()
-        except Exception:  # an error of the answer
-            said = tree.describe(answer)
+        said, quotes = _prediction(answer)
         try:
             truth = self.truth(self) if known is None else known
         except Unknown as reason:
@@ -264,7 +273,21 @@ class Predict(Puzzle):
         for wrong, why in self.wrong.items():
             if same_prediction(said, wrong):
                 return not_yet(f"it is not {one_line(said)}", why)
-        return not_yet(f"it is not {one_line(said)}", *what_is_right(said, truth))
+        return not_yet(f"it is not {one_line(said)}", *(quotes or what_is_right(said, truth)))
+
+
+def _prediction(answer: Any) -> tuple[str, list[str]]:
+    """Return a prediction as text, and a line about it if it was not written as text or numbers."""
+    if isinstance(answer, list | tuple) and len(answer) == 1 and isinstance(answer[0], str):
+        answer = answer[0]
+    if isinstance(answer, type):  # `Tensor` without quotes
+        return answer.__name__, []
+    try:
+        said = str(answer.tolist() if hasattr(answer, "tolist") else answer).strip()
+    except Exception:  # an error of the answer
+        return tree.describe(answer), ["Write the prediction as text, in quotes."]
+    written = isinstance(answer, str | int | float | tuple | list | set) or hasattr(answer, "tolist")
+    return said, [] if written else ["Write the prediction as text, in quotes."]
 
 
 def numbers(*shape: int, start: int = 3) -> np.ndarray:

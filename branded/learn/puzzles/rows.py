@@ -1,4 +1,4 @@
-"""Puzzles: rows and types."""
+"""Puzzles: brands in types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TITLE = "Brands in types"
 
 PUZZLES = (
     Predict(
-        title="The row of a sum",
+        title="The brands of a sum",
         text="Predict the output of this program. The order of the brands does not matter.",
         program="""
             def added(x, y):
@@ -23,9 +23,9 @@ PUZZLES = (
             "`x` varies over one brand, `y` over another; a sum varies over all that its operands vary over.",
             "For one example, `x` is an `f32[4]` and `y` a single number, `f32[]`.",
         ),
-        because="The rows unite, and the types of one example are broadcast: `f32[4]` and `f32[]` give `f32[4]`.",
+        because="The sum has both brands. The types of one example are broadcast: `f32[4]` and `f32[]` give `f32[4]`.",
         wrong={
-            "Vec[x:3, f32[4]]": "`y` varies too: its brand is in the row of the sum.",
+            "Vec[x:3, f32[4]]": "`y` varies too, so the sum has its brand as well.",
             "Vec[x:3 | y:2, f32[3, 4]]": "The 3 is the size of the brand `x`; one example of `x` is a vector of 4.",
             "Vec[x:3 | y:2, f32[]]": "One example of `x` is a vector of 4 numbers.",
         },
@@ -42,7 +42,7 @@ PUZZLES = (
             twos, threes, fours = Tensor.ones(2), Tensor.ones(3), Tensor.ones(4)
             cube = vmap(lambda a: vmap(lambda b: vmap(lambda c: first_and_last(a, b, c))(fours))(threes))(twos)
         """,
-        hints=("A row has the brands that a value depends on.",),
+        hints=("A value has the brands of the values that it is computed from.",),
         because="`b` is open, but `a * c` does not depend on it, so it is computed 8 times and not 24 times.",
         wrong={
             "Vec[a:2 | b:3 | c:4, f32[]]": "`b` is open there, but does `a * c` depend on it?",
@@ -61,8 +61,8 @@ PUZZLES = (
             weighted = vmap(lambda a: vmap(lambda b: reveal_type(a * weight) + b)(weight))(weight)
         """,
         truth=revealed_by_mypy,
-        hints=("`weight` is a plain tensor: its row is empty.", "`b` is added later."),
-        because="A plain `Tensor` adds no brand to a row. `Vec[a, Tensor]` has the brand of `a`, and nothing else.",
+        hints=("`weight` is a plain tensor: it has no brands.", "`b` is added later."),
+        because="A plain `Tensor` adds no brand. `Vec[a, Tensor]` has the brand of `a`, and nothing else.",
         wrong={
             "Vec[a | b, Tensor]": "`b` is not in `a * weight` yet.",
             "Tensor": "`a` is a value of one example: it varies over the brand of the outer vmap.",
@@ -77,11 +77,11 @@ PUZZLES = (
         """,
         truth=revealed_by_mypy,
         hints=("The vmap removes the brand that it opened.",),
-        because="The result has the empty row, and a value of the empty row is a `Tensor`.",
+        because="The result has no brands, and a value without brands is a `Tensor`.",
         wrong={"Vec[a, Tensor]": "That is the type inside of the function. The vmap removes its brand again."},
     ),
     Predict(
-        title="Which line does mypy refuse?",
+        title="Which line does mypy reject?",
         text="One line has a type that is wrong. Answer with its letter.",
         program="""
             def scaled(x: Vec[S], factor: Vec[S1]) -> Vec[S | S1]:
@@ -97,8 +97,8 @@ PUZZLES = (
         """,
         truth=rejected_by_mypy,
         hints=(
-            "Write the row of each result.",
-            "A value that varies over less may stand where one that varies over more is wanted.",
+            "Write down the brands of each result.",
+            "You can pass a value with fewer brands where more are expected.",
         ),
         because=(
             "The difference varies over `S` and `S1`, and the declared result over `S` alone. In line C the result "
@@ -111,7 +111,7 @@ PUZZLES = (
     ),
     Predict(
         title="A function for tensors only",
-        text="Which line does mypy refuse?",
+        text="Which line does mypy reject? Answer with its letter.",
         program="""
             def length(x: Tensor) -> Tensor:
                 return (x * x).sum().sqrt()
@@ -128,19 +128,19 @@ PUZZLES = (
             fourth = vmap(length)(points)  # D
         """,
         truth=rejected_by_mypy,
-        hints=("A plain `Tensor` is a `Vec` of the empty row.", "And the other way round?"),
+        hints=("A plain `Tensor` is a `Vec` without brands.", "And the other way round?"),
         because=(
             "`length` promises nothing about values that vary: it might read its argument. `norm` says in its type "
-            "that it works for every row, the empty one too."
+            "that it works for values of any brands, or of none."
         ),
         wrong={
-            "B": "A plain tensor is a `Vec` of the empty row, so `norm` takes it.",
-            "C": "`norm` is for every row, so it can be mapped.",
+            "B": "A plain tensor is a `Vec` without brands, so `norm` takes it.",
+            "C": "`norm` takes values of any brands, so it can be mapped.",
         },
     ),
     Predict(
         title="Find the brand that escapes",
-        text="A value is kept while its brand is open, and used later. At which line is the program stopped?",
+        text=("A value is kept while its brand is open, and used later. Which line raises an error? Give its letter."),
         program="""
             kept = []
 
@@ -169,7 +169,7 @@ PUZZLES = (
     ),
     Predict(
         title="No single value",
-        text="Only one of these lines is refused when the program runs. Which?",
+        text="One of these lines raises an error when the program runs. Answer with its letter.",
         program="""
             def clipped(x):
                 print(x.shape)  # A

@@ -14,7 +14,7 @@ DOC = '''"""Puzzles of branded.
 Fill in the functions, and replace each `...` by your prediction, for example "Vec[x:3, f32[2]]" or (3, 2).
 
     python -m branded puzzles check {file}       lists solved puzzles
-    python -m branded puzzles check {file} 4     one puzzle
+    python -m branded puzzles check {file} 4 5   some puzzles
     python -m branded puzzles hint 4                the first hint, and again for the next
     python -m branded puzzles solution 4
 """

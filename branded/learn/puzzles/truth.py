@@ -17,21 +17,22 @@ from typing import Any, Protocol
 from branded.errors import BrandedError
 
 PREAMBLE = """\
-from typing import TypeVar
-
 from tinygrad import Tensor
 
-from branded import Brand, Vec, all_gather, axis_index, brand, brands, cond, fori_loop, grad, hessian, jacfwd, jacrev
+from branded import Vec, all_gather, axis_index, brand, brands, cond, fori_loop, grad, hessian, jacfwd, jacrev
 from branded import jvp, pmax, pmean, ppermute, psum, random, scan, vec_type, vjp, vmap, while_loop
-
-S = TypeVar("S", bound=Brand)
-S1 = TypeVar("S1", bound=Brand)
+from branded.typing import S, S1
 """
 """The names that every program, starter and solution can use."""
 
 FILE = "<puzzle>"
 _LABEL = re.compile(r"#\s*([A-Z])\s*$")
-_VEC = re.compile(r"Vec\[(?P<row>[^,\[\]]*)(?:,\s*(?P<one>.*))?\]$", re.S)
+_LABELS = re.compile(r"[A-Z]( [A-Z])*|none")
+_VEC = re.compile(r"Vec\[(?P<row>[^,\[\]]*)(?:,\s*(?P<one>.*))?\]$", re.S | re.I)
+_MAKER = re.compile(r"^[A-Za-z_.]+(?=[(\[])")
+"""The name in front of numbers: `Tensor([1, 2])`."""
+_BETWEEN = re.compile(r"(?<=[\d.)\]])[\s,;x]+(?:and\s+)?(?=[-+]?[\d.(\[])")
+"""The characters between two numbers: `1 2`, `1, 2`, `2 x 3`, `1 and 2`."""
 _SAID = re.compile(r"^.*puzzle_(?P<number>\d+)\.py:(?P<line>\d+): (?P<text>.*)$", re.M)
 _REVEALED = re.compile(r'Revealed type is "(.*)"')
 
@@ -136,21 +137,38 @@ def _cache(folder: str) -> Path:
 
 
 def same_prediction(said: str, truth: str) -> bool:
-    """Return whether a prediction is correct, ignoring the order of brands, spaces, and missing sizes."""
+    """Return whether a prediction is correct.
+
+    The order of brands, spaces, missing sizes, and the spelling of numbers and labels do not matter.
+    """
     if (a := _value(said)) is not None and (b := _value(truth)) is not None:
         return bool(a == b)
+    if _LABELS.fullmatch(truth):
+        return _labels(said) == _labels(truth)
     ours, theirs = _type(said), _type(truth)
     return _same_row(ours[0], theirs[0]) and ours[1] == theirs[1]
 
 
 def what_is_right(said: str, truth: str) -> list[str]:
-    """Return which half of a type is correct, if the other half is wrong."""
-    ours, theirs = _type(said), _type(truth)
-    if not _VEC.search(said + truth):
+    """Return a line about the form of a prediction, or about the correct part of a type."""
+    text = _plain(said)
+    if bracket := _unbalanced(text):
+        return [bracket]
+    if _LABELS.fullmatch(truth):
+        return [] if _LABELS.fullmatch(" ".join(_labels(said)).upper()) else ["Answer with the letter of a line."]
+    if text.casefold().startswith("vec") and not _VEC.fullmatch(text):
+        return ["A type is written as in `Vec[i:3 | j:2, f32[4]]`."]
+    if not _VEC.search(text + truth):
         return []
-    if ours[1] == theirs[1]:
-        return ["The type of one example is right; the brands are not."]
-    return ["The brands are right; the type of one example is not."] if _same_row(ours[0], theirs[0]) else []
+    (ours, one), (theirs, true_one) = _type(said), _type(truth)
+    if _same_row(ours, theirs):
+        return ["The brands are right; the type of one example is not."]
+    if ours.keys() == theirs.keys():
+        wrong = " and ".join(f"`{name}`" for name in ours if not _same_size(ours[name], theirs[name]))
+        if one == true_one:
+            return [f"The type of one example is right; the size of {wrong} is not."]
+        return [f"The names of the brands are right; the size of {wrong} and the type of one example are not."]
+    return ["The type of one example is right; the brands are not."] if one == true_one else []
 
 
 Row = dict[str, str]
@@ -159,21 +177,43 @@ Row = dict[str, str]
 
 def _type(text: str) -> tuple[Row, str]:
     """Parse `Vec[x:3 | y:2, f32[4]]` into the row and the type of one example; other texts have the empty row."""
-    text = text.strip("`'\" \n")
+    text = _plain(text)
     if (m := _VEC.fullmatch(text)) is None:
-        return {}, "".join(text.split()).casefold().removeprefix("line")
+        return {}, "".join(text.split()).casefold()
     brands = (b.partition(":") for b in m["row"].split("|"))
     return {name.strip(): size.strip() for name, _, size in brands}, "".join((m["one"] or "Tensor").split()).casefold()
 
 
 def _same_row(a: Row, b: Row) -> bool:
-    return a.keys() == b.keys() and all(not a[k] or not b[k] or a[k] == b[k] for k in a)
+    return a.keys() == b.keys() and all(_same_size(a[k], b[k]) for k in a)
+
+
+def _same_size(a: str, b: str) -> bool:
+    return not a or not b or a == b
+
+
+def _plain(text: str) -> str:
+    """Return a text without quotes."""
+    return re.sub("[`'\"]", "", text).strip()
+
+
+def _labels(text: str) -> list[str]:
+    """Return the letters in `B`, `(B)`, `line B` or `A and B`."""
+    return sorted({*re.findall(r"\w+", text.casefold())} - {"line", "lines", "and"})
+
+
+def _unbalanced(text: str) -> str | None:
+    """Return the complaint about a bracket that is missing, or that is one too many."""
+    for opening, closing in ("[]", "()"):
+        if (more := text.count(opening) - text.count(closing)) != 0:
+            return f"A `{closing}` is missing." if more > 0 else f"There is one `{closing}` too many."
+    return None
 
 
 def _value(text: str) -> Any:
-    """Return a number, or nested tuples of numbers; None for other texts."""
+    """Return a number, or nested tuples of numbers, however they are written; None for other texts."""
     try:
-        value = _round_numbers(ast.literal_eval(text.strip("`'\" \n")))
+        value = _round_numbers(ast.literal_eval(_BETWEEN.sub(", ", _MAKER.sub("", _plain(text)))))
         return value[0] if isinstance(value, tuple) and len(value) == 1 else value  # (3,) is often written as 3
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None

@@ -61,8 +61,8 @@ PUZZLES = (
     Predict(
         title="In two vmaps, of two brands?",
         text=(
-            "Where `e` is computed, two vmaps are running. How many numbers does it stand for, and how many does "
-            "`e + r`? Predict the output of this program."
+            "Where `e` is computed, two vmaps are running. `brands(e)` lists the brands that `e` varies over, so the "
+            "program prints how many brands `e` has, and how many `e + r` has. Predict the output."
         ),
         program="""
             rows, columns = Tensor([1.0, 2.0, 3.0]), Tensor([0.0, 1.0])
@@ -77,7 +77,7 @@ PUZZLES = (
             table = vmap(lambda r: vmap(lambda c: cell(r, c))(columns))(rows)
         """,
         hints=(
-            "`brands(e)` are the brands that `e` varies over. Write down where each of its operands comes from.",
+            "Write down which brand each operand of `c.exp()` and `e + r` has.",
             "Is `c.exp()` another number when `r` is?",
         ),
         because=(
@@ -88,6 +88,7 @@ PUZZLES = (
             "2 2": "Two brands are open there, but `c.exp()` does not change with `r`. Its operand has one brand.",
             "1 1": "`e + r` takes one operand of each brand, so it has both.",
             "2 1": "It is the sum that takes one operand of each brand.",
+            "2 6": "`e` stands for 2 numbers and `e + r` for 6. The program prints how many brands each of them has.",
             "0 1": "`c` came in through the inner vmap: it has its brand, and so has `c.exp()`.",
         },
     ),
@@ -96,7 +97,7 @@ PUZZLES = (
         text=(
             "`f` is a function of two numbers, and `a` and `b` have the same length. The table of `f` for each with "
             "each is `vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)`. Write `diagonal(f, a, b)`: the diagonal of that "
-            "table, without the rest of it."
+            "table, without the rest of it. Use one `vmap`."
         ),
         starter="""
             def diagonal(f, a, b):
@@ -161,6 +162,11 @@ PUZZLES = (
             def products(a, b):
                 return vmap(lambda y: vmap(lambda x: x * y)(a))(b)
             """: "Each row belongs to one `b`: the outer vmap is axis 0.",
+            """
+            def products(a, b):
+                vmap(lambda x: vmap(lambda y: x * y)(b))(a)
+                return a.reshape(-1, 1) * b
+            """: "The values are right, but they are computed outside of the vmap: write it with two vmaps.",
             """
             def products(a, b):
                 return Tensor.stack(*[vmap(lambda y: x * y)(b) for x in a])

@@ -33,7 +33,7 @@ function side(title, { tables, text, code }, other, mark) {
 
 function drawnTable(title, { path, sizes, cells }, other, mark) {
   const same = other && String(other.sizes) === String(sizes);
-  const near = (a, b) => a === b || Math.abs(a - b) <= 1e-4 + 1e-4 * Math.abs(b);
+  const near = (a, b) => a === b || Math.abs(a - b) <= 1e-6 + 1e-5 * Math.abs(b);
   const made = cells.map((cell, i) => {
     const differs = mark && same && !near(cell, other.cells[i]);
     return h("td", differs ? { class: "run-differs" } : null, number(cell), differs && h("span", { class: "run-unseen" }, " differs"));
