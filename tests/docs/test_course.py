@@ -24,6 +24,9 @@ from tests.support.realized import BY_NUMPY
 from tests.support.warm import warm
 
 COURSE = Path(__file__).parents[2] / "docs" / "course"
+BESIDE = [
+    COURSE.parent / f"{name}.md" for name in ("cheatsheet", "glossary", "puzzles", "quickstart", "slides", "solutions")
+]
 PAIR = re.compile(r"^```py\n(.*?)^```\n((?:(?!^```).)*)^```text\n(.*?)^```", re.M | re.S)
 PEERS = re.compile(r"^import (torch|jax)\b", re.M)
 PAIRS = [
@@ -33,6 +36,9 @@ PAIRS = [
 ]
 WORDS = 200
 """Words of text and code that a reader reads per minute; each prediction takes one more minute."""
+
+BRANDS_AS_ROW = re.compile(r"\b(empty row|its row|row variable|row of a (sum|value|result))\b", re.I)
+"""Sentences in which `row` is a set of brands."""
 
 
 @pytest.mark.parametrize(("program", "said"), PAIRS)
@@ -61,6 +67,14 @@ def test_chapters_1_to_4_take_half_an_hour() -> None:
     assert len(pages) == 4
     texts = [p.read_text() for p in pages]
     assert sum(len(t.split()) / WORDS + t.count("**Predict") for t in texts) <= 30
+
+
+@pytest.mark.parametrize("page", [*sorted(COURSE.glob("*.md")), *BESIDE], ids=lambda p: p.stem)
+def test_texts_for_learners_use_the_same_words(page: Path) -> None:
+    text = page.read_text()
+    assert not BRANDS_AS_ROW.search(text)
+    assert "TypeVar" not in text, "import S and S1 from branded.typing"
+    assert not re.search(r"(?<![.\w])stack\(\[", text), "tinygrad has Tensor.stack(*[...])"
 
 
 # ---- the notebooks ----

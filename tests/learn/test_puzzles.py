@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from branded.learn.puzzles import (
     sheet,
     truth,
 )
+from tests.docs.test_course import BRANDS_AS_ROW
 from tests.pages import puzzles as made
 from tests.support.by_numpy import read
 from tests.support.realized import BY_NUMPY
@@ -229,9 +231,19 @@ def test_functions_vary(puzzle: Write) -> None:
             assert len(set(values)) > 1, position
 
 
+@pytest.mark.parametrize("puzzle", PUZZLES, ids=title)
+def test_row_is_a_row_of_a_table(puzzle: Puzzle) -> None:
+    """Texts say "the brands of a value": a row is a part of a table to readers who know numpy."""
+    texts = [puzzle.title, puzzle.text, *puzzle.hints, puzzle.because, *puzzle.wrong.values()]
+    in_types = puzzle.number in range(12, 20)  # they have no tables
+    word = re.compile(r"\brows?\b", re.I) if in_types else BRANDS_AS_ROW
+    assert not [text for text in texts if word.search(text)]
+
+
 @pytest.mark.parametrize("puzzle", WRITES, ids=title)
 def test_text_asks_for_each_requirement(puzzle: Write) -> None:
-    assert "vmap" in puzzle.text or puzzle.given
+    assert "vmap" in puzzle.text
+    assert puzzle.only_one == ("one `vmap`" in puzzle.text)
     assert all(name.removesuffix("=1") in puzzle.text for name in puzzle.uses)
 
 

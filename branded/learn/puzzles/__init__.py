@@ -13,7 +13,16 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from branded.errors import PuzzleError
-from branded.learn.puzzles import axes, collectives, control, derivatives, one_brand, rows, truth, zip_or_outer
+from branded.learn.puzzles import (
+    axes,
+    brands_in_types,
+    collectives,
+    control,
+    derivatives,
+    one_brand,
+    truth,
+    zip_or_outer,
+)
 from branded.learn.puzzles.puzzle import Predict, Puzzle, Status, Verdict, Write
 from branded.tree import short_repr
 
@@ -29,7 +38,7 @@ class Chapter(NamedTuple):
 
 def _chapters() -> tuple[Chapter, ...]:
     chapters, number = [], 0
-    for module in (one_brand, zip_or_outer, rows, axes, derivatives, control, collectives):
+    for module in (one_brand, zip_or_outer, brands_in_types, axes, derivatives, control, collectives):
         numbered: list[Puzzle] = []
         for puzzle in module.PUZZLES:
             number += 1

@@ -183,6 +183,7 @@ PUZZLES = (
             (_linear, {"w": numbers(4, 2), "b": numbers(4, start=5)}, numbers(2, start=1)),
             (_product, {"w": numbers(3, 4), "b": numbers(3, start=5)}, numbers(4, start=1)),
         ],
+        only_one=True,
         loop=lambda f, params, x: np.stack([f({"w": w, "b": params["b"]}, x) for w in params["w"]]),
     ),
     Write(

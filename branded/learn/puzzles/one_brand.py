@@ -115,9 +115,15 @@ PUZZLES = (
             def dots(X, Y):
                 return vmap(lambda x, y: x * y)(X, Y)
             """: "The products of one pair still have to be added up.",
+            """
+            def dots(X, Y):
+                table = vmap(lambda x: vmap(lambda y: (x * y).sum())(Y))(X)
+                return Tensor.stack(*[table[i, i] for i in range(X.shape[0])])
+            """: "The values are right, but it opened 2 brands: one vmap is enough.",
         },
         inputs=lambda: [(numbers(3, 2), numbers(3, 2, start=5)), (numbers(2, 4), numbers(2, 4, start=1))],
         loop=lambda X, Y: np.stack([x @ y for x, y in zip(X, Y, strict=True)]),
+        only_one=True,
     ),
     Write(
         title="A shared argument",

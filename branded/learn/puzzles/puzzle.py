@@ -129,6 +129,7 @@ class Write(Puzzle):
         brands: The least number of brands that it must open, and that a step of the result must vary over.  The number
             of opened brands must not depend on the batch size, which distinguishes a vmap from a Python loop.  With 0,
             brands are not checked.
+        only_one: Whether it may open one brand only.
         by: The transform that opens the brands.
         uses: What the text asks for and values do not show: names of operations, or axes such as `in_axes=1`.
         also: Returns another complaint about an answer, or None.
@@ -139,6 +140,7 @@ class Write(Puzzle):
     inputs: Callable[[], Sequence[tuple[Any, ...]]]
     loop: Callable[..., Any]
     brands: int = 1
+    only_one: bool = False
     by: str = "a vmap"
     uses: tuple[str, ...] = ()
     also: Callable[[Callable[..., Any]], str | None] | None = None
@@ -226,6 +228,8 @@ class Write(Puzzle):
             return (
                 f"The values are right, but it opened {numbers} brands for batches of different sizes: no Python loop."
             )
+        if self.only_one and max(opened) > 1:
+            return f"The values are right, but it opened {_brands(max(opened))}: one vmap is enough."
         return None
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tinygrad import Tensor
 
-from branded.core.brand import Brand
-from branded.learn.puzzles.outcome import outcome
 from branded.learn.puzzles.puzzle import Predict, Write, numbers
 
 TITLE = "Zip or outer"
@@ -23,15 +19,6 @@ def _difference(x: Any, y: Any) -> Any:
 def _area(x: Any, y: Any) -> Any:
     """lambda x, y: x * y + x"""
     return x * y + x
-
-
-def _made_the_table(diagonal: Callable[..., Any]) -> str | None:
-    """Return the complaint about correct values that were selected from the whole table."""
-    before = Brand(0).number
-    outcome(diagonal, (_difference, Tensor.ones(3), Tensor.ones(3)))
-    if Brand(0).number - before - 1 == 1:
-        return None
-    return "The values are right, but it made the whole table. Numbers that share their brand never meet the others."
 
 
 PUZZLES = (
@@ -128,14 +115,14 @@ PUZZLES = (
             def diagonal(f, a, b):
                 table = vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)
                 return Tensor.stack(*[table[i, i] for i in range(a.shape[0])])
-            """: "it made the whole table. Numbers that share their brand never meet the others.",
+            """: "The values are right, but it opened 2 brands: one vmap is enough.",
         },
         inputs=lambda: [
             (_difference, numbers(3), numbers(3, start=8)),
             (_area, numbers(4, start=1), numbers(4)),
         ],
         loop=lambda f, a, b: np.array([f(x, y) for x, y in zip(a, b, strict=True)]),
-        also=_made_the_table,
+        only_one=True,
     ),
     Write(
         title="The table of products",
