@@ -66,6 +66,19 @@ def test_entries_of_all_magnitudes(dtype: str, descending: bool) -> None:
                 np.testing.assert_array_equal(in_c(few_values, k, descending, indices=False), values[..., :k])
 
 
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_values_of_many_rows(dtype: str, descending: bool) -> None:
+    for shape in ((8, 3), (9, 64), (17, 65), (40, 127), (3, 11, 100), (8, 512), (16, 515), (8, 1025)):
+        x = sample(dtype, shape)
+        want = np.take_along_axis(x, order(x, descending), -1)
+        found = in_c(x, shape[-1], descending, indices=False)
+        np.testing.assert_array_equal(found, want)
+        if dtype in FLOATS and shape[-1] <= 512 // 8 * x.itemsize:
+            zeros = np.signbit(found[found == 0]).sum()
+            assert zeros == np.signbit(x[x == 0]).sum()
+
+
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int8, np.int64, np.uint32, np.bool_])
 def test_top_k_of_tensors(dtype: Any) -> None:
     x = R.integers(0, 3, (4, 3, 50)).astype(dtype)

@@ -2,6 +2,11 @@
 
 The keys are unsigned ints in the order of the entries. All NaNs have the greatest key; zeros of both signs have the
 same.
+
+The values of many rows are sorted by a network of comparisons, 16 rows at a time in vectors. Equal values need no
+order there, so a key determines its value, and -0.0 comes before 0.0.
+
+Source: Batcher's odd-even merge sort, as algorithm M of Knuth, The Art of Computer Programming 5.2.2.
 """
 
 from __future__ import annotations
@@ -64,8 +69,48 @@ static struct entry *sorted(const BITS *x, BITS turn, i64 n, struct entry *e, st
   }
   return e;
 }
+static BITS ordered(BITS u) { ORDERED_BITS }
+static BITS value(BITS key) { VALUE }
+// x has LANES rows side by side
+static void by_network(BITS *x, i64 n) {
+  i64 top = 1;
+  while (2 * top < n) top *= 2;
+  for (i64 p = top; p > 0; p /= 2)
+    for (i64 q = top, r = 0, d = p;; d = q - p, q /= 2, r = p) {
+      for (i64 i = r; i < n - d; i += 2 * p)
+        for (i64 h = i; h < i + p && h < n - d; h++) {
+          BITS *a = x + h * LANES, *b = a + d * LANES;
+          for (i64 l = 0; l < LANES; l++) {
+            BITS y = a[l], z = b[l];
+            a[l] = y < z ? y : z, b[l] = y < z ? z : y;
+          }
+        }
+      if (q == p) break;
+    }
+}
+static void rows_side_by_side(struct job *j) {
+  i64 n = j->m, k = j->k, left = 1;
+  BITS turn = j->option & 1 ? (BITS)-1 : 0, *x = taken(j, j->f[0], n * LANES * sizeof(BITS)), *out = (BITS *)j->out[0];
+  if (!x) return;
+  while (left) {
+    i64 rows = 0;
+    for (; rows < LANES && left; rows++, left = next(j)) {
+      const BITS *row = (BITS *)j->a;
+      for (i64 i = 0; i < n; i++) x[i * LANES + rows] = ordered(row[i]) ^ turn;
+    }
+    by_network(x, n);
+    for (i64 l = 0; l < rows; l++, out += k) for (i64 i = 0; i < k; i++) out[i] = value(x[i * LANES + l] ^ turn);
+  }
+  ((void (*)(void *))j->f[1])(x);
+}
 static void go(struct job *j) {
   i64 n = j->m, k = j->k, few = k <= FEW && k < n && k * k <= 2 * n, short_row = n <= SHORT;
+  i64 rows = 1;
+  for (i64 i = 0; i < LOOPS; i++) rows *= j->size[i];
+  if (!few && !(j->option & 2) && rows >= LANES / 2 && n > 2 && n <= NETWORK * (i64)sizeof(BITS)) {
+    rows_side_by_side(j);
+    return;
+  }
   BITS turn = j->option & 1 ? (BITS)-1 : 0;
   struct entry own[FEW], *e = own, *f = 0, *memory = 0;
   if (!few && !short_row) {
@@ -85,15 +130,28 @@ static void go(struct job *j) {
   if (memory) ((void (*)(void *))j->f[1])(memory);
 }
 """
+_VALUES = {
+    "float": "return key & SIGN ? (BITS)(key ^ SIGN) : (BITS)~key;",
+    "signed": "return key ^ SIGN;",
+    "unsigned": "return key;",
+}
 _FEW, _SHORT, _BLOCK = 64, 32, 16
+_LANES, _NETWORK = 16, 128
+"""The number of rows that a network sorts at a time, and the maximum length of a row there for each byte of an entry.
+
+Radix sort takes a pass per byte; from 512 floats on it is as fast.
+"""
 
 
 def source(dtype: DType) -> str:
     """Return the C function for rows of one dtype."""
     bits = _UNSIGNED[dtype.itemsize]
-    kind = "float" if dtypes.is_float(dtype) else "unsigned" if dtypes.is_unsigned(dtype) else "signed"
-    body = _KEYS["unsigned" if dtype == dtypes.bool else kind].replace("INFINITY", _INFINITY.get(dtype, ""))
-    text = _SOURCE.replace("KEY_OF_BITS", body).replace("FEW", str(_FEW)).replace("SHORT", str(_SHORT))
+    is_unsigned = dtypes.is_unsigned(dtype) or dtype == dtypes.bool
+    kind = "float" if dtypes.is_float(dtype) else "unsigned" if is_unsigned else "signed"
+    body = _KEYS[kind].replace("INFINITY", _INFINITY.get(dtype, ""))
+    text = _SOURCE.replace("KEY_OF_BITS", body).replace("ORDERED_BITS", body.replace("!size ? SIGN : ", ""))
+    text = text.replace("VALUE", _VALUES[kind]).replace("LANES", str(_LANES)).replace("NETWORK", str(_NETWORK))
+    text = text.replace("FEW", str(_FEW)).replace("SHORT", str(_SHORT)).replace("LOOPS", str(batches.LOOPS))
     text = text.replace("BLOCK", str(_BLOCK)).replace("KEY", "u64" if bits == "u64" else "unsigned")
     return batches.BEFORE + text.replace("BITS", bits) + batches.entry("branded_sort", "go(&j);")
 

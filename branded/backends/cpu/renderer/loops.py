@@ -338,7 +338,7 @@ def without_conditional_loads(uops: list[UOp]) -> list[UOp]:
     for u in uops:
         v = u.replace(src=tuple(new.get(s, s) for s in u.src))
         if v.op is Ops.LOAD and len(v.src) == 3:
-            (place, other, gate), old = v.src, u.src[0]
+            place, other, gate = v.src
             zero = UOp(Ops.CAST, place.src[1].dtype, (UOp.const(0, dtypes.weakint),))
             index = gate.where(place.src[1], zero)
             load = UOp(Ops.LOAD, v.dtype, (place.replace(src=(place.src[0], index)),))
