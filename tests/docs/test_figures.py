@@ -93,7 +93,7 @@ def test_counts_of_seeded_mistakes() -> None:
     }
     found = {of: row.groups() for of, row in rows.items() if row is not None}
     (ours, total), (jax, _), (torch, _) = (found[of] for of in ("branded", "jax", "torch"))
-    assert figures("README.md", r"Of (\d+) programs with one seeded") == {total}
+    assert figures("README.md", r"Of (\d+) annotated programs with one deliberate") == {total}
     assert figures("README.md", r"mypy finds (\d+) in our types, (\d+) in JAX's and (\d+) in torch's") == {
         (ours, jax, torch)
     }
