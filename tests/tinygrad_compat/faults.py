@@ -374,25 +374,33 @@ OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)
 """Programs that fail only with a C compiler, or only with some compilers and CPUs."""
 OPEN: tuple[Callable[[], None], ...] = (*(later_writes, writes_through_views_of_values, writes_after_changes),)
 """Faults that we do not fix in plain tinygrad."""
+NO_COMPILER = "no compiler: set CC, or install clang"
+"""The outcome of a program that could not be compiled: nothing is known about its fault."""
+OUTCOMES = ("right", "wrong", NO_COMPILER)
 
 
 def main(names: list[str]) -> int:
-    """Print the outcome of the programs with these names, or of all; the status is 0."""
+    """Print the outcome of the programs with these names, or of all; the status is 1 if there is no compiler."""
     chosen = [
         f
         for f in (*FIXED, *OF_SOME_COMPILERS, *OPEN)
         if f.__name__ in names or (not names and f not in OF_SOME_COMPILERS)
     ]
+    status = 0
     for program in sorted(chosen, key=lambda f: f.__name__ not in CRASHES):  # fork before there are threads
         name = program.__name__
-        print(name, in_a_fork(program) if name in CRASHES else outcome(program), flush=True)
-    return 0
+        said = in_a_fork(program) if name in CRASHES else outcome(program)
+        status |= said == NO_COMPILER
+        print(name, said, flush=True)
+    return status
 
 
 def outcome(program: Callable[[], None]) -> str:
     try:
         program()
     except Exception as error:
+        if isinstance(error, FileNotFoundError) and error.filename == os.environ.get("CC", "clang"):
+            return NO_COMPILER
         return f"wrong {type(error).__name__}"
     return "right"
 
@@ -400,9 +408,10 @@ def outcome(program: Callable[[], None]) -> str:
 def in_a_fork(program: Callable[[], None]) -> str:
     """Return the outcome of a program that may end its process."""
     if (child := os.fork()) == 0:
-        os._exit(outcome(program) != "right")
+        said = outcome(program)
+        os._exit(OUTCOMES.index("wrong" if said.startswith("wrong") else said))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    return f"ends {signal.Signals(-status).name}" if status < 0 else ("right", "wrong")[status]
+    return f"ends {signal.Signals(-status).name}" if status < 0 else OUTCOMES[status]
 
 
 if __name__ == "__main__":

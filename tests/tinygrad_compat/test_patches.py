@@ -51,6 +51,13 @@ def test_still_wrong_without_patches(tmp_path: Path) -> None:
     assert said == wanted, "tinygrad has mended what is right here: its patch may go"
 
 
+def test_no_fault_is_confirmed_without_a_compiler() -> None:
+    missing = {"CC": "/missing/clang", "CACHELEVEL": "0"}  # no kernel is left of an earlier run
+    process = started("-m", "tests.tinygrad_compat.faults", "quotients", "ranges", DEV="CPU", **missing)
+    lines = process.communicate()[0].splitlines()
+    assert lines == [f"quotients {faults.NO_COMPILER}", f"ranges {faults.NO_COMPILER}"] and process.returncode == 1
+
+
 def test_conditional_loads_are_not_vectorized() -> None:
     x = Tensor.empty(5, 7, device="CPU").realize()
     for y, gated in ((x.pad((1, 1)), True), (x * 3, False)):
