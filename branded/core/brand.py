@@ -52,6 +52,7 @@ class Brand(Scope):
     """
 
     is_brand = True
+    turn = "example"
 
     if TYPE_CHECKING:  # how the type `Users` acts on a row: see Only, Rest and Without
 

@@ -40,7 +40,7 @@ from branded.core.validation.arguments import (
     normalize_axis,
     out_axis,
 )
-from branded.core.validation.axes_suggestions import as_one, parameter, readings, shared
+from branded.core.validation.axes_suggestions import as_one, of_modules, of_optimizer, parameter, readings, shared
 from branded.core.values import vec_type
 from branded.errors import AxesError, AxisTypeError, SizeError, count_noun, examples
 from branded.graph.rows import check_live, row_of
@@ -323,13 +323,16 @@ class MappedCall:
     def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
         x = self.leaves[i]
         kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(x)
-        fix = tree.advice(x)
         whole, name = self._argument(i)
+        fix = tree.advice(x) or of_optimizer(whole) or as_one(whole, name)
+        is_shared = isinstance(self.options.in_axes, int) and any(
+            isinstance(v, Tensor) and v.shape for v in self.leaves
+        )
         return AxisTypeError(
             f"in_axes: {self.place(i)} is {kind}"
-            + (", not a tensor" if fix else f": there is no axis {axis} to map over"),
+            + (", not a tensor" if tree.advice(x) else f": there is no axis {axis} to map over"),
             ("call", self.options.where),
-            fix=fix or as_one(whole, name) or self._shared(i),
+            fix=fix or of_modules(whole, is_shared=is_shared) or self._shared(i),
         )
 
     def _argument(self, i: int) -> tuple[Any, str]:
@@ -379,14 +382,42 @@ class MappedCall:
             f"vmap: mapped sizes differ: {first_size}, {self.place(i)} has {n}",
             ("left", first_side),
             ("right", side(i)),
-            fix=self._readings() or f"{self._share(i)} if it is shared, or slice it to {size}",
+            fix=self._readings() or f"{self._share(i)} if it is shared{self._slice(first, i)}",
         )
 
+    def _slice(self, first: int | None, i: int) -> str:
+        """Return the advice to slice the longer of two leaves, unless they are of one argument, or one has one entry."""
+        sizes = {k: self.leaves[k].shape[self.axes[k]] for k in (first, i) if k is not None}
+        least = min([*sizes.values(), *([] if self.options.axis_size is None else [self.options.axis_size])])
+        longer = [k for k, n in sizes.items() if n > least]
+        is_one = first is not None and (least == 1 or self._argument(first)[1] == self._argument(i)[1])
+        if not longer or is_one:
+            return ""
+        return f", or slice {'it' if longer == [i] else self.place(longer[0])} to {least}"
+
     def _readings(self) -> str | None:
-        """Return `in_axes` that would fit, for an error message; None unless each argument is one tensor."""
-        if not len(self.leaves) == len(self.args) > 1 or self.options.axis_size is not None:
+        """Return `in_axes` that would fit, for an error message; None unless there is one axis for each argument.
+
+        An argument whose leaves differ in size is shared as a whole, unless most of them have the size of another.
+        """
+        if self.kwargs or len(self.args) < 2 or self.options.axis_size is not None:
             return None
-        return readings([None if a is None else (a, x.shape[a]) for x, a in zip(self.leaves, self.axes, strict=True)])
+        pairs = iter(zip(self.leaves, self.axes, strict=True))
+        mapped: list[tuple[int, int] | None] = []
+        mixed: list[list[int]] = []
+        for arg in self.args:
+            leaves = [next(pairs) for _ in tree.leaves(arg)]
+            axes = {a for _, a in leaves}
+            if len(axes) > 1:
+                return None
+            sizes = [x.shape[a] for x, a in leaves if a is not None]
+            if len({*sizes}) > 1:
+                mixed.append(sizes)
+            mapped.append((axes.pop() or 0, sizes[0]) if len({*sizes}) == 1 else None)
+        for n in {entry[1] for entry in mapped if entry is not None}:
+            if any(2 * sizes.count(n) > len(sizes) for sizes in mixed):
+                return None
+        return readings(mapped) or None
 
     def _hint(self) -> Callable[[], str]:
         """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""

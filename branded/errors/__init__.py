@@ -26,7 +26,7 @@ class BrandedError(Exception):
     Args:
         problem: One line: the operation or option, a colon, and the problem.
         facts: Pairs of a label and a text, printed in columns.
-        fix: A replacement to try; printed last, under the label `try`.
+        fix: A replacement to try; printed last, under the label `try`, unless it is the code that failed.
 
     Attributes:
         code: A stable word for the kind of error; `python -m branded why CODE` explains it.
@@ -41,6 +41,8 @@ class BrandedError(Exception):
             cls.code = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(self, problem: str, *facts: tuple[str, str], fix: str | None = None) -> None:
+        if fix and source.is_running(fix):
+            fix = None
         named = any(label == "at" or _PLACE.search(text) for label, text in facts)
         if not named and (location := place()) is not None:
             facts = (*facts, ("at", location))

@@ -157,6 +157,15 @@ def _holds(x: ast.AST, start: tuple[int, int], end: tuple[int, int]) -> bool:
     return (x.lineno, x.col_offset) <= start and end <= (x.end_lineno or 0, x.end_col_offset or 0)
 
 
+def is_running(text: str) -> bool:
+    """Return whether `text` is the user's running code, or a larger expression or statement that contains it."""
+    try:
+        written = ast.unparse(ast.parse(text))
+    except (SyntaxError, ValueError):  # not code
+        return False
+    return any(ast.unparse(e) == written for e in running() if isinstance(e, ast.expr | ast.stmt))
+
+
 def expression(f: FrameType | None = None) -> ast.expr | None:
     """Return the user's running expression in this frame or the innermost one, or None."""
     around = running(f)

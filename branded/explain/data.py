@@ -32,7 +32,7 @@ from branded.explain.names import is_sharding, names_of
 from branded.explain.provenance import source_cells, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.graph.uops import lead, realize_tensors, tensor
-from branded.ir import Expr, make_expr
+from branded.ir import Expr, make_expr_for
 from branded.ir.evaluate import evaluation
 from branded.ir.expr import Which
 from branded.ir.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
@@ -65,7 +65,7 @@ def explain_call(
     try:
         with recording.record_operand_names() as begun:
             began(begun)
-            expr = make_expr(f, static_argnums=fixed)(*args, **kwargs)
+            expr = make_expr_for("explain", f, fixed)(*args, **kwargs)
     except ReadError:
         f(*args, **kwargs)  # if the function itself is incorrect, its own error is clearer
         raise

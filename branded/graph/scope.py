@@ -76,7 +76,7 @@ class Scope(Region):
     is_brand = False
     """Whether a value that varies over it has one entry per example."""
     turn = "step"
-    """The unit for messages: the body of a loop is traced for all steps at the same time."""
+    """The unit for messages: an example, or a step of a loop, whose body is traced for all steps at the same time."""
     is_program = False
     """Whether this is the scope of a function that becomes a typed program, whose arguments have no values."""
 

@@ -20,7 +20,7 @@ from branded.core.values import vec_type
 from branded.errors import BrandedError, OperandError, ReadError, ShapeError
 from branded.errors.source import asking
 from branded.graph.rows import check_live, is_differentiated, row_of
-from branded.graph.scope import Row
+from branded.graph.scope import Row, Scope
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype
@@ -44,7 +44,13 @@ _READ = ("has no single value to read", "return it from the mapped function and 
 
 
 def names(row: Row) -> str:
-    return " and ".join(f"`{b.name}`" for b in row)
+    """Return the names of the scopes; a function that is traced into a program is named only if it is the only one."""
+    return " and ".join(f"`{b.name}`" for b in [b for b in row if not b.is_program] or row)
+
+
+def repeating(row: Row) -> Scope:
+    """Return the scope whose turns differ: the innermost body, or a brand, or a program if there is no other."""
+    return min(reversed(row), key=lambda b: 2 * b.is_program + b.is_brand)
 
 
 def _forbid(api_name: str, *tensors: Tensor) -> None:
@@ -60,8 +66,7 @@ def _forbid(api_name: str, *tensors: Tensor) -> None:
                 )
             continue
         check_live(t.uop, api_name)
-        if loops := [b for b in row if not b.is_brand]:
-            scope = loops[-1]
+        if not (scope := repeating(row)).is_brand:
             raise ReadError(
                 f"{api_name}: in the body of {scope.name} there is no value to read: it is traced once, "
                 f"{scope.traced_for}",

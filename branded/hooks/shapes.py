@@ -11,9 +11,11 @@ from branded.core.validation.arguments import normalize_axis
 from branded.core.values import vec_type
 from branded.errors import EscapeError, ShapeError, count_noun
 from branded.graph.rows import row_of
+from branded.hooks.reads import repeating
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
+_SAME = "use the same sizes for all, and mask with where"
 _SHAPED = ("reshape", "expand", "shrink", "pad", "repeat", "unfold", "view", "split", "unflatten")
 
 
@@ -42,16 +44,16 @@ def _check_shapes(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Me
                 tensor = next((t for t in map(find, (*args, *kwargs.values())) if t is not None), None)
                 if tensor is None or isinstance(error, EscapeError):
                     raise
-                from branded.hooks.error_translation.messages import suggest_take  # imported only for an error
+                from branded.hooks.error_translation.slices import suggest_take  # imported only for an error
 
                 api_name = "slice" if "item" in original.__name__ else original.__name__
-                fix = suggest_take(args[0]) if api_name == "slice" else None
-                each = "step to step" if any(not b.is_brand for b in row_of(tensor.uop)) else "example to example"
+                fix = suggest_take(self, args[0]) if api_name == "slice" else _SAME
+                turn = repeating(row_of(tensor.uop)).turn
                 raise ShapeError(
-                    f"{api_name}: a shape or an offset differs from {each}",
+                    f"{api_name}: a shape or an offset differs from {turn} to {turn}",
                     ("tensor", vec_type(self)),
                     ("shape", f"depends on {vec_type(tensor)}"),
-                    fix=fix or "index with a tensor, or mask with where",
+                    fix=fix,
                 ) from None
 
         return shaped

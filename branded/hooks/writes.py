@@ -14,11 +14,13 @@ from branded.autodiff.leaves import hide_leaves, is_own
 from branded.core.analysis import aliasing
 from branded.core.values import vec_type
 from branded.errors import WriteError
+from branded.errors.source import asking
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Region, Row, branches, open_brands, ruled_functions
 from branded.graph.tags import is_tagged, new_storage
 from branded.graph.uops import tensor
 from branded.hooks.reads import names
+from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
@@ -30,6 +32,13 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
         if b in target_row or _is_own(target, root, b):
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
+        if b.is_program:
+            raise WriteError(
+                f"{api_name}: {b.name} traces the function without values, "
+                "so it cannot write into a tensor from outside",
+                ("tensor", vec_type(target)),
+                fix="return the new value from the function, and write it outside",
+            )
         if b not in row:
             each = f"in each {b.turn} of {b.name}" if not b.is_brand else f"once for each example of `{b.name}`"
             raise WriteError(
@@ -44,11 +53,14 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
                 tensor,
                 fix="return the value, and write it outside",
             )
+        is_load = asking(private_api.NAMES_KERNELS) == "load_state_dict"
+        fix = "return the new value from the mapped function, or map over the tensor too"
         raise WriteError(
-            f"{api_name}: a value that varies over `{b.name}` cannot be written into a tensor that all examples share",
+            f"{'load_state_dict' if is_load else api_name}: a value that varies over `{b.name}` "
+            "cannot be written into a tensor that all examples share",
             tensor,
             ("value", f"varies over {names(row)}"),
-            fix="return the new value from the mapped function, or map over the tensor too",
+            fix="call functional_call(module, state, x) instead, which keeps the module's tensors" if is_load else fix,
         )
     for branch in branches():
         if not _is_own(target, root, branch):

@@ -41,8 +41,8 @@ class Writing(Scope):
     is_program = True
     turn = "call"
 
-    def __init__(self) -> None:
-        super().__init__(1, hint=lambda: "make_expr")
+    def __init__(self, api_name: str) -> None:
+        super().__init__(1, hint=lambda: api_name)
 
 
 class _Levels(NamedTuple):
@@ -333,19 +333,31 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
     Source: `jax.make_jaxpr` and the language of jaxprs.
     """
 
-    check_function(f, "make_expr", "make_expr(f)(x)")
-    nums = positions(static_argnums, "make_expr")
+    return make_expr_for("make_expr", f, static_argnums)
+
+
+def make_expr_for(
+    api_name: str, f: Callable[..., Any], static_argnums: int | Sequence[int] = ()
+) -> Callable[..., Expr]:
+    """Return `make_expr(f)` for a function of the API, which its errors name."""
+    check_function(f, api_name, f"{api_name}(f)(x)")
+    nums = positions(static_argnums, api_name)
 
     @entry
     @functools.wraps(f)
     def made(*args: Any, **kwargs: Any) -> Expr:
-        return _make(f, args, kwargs, *static_arguments(f, nums, len(args), "make_expr"))
+        return _make(api_name, f, args, kwargs, *static_arguments(f, nums, len(args), api_name))
 
     return cast(Callable[..., Expr], made)
 
 
 def _make(
-    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], nums: frozenset[int], by_name: frozenset[str]
+    api_name: str,
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    nums: frozenset[int],
+    by_name: frozenset[str],
 ) -> Expr:
     """Trace the function on arguments without values, and build its program at each level.
 
@@ -357,8 +369,8 @@ def _make(
     values = [None if fixed else tree.as_tensor(x) for x, fixed in zip(leaves, static, strict=True)]
     for x in values:
         if x is not None:
-            check_live(x.uop, "make_expr")
-    did = watched(lambda: _trace_calls(f, args, kwargs, leaves, values))
+            check_live(x.uop, api_name)
+    did = watched(lambda: _trace_calls(api_name, f, args, kwargs, leaves, values))
     levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
     tensors = {u: tensor(u) for w in levels.written.values() for u in w.consts}
@@ -384,6 +396,7 @@ class _Written(NamedTuple):
 
 
 def _trace_calls(
+    api_name: str,
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -391,13 +404,13 @@ def _trace_calls(
     values: Sequence[Tensor | None],
 ) -> _Written:
     # the effects run when the program is evaluated
-    with recording.record_frame() as frame, collect_effects(Body()) as must, opened(Writing()) as scope:
+    with recording.record_frame() as frame, collect_effects(Body()) as must, opened(Writing(api_name)) as scope:
         since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
         new = iter(places)
         traced_leaves = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
         positional = [tree.rebuild(a, traced_leaves) for a in args]
         named = {k: tree.rebuild(a, traced_leaves) for k, a in kwargs.items()}
-        out = call_checked(f, positional, named, "make_expr", "pass a function with one parameter per argument")
+        out = call_checked(f, positional, named, api_name, "pass a function with one parameter per argument")
         token = [] if must.token is None else [tensor(must.token)]
-        return _Written(frame, since, places, out, [*live_results(out, "make_expr"), *token], bool(token))
+        return _Written(frame, since, places, out, [*live_results(out, api_name), *token], bool(token))

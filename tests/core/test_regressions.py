@@ -738,7 +738,7 @@ def test_negative_int8_indices() -> None:
 
 def test_comparison_of_lists_is_an_error() -> None:
     """The hint used to be `([x] == [-x]).where(...)`, which asks for the same truth value."""
-    with pytest.raises(errors.ReadError, match=r"try:   x\.where\(a, b\) instead of `if x`"):
+    with pytest.raises(errors.ReadError, match=r"try:   condition\.where\(a, b\) instead of `if condition`"):
         vmap(lambda x: x if [x] == [-x] else -x)(X)
 
 

@@ -14,14 +14,16 @@ import numpy as np
 import pytest
 from tinygrad import Context, Tensor, Variable, nn
 
-from branded import Brand, BrandedError, brand, errors, jit, lift, random, unvec, vec_type, vmap
+from branded import Brand, BrandedError, brand, errors, jit, lift, make_expr, optim, random, unvec, vec_type, vmap
 from branded.collectives import named_axes
 from branded.errors import source
+from branded.explain import explain
 from branded.hooks import reads
 from branded.hooks.error_translation import suggestions
 from branded.mypy.analysis import reads as reading
 from branded.mypy.rows.algebra import VEC
 from branded.mypy.transforms import collectives as typed
+from branded.tools.profile import profile
 
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
 Y = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4)).realize()
@@ -213,7 +215,7 @@ SHAPES = {
         slice: a shape or an offset differs from example to example
           tensor: Vec[x:3, f32[4]]
           shape:  depends on Vec[x:3, i32[]]
-          try:    index with a tensor, or mask with where
+          try:    (Tensor.arange(4) < x[0].int()).where(x, 0)
         """,
     ),
     "setitem slice": Golden(
@@ -223,7 +225,7 @@ SHAPES = {
         slice: a shape or an offset differs from example to example
           tensor: Vec[x:3, f32[4]]
           shape:  depends on Vec[x:3, i32[]]
-          try:    index with a tensor, or mask with where
+          try:    x[start + Tensor.arange(n)] for n entries, or a mask and where
         """,
     ),
     "reshape": Golden(
@@ -233,7 +235,7 @@ SHAPES = {
         reshape: a shape or an offset differs from example to example
           tensor: Vec[x:3, f32[4]]
           shape:  depends on Vec[x:3, i32[]]
-          try:    index with a tensor, or mask with where
+          try:    use the same sizes for all, and mask with where
         """,
     ),
     "uop shape": Golden(
@@ -292,6 +294,36 @@ SIZES = {
           left:  axis_size=1   (vmap at app.py:12)
           right: f32[3, 4], axis 0   (argument 1)
           try:   use in_axes=None for argument 1 if it is shared, or slice it to 1
+        """,
+    ),
+    "leaves of one argument": Golden(
+        lambda: vmap(lambda p, x: p["a"] * x)({"a": Y, "b": Y[0, :2]}, X),
+        errors.SizeError,
+        """
+        vmap: mapped sizes differ: argument 1['a'] has 4 examples, argument 1['b'] has 2
+          left:  f32[4, 4], axis 0   (argument 1['a'] of vmap at app.py:12)
+          right: f32[2], axis 0   (argument 1['b'])
+          try:   in_axes=(None, 0) for 3 examples
+        """,
+    ),
+    "one leaf of a batch": Golden(
+        lambda: vmap(lambda p, x: p["a"] * x)({"a": X, "b": X, "c": Y[0, :2]}, X),
+        errors.SizeError,
+        """
+        vmap: mapped sizes differ: argument 1['a'] has 3 examples, argument 1['c'] has 2
+          left:  f32[3, 4], axis 0   (argument 1['a'] of vmap at app.py:12)
+          right: f32[2], axis 0   (argument 1['c'])
+          try:   use in_axes=None for argument 1['c'] if it is shared
+        """,
+    ),
+    "a shorter keyword": Golden(
+        lambda: vmap(lambda a, *, b: a)(Y, b=X),
+        errors.SizeError,
+        """
+        vmap: mapped sizes differ: argument 1 has 4 examples, argument `b` has 3
+          left:  f32[4, 4], axis 0   (argument 1 of vmap at app.py:12)
+          right: f32[3, 4], axis 0   (argument `b`)
+          try:   functools.partial(f, ...) if it is shared, or slice argument 1 to 3
         """,
     ),
     "symbolic": Golden(
@@ -488,6 +520,33 @@ IN_AXES = {
         in_axes: argument 1['mode'] is the str 'train': there is no axis 0 to map over
           call: vmap at app.py:12
           try:  use in_axes=None for argument 1['mode']
+        """,
+    ),
+    "a mapped module": Golden(
+        lambda: vmap(lambda layer, x: layer(x), in_axes=(0, None))(nn.Linear(4, 2), X[0]),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 1 is a Linear: there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  pass stack_module_state([module, ...]), and call functional_call(module, state, x) in the function
+        """,
+    ),
+    "a list of modules": Golden(
+        lambda: vmap(lambda layers, x: layers[0](x))([nn.Linear(4, 2), nn.Linear(4, 2)], X),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 1[0] is a Linear: there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  pass stack_module_state(modules), and call functional_call(modules[0], state, x) in the function
+        """,
+    ),
+    "the state of an optimizer": Golden(
+        lambda: vmap(lambda w, state: w)(X, optim.adam(0.1).init(X)),
+        errors.AxisTypeError,
+        """
+        in_axes: argument 2[0].count is a 0-d tensor: there is no axis 0 to map over
+          call: vmap at app.py:12
+          try:  make one state per example: vmap(opt.init)(params)
         """,
     ),
     "object mapped": Golden(
@@ -759,6 +818,66 @@ def test_write_of_shared_value() -> None:
         )
     )
     assert t.tolist() == [1, 1, 1, 1]
+
+
+def test_load_of_a_state_per_example() -> None:
+    net = nn.Linear(4, 2, bias=False)
+
+    def loaded(x: Tensor) -> Tensor:
+        nn.state.load_state_dict(net, {"weight": net.weight + x}, verbose=False)
+        return net(x)
+
+    check(
+        Golden(
+            lambda: vmap(loaded)(X),
+            errors.WriteError,
+            """
+            load_state_dict: a value that varies over `x` cannot be written into a tensor that all examples share
+              tensor: f32[2, 4], made outside of the scope of `x`
+              value:  varies over `x`
+              try:    call functional_call(module, state, x) instead, which keeps the module's tensors
+            """,
+        )
+    )
+
+
+PROGRAMS: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "explain": lambda f: explain(f, X).data(),
+    "profile": lambda f: profile(f, X),
+    "make_expr": lambda f: make_expr(f)(X),
+}
+
+
+@pytest.mark.parametrize("api_name", PROGRAMS)
+def test_write_in_a_traced_function(api_name: str) -> None:
+    """The message names the function that the user called."""
+    w = Tensor.ones(3, 4).contiguous().realize()
+    for written in (lambda x: w.assign(w - 0.1 * x), lambda x: w.assign(w * 2) + x):
+        check(
+            Golden(
+                lambda written=written: PROGRAMS[api_name](written),  # type: ignore[misc]
+                errors.WriteError,
+                f"""
+                assign: {api_name} traces the function without values, so it cannot write into a tensor from outside
+                  tensor: f32[3, 4]
+                  try:    return the new value from the function, and write it outside
+                """,
+            )
+        )
+    assert w.numpy().tolist() == [[1.0] * 4] * 3
+
+
+@pytest.mark.parametrize("api_name", PROGRAMS)
+def test_error_in_a_traced_function(api_name: str) -> None:
+    """A mistake in a vmap has the message that it has without the trace."""
+    mistakes = [lambda x: x[: x[0].int()], lambda x: x if x.sum() > 0 else -x, lambda x: x.numpy()]
+    for f in mistakes:
+        with pytest.raises(BrandedError) as expected:
+            vmap(f)(X)
+        with pytest.raises(BrandedError) as info:
+            PROGRAMS[api_name](lambda x, f=f: vmap(f)(x))
+        lines = [message_of(e.value).splitlines() for e in (info, expected)]
+        assert lines[0] == lines[1]
 
 
 def test_write_of_inner_value_to_outer_tensor() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import math
 import re
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.by_numpy
 X = Tensor(np.arange(-6, 6, dtype=np.float32).reshape(3, 4)).realize()
 V = Tensor(np.array([-1.0, 0.5, 2.0], np.float32)).realize()
 N = Tensor([1, 2, 0]).realize()
+M = Tensor(np.arange(36, dtype=np.float32).reshape(6, 6)).realize()
 NAMES = {
     "X": X,
     "V": V,
@@ -33,6 +35,7 @@ NAMES = {
     **{f.__name__: f for f in (vmap, fori_loop, while_loop)},
     "math": math,
     "debug": debug,
+    **{name: getattr(branded, name) for name in ("index_update", "index_add", "index_mul", "index_max")},
     "Tensor": Tensor,
     "np": np,
 }
@@ -140,6 +143,26 @@ def test_hints_for_names_of_numpy_and_torch(body: str) -> None:
     np.testing.assert_allclose(got.numpy(), [with_numpy(f"(lambda x: {OF_NUMPY[body]})(X[{i}])") for i in range(3)])
 
 
+UPDATES = {
+    "x.at[0].set(9.0)": ("index_update(x, 0, 9.0)", lambda x: x.__setitem__(0, 9)),
+    "x.at[i].add(x.sum())": ("index_add(x, i, x.sum())", lambda x: x.__setitem__(1, x[1] + x.sum())),
+    "x.at[2].multiply(2.0)": ("index_mul(x, 2, 2.0)", lambda x: x.__setitem__(2, x[2] * 2)),
+    "x.at[i,].max(0.0)": ("index_max(x, (i,), 0.0)", lambda x: x.__setitem__(1, max(x[1], 0))),
+}
+"""Updates as in JAX, each with the whole hint, and the update of an array at `i = 1`."""
+
+
+@pytest.mark.parametrize("body", UPDATES)
+def test_hints_for_updates_of_jax(body: str) -> None:
+    followed = hint(f"vmap(lambda x, i: {body})(X, N)")
+    assert followed == UPDATES[body][0]
+    wanted = X.numpy().copy()
+    for x in wanted:
+        UPDATES[body][1](x)
+    np.testing.assert_allclose(run(f"vmap(lambda x, i: {followed})(X, N * 0 + 1)").numpy(), wanted)
+    assert hint("vmap(lambda x: x.at[1:3].set(9.0))(X)") == "index_update(x, i, value)"
+
+
 @pytest.mark.enabled("cpu")
 def test_builtin_abs() -> None:
     assert run("vmap(lambda x: abs(x - 1))(V)").tolist() == [2.0, 0.5, 1.0] and run("abs(V)").tolist() == [
@@ -229,6 +252,90 @@ def test_hints_for_masked_writes_and_slices(line: str) -> None:
     np.testing.assert_array_equal(mapped(whole).numpy(), wanted)
 
 
+SLICES = {
+    "m[int(i):int(i) + 3]": "m[i + Tensor.arange(3)]",
+    "m[int(i)]": "m[i]",
+    "m[int(i), 1]": "m[i, 1]",
+    "m[:, int(i):2 + int(i)]": "m[:, i + Tensor.arange(2)]",
+    "m[int(i) - 1:int(i) + size]": "m[i - 1 + Tensor.arange(size + 1)]",
+    "m[int(i):int(i) + size, 2]": "m[i + Tensor.arange(size), 2]",
+    "m[i - 1:i + 1, i]": "m[i - 1 + Tensor.arange(2), i]",
+    "m[i:i + 3, j:j + 2]": "dynamic_slice(m, (i, j), (3, 2))",
+    "m[int(i):int(i) + 3, int(j):int(j) + size]": "dynamic_slice(m, (i, j), (3, size))",
+    "t[i:i + 1, :, j:j + 2]": "dynamic_slice(t, (i, 0, j), (1, 4, 2))",
+    "t[i:i + 1, j:j + 2]": "dynamic_slice(t, (i, j, 0), (1, 2, 3))",
+    "t[1, i:i + 2, j:j + 2]": "t[1, (i + Tensor.arange(2))[:, None], j + Tensor.arange(2)]",
+    "[5.0, 6.0, 7.0][int(i)]": "Tensor([5.0, 6.0, 7.0])[i]",
+    "ROWS[int(i) - 1:int(i) + 1]": "Tensor(ROWS)[i - 1 + Tensor.arange(2)]",
+    "x[:i]": "(Tensor.arange(4) < i).where(x, 0)",
+    "x[i:]": "(Tensor.arange(4) >= i).where(x, 0)",
+    "m[i:]": "x[start + Tensor.arange(n)] for n entries, or a mask and where",
+    "m[i:j]": "x[start + Tensor.arange(n)] for n entries, or a mask and where",
+    "m[int(i):int(j)]": "x[start + Tensor.arange(n)] for n entries, or a mask and where",
+    "m[i:i + 4:2]": "x[start + Tensor.arange(n)] for n entries, or a mask and where",
+    "y[i:i + 2, j:j + 3] = 7.0": "y[(i + Tensor.arange(2))[:, None], j + Tensor.arange(3)]",
+    "y[int(i):int(i) + 2] += 1.0": "y[i + Tensor.arange(2)]",
+    "y[int(i):int(i) + 2, int(j)] = x[:2]": "y[i + Tensor.arange(2), j]",
+}
+"""Indices that depend on the example, each with the whole hint."""
+
+
+@pytest.mark.parametrize("line", SLICES)
+def test_hints_for_slices(line: str) -> None:
+    def mapped(body: str) -> Tensor:
+        last = f"{body}; return y" if " = " in body or " += " in body else f"return {body}"
+        text = f"def f(x, i, j):\n size, m, t, y = 2, M, M.reshape(3, 4, 3), M.clone()\n {last}\n"
+        linecache.cache["app.py"] = (len(text), None, text.splitlines(keepends=True), "app.py")
+        names = {**NAMES, "M": M, "dynamic_slice": branded.dynamic_slice}
+        exec(compile(text, "app.py", "exec"), names)
+        return vmap(names["f"])(X, Tensor([1, 1, 2]), Tensor([1, 0, 1]))
+
+    with pytest.raises(BrandedError) as info:
+        mapped(line)
+    followed = str(info.value).rpartition("try:")[2].strip()
+    assert followed == SLICES[line]
+    if " for n entries" in followed:
+        return
+    index = line.partition(" = ")[0].partition(" += ")[0]
+    got = mapped(line.replace(index, followed)).numpy()
+    for k, (i, j) in enumerate(((1, 1), (1, 0), (2, 1))):
+        m = M.numpy()
+        names = {
+            "x": X.numpy()[k],
+            "i": i,
+            "j": j,
+            "size": 2,
+            "m": m,
+            "t": m.reshape(3, 4, 3),
+            "y": m.copy(),
+            "ROWS": NAMES["ROWS"],
+        }
+        if index != line:
+            exec(line, names)
+            np.testing.assert_array_equal(got[k], names["y"])
+        elif "where" in followed:
+            np.testing.assert_array_equal(got[k][got[k] != 0], [v for v in eval(line, names) if v != 0])
+        else:
+            np.testing.assert_array_equal(got[k], eval(line, names))
+
+
+def test_hint_is_never_the_code_that_failed() -> None:
+    """A suggestion that is the running code, or what contains it, is replaced by a general one, or left out."""
+    for body in ("abs(int(x[0]))", "X[2][int(x[0]):X.shape[0]]", "[x, x][int(x[0]):]"):
+        assert hint(f"vmap(lambda x: {body})(X)") not in body
+    line = "y = f(('a', 'b'))\n"
+    linecache.cache["app.py"] = (len(line), None, [line], "app.py")
+    for fix, is_shown in (
+        ("f( ('a','b') )", False),
+        ("y = f(('a', 'b'))", False),
+        ("f(('a', 'c'))", True),
+        ("f(('a'", True),
+    ):
+        names: dict[str, Any] = {"f": functools.partial(BrandedError, "it failed", fix=fix)}
+        exec(compile(line, "app.py", "exec"), names)
+        assert ("try:" in str(names["y"])) == is_shown
+
+
 FITTING = {
     "x + U": "X",
     "x + np.ones(5)": "X",
@@ -311,5 +418,7 @@ def test_hint_for_number_and_batch() -> None:
 def test_general_hint_without_source() -> None:
     linecache.cache.pop("nowhere.py", None)
     f = eval(compile("lambda x: x if x.sum() > 0 else -x", "nowhere.py", "eval"))
-    with pytest.raises(branded.errors.ReadError, match=r"try:   x.where\(a, b\) instead of `if x`(\n|$)"):
+    with pytest.raises(
+        branded.errors.ReadError, match=r"try:   condition\.where\(a, b\) instead of `if condition`(\n|$)"
+    ):
         vmap(f)(X)

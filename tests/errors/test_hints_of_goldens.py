@@ -17,11 +17,12 @@ import pytest
 from tinygrad import Tensor, nn
 
 import branded
-from branded import Brand, brand, custom_jvp, custom_vjp, custom_vmap, vmap
+from branded import Brand, brand, custom_jvp, custom_vjp, custom_vmap, optim, vmap
 
 HERE = Path(__file__).parent
 X = Tensor(np.arange(12, dtype=np.float32).reshape(3, 4)).realize()
 V = Tensor([1.0, 2.0, 3.0]).realize()
+NETS = [nn.Linear(4, 2), nn.Linear(4, 2)]
 
 
 class Users(Brand): ...
@@ -41,6 +42,11 @@ def ruled(kind: str) -> Any:
 
 def power(n: int, x: Tensor) -> Tensor:
     return x**n
+
+
+def adam() -> Any:
+    """Return an optimizer with a step count in its state."""
+    return optim.adam(0.1)
 
 
 def named(kind: str) -> Any:
@@ -72,6 +78,8 @@ FOLLOWED: dict[str, str] = tomllib.loads((HERE / "hints.toml").read_text())
 QUOTED = {
     "(x.sum() > 0).where(x, -x)",
     "(a * b).sum() > 0",
+    "(Tensor.arange(4) < x[0].int()).where(x, 0)",
+    "(Tensor.arange(3) < i).where(X, 0)",
     "Y[x[0].int()]",
     "fori_loop(0, x[0].int(), body, start)",
     "x[0].sqrt()",

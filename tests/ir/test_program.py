@@ -418,9 +418,9 @@ make_expr: the result[1] is the str 'text'
   try: return tensors, numbers, or trees of them""",
     "a write": """\
 WriteError
-assign: this write would run once, not in each call of make_expr
-  tensor: f32[2], made outside of the scope of `make_expr`
-  try:    return the value, and write it outside""",
+assign: make_expr traces the function without values, so it cannot write into a tensor from outside
+  tensor: f32[2]
+  try:    return the new value from the function, and write it outside""",
     "another type": """\
 ProgramTypeError
 program: argument 1 has another type

@@ -268,7 +268,7 @@ ROWS = (
         "explain: a string as the result",
         lambda: str(explain(lambda x: "text", V)),
         errors.ProgramTypeError,
-        "make_expr: the result is the str 'text'",
+        "explain: the result is the str 'text'",
     ),
     refused(
         "explain: an argument that contains itself",

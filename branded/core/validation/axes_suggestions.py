@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinygrad import Tensor
+from tinygrad import Tensor, nn
 
 from branded.errors import examples
 
@@ -21,6 +21,36 @@ def as_one(x: Any, name: str) -> str | None:
     if not all(isinstance(v, bool | int | float) for v in inner):
         return None
     return f"{name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
+
+
+def holds_tensors(x: Any) -> bool:
+    """Return whether `x` is a module: an object, not a container, with tensors in its attributes."""
+    if isinstance(x, Tensor | list | tuple | dict | type) or not hasattr(x, "__dict__"):
+        return False
+    try:
+        return bool(nn.state.get_state_dict(x))
+    except RecursionError:  # it contains itself
+        return False
+
+
+def of_modules(x: Any, *, is_shared: bool) -> str | None:
+    """Return how to map over modules, the argument `x`; None if it is none, or a module that may be shared."""
+    if isinstance(x, list | tuple) and x and all(map(holds_tensors, x)):
+        return "pass stack_module_state(modules), and call functional_call(modules[0], state, x) in the function"
+    if is_shared or not holds_tensors(x):
+        return None
+    return "pass stack_module_state([module, ...]), and call functional_call(module, state, x) in the function"
+
+
+def of_optimizer(x: Any) -> str | None:
+    """Return how to make one state for each example if `x` is a state of an optimizer of this package."""
+    parts = [x]
+    while parts:
+        part = parts.pop()
+        if type(part).__module__.startswith("branded.optim."):
+            return "make one state per example: vmap(opt.init)(params)"
+        parts += part if isinstance(part, list | tuple) else part.values() if isinstance(part, dict) else ()
+    return None
 
 
 def shared(axes: Sequence[int | None]) -> str:

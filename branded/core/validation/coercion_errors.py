@@ -45,7 +45,9 @@ def translate_error(error: Exception, api_name: str) -> BrandedError | None:
         facts.append(("at", source.place(code.co_filename, line)))
     if missing is not None:
         return OperandError(
-            f"{api_name}: {missing[0]}", *facts[1:], fix=_with_tinygrad_name(missing[1], source.expression(frame))
+            f"{api_name}: {missing[0]}",
+            *facts[1:],
+            fix=_suggest_update(frame) or _with_tinygrad_name(missing[1], source.expression(frame)),
         )
     if of_key:
         return OperandError(
@@ -61,9 +63,18 @@ _ATTRIBUTES = {
     "ravel": "{}.flatten()",
     "copy": "{}.clone()",
     "swapaxes": "{}.transpose(0, 1)",
-    "at": "y = {}.clone(); y[i] = value",
+    "at": "index_update({}, i, value)",
 }
 """tinygrad's equivalents of methods of numpy and JAX."""
+_UPDATES = {
+    "set": "update",
+    "add": "add",
+    "mul": "mul",
+    "multiply": "mul",
+    "min": "min",
+    "max": "max",
+}
+"""The functions `index_...` for the methods of JAX's `x.at[i]`."""
 _KEYWORDS = {"keepdims": "keepdim", "dim": "axis", "axis": "dim", "ddof": "correction"}
 _REFUSED = re.compile(r"^(?:Tensor|\w+Mixin)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'")
 
@@ -76,6 +87,19 @@ def _missing(error: Exception, words: str) -> tuple[str, str] | None:
         return (f"a tensor has no method `{name}`", name) if is_known else None
     match = _REFUSED.match(words)
     return (f"`{match[1]}` has no parameter `{match[2]}`", match[2]) if match and match[2] in _KEYWORDS else None
+
+
+def _suggest_update(frame: FrameType) -> str | None:
+    """Return `index_update(x, i, y)` for `x.at[i].set(y)`, and None for other code."""
+    match source.running(frame)[:4]:
+        case [
+            ast.Attribute(attr="at", value=x),
+            ast.Subscript(slice=index),
+            ast.Attribute(attr=method),
+            ast.Call(args=[value], keywords=[]),
+        ] if method in _UPDATES and not any(isinstance(e, ast.Slice) for e in ast.walk(index)):
+            return f"index_{_UPDATES[method]}({', '.join(map(ast.unparse, (x, index, value)))})"
+    return None
 
 
 def _with_tinygrad_name(name: str, e: ast.expr | None) -> str:

@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
-from tinygrad.uop.ops import Ops
 
 from branded.core.tracing.state import is_tracing
 from branded.errors import ArgumentError, AxisRangeError, BrandedError, CallError, ShapeError, count_noun, source
 from branded.graph.rows import row_of, visible
 from branded.graph.scope import open_brands
 from branded.hooks.error_translation.failed_call import Refused, error_of
+from branded.hooks.error_translation.slices import has_tensors, subscript, suggest_take
 from branded.tree.formatting import short_repr
 
 _BROADCAST = re.compile(r"cannot be broadcast to a single shape")
@@ -254,12 +254,12 @@ def _drop_indices(skipped: int) -> str:
 
 def _mask(r: Refused) -> BrandedError | None:
     index = r.args[1]
-    if r.op == "index" and any(map(_of_tensors, index if isinstance(index, tuple) else (index,))):
-        fix = suggest_take(index) or "index with a tensor, or mask with where"
+    if r.op == "index" and any(map(has_tensors, index if isinstance(index, tuple) else (index,))):
+        fix = suggest_take(r.args[0], index)
         return r.error(ShapeError, "the bounds of a slice must be Python ints, and this is a tensor", fix)
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
-    e, value_text = _subscript()
+    e, value_text = subscript()
     x, mask = ("x", "mask") if e is None else (source.part(e.value), ast.unparse(e.slice))
     if r.op == "assign" or value_text:
         self, axes = r.args[0], r.args[0].ndim - index.ndim
@@ -273,47 +273,6 @@ def _mask(r: Refused) -> BrandedError | None:
         return r.error(ShapeError, "a mask cannot select the entries to write, because their number is unknown", fix)
     fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the maximum number of entries"
     return r.error(ShapeError, "a mask selects a number of entries that differs from example to example", fix)
-
-
-def _of_tensors(index: Any) -> bool:
-    return isinstance(index, slice) and any(isinstance(x, Tensor) for x in (index.start, index.stop, index.step))
-
-
-def _subscript() -> tuple[ast.Subscript | None, str]:
-    """Return the running index expression in the user's code, and the text of the value assigned to it, if any."""
-    around = source.running()[:2]
-    for e in around:
-        target = e.targets[0] if isinstance(e, ast.Assign) else e.target if isinstance(e, ast.AugAssign) else None
-        if around[0] not in (e, target):
-            continue  # a read inside the value of the assignment
-        if isinstance(e, ast.Assign) and isinstance(target, ast.Subscript):
-            return target, ast.unparse(e.value)
-        if isinstance(e, ast.AugAssign) and isinstance(target, ast.Subscript):
-            left = ast.parse(source.part(target.value), mode="eval").body
-            return target, ast.unparse(ast.BinOp(left, e.op, e.value))
-    return (around[0] if around and isinstance(around[0], ast.Subscript) else None), ""
-
-
-def suggest_take(index: Any) -> str | None:
-    """Suggest an index by `arange` for a slice with tensor bounds and a constant length."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    positions = [i for i, s in enumerate(parts) if _of_tensors(s)]
-    s = parts[positions[0]] if len(positions) == 1 else None
-    if s is None or s.start is None or s.stop is None or s.step not in (None, 1):
-        return None
-    length = (s.stop - s.start).uop.simplify()
-    if length.op is not Ops.CONST or length.val < 1:
-        return None
-    e, _ = _subscript()
-    if e is None:
-        return f"x[i + Tensor.arange({length.val})]"
-    entries = list(e.slice.elts) if isinstance(e.slice, ast.Tuple) else [e.slice]
-    slice_expr = entries[positions[0]] if len(entries) == len(parts) else None
-    if not isinstance(slice_expr, ast.Slice) or slice_expr.lower is None:
-        return f"x[i + Tensor.arange({length.val})]"
-    texts = [ast.unparse(w) for w in entries]
-    texts[positions[0]] = f"{source.part(slice_expr.lower)} + Tensor.arange({length.val})"
-    return f"{source.part(e.value)}[{', '.join(texts)}]"
 
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:

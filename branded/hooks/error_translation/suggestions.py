@@ -6,12 +6,12 @@ If the source is missing or the expression has another form, the suggestion is g
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable
 
 from tinygrad import Tensor, dtypes
 
 from branded.errors import source
+from branded.hooks.error_translation.slices import suggest_index
 
 MOST = 90
 """The maximum length of a suggested expression, in characters."""
@@ -29,7 +29,7 @@ def truth(x: Tensor) -> str:
     return _short(_rewrite_call(e) or _rewrite_test(e, around[1:], x)) or _TRUTH
 
 
-_TRUTH = "x.where(a, b) instead of `if x`"
+_TRUTH = "condition.where(a, b) instead of `if condition`"
 _TESTS = (ast.IfExp, ast.If, ast.While, ast.Assert)
 
 
@@ -42,8 +42,8 @@ def whole(x: Tensor) -> str:
             first, *rest = map(_not_int, call.args)
             return _short(f"fori_loop({', '.join([first, *rest] if rest else ['0', first])}, body, start)") or _INT
     for e in around:
-        if isinstance(e, ast.Subscript):
-            return _short(_rewrite_index(e)) or _INT
+        if isinstance(e, ast.Subscript) and (text := _short(suggest_index(e, x))):
+            return text
     if calls and _name(calls[0]) == "int" and len(calls[0].args) == 1:
         return _short(f"{source.part(calls[0].args[0])}.int()") or _INT
     return _INT
@@ -57,8 +57,9 @@ def _not_int(e: ast.expr) -> str:
 def method_of(name: str) -> str:
     """Return a method call such as `x.abs()` as a replacement for `abs(x)`."""
     e = source.expression()
-    operand = source.part(e.args[0]) if isinstance(e, ast.Call) and _name(e) == name and e.args else "x"
-    return _short(f"{operand}.{name}()") or f"x.{name}()"
+    called = (e.func.attr if isinstance(e.func, ast.Attribute) else _name(e)) if isinstance(e, ast.Call) else ""
+    operand = source.part(e.args[0]) if isinstance(e, ast.Call) and called == name and e.args else None
+    return _short(operand and f"{operand}.{name}()") or f"use the method .{name}() of the tensor"
 
 
 _INT = "index with the tensor itself, or use where"
@@ -87,13 +88,15 @@ def suggestion_text(x: Tensor) -> str:
     shown = [v for e in source.running() if isinstance(e, ast.expr) for v in ast.walk(e)]
     value = next((v for v in shown if isinstance(v, ast.FormattedValue)), None)
     if value is None:
-        return _TEXT
+        e = next((e for e in shown if isinstance(e, ast.BinOp)), None)
+        is_one = e is not None and isinstance(e.op, ast.Mod) and not isinstance(e.right, ast.Tuple | ast.Dict)
+        return (_short(f'debug.print("{{x}}", x={ast.unparse(e.right)})') if e and is_one else None) or _TEXT
     spec = value.format_spec.values if isinstance(value.format_spec, ast.JoinedStr) else []
     spec_text = "".join(str(v.value) for v in spec if isinstance(v, ast.Constant))
     return _short(f'debug.print("{{x{":" + spec_text if spec_text else ""}}}", x={ast.unparse(value.value)})') or _TEXT
 
 
-_TEXT = 'debug.print("{x}", x=x)'
+_TEXT = 'debug.print("{x}", x=value)'
 
 
 def suggest_stack() -> str:
@@ -202,17 +205,11 @@ def _is_of_displays(e: ast.Compare) -> bool:
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.Set)
 
 
-def _rewrite_index(e: ast.Subscript) -> str:
-    """Rewrite `xs[int(i)]`, or an index into a list."""
-    index, container = copy.deepcopy(e.slice), e.value
-    if isinstance(index, ast.Call) and _name(index) == "int" and len(index.args) == 1:
-        index = ast.parse(f"{source.part(index.args[0])}.int()", mode="eval").body
-    is_list = isinstance(container, ast.List | ast.Tuple) or isinstance(source.value_of(container), list | tuple)
-    return f"{f'Tensor({ast.unparse(container)})' if is_list else source.part(container)}[{ast.unparse(index)}]"
-
-
 def _short(text: str | None) -> str | None:
-    return text if text is not None and len(text) <= MOST and text.isprintable() else None
+    """Return the suggestion, or None if it is too long, or is the code that failed."""
+    if text is None or len(text) > MOST or not text.isprintable() or source.is_running(text):
+        return None
+    return text
 
 
 ADVICE: dict[str, Callable[[Tensor], str]] = {"bool": truth, "int": whole, "float": real, "format": suggestion_text}

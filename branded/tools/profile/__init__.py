@@ -20,7 +20,7 @@ from branded.core.validation.arguments import check_tune
 from branded.explain import example_arguments
 from branded.explain.data import is_array
 from branded.graph.uops import realize_tensors
-from branded.ir import make_expr
+from branded.ir import make_expr_for
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tools.profile.causes import Cause, causes, tracing
 from branded.tools.profile.lines import Line, whole_and_lines
@@ -145,7 +145,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
-    expr = make_expr(_with_tensor_results(f, traced), static_argnums=fixed)(*args, **kwargs)
+    expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed)(*args, **kwargs)
     tried = Tune(tune, {})
     kernels, lines = whole_and_lines(expr, expr._given(args, kwargs), tried)
     tuned = Report(tried.found.values())
