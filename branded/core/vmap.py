@@ -386,7 +386,7 @@ class MappedCall:
         )
 
     def _slice(self, first: int | None, i: int) -> str:
-        """Return the advice to slice the longer of two leaves, unless they are of one argument, or one has one entry."""
+        """Return the advice to slice the longer of two leaves, unless it is in the same argument, or to one entry."""
         sizes = {k: self.leaves[k].shape[self.axes[k]] for k in (first, i) if k is not None}
         least = min([*sizes.values(), *([] if self.options.axis_size is None else [self.options.axis_size])])
         longer = [k for k, n in sizes.items() if n > least]
