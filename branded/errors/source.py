@@ -72,12 +72,12 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
     return list(code.co_positions())
 
 
-def frames(until: str) -> list[FrameType]:
-    """Return the user's frames, innermost first, up to a file of this package whose path ends with `until`."""
+def frames(until: int) -> list[FrameType]:
+    """Return the user's frames, innermost first, up to the frame with the `id` `until`."""
     out: list[FrameType] = []
     f = frame()
-    while f is not None and not ((ours := is_ours(f.f_code.co_filename)) and f.f_code.co_filename.endswith(until)):
-        if not ours:
+    while f is not None and id(f) != until:
+        if not is_ours(f.f_code.co_filename):
             out.append(f)
         f = f.f_back
     return out
@@ -167,9 +167,30 @@ def is_running(text: str) -> bool:
 
 
 def expression(f: FrameType | None = None) -> ast.expr | None:
-    """Return the user's running expression in this frame or the innermost one, or None."""
-    around = running(f)
-    return around[0] if around and isinstance(around[0], ast.expr) else None
+    """Return the user's running expression in this frame or the innermost one, or None.
+
+    Only its own text is parsed, so the expression has no positions in the file.
+    """
+    f = f or frame()
+    if f is None:
+        return None
+    w = where(f)
+    text = lines(w.file, f.f_globals)[w.line - 1 : w.end_line]
+    if not text or w.end_column == 0:  # Python keeps no columns with -X no_debug_ranges
+        return None
+    ends = [*(len(t.encode()) for t in text[:-1]), w.end_column]
+    starts = [w.column, *[0] * (len(text) - 1)]
+    return _parse_expression(
+        b"".join(t.encode()[a:b] for t, a, b in zip(text, starts, ends, strict=True)).decode(errors="replace")
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _parse_expression(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(f"({text}\n)", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
 
 
 def value_of(name: ast.expr) -> object:

@@ -64,7 +64,7 @@ def explain_call(
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
         with recording.record_operand_names() as begun:
-            began(begun)
+            began(begun.records)
             expr = make_expr_for("explain", f, fixed)(*args, **kwargs)
     except ReadError:
         f(*args, **kwargs)  # if the function itself is incorrect, its own error is clearer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import io
@@ -24,6 +25,7 @@ from tinygrad import Context, Tensor, dtypes, nn
 
 from branded import Axes, BrandedError, Vec, as_axes, cli, errors, functions, linalg, make_expr, tree, vmap
 from branded import random as keys
+from branded.core.tracing.operand_names import names_of, record_operand_names
 from branded.errors import source
 from branded.explain import Growth, explain, html, static
 from branded.explain.kernels import kernels
@@ -276,6 +278,20 @@ def test_names_of_arguments() -> None:
     assert paths(named, x, {"x": x + 1}, x + 2, by=x + 3) == ["a", "rest[0]['x']", "rest[1]", "by"]
     assert paths(Unsaid(), x, x + 1) == ["argument 1", "argument 2"]
     assert paths(lambda a, b: a + b, x, x + 1) == ["a", "b"]
+
+
+def test_callers_of_the_program_name_no_operands() -> None:
+    outside = Tensor([1.0])
+    with record_operand_names():
+        said = (lambda inside: names_of([inside.uop]))(outside)
+    assert said.operands == (("inside",),)
+
+
+def test_running_expression_of_several_lines(tmp_path: Path) -> None:
+    path, found = tmp_path / "app.py", []
+    path.write_text("def f(é, g):\n    return é + g('ü', g(é,\n        'ä', 1))  # ö\n", encoding="utf-8")
+    runpy.run_path(str(path))["f"](1, lambda *args: found.append(source.expression(sys._getframe(1))) or 1)
+    assert [ast.unparse(e) for e in found] == ["g(é, 'ä', 1)", "g('ü', g(é, 'ä', 1))"]
 
 
 def test_kinds_and_columns() -> None:

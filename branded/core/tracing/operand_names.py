@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
+import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
@@ -15,21 +15,28 @@ from branded.errors import source
 from branded.errors.source import Where
 from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
-_naming: ContextStack[list[Any]] = ContextStack("branded_naming")
+
+class Naming(NamedTuple):
+    """A block in which operations are recorded with operand names."""
+
+    records: list[Any]
+    """The records that were started, so that an error can show the operations before it."""
+    outside: int
+    """The `id` of the Python frame that runs the block: it and its callers are not part of the program."""
 
 
-def record_operand_names() -> ContextEntry[list[Any]]:
-    """Return a block in which operations are recorded with operand names, which inspects the frames of each call.
+_naming: ContextStack[Naming] = ContextStack("branded_naming")
 
-    The block yields the records that were started, so that an error can show the operations before it.
-    """
-    return _naming.during([])
+
+def record_operand_names() -> ContextEntry[Naming]:
+    """Return a block in which operations are recorded with operand names, which inspects the frames of each call."""
+    return _naming.during(Naming([], id(sys._getframe(1))))
 
 
 def note_record(frame: object) -> None:
     """Note that a record begins."""
-    for frames in _naming.get()[-1:]:
-        frames.append(frame)
+    for naming in _naming.get()[-1:]:
+        naming.records.append(frame)
 
 
 class Said(NamedTuple):
@@ -50,7 +57,7 @@ UNSAID = Said()
 
 def names_of(operands: Sequence[Any]) -> Said:
     """Return the names of the operands in the running expressions, or of the variables that hold them."""
-    if not _naming.any_open() or not (frames := source.frames(_TRACED)):
+    if not _naming.any_open() or not (frames := source.frames(_naming.get()[-1].outside)):
         return UNSAID
     names: dict[UOp, list[str]] = {}
     for f in reversed(frames):
@@ -59,10 +66,6 @@ def names_of(operands: Sequence[Any]) -> Said:
     caller = frames[0].f_back
     direct = source.where(caller) if caller is not None and caller in frames else None
     return Said(tuple(tuple(names.get(x, ())) if isinstance(x, UOp) else () for x in operands), direct)
-
-
-_TRACED = f"program{os.sep}expr.py"
-"""The file that calls the function whose program is recorded: its callers are not part of the program."""
 
 
 def _names(f: FrameType) -> dict[UOp, str]:
