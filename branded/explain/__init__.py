@@ -22,6 +22,7 @@ from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
 from branded.explain.story import story
 from branded.explain.terminal import Line, Span, lines, show, text
+from branded.tinygrad_compat.private_api import _TinyJit
 
 __all__ = ["Explanation", "Growth", "explain"]
 
@@ -155,6 +156,8 @@ def explain(
     """
     if warn is not None and not isinstance(warn, Growth):
         raise ExplainError(f"explain: warn={tree.short_repr(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
+    if isinstance(f, _TinyJit) and f.fxn is not None:  # it would run without names, with the tensors that it captured
+        f = f.fxn
     return Explanation(f, args, {}, warn or Growth(), full=full, kernels=kernels)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
@@ -43,6 +44,8 @@ PAIRS = 1 << 14
 """The maximum number of pairs of a cell and a source cell, for one step."""
 COMPUTED = 1 << 20
 """The maximum number of cells of a value that is computed to be shown, and of every value that it depends on."""
+MANY = 500
+"""The number of operations above which a command says that it takes long."""
 _TRIED = 1 << 28
 """The peak memory in bytes above which the kernels are not timed."""
 
@@ -66,6 +69,7 @@ def explain_call(
         with recording.record_operand_names() as begun:
             began(begun.records)
             expr = make_expr_for("explain", f, fixed)(*args, **kwargs)
+        tell_many("explain", expr.program)
     except ReadError:
         f(*args, **kwargs)  # if the function itself is incorrect, its own error is clearer
         raise
@@ -73,6 +77,17 @@ def explain_call(
     paths = [p for i, a in enumerate(args) if i not in fixed for p in tree.paths(a, names[i])]
     paths += [p for k, a in kwargs.items() for p in tree.paths(a, k)]
     return Explained(f, expr, expr._given(tuple(args), kwargs), _Taken(paths, told), limit)
+
+
+def tell_many(api_name: str, program: Program) -> None:
+    """Print a note if the function has many operations, as an unrolled loop of training steps has."""
+    if (n := _count(program)) > MANY:
+        note = f"{api_name}: the function has {n:,} operations, which takes long: one step of a loop is enough"
+        print(note, file=sys.stderr, flush=True)
+
+
+def _count(program: Program) -> int:
+    return sum(1 + sum(map(_count, e.programs())) for e in program.eqns)
 
 
 class _Taken(NamedTuple):

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tinygrad import Context, Tensor, Variable, nn
+from tinygrad import Context, Tensor, TinyJit, Variable, nn
 
 from branded import Brand, BrandedError, brand, errors, jit, lift, make_expr, optim, random, unvec, vec_type, vmap
 from branded.collectives import named_axes
 from branded.errors import source
-from branded.explain import explain
+from branded.explain import data, explain
 from branded.hooks import reads
 from branded.hooks.error_translation import suggestions
 from branded.mypy.analysis import reads as reading
@@ -865,6 +865,27 @@ def test_write_in_a_traced_function(api_name: str) -> None:
             )
         )
     assert w.numpy().tolist() == [[1.0] * 4] * 3
+
+
+@pytest.mark.parametrize("api_name", ["explain", "profile"])
+def test_note_for_many_operations(
+    api_name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Operations in the program of a jit count too."""
+    twice = jit(lambda x: x * 2 + 1)
+    for most, is_told in ((5, True), (6, False)):
+        monkeypatch.setattr(data, "MANY", most)
+        PROGRAMS[api_name](lambda x: twice(twice(x)))
+        told = f"{api_name}: the function has 6 operations, which takes long: one step of a loop is enough\n"
+        assert capsys.readouterr().err == (told if is_told else "")
+
+
+def test_explain_names_the_function_of_a_tiny_jit() -> None:
+    @TinyJit
+    def doubled(values: Tensor) -> Tensor:
+        return values * 2
+
+    assert explain(doubled, X).data()["loop"] == "def doubled(values):\n    return values * 2"
 
 
 @pytest.mark.parametrize("api_name", PROGRAMS)
