@@ -888,6 +888,12 @@ def test_explain_names_the_function_of_a_tiny_jit() -> None:
     assert explain(doubled, X).data()["loop"] == "def doubled(values):\n    return values * 2"
 
 
+def test_explain_names_the_weights_of_modules() -> None:
+    net = nn.Linear(4, 2)
+    loop = explain(lambda xs: vmap(lambda x: net(x))(xs), X).data()["loop"]
+    assert loop.splitlines()[0] == "def f(xs, net_weight, net_bias):"
+
+
 @pytest.mark.parametrize("api_name", PROGRAMS)
 def test_error_in_a_traced_function(api_name: str) -> None:
     """A mistake in a vmap has the message that it has without the trace."""
