@@ -11,11 +11,12 @@ import pytest
 from tinygrad import Context, Tensor
 from tinygrad.uop.ops import Ops
 
-from branded import bincount, grad, hessian, jit, jvp, scan, segment_max, segment_min, segment_sum, vmap
+from branded import bincount, grad, hessian, jit, jvp, scan, segment_max, segment_min, segment_sum, tree, vmap
 from branded.backends import cpu
 from branded.backends.cpu.renderer import scatter
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
+from tests.support.by_numpy import read, reads
 from tests.support.examples import in_memory
 
 pytestmark = [
@@ -93,7 +94,7 @@ def test_cost_is_linear_in_entries(name: str) -> None:
     size = sum(a.size for a in arrays) + y.numel()
     assert max(loops(y)) <= 4 * size
     with cpu.plain():
-        want = f(*[in_memory(a) for a in arrays]).numpy()
+        want = read(f(*xs))
     np.testing.assert_allclose(f(*xs).numpy(), want, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(jit(f)(*xs).numpy(), want, rtol=1e-4, atol=1e-5)
 
@@ -179,7 +180,7 @@ def test_vmap_matches_loop(name: str, in_axes: tuple[int | None, ...]) -> None:
     given = [a if axis == 0 else a[0] for a, axis in zip(arrays, in_axes, strict=True)]
 
     def example(k: int) -> list[Tensor]:
-        return [Tensor(a[k] if axis == 0 else a) for a, axis in zip(given, in_axes, strict=True)]
+        return [in_memory(a[k] if axis == 0 else a) for a, axis in zip(given, in_axes, strict=True)]
 
     def forward(t: Tensor, i: Tensor, v: Tensor) -> Tensor:
         return jvp(lambda t, v: f(t, i, v), (t, v), (t * 2, v + 1))[1]
@@ -188,11 +189,12 @@ def test_vmap_matches_loop(name: str, in_axes: tuple[int | None, ...]) -> None:
         return grad(lambda t, v: (f(t, i, v) ** 2).sum(), argnums=(0, 1))(t, v)
 
     for g in (f, forward, backward):
-        got = vmap(g, in_axes=in_axes)(*map(Tensor, given))
-        for n, y in enumerate(got if isinstance(got, tuple) else (got,)):
-            each = [g(*example(k)) for k in range(3)]
-            want = [(x[n] if isinstance(x, tuple) else x).numpy() for x in each]
-            np.testing.assert_allclose(y.numpy(), want, rtol=1e-4, atol=1e-5)
+        got = tree.leaves(vmap(g, in_axes=in_axes)(*map(in_memory, given)))
+        Tensor.realize(*got)
+        with cpu.plain():
+            want = zip(*(reads(tree.leaves(g(*example(k)))) for k in range(3)), strict=True)
+        for y, each in zip(got, want, strict=True):
+            np.testing.assert_allclose(y.numpy(), each, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.usefixtures("always")

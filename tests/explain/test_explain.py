@@ -288,10 +288,16 @@ def test_callers_of_the_program_name_no_operands() -> None:
 
 
 def test_running_expression_of_several_lines(tmp_path: Path) -> None:
-    path, found = tmp_path / "app.py", []
+    path, found = tmp_path / "app.py", list[str]()
+
+    def g(*args: Any) -> int:
+        assert (e := source.expression(sys._getframe(1))) is not None
+        found.append(ast.unparse(e))
+        return 1
+
     path.write_text("def f(é, g):\n    return é + g('ü', g(é,\n        'ä', 1))  # ö\n", encoding="utf-8")
-    runpy.run_path(str(path))["f"](1, lambda *args: found.append(source.expression(sys._getframe(1))) or 1)
-    assert [ast.unparse(e) for e in found] == ["g(é, 'ä', 1)", "g('ü', g(é, 'ä', 1))"]
+    runpy.run_path(str(path))["f"](1, g)
+    assert found == ["g(é, 'ä', 1)", "g('ü', g(é, 'ä', 1))"]
 
 
 def test_kinds_and_columns() -> None:
