@@ -10,6 +10,10 @@ BIN    := $(VENV)/bin
 JOBS   ?= auto
 PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --max-worker-restart 1
 unexport PYTHON  # which for tinygrad is a device
+# Bytecode is kept even where this variable is set, since the tests start many processes
+unexport PYTHONDONTWRITEBYTECODE
+# Most installed modules are never imported; those that are get their bytecode from the first import
+INSTALL := install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax laws coverage leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
@@ -29,11 +33,11 @@ test-all: $(VENV)/dev.done
 types:
 	$(BIN)/mypy
 
-# Compile the bytecode that the test processes load once for all of them, even where PYTHONDONTWRITEBYTECODE is set.
+# Compile the bytecode that the test processes load once for all of them.
 # Errors of collection are ignored here, since the tests report them.
 bytecode:
 	$(BIN)/python -m compileall -q branded
-	-@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --collect-only >/dev/null
+	-@$(BIN)/python -m pytest --collect-only >/dev/null
 
 # A short run for each save: about a minute on two cores
 QUICK := project/test_imports errors/test_errors autodiff/test_custom_rules tree/test_tree_order \
@@ -115,22 +119,22 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.done: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cc,demo]'
+	$(BIN)/python -m pip $(INSTALL) -e '.[cc,demo]'
 	touch $@
 
 $(VENV)/docs.done: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python -m pip $(INSTALL) -e '.[docs]'
 	touch $@
 
 $(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(PYTHON) -m venv $(VENV)/oldest-mypy
-	$(VENV)/oldest-mypy/bin/python -m pip install --quiet --disable-pip-version-check 'mypy==2.2.0'
+	$(BIN)/python -m pip $(INSTALL) -e '.[dev]'
+	$(PYTHON) -m venv --without-pip $(VENV)/oldest-mypy
+	$(BIN)/python -m pip --python $(VENV)/oldest-mypy/bin/python $(INSTALL) 'mypy==2.2.0'
 	touch $@
 
 $(VENV)/jax.done: pyproject.toml | $(VENV)/bin/python
 	$(PYTHON) -m venv $(VENV)/jax
-	$(VENV)/jax/bin/python -m pip install --quiet --disable-pip-version-check -e '.[cc]' 'jax==0.10.2'
+	$(VENV)/jax/bin/python -m pip $(INSTALL) -e '.[cc]' 'jax==0.10.2'
 	touch $@
 
 clean:
