@@ -92,3 +92,30 @@ def test_suggested_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         [sys.executable, "-m", "branded", "check", "--suggest", "app.py"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, SUGGESTED)
+
+
+def test_edits_of_shapes_reach_importers(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(STRICT)
+    tensors, base = "from tinygrad import Tensor\n", "def load(n: int = 3) -> Tensor:\n    return Tensor.ones(n, 2)\n"
+    lib = (
+        "from base import load\n"
+        "from branded import vmap\n"
+        "def both(a: Tensor) -> Tensor:\n    return vmap(lambda x, y: (x * y).sum())(a, load())\n"
+    )
+    app = "from branded import vmap\nfrom lib import both\nvmap(lambda x: x)(both(Tensor.ones(3, 2)))\n"
+    files = {"base.py": tensors + base, "lib.py": tensors + lib, "app.py": tensors + app}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+
+    def errors() -> list[tuple[str, int]]:
+        command = [*MYPY, "--output", "json", "--config-file", "mypy.ini", "app.py"]
+        out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+        found = [m for m in map(json.loads, filter(None, out.splitlines())) if m["severity"] == "error"]
+        return [(Path(m["file"]).name, m["line"]) for m in found]
+
+    assert errors() == []
+    (tmp_path / "base.py").write_text(files["base.py"].replace("= 3", "= 4"))
+    assert errors() == [("app.py", 4)]
+    (tmp_path / "app.py").write_text(files["app.py"].replace("ones(3", "ones(4"))
+    assert errors() == []

@@ -144,12 +144,19 @@ def _digest(text: bytes, tree: ast.Module | None) -> str:
 
 
 def _imports_and_functions(node: ast.AST) -> Iterator[ast.stmt]:
-    """Find the imports of a file, and its functions that can take tensors, without those in them."""
+    """Find the imports of a file, and its functions that can take or return tensors, without those in them."""
     for n in ast.iter_child_nodes(node):
-        if isinstance(n, ast.Import | ast.ImportFrom) or (isinstance(n, ast.FunctionDef) and _can_take_tensors(n.args)):
+        if isinstance(n, ast.Import | ast.ImportFrom) or (isinstance(n, ast.FunctionDef) and is_in_digest(n)):
             yield n
         elif not isinstance(n, ast.expr):
             yield from _imports_and_functions(n)
+
+
+def is_in_digest(f: ast.FunctionDef) -> bool:
+    """Return whether the digest of a file has a function: one that can take or return tensors."""
+    returns = f.returns
+    is_scalar = isinstance(returns, ast.Name) and returns.id in _SCALARS
+    return _can_take_tensors(f.args) or not (is_scalar or returns is None or isinstance(returns, ast.Constant))
 
 
 def _can_take_tensors(args: ast.arguments) -> bool:

@@ -197,8 +197,8 @@ class OpenBrands:
         """The severity of messages about results that are not batched."""
         self.require_axes = False
         """Whether a mapped tensor needs named axes."""
-        self.followed: Callable[[MypyFile], None] | None = None
-        """Called with each file that uses vmap, once it is checked."""
+        self.followed: Callable[[TypeChecker], None] | None = None
+        """Called with the checker of each file that uses vmap, once it is checked."""
         self.plain_call: Callable[[FunctionSigContext, Node | None], CallableType | None] = lambda ctx, node: None
         """The rule for calls of functions that are annotated with `Tensor` only; the plugin sets it."""
         self._lookup = lookup

@@ -50,6 +50,7 @@ from branded.mypy.analysis.walk import parts, walk
 from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
+from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user
 from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -180,7 +181,9 @@ class Evaluator(FileState):
         if isinstance(node, MypyFile):
             return LibraryName(node.fullname)
         if isinstance(node, TypeInfo) and not node.fullname.startswith(f"{self.tree.fullname}."):
-            return LibraryName(node.fullname)
+            return Class(node) if is_user_name(node.fullname, self.api) else LibraryName(node.fullname)
+        if isinstance(node, FuncDef) and (f := function_of(node, self.api)) is not None:
+            return f
         if isinstance(node, Var) and (t := get_proper_type(node.type)) is not None:
             literal = t.last_known_value if isinstance(t, Instance) else t
             if isinstance(literal, LiteralType) and node.is_final:
@@ -195,6 +198,8 @@ class Evaluator(FileState):
         if isinstance(base, LibraryName) and base.owner is None:
             if f"{base.name}.{e.name}" in ("math.pi", "math.e", "math.tau", "math.inf"):
                 return NUMBER
+            if (node := name_of_user(base.name, e.name, self.api)) is not None:
+                return self._global(node, node.fullname)
             known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
             return LibraryName(known if known.startswith("branded.") else f"{base.name}.{e.name}")
         return self.attribute(base, e.name, e)
@@ -211,10 +216,10 @@ class Evaluator(FileState):
                 return LibraryName(name, base)
             case Class():
                 node = base.info.get(name)
-                if node is not None and isinstance(node.node, FuncDef) and node.node.is_static:
-                    return Function(node.node, self.module)
                 if node is not None and isinstance(node.node, FuncDef):
-                    return Function(node.node, self.module, (base,) if node.node.is_class else ())
+                    f = self._body(node.node)
+                    bound = (base,) if node.node.is_class else ()
+                    return Function(f.node, f.frame, bound) if f is not None else UNKNOWN
                 if node is not None and isinstance(node.node, Decorator):
                     return self._from_decorator(node.node, base, at)
             case Function(node=FuncDef(name=own)) if name == "__name__":
@@ -232,8 +237,8 @@ class Evaluator(FileState):
             return LibraryName("_replace", base)
         found = base.info.get(name)
         node = found.node if found is not None else None
-        if isinstance(node, FuncDef) and self._is_here(node):
-            return Function(node, self.module, () if node.is_static else (base,))
+        if isinstance(node, FuncDef) and (f := self._body(node)) is not None:
+            return Function(f.node, f.frame, () if node.is_static else (base,))
         if isinstance(node, Decorator) and self._is_here(node.func):
             return self._from_decorator(node, base, at)
         return UNKNOWN
@@ -251,6 +256,10 @@ class Evaluator(FileState):
 
     def _is_here(self, f: FuncDef) -> bool:
         return f.fullname.startswith(f"{self.tree.fullname}.") and hasattr(f, "arguments")
+
+    def _body(self, node: FuncDef) -> Function | None:
+        """Return a function or method with its body, of this file or another one."""
+        return Function(node, self.module) if self._is_here(node) else function_of(node, self.api)
 
     def _dict(self, e: DictExpr) -> Fact:
         items: dict[object, Fact] | None = {}
@@ -455,13 +464,20 @@ class Evaluator(FileState):
             made = Mutable("object", fields, info)
             after = info.names.get("__post_init__")
             if after is not None and isinstance(after.node, FuncDef):
-                self.call_function(Function(after.node, self.module, (made,)), Arguments(), at)
+                f = self._body(after.node)
+                if f is None:
+                    return UNKNOWN
+                self.call_function(Function(f.node, f.frame, (made,)), Arguments(), at)
             return made
-        if any(not c.fullname.startswith((f"{self.tree.fullname}.", "builtins.object", "typing.")) for c in info.mro):
+        here = f"{self.tree.fullname}.", "builtins.object", "typing."
+        if any(not c.fullname.startswith(here) and not is_user_name(c.fullname, self.api) for c in info.mro):
             return UNKNOWN
         made, init = Mutable("object", {}, info), info.get_method("__init__")
-        if isinstance(init, FuncDef) and self._is_here(init):
-            self.call_function(Function(init, self.module, (made,)), given, at)
+        if isinstance(init, FuncDef) and init.info.fullname != "builtins.object":
+            f = self._body(init)
+            if f is None:
+                return UNKNOWN
+            self.call_function(Function(f.node, f.frame, (made,)), given, at)
         return made
 
     def _field(self, info: TypeInfo, name: str, value: Fact | None) -> Fact:

@@ -378,14 +378,16 @@ class Interpreter(Evaluator):
             return declared_value(declared, UNKNOWN) if declared is not None else UNKNOWN
         given_values = (*f.bound, *given.positional)
         is_simple = (
-            f.frame is self.module and not given.keywords and given.exact and all(map(is_immutable, given_values))
+            f.frame.outer is None and not given.keywords and given.exact and all(map(is_immutable, given_values))
         )
         key = node, given_values, bool(self.uncertain)
         version, known = self.results.get(key, (-1, UNKNOWN)) if is_simple else (-1, UNKNOWN)
         if version == changed[0]:
             return known
-        before, result = changed[0], self._run_function(f, given, at)
-        if is_simple and changed[0] == before:
+        n_found, before = len(self.findings), changed[0]
+        result = self._run_function(f, given, at)
+        # a mistake in a function of another file is reported at each call
+        if is_simple and changed[0] == before and len(self.findings) == n_found:
             self.results[key] = before, result
         return result
 

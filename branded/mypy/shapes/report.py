@@ -47,10 +47,10 @@ def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
     if not any("branded" in getattr(i, "id", "") or _imports_branded(i) for i in api.tree.imports):
         return ctx.default_return_type
     if scope.followed is not None:
-        scope.followed(api.tree)
+        scope.followed(api)
     if api.path in api.errors.ignored_files:  # nothing is reported there
         return ctx.default_return_type
-    followed, declared = Interpreter(api.tree, scope), Interpreter(api.tree, scope, declared_only=True)
+    followed, declared = Interpreter(api, scope), Interpreter(api, scope, declared_only=True)
     followed.run()
     if followed.findings:
         declared.run()

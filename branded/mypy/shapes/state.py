@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, MypyFile
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr
 from mypy.types import LiteralType, Type, TypeVarId, TypeVarType
 
 from branded.mypy.axes.types import SIZE
 from branded.mypy.rows.algebra import BRAND
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.values import Arguments, Fact, Function, Size, Variables
 
 STEPS = 40_000
@@ -38,8 +41,8 @@ class ShapeMistake:
 class FileState:
     """What is known while a file is followed, and the mistakes that were found."""
 
-    def __init__(self, tree: MypyFile, scope: OpenBrands, declared_only: bool = False) -> None:
-        self.tree, self.scope = tree, scope
+    def __init__(self, api: TypeChecker, scope: OpenBrands, declared_only: bool = False) -> None:
+        self.api, self.tree, self.scope = api, api.tree, scope
         self.declared_only = declared_only
         """Whether only declared axes are known, and functions are not entered, as in the types of mypy."""
         self.module = Variables()
@@ -76,7 +79,14 @@ class FileState:
     def report(self, at: Context, code: ErrorCode, message: str, *notes: str, is_note: bool = False) -> None:
         if self.uncertain:
             return
-        lines = [call.line for _, call in self.calls if call.line != at.line]
+        calls = self.calls
+        if (path := path_of(at)) is not None:  # in another file: the error is at the call in this file
+            places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
+            if not places:
+                return
+            notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
+            at, calls = calls[places[-1]][1], calls[: places[-1]]
+        lines = [call.line for _, call in calls if call.line != at.line and path_of(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
         fixes = [note for note in notes if note.startswith("try:")]
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mypy import build
+from mypy.checker import TypeChecker
 from mypy.errors import CompileError
 from mypy.fscache import FileSystemCache
 from mypy.nodes import AssignmentStmt, Context, Expression, FuncDef, MypyFile, NameExpr, TypeInfo
@@ -25,6 +26,7 @@ from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.execute import Interpreter
+from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.values import Arguments, Const, Fact, Function, Shaped, as_number, join
 
 _PREFIXES = ("n_", "num_", "number_of_", "len_")
@@ -40,11 +42,11 @@ class NamedConst(Const):
 class _NamedAxes(Interpreter):
     """Follows a file with the names of lengths as axes."""
 
-    def __init__(self, tree: MypyFile, scope: OpenBrands) -> None:
-        super().__init__(tree, scope)
+    def __init__(self, api: TypeChecker, scope: OpenBrands) -> None:
+        super().__init__(api, scope)
         self.data: dict[AssignmentStmt, Shaped] = {}
         self.signatures: dict[FuncDef, tuple[tuple[Fact, ...], Fact]] = {}
-        self.brands = [i for i in _classes(tree) if any(c.fullname == BRAND for c in i.mro)]
+        self.brands = [i for i in _classes(api.tree) if any(c.fullname == BRAND for c in i.mro)]
 
     def assign(self, target: Expression, value: Fact) -> None:
         n = as_number(value)
@@ -74,6 +76,7 @@ class _NamedAxes(Interpreter):
     def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         result = super()._run_function(f, given, at)
         is_whole = self.inside == 0 and at is not f.node and isinstance(f.node, FuncDef) and not f.bound
+        is_whole = is_whole and path_of(f.node) is None
         if is_whole and isinstance(f.node, FuncDef) and not given.keywords:
             values = tuple(given.positional)
             before = self.signatures.get(f.node)
@@ -106,9 +109,9 @@ def _axis_text(axis: Type, unnamed: str) -> str:
     return unnamed if n is None else str(n) if unnamed == "None" else f"Literal[{n}]"
 
 
-def suggestions(tree: MypyFile, scope: OpenBrands) -> list[str]:
+def suggestions(api: TypeChecker, scope: OpenBrands) -> list[str]:
     """Return the lines to print for a file."""
-    named, plain = _NamedAxes(tree, scope), Interpreter(tree, scope)
+    tree, named, plain = api.tree, _NamedAxes(api, scope), Interpreter(api, scope)
     named.run()
     plain.run()
     name, text = Path(tree.path).name, Path(tree.path).read_text(encoding="utf-8").splitlines()
@@ -205,7 +208,7 @@ def suggest(paths: Sequence[str]) -> str:
     options.cache_dir = str(Path(options.cache_dir, "branded"))
     plugin = BrandedPlugin(options)
     lines: dict[str, list[str]] = {}
-    plugin.scope.followed = lambda tree: lines.__setitem__(tree.path, suggestions(tree, plugin.scope))
+    plugin.scope.followed = lambda api: lines.__setitem__(api.tree.path, suggestions(api, plugin.scope))
     read = [build.BuildSource(s.path, s.module, Path(s.path or "").read_text(), s.base_dir) for s in sources]
     try:
         result = build.build(read, options, None, lambda *_: None, cache, io.StringIO(), io.StringIO(), [plugin])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
 from mypy.errors import ErrorInfo
-from mypy.nodes import CallExpr, Expression, LambdaExpr, RefExpr, TempNode
+from mypy.nodes import CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
 from mypy.types import AnyType, CallableType, Type, TypeOfAny, get_proper_type
 
@@ -67,7 +67,7 @@ class ExampleCall(NamedTuple):
     def _callee(self) -> Expression:
         """Return the callee of the call. mypy asks the plugin only about callees with names."""
         f, args, _, lifted, mapped = self
-        if isinstance(f, LambdaExpr | RefExpr | CallExpr):
+        if isinstance(f, LambdaExpr | RefExpr) or (isinstance(f, CallExpr) and not _returns_function(f)):
             return f
         t = get_proper_type(mapped.api.get_expression_type(f))
         if not isinstance(t, CallableType):
@@ -117,3 +117,9 @@ class ExampleCall(NamedTuple):
             f'given: "{outside}", which is "{inside}" for one example',
             f"try:   {fix}",
         )
+
+
+def _returns_function(f: CallExpr) -> bool:
+    """Return whether a function of the user returns the mapped function: `vmap(power(3))`, and not `vmap(grad(f))`."""
+    node = f.callee.node if isinstance(f.callee, RefExpr) else None
+    return isinstance(node, FuncDef) and not node.fullname.startswith("branded.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from tinygrad import Tensor
 
 from branded import Brand, as_axes, cond, fori_loop, grad, jit, jvp, ppermute, random, scan, vmap, while_loop
+from tests.types.other import shapes as other
 
 Table = list[Tensor]
 
@@ -194,3 +195,15 @@ assert vmap(lambda x: scan(lambda c, _: (c + 1, c), x, length=3)[1])(four).shape
 scan(lambda c, x: (c + x, c), 0, four)
 vmap(lambda x: cond(x > 1, lambda: four, lambda: four * 2))(four)
 vmap(lambda x: jvp(lambda y: y * 2, (x,), (Tensor(1.0),))[1])(four)
+
+
+# --- functions and classes of another file
+spheres = other.Spheres(Tensor.ones(2, 3), Tensor.ones(2))
+assert vmap(lambda o: other.nearest(spheres, o))(Tensor.ones(5, 3)).shape == (5,)
+assert vmap(other.nearest, in_axes=(None, 0))(spheres, Tensor.ones(5, 3)).shape == (5,)
+assert vmap(other.Scaled(Tensor.ones(2)))(other.load()).shape == (3, 2)
+vmap(lambda x: x * other.Scaled(Tensor.ones(2)).twice)(other.load())
+assert other.both(other.load(), other.load(3)).shape == (3,)
+assert vmap(other.power(3))(other.load()).shape == (3, 2)
+assert other.pairs([other.load(4), Tensor.ones(4, 2)])[0].shape == (4,)
+assert vmap(lambda x: other.chosen(x, "sum"))(other.load()).shape == (3,)

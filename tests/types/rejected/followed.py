@@ -9,6 +9,7 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import Brand, as_axes, cond, fori_loop, grad, jvp, ppermute, random, scan, vmap, while_loop
+from tests.types.other import shapes as other
 
 
 class Users(Brand): ...
@@ -166,3 +167,21 @@ scan(lambda c, x: (c + four, c), Tensor(0.0), four)  # E: scan: carry changes it
 
 # --- a tangent of another shape
 vmap(lambda x: jvp(lambda y: y * 2, (x,), (four,))[1])(four)  # E: jvp: the tangent of a primal has another shape
+
+
+# --- a forgotten None and a zip in functions of another file
+spheres = other.Spheres(Tensor.ones(2, 3), Tensor.ones(2))
+rays = Tensor.ones(5, 3)
+vmap(other.nearest)(spheres, rays)  # E: vmap: mapped sizes differ: argument 1['centre'] has 2  N: Spheres says
+other.both(other.load(), Tensor.ones(4, 2))  # E: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 4
+other.pairs([Tensor.ones(3, 2), Tensor.ones(4, 2)])  # E: vmap: mapped sizes differ: argument 1 has 3 examples
+
+
+# --- shapes that do not fit in methods and functions of another file
+def all_scaled(xs: Tensor) -> Tensor:
+    return vmap(other.Scaled(Tensor.ones(5)))(xs)  # E: *: `2` differs from `5` at axis -1
+
+
+all_scaled(other.load())
+vmap(lambda o: other.nearest(spheres, o))(rays.T)  # E: -: `5` differs from `3` at axis -1
+assert vmap(other.power(2))(other.load()).shape == (2, 2)  # E: assert: the shape is (3, 2) here

@@ -1,0 +1,208 @@
+"""The bodies of functions of other files, parsed again with the names of their module.
+
+mypy does not always keep the bodies of other files. So a warm check and a cold one both parse the source.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mypy import fastparse
+from mypy.checker import TypeChecker
+from mypy.errors import Errors
+from mypy.nodes import (
+    AssignmentExpr,
+    AssignmentStmt,
+    ClassDef,
+    Context,
+    Decorator,
+    DictionaryComprehension,
+    ForStmt,
+    FuncDef,
+    GeneratorExpr,
+    LambdaExpr,
+    ListExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    OperatorAssignmentStmt,
+    OverloadedFuncDef,
+    StarExpr,
+    Statement,
+    SymbolNode,
+    TupleExpr,
+    Var,
+    WithStmt,
+    YieldExpr,
+    YieldFromExpr,
+)
+from mypy.options import Options
+
+from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.source_digest import DIGEST, depend_on_source, file_version, is_in_digest, parse
+from branded.mypy.analysis.walk import parts, walk
+from branded.mypy.shapes.values import Function, Variables
+
+Scope = dict[str, SymbolNode]
+
+
+def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
+    """Return a function of another file with its body; None if its source is not available or may be incomplete."""
+    module = _module_of(node.fullname, api)
+    if module is None or module is api.tree:
+        return None
+    depend_on_source(module, api)
+    if module not in _parsed:
+        _parsed[module] = _parse(module, api)
+    functions, frame = _parsed[module]
+    f = functions.get(node.fullname.removeprefix(f"{module.fullname}."))
+    if f is None:
+        return None
+    f.type, f._fullname = node.type, node.fullname
+    return Function(f, frame)
+
+
+def is_user_name(fullname: str, api: TypeChecker) -> bool:
+    """Return whether a name is defined in a file whose functions are followed."""
+    return _module_of(fullname, api) is not None
+
+
+def name_of_user(module: str, name: str, api: TypeChecker) -> SymbolNode | None:
+    """Return what a name of a file refers to, if the functions of this file are followed."""
+    found = api.modules.get(module)
+    symbol = found.names.get(name) if found is not None and is_user_name(f"{module}.{name}", api) else None
+    return symbol.node if symbol is not None else None
+
+
+def path_of(node: Context) -> str | None:
+    """Return the path of the file that a node is from, if it is another file that was parsed here."""
+    return _paths.get(node)
+
+
+def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
+    name = fullname
+    while "." in name:
+        name = name.rpartition(".")[0]
+        if (module := api.modules.get(name)) is not None:
+            is_followed = DIGEST in module.names and "site-packages" not in module.path
+            return module if is_followed and not f"{name}.".startswith(("branded.", "tinygrad.")) else None
+    return None
+
+
+Parsed = tuple[dict[str, FuncDef], Variables]
+_parsed: dict[MypyFile, Parsed] = new_cache()
+_paths: dict[Context, str] = new_cache()
+"""The files of the nodes that were parsed."""
+
+
+def _parse(module: MypyFile, api: TypeChecker) -> Parsed:
+    """Parse a file; return its functions and methods by name, without those that its digest does not have."""
+    source, functions = parse(module.path, file_version(module.path)), dict[str, FuncDef]()
+    if source is None:
+        return {}, Variables()
+    options = Options()
+    options.python_version = api.options.python_version
+    text = Path(module.path).read_bytes().decode(errors="replace")
+    tree = fastparse.parse(text, module.path, module.fullname, Errors(options), options)
+    known = {n.lineno for n in ast.walk(source) if isinstance(n, ast.FunctionDef) and is_in_digest(n)}
+    names = {name: s.node for name, s in module.names.items() if s.node is not None}
+    for name, symbol in api.modules["builtins"].names.items():
+        if symbol.node is not None:
+            names.setdefault(name, symbol.node)
+    for name, f in _functions(tree.defs, ""):
+        functions.pop(name, None)
+        if f.line in known and not any(isinstance(n, YieldExpr | YieldFromExpr) for n in walk(f.body)):
+            functions[name] = f
+            _resolve(f, [names])
+            _paths.update(dict.fromkeys([f, *walk([f.body, *(a.initializer for a in f.arguments)])], module.path))
+    return functions, Variables()
+
+
+def _functions(statements: Sequence[Statement], prefix: str) -> Iterable[tuple[str, FuncDef]]:
+    for s in statements:
+        if isinstance(s, FuncDef):
+            yield f"{prefix}{s.name}", s
+        elif isinstance(s, ClassDef):
+            yield from _functions(s.defs.body, f"{prefix}{s.name}.")
+
+
+def _resolve(node: object, scopes: list[Scope]) -> None:
+    """Let the names in a function refer to its variables, to those around it, or to the globals of its module."""
+    if isinstance(node, list | tuple):
+        for item in node:
+            _resolve(item, scopes)
+    elif isinstance(node, NameExpr):
+        found = next((s[node.name] for s in reversed(scopes) if node.name in s), None)
+        node.node = found
+        is_global = found is not None and len(scopes) > 0 and scopes[0].get(node.name) is found
+        node.fullname = found.fullname if found is not None and is_global else node.name
+        if node.name in ("True", "False", "None"):
+            node.fullname = f"builtins.{node.name}"
+    elif isinstance(node, FuncDef | LambdaExpr):
+        for argument in node.arguments:
+            _resolve(argument.initializer, scopes)
+        own: Scope = {a.variable.name: a.variable for a in node.arguments}
+        for name, bound in _bound(node.body.body):
+            own.setdefault(name, bound)
+        _resolve(node.body, [*scopes, own])
+    elif isinstance(node, GeneratorExpr | DictionaryComprehension):
+        own = {}
+        for index in node.indices:
+            own.update((name, Var(name)) for name in _target_names(index))
+        inner = [*scopes, own]
+        for part in (node.indices, *parts(node)):
+            _resolve(part, inner)
+    elif isinstance(node, Node) and not isinstance(node, ClassDef | OverloadedFuncDef):
+        if isinstance(node, ForStmt):
+            _resolve(node.index, scopes)
+        if isinstance(node, WithStmt | AssignmentExpr):
+            _resolve(node.target, scopes)
+        for part in parts(node):
+            _resolve(part, scopes)
+
+
+def _bound(body: object) -> Iterable[tuple[str, SymbolNode]]:
+    """Find the variables and functions that a body binds, without those of functions in it."""
+    if isinstance(body, list | tuple):
+        for item in body:
+            yield from _bound(item)
+        return
+    match body:
+        case FuncDef():
+            yield body.name, body
+            return
+        case Decorator():
+            yield body.func.name, body
+            return
+        case ClassDef() | OverloadedFuncDef() | LambdaExpr() | GeneratorExpr() | DictionaryComprehension():
+            return
+    targets: list[object] = []
+    match body:
+        case AssignmentStmt():
+            targets = list(body.lvalues)
+        case OperatorAssignmentStmt():
+            targets = [body.lvalue]
+        case ForStmt():
+            targets = [body.index]
+        case WithStmt():
+            targets = list(body.target)
+        case AssignmentExpr():
+            targets = [body.target]
+    for target in targets:
+        yield from ((name, Var(name)) for name in _target_names(target))
+    if isinstance(body, Node):
+        for part in parts(body):
+            yield from _bound(part)
+
+
+def _target_names(target: object) -> Iterable[str]:
+    match target:
+        case NameExpr():
+            yield target.name
+        case TupleExpr() | ListExpr():
+            for item in target.items:
+                yield from _target_names(item)
+        case StarExpr():
+            yield from _target_names(target.expr)

@@ -1,0 +1,66 @@
+"""Functions and classes of tensors whose shapes are followed from other files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tinygrad import Tensor
+
+from branded import vmap
+
+
+@dataclass
+class Spheres:
+    centre: Tensor
+    radius: Tensor
+
+
+class Scaled:
+    def __init__(self, factor: Tensor) -> None:
+        self.factor = factor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x * self.factor
+
+    @property
+    def twice(self) -> Tensor:
+        return self.factor * 2
+
+
+def dot(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum()
+
+
+def distance(origin: Tensor, centre: Tensor, radius: Tensor) -> Tensor:
+    offset = origin - centre
+    return dot(offset, offset).sqrt() - radius
+
+
+def nearest(spheres: Spheres, origin: Tensor) -> Tensor:
+    return vmap(distance, in_axes=(None, 0, 0))(origin, spheres.centre, spheres.radius).min()
+
+
+def both(a: Tensor, b: Tensor) -> Tensor:
+    return vmap(lambda x, y: (x * y).sum())(a, b)
+
+
+def power(n: int) -> Callable[[Tensor], Tensor]:
+    def f(x: Tensor) -> Tensor:
+        for _ in range(n):
+            x = x * x
+        return x
+
+    return f
+
+
+def load(n: int = 3) -> Tensor:
+    return Tensor.ones(n, 2)
+
+
+def pairs(xs: list[Tensor]) -> list[Tensor]:
+    return [both(xs[i], xs[i + 1]) for i in range(len(xs) - 1)]
+
+
+def chosen(x: Tensor, kind: str) -> Tensor:
+    if kind == "sum":
+        return x.sum()
+    return x
