@@ -69,7 +69,7 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
     from mypy.errors import CompileError
     from mypy.fscache import FileSystemCache
 
-    from branded.mypy import BrandedPlugin
+    from branded.mypy import DeferredPlugin
     from branded.mypy.check import PLUGIN, read_options
 
     output, cache = io.StringIO(), FileSystemCache()
@@ -85,7 +85,7 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
         options.per_module_options["*.*"] = {"preserve_asts": False}  # a pattern for all modules
         for s in sources.values():
             options.per_module_options.setdefault(s.module, {})["preserve_asts"] = True
-        plugins = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
+        plugins = [] if PLUGIN in options.plugins else [DeferredPlugin(options)]
         if plugins:  # next to the cache of `branded check`
             options.cache_dir = str(Path(options.cache_dir, "branded"))
         result = build.build(

@@ -3,7 +3,8 @@
 The typing rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand added to the rows
 that `in_axes` maps. The brand is then removed from the result. If it still occurs, it has escaped.
 
-- `plugin`      the hooks that mypy calls
+- `deferred`    the plugin as mypy starts it, which imports its hooks when they are needed, and its settings
+- `hooks`       the hooks that mypy calls
 - `codes`       error codes
 - `check`       the command `branded check`
 - `failures`    an error instead of a crash, where a hook fails
@@ -60,25 +61,36 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import sys
+from pathlib import Path
 
-from branded.mypy.plugin import VERSION, BrandedPlugin
+from branded.mypy.deferred import VERSION, DeferredPlugin
 
 
-def plugin(version: str) -> type[BrandedPlugin]:
+def _other_stubs() -> str | None:
+    """Return the version of the package `tinygrad-stubs` if it is installed; importlib.metadata is slow to import."""
+    if not any(found for folder in sys.path for found in Path(folder).glob("tinygrad_stubs-*")):
+        return None
+    from importlib import metadata
+
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        return metadata.version("tinygrad-stubs")
+    return None
+
+
+def plugin(version: str) -> type[DeferredPlugin]:
     """Return the plugin class; mypy calls this function."""
     if getattr(sys.modules.get("branded"), "_for_mypy_alone", False):
         del sys.modules["branded"]  # an empty stand-in: a later import in this process gets the real package
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        foreign = f"tinygrad-stubs {importlib.metadata.version('tinygrad-stubs')}"
+    if (version_of_stubs := _other_stubs()) is not None:
+        foreign = f"tinygrad-stubs {version_of_stubs}"
         print(
             f"branded: the package {foreign} has replaced the stubs of branded, so brands are not checked\n"
             "  try:   pip uninstall tinygrad-stubs, then pip install --force-reinstall --no-deps branded",
             file=sys.stderr,
         )
-    return BrandedPlugin
+    return DeferredPlugin
 
 
-__all__ = ["BrandedPlugin", "plugin"]
+__all__ = ["DeferredPlugin", "plugin"]
 __version__ = VERSION

@@ -17,8 +17,8 @@ from mypy.errors import CompileError
 from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
-from branded.mypy import BrandedPlugin, notebooks
-from branded.mypy.analysis import unused_batch
+from branded.mypy import DeferredPlugin, notebooks
+from branded.mypy.deferred import KEY, setting
 from branded.mypy.output import FORMATS, CheckReport, Message
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
@@ -197,9 +197,9 @@ def _build(
 
     if is_strict:
         options.plugins = [p for p in options.plugins if p != PLUGIN]  # the one below differs in a setting
-    plugins = [] if PLUGIN in options.plugins else [BrandedPlugin(options)]
-    if is_strict and unused_batch.setting(options, unused_batch.KEY) is None:
-        plugins[0].scope.unvaried = "error"
+    plugins = [] if PLUGIN in options.plugins else [DeferredPlugin(options)]
+    if is_strict and setting(options, KEY) is None:
+        plugins[0].unvaried = "error"
     if plugins:  # runs with and without the plugin would invalidate each other's cache
         options.cache_dir = str(Path(options.cache_dir, "branded"))
     try:

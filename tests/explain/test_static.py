@@ -304,7 +304,7 @@ def test_plugin_edit_invalidates_cache(lean: Path) -> None:
 
 def test_plugin_crash_names_file_and_line(project: Path) -> None:
     broken = (
-        "from branded.mypy import BrandedPlugin\n"
+        "from branded.mypy.hooks import BrandedPlugin\n"
         "before = BrandedPlugin.__init__\n"
         "def wrong(ctx):\n"
         "    raise KeyError('oh')\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import re
 import runpy
@@ -84,12 +83,13 @@ def test_stubs_are_partial_and_need_no_branded() -> None:
         assert not re.search(r"\bbranded\b|\bVec\b", path.read_text()), path
 
 
-def test_plugin_reports_the_package(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plugin_reports_the_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """Both packages own files of one folder: those that were installed last are there."""
-    known = importlib.metadata.version
-    monkeypatch.setattr(
-        importlib.metadata, "version", lambda name: "0.14.0" if name == "tinygrad-stubs" else known(name)
-    )
+    (folder := tmp_path / "tinygrad_stubs-0.14.0.dist-info").mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: tinygrad-stubs\nVersion: 0.14.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
     plugin("2.4")
     assert capsys.readouterr().err == (
         "branded: the package tinygrad-stubs 0.14.0 has replaced the stubs of branded, so brands are not checked\n"

@@ -24,7 +24,7 @@ from tests.support.warm import MYPY, STRICT, warm
 
 ROOT = Path(branded.__file__).parent
 PAGE = ROOT.parent / "docs" / "follow-one-example.md"
-APART = ("tinygrad_compat/", "hooks/", "mypy/plugin.py")
+APART = ("tinygrad_compat/", "hooks/", "mypy/hooks.py")
 """Code that tinygrad and mypy call from any function: a path does not follow it."""
 
 Program = Callable[[], object]

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import configparser
-import tomllib
 from collections.abc import Iterable
-from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Expression, LambdaExpr, MemberExpr, NameExpr
-from mypy.options import Options
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
 
 from branded.mypy.analysis.walk import walk
@@ -20,27 +16,6 @@ from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.rows.callables import callables_of
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.transforms.example_call import ExampleCall
-
-SECTION, KEY = "branded", "unvaried"
-CHOICES = ("note", "error", "off")
-
-
-def unvaried_setting(options: Options) -> str:
-    """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
-    value = setting(options, KEY)
-    return str(value) if value in CHOICES else CHOICES[0]
-
-
-def setting(options: Options, key: str) -> object:
-    """Return a setting of the plugin; None if it is not set."""
-    path = Path(options.config_file) if options.config_file else None
-    if path is None or not path.is_file():
-        return None
-    if path.suffix == ".toml":
-        return tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(key)
-    parser = configparser.RawConfigParser()
-    parser.read(path)
-    return parser.get(SECTION, key, fallback=None)
 
 
 def report_unused_batch(example: ExampleCall, inside: Type) -> None:

@@ -21,7 +21,7 @@ from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get
 from branded.mypy.analysis.walk import walk
 from branded.mypy.axes.types import axis_length, is_named
 from branded.mypy.check import PLUGIN, read_options
-from branded.mypy.plugin import BrandedPlugin
+from branded.mypy.hooks import BrandedPlugin
 from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands

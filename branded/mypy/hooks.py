@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from mypy.nodes import (
@@ -39,7 +37,7 @@ from mypy.types import (
     Type,
 )
 
-from branded.mypy.analysis import external_calls, indexing, narrowing, reads, searches, unused_batch
+from branded.mypy.analysis import external_calls, indexing, narrowing, reads, searches
 from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.analysis.source.reads import report_jit_reads
@@ -47,6 +45,7 @@ from branded.mypy.analysis.source_digest import add_digest
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
+from branded.mypy.deferred import config_data, require_axes_setting, unvaried_setting
 from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import LIBRARIES, Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
@@ -72,7 +71,6 @@ from branded.mypy.transforms.options import DECORATOR, has_options
 from branded.mypy.transforms.trees import TREES
 from branded.mypy.transforms.vmap import MAPPED, Transforms, report_attribute
 
-VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
 EMPTIED = "branded.random."
 """The module whose functions return a plain Tensor if no operand has a row."""
 TENSORS = f"{VEC}.", f"{AXES}."
@@ -100,9 +98,9 @@ class BrandedPlugin(Plugin):
         self.known_hooks: dict[str, dict[str, Hook | None]] = defaultdict(dict)
         """The hooks that `guard_hooks` remembers, by the methods that select them."""
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
-        scope.unvaried = unused_batch.unvaried_setting(options)
+        scope.unvaried = unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
-        scope.require_axes = str(unused_batch.setting(options, "require_axes")).lower() == "true"
+        scope.require_axes = require_axes_setting(options)
         self.marks = injected_calls.Marks(append_end)
         self.instances = Instances(scope)
         scope.plain_call = self.instances.called
@@ -178,7 +176,7 @@ class BrandedPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
-        return f"{VERSION} {self.scope.unvaried} {self.scope.require_axes}"
+        return config_data(self.scope.unvaried, self.scope.require_axes)
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
