@@ -291,7 +291,8 @@ def test_running_expression_of_several_lines(tmp_path: Path) -> None:
     path, found = tmp_path / "app.py", list[str]()
 
     def g(*args: Any) -> int:
-        assert (e := source.expression(sys._getframe(1))) is not None
+        e = source.expression(sys._getframe(1))
+        assert e is not None
         found.append(ast.unparse(e))
         return 1
 
