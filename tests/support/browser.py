@@ -30,9 +30,8 @@ def missing(what: str) -> Any:
     return pytest.fail(what) if MUST_RUN else pytest.skip(what)
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """Start one browser for the tests of a file."""
+def started() -> Iterator[Browser]:
+    """Start a browser; until it is closed, asyncio cannot run in this process."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         missing("there is no Chromium here")
@@ -41,3 +40,7 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=args)
         yield browser
         browser.close()
+
+
+chromium = pytest.fixture(scope="module", name="chromium")(started)
+"""One browser for the tests of a file."""
