@@ -41,7 +41,7 @@ from mypy.nodes import (
 from mypy.options import Options
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.source_digest import DIGEST, depend_on_source, file_version, is_in_digest, parse
+from branded.mypy.analysis.source_digest import depend_on_source, file_version, is_in_digest, parse
 from branded.mypy.analysis.walk import parts, walk
 from branded.mypy.shapes.values import Function, Variables
 
@@ -86,7 +86,7 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
     while "." in name:
         name = name.rpartition(".")[0]
         if (module := api.modules.get(name)) is not None:
-            is_followed = DIGEST in module.names and "site-packages" not in module.path
+            is_followed = module.path.endswith(".py") and "site-packages" not in module.path
             return module if is_followed and not f"{name}.".startswith(("branded.", "tinygrad.")) else None
     return None
 
