@@ -15,8 +15,10 @@ from branded.backends.cpu.renderer import maxima
 
 WIDTH = 16
 """The elements of a vector of float32."""
-LONGEST, LONGEST_MAX = 512, 192
-"""The lengths from which the remainder costs less than the pragma: of a cheap loop, and of a maximum."""
+LONGEST, LONGEST_REDUCTION = 512, 192
+"""The lengths from which the remainder costs less than the pragma: of a cheap loop, and of a reduction."""
+CHEAP, DEAR = 12, 64
+"""The most lines of a cheap loop, and of a loop that is divided, which takes longer to compile."""
 NAME = "PARTS_OF_VECTORS"
 MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512BW__)
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -26,6 +28,7 @@ MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512B
 #endif"""
 _LOOP = re.compile(r"( *)for \((int|unsigned int|long|unsigned long) (\w+) = 0; \3 < (\d+)(u?l?); \3\+\+\) \{")
 _CALL = re.compile(r"\b(?:power_of_e|power_of_2|sine)\(")
+_LONG_TYPE = re.compile(r"\b(?:long|double)\b")
 
 
 def vectorize(lines: Sequence[str]) -> list[str]:
@@ -64,11 +67,13 @@ def _divided(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterator[st
     space, steps = loop[1], int(loop[4])
     whole = steps // WIDTH * WIDTH
     before, inside, after = maxima.by_keys(space, body)
-    longest = LONGEST_MAX if before else LONGEST
+    is_dear = len(body) > CHEAP or any(map(_CALL.search, body))
+    longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
+    is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
     if whole in (0, steps):
         yield from (*before, head, *inside, *after)
-    elif whole > WIDTH and not before and any(map(_CALL.search, body)):
+    elif whole > WIDTH and is_dear and not before and len(body) <= DEAR:
         yield from (head.replace(f"< {steps}", f"< {whole}"), *body)
         yield from (f"{space}{NAME}", head.replace(" = 0;", f" = {whole}{loop[5]};"), *body)
     else:
-        yield from (*before, *([f"{space}{NAME}"] if steps < longest else []), head, *inside, *after)
+        yield from (*before, *([f"{space}{NAME}"] if is_in_parts else []), head, *inside, *after)
