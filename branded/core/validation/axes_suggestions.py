@@ -29,7 +29,7 @@ def holds_tensors(x: Any) -> bool:
         return False
     try:
         return bool(nn.state.get_state_dict(x))
-    except RecursionError:  # it contains itself
+    except Exception:  # it contains itself, or an attribute that tinygrad cannot search
         return False
 
 
