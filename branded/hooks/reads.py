@@ -37,6 +37,10 @@ _READS = {
     "int": ("has no single int", ""),
     "float": ("has no single float", ""),
     "format": ("has no single text", ""),
+    "item": (
+        "has no single value to read",
+        "leave out .item(), or return it from the mapped function and read the result",
+    ),
     "iter": ("is 0-d per example: there is nothing to iterate over", "iterate over a tensor with at least one axis"),
     "backward": ("has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"),
 }

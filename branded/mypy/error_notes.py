@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
+from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.brand_env import unwatched
 from branded.mypy.rows.hints import notes_for, truth_of
@@ -26,7 +27,7 @@ class _Notes:
         if info.severity != "error" or info.blocker or is_brand_code(info.code):
             return False
         code = info.code.code if info.code is not None else ""
-        message, notes = truth_of(info.message) or (info.message, notes_for(info.message))
+        message, notes = truth_of(info.message, code_at(file, info)) or (info.message, notes_for(info.message))
         if not notes:
             return False
         if code in _CODES and self._is_told(file, info):

@@ -402,16 +402,16 @@ def check_axis(axis: Any, option: str) -> Axis:
         return operator.index(axis)
     except TypeError:
         pass
-    hint = (
-        "call vmap(f)(x), not vmap(f, x)"
-        if isinstance(axis, Tensor | np.ndarray)
-        else "use an int, None, or a pytree of these"
-    )
+    hint = "use an int, None, or a pytree of these"
+    if isinstance(axis, Tensor | np.ndarray):
+        hint = "use an int or None; in the function, w[i] selects an entry for each example"
     raise AxisTypeError(f"{option}: {describe(axis)} is not an axis", fix=hint)
 
 
 def check_axes(axes: Any, option: str) -> None:
     """Check a tree of axes before any argument is mapped."""
+    if isinstance(axes, Tensor | np.ndarray):
+        raise AxisTypeError(f"{option}: {describe(axes)} is not an axis", fix="call vmap(f)(x), not vmap(f, x)")
     for axis in leaves(axes):
         check_axis(axis, option)
 

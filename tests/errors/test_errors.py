@@ -384,6 +384,14 @@ IN_AXES = {
           try: call vmap(f)(x), not vmap(f, x)
         """,
     ),
+    "tensor as entry of in_axes": Golden(
+        lambda: vmap(lambda g, w: g * w, in_axes=(0, Tensor([0, 2, 1])))(X, X),
+        errors.AxisTypeError,
+        """
+        in_axes: i32[3] is not an axis
+          try: use an int or None; in the function, w[i] selects an entry for each example
+        """,
+    ),
     "tensor for the function": Golden(
         lambda: vmap(X),
         errors.AxisTypeError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from string import Formatter
@@ -32,10 +33,11 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.analysis.source_digest import file_version, parse
+from branded.mypy.analysis.source_digest import code_at, file_version, parse
 from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
 from branded.mypy.rows.brand_env import checker, enclosing_functions, fail, fail_at_once, opened_at, show
+from branded.mypy.rows.hints import no_if
 from branded.mypy.rows.injected_calls import tested_operands
 from branded.mypy.rows.leaves import fields_of
 
@@ -46,11 +48,12 @@ NUMBERS = {f"builtins.{name}": name.replace("range", "int") for name in ("int", 
 _VARIES = "a value that varies over {}"
 READ_TEXT = f"{_VARIES} has no single value to read", "return it from the mapped function and read the result"
 TEXTS = {
+    "item": (READ_TEXT[0], f"leave out .item(), or {READ_TEXT[1]}"),
     "backward": (
         f"{_VARIES} has a gradient for each example, and .grad holds one",
         "loss.gradient(w), which is per example",
     ),
-    "bool": (f"{_VARIES} has no single truth value", "x.where(a, b) instead of `if x`"),
+    "bool": (f"{_VARIES} has no single truth value", no_if()),
     "format": (f"{_VARIES} has no single text", 'debug.print("{x}", x=x)'),
     **{kind: (f"{_VARIES} has no single {kind}", "use the methods of Tensor instead") for kind in NUMBERS.values()},
 }
@@ -222,7 +225,7 @@ def reject_test(ctx: FunctionContext, is_tested: bool = True) -> Type:
     for e in tested_operands(ctx.args[0][0], is_tested):
         t = api.lookup_type_or_none(e)
         if isinstance(p := get_proper_type(t) if t is not None else None, UnionType) and any(map(_is_batched, p.items)):
-            reject_batched(api, e, p, READ, TRUTH, WHERE)
+            reject_batched(api, e, p, READ, TRUTH, no_if(code_at(api.path, e)))
             break
         if p is not None and row_of(p) == [] and not is_checked_again(api):
             fail(api, e, READ, "bool: a tensor has no truth value", f'value: "{show(p, api)}"', PLAIN_FIX)
@@ -300,19 +303,24 @@ def reject_tensor_data(ctx: FunctionContext) -> Type:
 def reject_comparison(ctx: MethodContext) -> Type:
     """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
     api, context = checker(ctx), ctx.context
-    if known_brands(ctx.default_return_type) and (context.line, context.column) in _tested_comparisons(
-        api.path, file_version(api.path)
-    ):
-        reject_batched(api, context, ctx.default_return_type, READ, TRUTH, WHERE)
+    tested = _tested_comparisons(api.path, file_version(api.path))
+    is_tested = (context.line, context.column) in tested or (context.line, None) in tested
+    if known_brands(ctx.default_return_type) and is_tested:
+        reject_batched(api, context, ctx.default_return_type, READ, TRUTH, no_if(code_at(api.path, context)))
     return ctx.default_return_type
 
 
 @lru_cache(maxsize=8)
-def _tested_comparisons(path: str, version: int) -> set[tuple[int, int]]:
-    """Return the positions of the comparisons whose truth value a file needs."""
+def _tested_comparisons(path: str, version: int) -> set[tuple[int, int | None]]:
+    """Return the positions of the comparisons whose truth value a file needs.
+
+    In lines with non-ASCII characters the columns of mypy's parser are wrong.  Such a line has the position None if it
+    needs all of its comparisons.
+    """
     tests: list[ast.expr] = []
     tree = parse(path, version)
-    for node in ast.walk(tree) if tree is not None else ():
+    nodes = list(ast.walk(tree)) if tree is not None else []
+    for node in nodes:
         match node:
             case ast.If(test=t) | ast.While(test=t) | ast.Assert(test=t) | ast.IfExp(test=t):
                 tests += _tested_operands(t)
@@ -324,7 +332,11 @@ def _tested_comparisons(path: str, version: int) -> set[tuple[int, int]]:
                 tests += ts
             case ast.Compare(ops=[_, _, *_]):  # `0 < a < 1` means `0 < a and a < 1`
                 tests.append(node)
-    return {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
+    compared = {(n.lineno, n.col_offset) for n in nodes if isinstance(n, ast.Compare)}
+    tested: set[tuple[int, int | None]] = {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
+    partly = {line for line, _ in compared - tested}
+    lines = {line for line, _ in tested} - partly
+    return tested | {(n, None) for n in lines if not linecache.getline(path, n).isascii()}
 
 
 def _tested_operands(test: ast.expr) -> list[ast.expr]:

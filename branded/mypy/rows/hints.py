@@ -51,12 +51,23 @@ class _TypePair(NamedTuple):
         return any(b.islower() for b in self.extra)
 
 
-def truth_of(text: str) -> tuple[str, list[str]] | None:
-    """Return our message and notes for mypy's message about the truth value of a Vec; None for other messages."""
+def no_if(condition: str = "") -> str:
+    """Return the fix for a condition that varies, with its code if that is known."""
+    tested = condition or "condition"
+    return f"{tested if tested.isidentifier() else f'({tested})'}.where(a, b) instead of `if {tested}`"
+
+
+def truth_of(text: str, condition: str) -> tuple[str, list[str]] | None:
+    """Return our message and notes for mypy's message about the truth value of a Vec; None for other messages.
+
+    Args:
+        text: The message.
+        condition: The code of the condition, or an empty text if it is not known.
+    """
     if (asked := _ASKED.search(text)) is None:
         return None
     message = f"bool: a value that varies over {_names(asked['row'].split(' | '), ' and ')} has no single truth value"
-    return message, [f'value: "{asked["type"]}"', "try:   x.where(a, b) instead of `if x`"]
+    return message, [f'value: "{asked["type"]}"', f"try:   {no_if(condition)}"]
 
 
 def notes_for(text: str) -> list[str]:

@@ -11,14 +11,14 @@ from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
 from mypy.errors import ErrorInfo
 from mypy.nodes import CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
-from mypy.types import AnyType, CallableType, Type, TypeOfAny, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, get_proper_type
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
-from branded.mypy.rows.algebra import UNKNOWN, is_shared
+from branded.mypy.rows.algebra import UNKNOWN, is_shared, rows_in
 from branded.mypy.rows.brand_env import add_errors, fail, show, trying
 from branded.mypy.rows.callables import Arg, arguments_by_formal, callables_of, synthetic_call
 from branded.mypy.rows.leaves import with_brand
@@ -108,7 +108,7 @@ class ExampleCall(NamedTuple):
         if "Axes[" in wrong[3] and "Axes[" in inside:
             fix = "use another axis in in_axes, or transpose the argument"
         elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
-            fix = "use a row variable of the function, axis_name= for a named brand, or a Protocol for a parameter"
+            fix = self._row_fix(where)
         fail(
             api,
             context,
@@ -117,6 +117,20 @@ class ExampleCall(NamedTuple):
             f'given: "{outside}", which is "{inside}" for one example',
             f"try:   {fix}",
         )
+
+    def _row_fix(self, where: int) -> str:
+        """Return the fix for an argument of one example whose brands are not those of its parameter."""
+        signatures = callables_of(self.f, self.mapped.api)
+        wanted = [b for c in signatures[:1] for t in c.arg_types[where : where + 1] for b in rows_in(t)]
+        if not wanted or not all(isinstance(b, Instance) for b in wanted):
+            return "annotate it with a type variable of the function; use a Protocol for a function as parameter"
+        missing = [show(b, self.mapped.api) for b in wanted if b not in rows_in(self.lifted[where])]
+        if not missing:
+            names = " | ".join(show(b, self.mapped.api) for b in wanted)
+            return f"use in_axes=None for it, or annotate the parameter as Vec[{names} | S, Tensor]"
+        if isinstance(self.mapped.brand, Instance):
+            return f"nest two vmaps for all pairs, and map argument {where + 1} in the one with axis_name={missing[0]}"
+        return f"use axis_name={missing[0]}, or annotate the parameter as Vec[S, Tensor]"
 
 
 def _returns_function(f: CallExpr) -> bool:

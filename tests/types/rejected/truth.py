@@ -447,3 +447,12 @@ def compared(a: Vec[S], b: Vec[S]) -> Vec[S]:
     if Pair(a) != Pair(b):  # E: bool: a value that varies over "S" has no single truth value
         return a
     return b
+
+
+# --- letters that are not ASCII
+def of_letters(α: Vec[S], b: Vec[S]) -> Vec[S]:
+    if α > 0:  # E: bool: a value that varies over "S" has no single truth value
+        return b
+    print("é", 1 if b.sum() == 0 else 2)  # E: bool: a value that varies over "S" has no single truth value
+    print("é", b.sum() == 0)
+    return b
