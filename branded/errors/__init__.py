@@ -6,7 +6,7 @@ A message has one line for the problem, then the facts, then a fix to try:
     vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 4
       left:  f32[3, 8], axis 0   (argument 1 of vmap at app.py:12)
       right: f32[4, 8], axis 0   (argument 2)
-      try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
+      try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs
 
 A message that names no line of the user's code gets the running line: `at: app.py:12`.  A traceback shows one more
 line, a note of the error: `why: python -m branded why size`.

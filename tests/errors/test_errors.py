@@ -263,7 +263,7 @@ SIZES = {
         vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 0   (argument 2)
-          try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
+          try:   in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs
         """,
     ),
     "named, in a tree, another axis": Golden(
@@ -273,7 +273,7 @@ SIZES = {
         vmap: mapped sizes differ: argument 1 has 3 examples, argument 2['w'] has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 1   (argument 2['w'])
-          try:   in_axes=(None, 1) for 4 examples, or in_axes=(0, None) for 3 examples
+          try:   in_axes=(None, 1) for 4 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs
         """,
     ),
     "keyword": Golden(

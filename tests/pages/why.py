@@ -21,7 +21,7 @@ Every error of `branded` has a stable code. A traceback ends with it:
 branded.errors.SizeError: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2
   left:  f32[3, 2], axis 0   (argument 1 of vmap at app.py:4)
   right: f32[2], axis 0   (argument 2)
-  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples
+  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs
   why:   python -m branded why size
 ```
 

@@ -65,13 +65,14 @@ def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
     `mapped` has the axis and the size of each argument, or None for a shared one.  Leading arguments are shared first,
     since they are often parameters.
 
-        (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples
+        (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples,
+                          or nest two vmaps for all pairs
     """
     texts = []
     for n in dict.fromkeys(entry[1] for entry in reversed(mapped) if entry is not None):
         axes = [entry[0] if entry is not None and entry[1] == n else None for entry in mapped]
         texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
-    return ", or ".join(texts[:3])
+    return ", or ".join(texts[:3] if len(texts) > 2 else [*texts, "nest two vmaps for all pairs"])
 
 
 def argument(f: Callable[..., Any], position: int) -> str | None:
