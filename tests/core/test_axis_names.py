@@ -178,7 +178,8 @@ MET: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 5\n"
         "  left:  f32[Users:3, Features:4], axis 0   (argument 1 of vmap at app.py:12)\n"
         "  right: f32[Others:5, Features:4], axis 0   (argument 2)\n"
-        "  try:   in_axes=(None, 0) for 5 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs",
+        "  try:   in_axes=(None, 0) for 5 examples, or in_axes=(0, None) for 3 examples"
+        ", or nest two vmaps for all pairs",
     ),
     "product": (
         lambda: X @ Y,

@@ -93,7 +93,8 @@ def test_editing_from_a_file(
         "line 8: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2",
         "  left:  f32[3], axis 0   (argument 1 of vmap at program.py:8)",
         "  right: f32[2], axis 0   (argument 2)",
-        "  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs",
+        "  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples"
+        ", or nest two vmaps for all pairs",
     ]
     run(here, BODY.replace("BODY", "a.repeat(9) + 1"))
     assert here.text("#mistake").startswith("line 7: an axis of 27 is too large for the browser")

@@ -136,12 +136,14 @@ def test_failure_clears_the_previous_program(editing: Callable[..., Reader]) -> 
     assert [line.rstrip() for line in here.texts("#code .source")] == BODY.replace("BODY", BAD).rstrip().split("\n")
     assert here.texts("#code .wrong-line .source") == [f"    return {BAD}"]
     assert here.text("#mistaken .what") == "vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2"
-    assert here.text("#mistaken .fix") == "in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs"
+    hint = "in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs"
+    assert here.text("#mistaken .fix") == hint
     assert here.text("#mistake").split("\n") == [
         "line 8: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 2",
         "  left:  f32[3], axis 0   (argument 1 of vmap at program.py:8)",
         "  right: f32[2], axis 0   (argument 2)",
-        "  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples, or nest two vmaps for all pairs",
+        "  try:   in_axes=(None, 0) for 2 examples, or in_axes=(0, None) for 3 examples"
+        ", or nest two vmaps for all pairs",
     ]
     run(here, "1 / 0")
     assert "ZeroDivisionError" in here.text("#mistaken .what") and "1 / 0" in here.text("#mistaken .told")
