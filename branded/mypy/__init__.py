@@ -3,8 +3,9 @@
 The typing rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand added to the rows
 that `in_axes` maps. The brand is then removed from the result. If it still occurs, it has escaped.
 
-- `deferred`    the plugin as mypy starts it, which imports its hooks when they are needed, and its settings
+- `deferred`    the plugin as mypy starts it, which imports its hooks when they are needed
 - `hooks`       the hooks that mypy calls
+- `settings`    its settings and version
 - `codes`       error codes
 - `check`       the command `branded check`
 - `failures`    an error instead of a crash, where a hook fails
@@ -64,7 +65,8 @@ import contextlib
 import sys
 from pathlib import Path
 
-from branded.mypy.deferred import VERSION, DeferredPlugin
+from branded.mypy.deferred import DeferredPlugin
+from branded.mypy.settings import VERSION
 
 
 def _other_stubs() -> str | None:

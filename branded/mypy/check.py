@@ -18,8 +18,8 @@ from mypy.fscache import FileSystemCache
 from mypy.options import Options
 
 from branded.mypy import DeferredPlugin, notebooks
-from branded.mypy.deferred import KEY, setting
 from branded.mypy.output import FORMATS, CheckReport, Message
+from branded.mypy.settings import KEY, setting
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import configparser
-import hashlib
 import sys
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,40 +11,10 @@ from mypy.nodes import MypyFile
 from mypy.options import Options
 from mypy.plugin import Plugin, ReportConfigContext
 
+from branded.mypy.settings import config_data, require_axes_setting, unvaried_setting
+
 if TYPE_CHECKING:
     from branded.mypy.hooks import BrandedPlugin
-
-VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
-SECTION, KEY = "branded", "unvaried"
-CHOICES = ("note", "error", "off")
-
-
-def unvaried_setting(options: Options) -> str:
-    """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
-    value = setting(options, KEY)
-    return str(value) if value in CHOICES else CHOICES[0]
-
-
-def setting(options: Options, key: str) -> object:
-    """Return a setting of the plugin; None if it is not set."""
-    path = Path(options.config_file) if options.config_file else None
-    if path is None or not path.is_file():
-        return None
-    if path.suffix == ".toml":
-        return tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(key)
-    parser = configparser.RawConfigParser()
-    parser.read(path)
-    return parser.get(SECTION, key, fallback=None)
-
-
-def require_axes_setting(options: Options) -> bool:
-    return str(setting(options, "require_axes")).lower() == "true"
-
-
-def config_data(unvaried: str, require_axes: bool) -> str:
-    """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
-    return f"{VERSION} {unvaried} {require_axes}"
-
 
 HOOKS = (
     "get_additional_deps",

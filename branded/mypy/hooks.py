@@ -45,7 +45,6 @@ from branded.mypy.analysis.source_digest import add_digest
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
-from branded.mypy.deferred import config_data, require_axes_setting, unvaried_setting
 from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import LIBRARIES, Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
@@ -61,6 +60,7 @@ from branded.mypy.rows.results import (
     unvec_signature,
     vec_signature,
 )
+from branded.mypy.settings import config_data, require_axes_setting, unvaried_setting
 from branded.mypy.shapes.report import END, append_end, follow_at_end, report_shapes
 from branded.mypy.transforms import custom_rules, optimizers
 from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names

@@ -344,7 +344,7 @@ def _modules() -> list[ModuleType]:
     return [
         m
         for name, m in modules.items()
-        if name.partition(".")[0] == "tinygrad" and not name.startswith("tinygrad.runtime.autogen")
+        if name.partition(".")[0] == "tinygrad" and not name.startswith(private_api.DRIVER_TABLES)
     ]
 
 

@@ -405,10 +405,10 @@ OPERATIONS: Mapping[str, str] = {
         "GroupOp.Elementwise GroupOp.Movement GroupOp.Unary Ops.ADD Ops.AFTER Ops.ALLREDUCE Ops.AND Ops.BITCAST "
         "Ops.BUFFER Ops.CALL Ops.CAST Ops.CDIV Ops.CMOD Ops.CMPEQ Ops.CMPLT Ops.CMPNE Ops.CONST Ops.CONTIGUOUS "
         "Ops.CONTIGUOUS_BACKWARD Ops.COPY Ops.CUSTOM_FUNCTION Ops.DETACH Ops.END Ops.EXP2 Ops.EXPAND Ops.FDIV "
-        "Ops.FLIP Ops.FLOORDIV Ops.FLOORMOD Ops.FUNCTION Ops.GETTUPLE Ops.INDEX Ops.LOG2 Ops.MAX Ops.MSELECT "
-        "Ops.MSTACK Ops.MUL Ops.NEG Ops.NOOP Ops.OR Ops.PAD Ops.PARAM Ops.PERMUTE Ops.POW Ops.PROGRAM Ops.RANGE "
-        "Ops.RECIPROCAL Ops.REDUCE Ops.RESHAPE Ops.SHL Ops.SHR Ops.SHRINK Ops.SIN Ops.SINK Ops.SOURCE Ops.SPECIAL "
-        "Ops.SQRT Ops.STACK Ops.STAGE Ops.STORE Ops.SUB Ops.TRUNC Ops.TUPLE Ops.UNSHARD Ops.WHERE Ops.XOR"
+        "Ops.FLIP Ops.FLOORDIV Ops.FLOORMOD Ops.FUNCTION Ops.GETTUPLE Ops.INDEX Ops.LOAD Ops.LOG2 Ops.MAX "
+        "Ops.MSELECT Ops.MSTACK Ops.MUL Ops.NEG Ops.NOOP Ops.OR Ops.PAD Ops.PARAM Ops.PERMUTE Ops.POW Ops.PROGRAM "
+        "Ops.RANGE Ops.RECIPROCAL Ops.REDUCE Ops.RESHAPE Ops.SHL Ops.SHR Ops.SHRINK Ops.SIN Ops.SINK Ops.SOURCE "
+        "Ops.SPECIAL Ops.SQRT Ops.STACK Ops.STAGE Ops.STORE Ops.SUB Ops.TRUNC Ops.TUPLE Ops.UNSHARD Ops.WHERE Ops.XOR"
     ),
     "backend": "AxisType.REDUCE Ops.BARRIER Ops.CUSTOM Ops.CUSTOMI Ops.THREEFRY",
     "backend layouts": "AxisType.WEAK",
@@ -416,9 +416,11 @@ OPERATIONS: Mapping[str, str] = {
     "bounds": "GroupOp.Binary",
     "backend workers": "Ops.BINARY",
     "backend disk": "Ops.LINEAR",
-    "backend deriving": "Ops.LOAD",
 }
 """The operations and sets of operations in `tinygrad.uop.ops` that features need."""
+
+DRIVER_TABLES = "tinygrad.runtime.autogen"
+"""The package of the tables that tinygrad generates from the headers of drivers."""
 
 CPU = "tinygrad.runtime.ops_cpu"
 """The module of the CPU devices and all their renderers. tinygrad imports it at the first use, and so do we."""

@@ -374,7 +374,7 @@ app.py:21: vmap: argument 1 is mapped, but single wants "Tensor" for one example
 app.py:22: item: a value that varies over "a" has no single value to read  [brand-read]
   value: "Vec[a, Tensor]"
   a: opened by vmap at app.py:22
-  try:   return it from the mapped function and read the result
+  try:   leave out .item(), or return it from the mapped function and read the result
 
 app.py:8: error: Incompatible types in assignment (expression has type "str", variable has type "int")  [assignment]
 app.py:20: note: Revealed type is "Tensor"

@@ -60,7 +60,6 @@ def closed_value() -> Tensor:
 READS = {
     "numpy": (lambda x: x.numpy(), "numpy", "f32[4]"),
     "tolist": (lambda x: x.tolist(), "tolist", "f32[4]"),
-    "item": (lambda x: x[0].item(), "item", "f32[]"),
     "data": (lambda x: x.data(), "data", "f32[4]"),
     "schedule": (lambda x: x.schedule_linear(), "schedule_linear", "f32[4]"),
     "callify": (lambda x: x.callify(), "callify", "f32[4]"),
@@ -92,6 +91,16 @@ def test_reads(name: str) -> None:
 
 
 NUMBERS = {
+    "item": Golden(
+        lambda: vmap(lambda x: x / x.max().item())(X),
+        errors.ReadError,
+        """
+        item: a value that varies over `x` has no single value to read
+          value: Vec[x:3, f32[]]
+          x:     opened by vmap at app.py:12
+          try:   leave out .item(), or return it from the mapped function and read the result
+        """,
+    ),
     "bits": Golden(
         lambda: vmap(lambda x: x > 0 & x)(X),
         errors.OperandError,

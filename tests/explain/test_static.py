@@ -201,7 +201,7 @@ pkg/b.py:17: error: item: a value that varies over "a" and "b" has no single val
 pkg/b.py:17: note:   value: "Vec[a | b, Tensor]"
 pkg/b.py:17: note:   a: opened by vmap at b.py:17
 pkg/b.py:17: note:   b: opened by vmap at b.py:17
-pkg/b.py:17: note:   try:   return it from the mapped function and read the result
+pkg/b.py:17: note:   try:   leave out .item(), or return it from the mapped function and read the result
 pkg/b.py:18: note: vmap: the lambda of pkg/a.py:14 is not checked in another file
 Found 2 errors in 2 files (checked 3 source files)
 """

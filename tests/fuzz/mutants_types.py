@@ -44,10 +44,10 @@ def _type_tests(name: str, cache: Path) -> Any:
     from mypy import api
 
     import branded.mypy
-    from branded.mypy import deferred
+    from branded.mypy import settings
     from tests.mypy import test_types
 
-    branded.mypy.__version__ = deferred.VERSION = "a mutant"  # or else mypy would discard its cache for each mutant
+    branded.mypy.__version__ = settings.VERSION = "a mutant"  # or else mypy would discard its cache for each mutant
     path = test_types.HERE / name
 
     def ask(python: str, *words: str | Path) -> list[str]:

@@ -268,7 +268,7 @@ ITEM = (
     f"ReadError: item: a value that varies over `x` has no single value to read (line {HERE.partition(':')[2]})\n"
     "            value: Vec[x:3, f32[2]]\n"
     f"            x:     opened by vmap at {HERE}\n"
-    "            try:   return it from the mapped function and read the result\n"
+    "            try:   leave out .item(), or return it from the mapped function and read the result\n"
 )
 
 

@@ -26,7 +26,7 @@ from mypy.options import Options
 from tinygrad import Context
 
 import branded
-from branded.mypy import deferred
+from branded.mypy import settings
 from branded.mypy.check import parse_message
 from branded.mypy.output import Message, format_report
 from tests.explain.test_static import OLDEST, WITH_OLDEST
@@ -164,9 +164,9 @@ def test_option_unvaried(tmp_path: Path) -> None:
         options = Options()
         options.config_file = str(tmp_path / name)
         (tmp_path / name).write_text(text)
-        told[name] = deferred.unvaried_setting(options)
+        told[name] = settings.unvaried_setting(options)
     assert told == {"a.ini": "error", "b.toml": "off", "c.ini": "note", "d.ini": "note"}
-    assert deferred.unvaried_setting(Options()) == "note"
+    assert settings.unvaried_setting(Options()) == "note"
 
 
 def test_number_of_programs() -> None:

@@ -72,7 +72,7 @@ def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
     for n in dict.fromkeys(entry[1] for entry in reversed(mapped) if entry is not None):
         axes = [entry[0] if entry is not None and entry[1] == n else None for entry in mapped]
         texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
-    return ", or ".join(texts[:3] if len(texts) > 2 else [*texts, "nest two vmaps for all pairs"])
+    return ", or ".join([*texts, "nest two vmaps for all pairs"] if len(texts) == 2 else texts[:3])
 
 
 def argument(f: Callable[..., Any], position: int) -> str | None:

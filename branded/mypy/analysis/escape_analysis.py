@@ -54,8 +54,8 @@ from mypy.types import (
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import known_brands
 from branded.mypy.analysis.recheck import recheck_function
+from branded.mypy.analysis.source.walk import own_parts, walk
 from branded.mypy.analysis.untyped_modules import is_in_file
-from branded.mypy.analysis.walk import own_parts, walk
 from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
 from branded.mypy.rows.algebra import (
     CONTAINERS,

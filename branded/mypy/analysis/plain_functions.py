@@ -65,8 +65,8 @@ from branded.mypy.analysis.function_source import (
 )
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.reads import certain_reads, effects_of, reads_in, report_read, report_stored
+from branded.mypy.analysis.source.walk import own_parts
 from branded.mypy.analysis.untyped_modules import assigned_to, definition_of, is_in_file, is_untyped_function
-from branded.mypy.analysis.walk import own_parts
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
     UNKNOWN,

@@ -10,8 +10,8 @@ from mypy.errors import ErrorInfo
 from mypy.nodes import AssignmentStmt, FuncDef, NameExpr, Var
 from mypy.types import CallableType
 
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.analysis.source_digest import depend_on_source
-from branded.mypy.analysis.walk import walk
 from branded.mypy.rows import injected_calls
 from branded.mypy.rows.algebra import Brand, change
 from branded.mypy.rows.brand_env import trying

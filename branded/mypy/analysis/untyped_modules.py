@@ -26,7 +26,7 @@ from mypy.nodes import (
 from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.walk import walk
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.rows.algebra import VEC
 
 _untyped: dict[MypyFile, bool] = new_cache()

@@ -8,7 +8,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Expression, LambdaExpr, MemberExpr, NameExpr
 from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
 
-from branded.mypy.analysis.walk import walk
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import Brand, change, has_rows, hides_brands, is_shared, rows_in

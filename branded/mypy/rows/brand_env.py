@@ -40,7 +40,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.walk import walk
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
 from branded.mypy.rows.algebra import BRAND, Brand, row_variables, rows_in
 

@@ -79,7 +79,7 @@ from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeVarId, TypeVarType
 
-from branded.mypy.analysis.walk import parts, walk
+from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.rows.algebra import TENSOR
 
 MATCH, DISPLAY = "<match>", "<display>"

@@ -46,7 +46,7 @@ from mypy.nodes import (
 )
 from mypy.types import CallableType, Instance, LiteralType, Type, get_proper_type
 
-from branded.mypy.analysis.walk import parts, walk
+from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors

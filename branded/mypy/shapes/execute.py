@@ -47,7 +47,7 @@ from mypy.nodes import (
 )
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
-from branded.mypy.analysis.walk import walk
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.shapes import libraries

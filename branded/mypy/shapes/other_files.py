@@ -41,8 +41,8 @@ from mypy.nodes import (
 from mypy.options import Options
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.analysis.source_digest import depend_on_source, file_version, is_in_digest, parse
-from branded.mypy.analysis.walk import parts, walk
 from branded.mypy.shapes.values import Function, Variables
 
 Scope = dict[str, SymbolNode]

@@ -18,7 +18,7 @@ from mypy.fscache import FileSystemCache
 from mypy.nodes import AssignmentStmt, Context, Expression, FuncDef, MypyFile, NameExpr, TypeInfo
 from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
-from branded.mypy.analysis.walk import walk
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.types import axis_length, is_named
 from branded.mypy.check import PLUGIN, read_options
 from branded.mypy.hooks import BrandedPlugin

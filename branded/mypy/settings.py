@@ -1,0 +1,41 @@
+"""The settings of the plugin, which mypy's configuration file has, and its version."""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import tomllib
+from pathlib import Path
+
+from mypy.options import Options
+
+VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
+SECTION, KEY = "branded", "unvaried"
+CHOICES = ("note", "error", "off")
+
+
+def unvaried_setting(options: Options) -> str:
+    """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
+    value = setting(options, KEY)
+    return str(value) if value in CHOICES else CHOICES[0]
+
+
+def setting(options: Options, key: str) -> object:
+    """Return a setting of the plugin; None if it is not set."""
+    path = Path(options.config_file) if options.config_file else None
+    if path is None or not path.is_file():
+        return None
+    if path.suffix == ".toml":
+        return tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(key)
+    parser = configparser.RawConfigParser()
+    parser.read(path)
+    return parser.get(SECTION, key, fallback=None)
+
+
+def require_axes_setting(options: Options) -> bool:
+    return str(setting(options, "require_axes")).lower() == "true"
+
+
+def config_data(unvaried: str, require_axes: bool) -> str:
+    """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
+    return f"{VERSION} {unvaried} {require_axes}"
