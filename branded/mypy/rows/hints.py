@@ -107,7 +107,7 @@ def notes_for(text: str) -> list[str]:
             f"try:   use {'Vec[S]' if pair.is_anonymous else _with_rows(pair)} as the declared type",
         ]
     if "variable has type" in text:
-        declared = f"declare x: {pair.got} = ... at the first assignment"
+        declared = f"declare x: {pair.got} = ... at the first assignment, or another name if x is a parameter"
         return [
             "a variable has the type of its first value, unless it is declared",
             f"try:   {'use another name for this value' if pair.is_anonymous else declared}",
