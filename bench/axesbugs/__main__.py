@@ -81,6 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     columns = {"mypy with Axes, before it runs": typed(names, ours)}
     columns |= {f"branded, {sizes}": run(sys.executable, names, ours, sizes) for sizes in SIZES}
     if options.jax:
+        needed = subprocess.run([options.jax, "-c", "import beartype, jax, jaxtyping"], check=False)
+        if needed.returncode:
+            return needed.returncode
         columns |= {f"jaxtyping, {sizes}": run(options.jax, names, theirs, sizes) for sizes in SIZES}
     totals = [["who", "found", "missed", "false alarms", "of"]]
     for who, said in columns.items():
