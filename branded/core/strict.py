@@ -88,8 +88,9 @@ def check_key_use(key: Tensor, api_name: str) -> Iterator[None]:
     if not used:
         yield
         return
+    row = row_of(key.uop)
     for b in used:
-        if b not in row_of(key.uop) and b.randomness != "same" and api_name not in ("split", "fold_in"):
+        if b not in row and b.randomness != "same" and api_name not in ("split", "fold_in"):
             raise RandomnessError(
                 f"strict: all examples of `{b.name}` share the key of {api_name}, and so the sample",
                 ("key", vec_type(key)),

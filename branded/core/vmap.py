@@ -324,15 +324,19 @@ class MappedCall:
         x = self.leaves[i]
         kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(x)
         whole, name = self._argument(i)
-        fix = tree.advice(x) or of_optimizer(whole) or as_one(whole, name)
+        advice = tree.advice(x)
         is_shared = isinstance(self.options.in_axes, int) and any(
             isinstance(v, Tensor) and v.shape for v in self.leaves
         )
         return AxisTypeError(
             f"in_axes: {self.place(i)} is {kind}"
-            + (", not a tensor" if tree.advice(x) else f": there is no axis {axis} to map over"),
+            + (", not a tensor" if advice else f": there is no axis {axis} to map over"),
             ("call", self.options.where),
-            fix=fix or of_modules(whole, is_shared=is_shared) or self._shared(i),
+            fix=advice
+            or of_optimizer(whole)
+            or as_one(whole, name)
+            or of_modules(whole, is_shared=is_shared)
+            or self._shared(i),
         )
 
     def _argument(self, i: int) -> tuple[Any, str]:

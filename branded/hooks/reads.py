@@ -32,19 +32,16 @@ READS = (
 )
 """The methods of Tensor that read its value or the value of its gradient."""
 
+_READ = ("has no single value to read", "return it from the mapped function and read the result")
 _READS = {
     "bool": ("has no single truth value", ""),
     "int": ("has no single int", ""),
     "float": ("has no single float", ""),
     "format": ("has no single text", ""),
-    "item": (
-        "has no single value to read",
-        "leave out .item(), or return it from the mapped function and read the result",
-    ),
+    "item": (_READ[0], f"leave out .item(), or {_READ[1]}"),
     "iter": ("is 0-d per example: there is nothing to iterate over", "iterate over a tensor with at least one axis"),
     "backward": ("has a gradient for each example, and .grad holds one", "loss.gradient(w), which is per example"),
 }
-_READ = ("has no single value to read", "return it from the mapped function and read the result")
 
 
 def names(row: Row) -> str:

@@ -41,9 +41,9 @@ def subscript() -> tuple[ast.Subscript | None, str]:
 def suggest_take(x: Tensor, index: Any) -> str:
     """Return a replacement for `x[index]`, which has slices with tensors as bounds."""
     parts = list(index) if isinstance(index, tuple) else [index]
-    sizes = {i: _size(s) for i, s in enumerate(parts) if has_tensors(s)}
+    sizes = {i: _slice_size(s) for i, s in enumerate(parts) if has_tensors(s)}
     e, value = subscript()
-    entries = _entries(e) if e is not None else []
+    entries = _index_entries(e) if e is not None else []
     if e is None or len(entries) != len(parts):
         if None in sizes.values():
             return ANY_SLICE
@@ -58,13 +58,13 @@ def suggest_take(x: Tensor, index: Any) -> str:
 def suggest_index(e: ast.Subscript, x: Tensor) -> str | None:
     """Return a replacement for an index expression that converts `x` to an int, as `xs[int(x)]` and `[1, 2][x]` do."""
     changed = _WithoutInt(x)
-    entries = [changed.visit(copy.deepcopy(entry)) for entry in _entries(e)]
+    entries = [changed.visit(copy.deepcopy(entry)) for entry in _index_entries(e)]
     container = source.value_of(e.value)
     is_list = isinstance(e.value, ast.List | ast.Tuple) or isinstance(container, list | tuple)
     if is_list:
         e = ast.Subscript(ast.parse(f"Tensor({ast.unparse(e.value)})", mode="eval").body, e.slice)
     sizes: dict[int, str | None] = {}
-    for i, (new, old) in enumerate(zip(entries, _entries(e), strict=True)):
+    for i, (new, old) in enumerate(zip(entries, _index_entries(e), strict=True)):
         if isinstance(new, ast.Slice) and ast.unparse(new) != ast.unparse(old):
             sizes[i] = _written_size(new)
     if not sizes:
@@ -78,11 +78,11 @@ def _is_read(e: ast.Subscript) -> bool:
     return isinstance(getattr(e, "ctx", None), ast.Load)
 
 
-def _entries(e: ast.Subscript) -> list[ast.expr]:
+def _index_entries(e: ast.Subscript) -> list[ast.expr]:
     return list(e.slice.elts) if isinstance(e.slice, ast.Tuple) else [e.slice]
 
 
-def _size(s: slice) -> str | None:
+def _slice_size(s: slice) -> str | None:
     """Return the number of entries of a slice if it is the same for all examples."""
     if s.start is None or s.stop is None or s.step not in (None, 1):
         return None

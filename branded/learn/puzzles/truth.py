@@ -152,7 +152,7 @@ def same_prediction(said: str, truth: str) -> bool:
 def what_is_right(said: str, truth: str) -> list[str]:
     """Return a line about the form of a prediction, or about the correct part of a type."""
     text = _plain(said)
-    if bracket := _unbalanced(text):
+    if bracket := _find_unbalanced(text):
         return [bracket]
     if _LABELS.fullmatch(truth):
         return [] if _LABELS.fullmatch(" ".join(_labels(said)).upper()) else ["Answer with the letter of a line."]
@@ -202,7 +202,7 @@ def _labels(text: str) -> list[str]:
     return sorted({*re.findall(r"\w+", text.casefold())} - {"line", "lines", "and"})
 
 
-def _unbalanced(text: str) -> str | None:
+def _find_unbalanced(text: str) -> str | None:
     """Return the complaint about a bracket that is missing, or that is one too many."""
     for opening, closing in ("[]", "()"):
         if (more := text.count(opening) - text.count(closing)) != 0:

@@ -202,7 +202,7 @@ def _words(f: FuncDef, api: TypeChecker) -> frozenset[str] | None:
 
 @lru_cache(maxsize=512)
 def _words_of(source: ast.FunctionDef) -> frozenset[str]:
-    return frozenset(word for n in descendants(source) for word in _node_words(n))
+    return frozenset(word for n in descendants(source) for word in node_words(n))
 
 
 @lru_cache(maxsize=512)
@@ -233,7 +233,7 @@ def _named_functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.Func
         yield from _named_functions(n, prefix + name)
 
 
-def _node_words(n: ast.AST) -> Iterator[str]:
+def node_words(n: ast.AST) -> Iterator[str]:
     match n:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             yield name

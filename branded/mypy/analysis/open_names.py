@@ -13,6 +13,7 @@ from functools import lru_cache
 from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef
 
+from branded.mypy.analysis.function_source import descendants, node_words
 from branded.mypy.analysis.source_digest import file_version, parse
 
 
@@ -61,6 +62,6 @@ def _openings(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
 
 def _words(node: ast.AST) -> set[str]:
     """Return the names and the strings in a part of a file."""
-    words = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    words |= {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    return words | {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    nodes = descendants(node)
+    texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return texts.union(word for n in nodes for word in node_words(n))

@@ -460,8 +460,9 @@ def _partly_batched_dict(declared: Type, args: Sequence[Expression], api: TypeCh
         return None
     with trying(api):
         t = get_proper_type(api.get_expression_type(args[0]))
-    is_same = isinstance(t, TypedDictType) and t.fallback.type is p.fallback.type
-    return t if is_same and isinstance(t, TypedDictType) and rows_in(t) else None
+    if not isinstance(t, TypedDictType) or t.fallback.type is not p.fallback.type:
+        return None
+    return t if rows_in(t) else None
 
 
 def _is_wide(t: Type) -> bool:

@@ -303,9 +303,10 @@ def reject_tensor_data(ctx: FunctionContext) -> Type:
 def reject_comparison(ctx: MethodContext) -> Type:
     """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
     api, context = checker(ctx), ctx.context
+    if not known_brands(ctx.default_return_type):
+        return ctx.default_return_type
     tested = _tested_comparisons(api.path, file_version(api.path))
-    is_tested = (context.line, context.column) in tested or (context.line, None) in tested
-    if known_brands(ctx.default_return_type) and is_tested:
+    if (context.line, context.column) in tested or (context.line, None) in tested:
         reject_batched(api, context, ctx.default_return_type, READ, TRUTH, no_if(code_at(api.path, context)))
     return ctx.default_return_type
 
@@ -336,6 +337,7 @@ def _tested_comparisons(path: str, version: int) -> set[tuple[int, int | None]]:
     tested: set[tuple[int, int | None]] = {(t.lineno, t.col_offset) for t in tests if isinstance(t, ast.Compare)}
     partly = {line for line, _ in compared - tested}
     lines = {line for line, _ in tested} - partly
+    linecache.checkcache(path)
     return tested | {(n, None) for n in lines if not linecache.getline(path, n).isascii()}
 
 

@@ -144,7 +144,7 @@ def _resolve(node: object, scopes: list[Scope]) -> None:
         for argument in node.arguments:
             _resolve(argument.initializer, scopes)
         own: Scope = {a.variable.name: a.variable for a in node.arguments}
-        for name, bound in _bound(node.body.body):
+        for name, bound in _bound_names(node.body.body):
             own.setdefault(name, bound)
         _resolve(node.body, [*scopes, own])
     elif isinstance(node, GeneratorExpr | DictionaryComprehension):
@@ -163,11 +163,11 @@ def _resolve(node: object, scopes: list[Scope]) -> None:
             _resolve(part, scopes)
 
 
-def _bound(body: object) -> Iterable[tuple[str, SymbolNode]]:
+def _bound_names(body: object) -> Iterable[tuple[str, SymbolNode]]:
     """Find the variables and functions that a body binds, without those of functions in it."""
     if isinstance(body, list | tuple):
         for item in body:
-            yield from _bound(item)
+            yield from _bound_names(item)
         return
     match body:
         case FuncDef():
@@ -194,7 +194,7 @@ def _bound(body: object) -> Iterable[tuple[str, SymbolNode]]:
         yield from ((name, Var(name)) for name in _target_names(target))
     if isinstance(body, Node):
         for part in parts(body):
-            yield from _bound(part)
+            yield from _bound_names(part)
 
 
 def _target_names(target: object) -> Iterable[str]:

@@ -80,12 +80,12 @@ def _of(k: Timed) -> Iterator[Cause]:
 
 def _places(graph: Sequence[UOp]) -> int:
     """Return the number of places with which each entry of an argument is compared, or 0 if there are few."""
-    places = [place for u in graph if u.op in {Ops.CMPNE, Ops.CMPEQ} and (place := _place(u)) is not None]
+    places = [place for u in graph if u.op in {Ops.CMPNE, Ops.CMPEQ} and (place := _compared_place(u)) is not None]
     number = max(int(p.vmax) for p in places) - min(int(p.vmin) for p in places) + 1 if places else 0
     return number if number >= PLACES else 0
 
 
-def _place(u: UOp) -> UOp | None:
+def _compared_place(u: UOp) -> UOp | None:
     """Return the side of a comparison that counts with a loop, if the other side is read from memory."""
     is_read = [any(x.op is Ops.LOAD for x in side.toposort()) for side in u.src]
     if is_read[0] == is_read[1]:

@@ -48,7 +48,7 @@ def _with_remainders(lines: list[str]) -> Iterator[str]:
             yield lines[at]
             at += 1
             continue
-        yield from _divided(loop, lines[at], lines[at + 1 : end + 1])
+        yield from _divide_loop(loop, lines[at], lines[at + 1 : end + 1])
         at = end + 1
 
 
@@ -63,7 +63,7 @@ def _end(lines: Sequence[str], at: int) -> int | None:
     return None
 
 
-def _divided(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterator[str]:
+def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterator[str]:
     space, steps = loop[1], int(loop[4])
     whole = steps // WIDTH * WIDTH
     before, inside, after = maxima.by_keys(space, body)
