@@ -36,7 +36,7 @@ from branded.graph.scope import branches, may_be_in_branch
 from branded.graph.tags import untag
 from branded.graph.uops import base_of, living_tensors, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.activation import in_engine
+from branded.tinygrad_compat.activation import in_engine, running_block
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
 
@@ -221,17 +221,21 @@ class _Compiled:
                 out.insert(i, tensor(u))
         return out
 
-    @in_engine
     def _by_tinygrad(self, outs: list[UOp], ins: list[UOp]) -> None:
         if self.graphed is None:
-            linear = self.linear.linear
-            if JIT.value == 1:
-                linear = private_api.link_linear(
-                    private_api.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value)
-                )
-            self.graphed = linear
-        with config.tuning_block(*self.tune):
+            self.graphed = _in_graphs(self.linear.linear)
+        with running_block(), config.tuning_block(*self.tune):
             private_api.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+
+
+@in_engine
+def _in_graphs(linear: UOp) -> UOp:
+    """Return the calls with runs of kernels in graphs of the device, where it has graphs."""
+    if JIT.value != 1:
+        return linear
+    graphs = private_api.graph_split_rewrite(linear, max_batch_size=JIT_BATCH_SIZE.value)
+    linked: UOp = private_api.link_linear(graphs)
+    return linked
 
 
 def _can_fail(us: Sequence[UOp]) -> bool:

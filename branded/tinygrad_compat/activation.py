@@ -152,13 +152,17 @@ def _restore() -> None:
     _switch(_regions.any_open() or bool(enabled))
 
 
-def _in_engine(f: Callable[[], Any], is_plain: bool = False) -> Any:
-    """Run `f` with the scoped names of ours; a plain graph is not computed as a graph of ours in other respects."""
+def _in_engine(f: Callable[[], Any], is_plain: bool = False, is_replay: bool = False) -> Any:
+    """Run `f` with the scoped names of ours; a plain graph is not computed as a graph of ours in other respects.
+
+    A replay compiles nothing, so it does without these names, whose replacement takes as long as a small kernel.
+    """
     with LOCK:
 
         def run() -> Any:
             with _regions.during(None):
-                _switch(True)
+                if not is_replay:
+                    _switch(True)
                 if is_plain:
                     with nullcontext() if "cpu" in enabled else Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
                         return f()
@@ -189,7 +193,7 @@ def _is_in_memory(x: Any) -> bool:
 
 
 def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    realizes = plain.__name__ == "realize"
+    realizes, runs_linear = (plain.__name__ == name for name in ("realize", "run_linear"))
 
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -201,10 +205,11 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
             if not is_ours and not enabled:
                 _switch(False)
                 return plain(*args, **kwargs)
-            if runs and _regions.any_open():  # within another function of the engine
+            is_replay = runs_linear and bool(kwargs.get("jit"))
+            if runs and _regions.any_open() and (is_replay or _Status.is_ours):  # within another function of the engine
                 out = ours(*args, **kwargs)
             else:
-                out = _in_engine(lambda: ours(*args, **kwargs), not is_ours)
+                out = _in_engine(lambda: ours(*args, **kwargs), not is_ours, is_replay)
         provenance.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
         return out
 
@@ -275,10 +280,11 @@ def _gated_property(plain: Any, ours: Any) -> Any:
 
 
 class _GatedRules:
-    """The rules of gradients, which are one of two tables: they are applied outside of the engine."""
+    """Rules that are applied outside of the engine, or by a replay: they are those of one of two tables."""
 
     def __init__(self, plain: Any, ours: Any) -> None:
         self.plain, self.ours = plain, ours
+        self.patterns = ours.patterns
 
     def rewrite(self, *args: Any, **kwargs: Any) -> Any:
         return (self.ours if is_on() else self.plain).rewrite(*args, **kwargs)
@@ -372,8 +378,8 @@ def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
     owner_name = _short_name(owner)
     if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded"):
         return
-    if name == "pm_gradient":
-        setattr(owner, name, _GatedRules(plain, ours))
+    if name in ("pm_gradient", "pm_exec"):
+        setattr(owner, name, _GatedRules(plain.plain if isinstance(plain, _GatedRules) else plain, ours))
     elif isinstance(ours, FunctionType | staticmethod | classmethod | functools.cached_property):
         if plain is _MISSING and isinstance(owner, type):
             plain = next((vars(c)[name] for c in owner.__mro__[1:-1] if name in vars(c)), None) or _without(name)

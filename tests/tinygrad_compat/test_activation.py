@@ -24,6 +24,7 @@ from branded import (
     jit,
     jvp,
     linalg,
+    pure_callback,
     random,
     scan,
     switch,
@@ -122,6 +123,37 @@ def test_tinyjit_replays_its_capture() -> None:
     for f, right in ((lambda x: vmap(lambda a: a**5)(x), [243]), (lambda x: x ** Tensor([5]), [242])):
         captured = TinyJit(lambda x, f=f: f(x).realize())
         assert [captured(Tensor([3]).realize()).tolist() for _ in range(4)] == [right] * 4
+
+
+def test_replay_replaces_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replay compiles nothing; replacing the rules of kernels would take as long as a small kernel."""
+    switched: list[bool] = []
+    switch_names = activation._switch
+
+    def noted(to_ours: bool) -> None:
+        switched.append(to_ours)
+        switch_names(to_ours)
+
+    compiled = TinyJit(lambda x: vmap(lambda row: row.sum() + 1)(x).realize())
+    for _ in range(2):
+        compiled(X)
+    monkeypatch.setattr(activation, "_switch", noted)
+    out = compiled(X)
+    assert True not in switched
+    assert out.tolist() == [6.0, 5.0]
+
+
+def test_replay_compiles_what_a_callback_computes() -> None:
+    """A function of the host runs within a replay, and may compute a value of ours, or a plain one."""
+
+    def doubled(x: np.ndarray) -> np.ndarray:
+        ours = vmap(lambda row: (row * 2).sum())(Tensor(x)).numpy()
+        plain = (Tensor(x) * 2).sum(1).numpy()
+        return np.asarray(ours + plain, np.float32)
+
+    compiled = TinyJit(lambda x: pure_callback(doubled, Tensor.empty(2), x).realize())
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(X).numpy(), [20.0, 16.0])
 
 
 @pytest.mark.parametrize("feature", ["fixes", "cpu"])

@@ -1,6 +1,6 @@
 """`@function`, gradients inside the mapped function, hand-made calls, and tensors on several devices."""
 
-from tinygrad import Tensor, function
+from tinygrad import Device, Tensor, function
 from tinygrad.uop.ops import UOp
 
 from ..table import family, index, positive, real
@@ -239,8 +239,8 @@ def gradient_of_write(x: Tensor, v: Tensor) -> list[Tensor]:
 
 case = family("Devices")
 CPUS = ("CPU:0", "CPU:1")
-case("to another device and back", "to", lambda x: (x * 2).to("CPU:1").exp().to("CPU") + x, real(4))
-case("to the same device", "to", lambda x: x.to("CPU") + x.to(None), real(4))
+case("to another device and back", "to", lambda x: (x * 2).to("CPU:1").exp().to(Device.DEFAULT) + x, real(4))
+case("to the same device", "to", lambda x: x.to(Device.DEFAULT) + x.to(None), real(4))
 case("to_", "to_", lambda x: (x * 2).to_("CPU:1").to("CPU") + 1, real(4))
 case(
     "shard",
