@@ -10,6 +10,7 @@ from typing import Any
 
 from tinygrad import Device
 
+from branded.backends.cuda.launch import load_driver
 from branded.errors import OptionError
 
 _SHARE = 0.9
@@ -55,7 +56,7 @@ def _of_cuda(device: str) -> int | None:
         return None
     opened: Any = Device[device]
     try:
-        driver: Any = ctypes.CDLL("libcuda.so.1")
+        driver: Any = load_driver()
         free_bytes, whole, context = ctypes.c_size_t(), ctypes.c_size_t(), getattr(opened, "context", None)
         if (
             context is None

@@ -1,7 +1,7 @@
 """A traced function, compiled into kernels that read the arguments and write the results without copies.
 
-On the CPU, a call is one call of C. On other devices, tinygrad runs the kernels on the same buffers. If a value is on
-several devices or a shape is symbolic, a TinyJit runs the program, and its results are copied.
+On the CPU and on CUDA, a call is one call of C. On other devices, tinygrad runs the kernels on the same buffers. If a
+value is on several devices or a shape is symbolic, a TinyJit runs the program, and its results are copied.
 """
 
 from __future__ import annotations
@@ -23,10 +23,17 @@ from branded.backends.cpu.autotune.config import Tune, TuneLevel
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import PythonExecutor, make_executor
+from branded.backends.cuda.launch import launcher
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
 from branded.compile.donation import may_be_one, take_memory
-from branded.compile.linear_program import Arena, allocate_working_memory, schedule, without_copies
+from branded.compile.linear_program import (
+    Arena,
+    allocate_working_memory,
+    memory_address,
+    schedule,
+    without_copies,
+)
 from branded.compile.output_pool import Known, PooledBuffer, Result, part_of, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
@@ -162,15 +169,18 @@ class _Compiled:
 
     def _lay_out(self) -> None:
         """Build the plan for C, if C can run the program."""
-        memory = Arena()
+        devices = {*(x.device for x in self.inputs), *(x.device for x in self.results)}
+        if len(devices) > 1 and any(map(launcher, devices)):
+            return
+        device, memory = min(devices), Arena()
         slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
         with config.tuning_block(*self.tune):  # for the steps of loops, which are compiled here
             ops = self.linear.ops([slots], memory, replay.tables)
         if not ops:
             return
-        self.scratch = allocate_working_memory(memory.most, "CPU", "jit")
+        self.scratch = allocate_working_memory(memory.most, device, "jit")
         """The memory for intermediate values."""
-        self.memory = self.scratch.get_buf("CPU").va_addr
+        self.memory = memory_address(self.scratch)
         self.plan = make_executor(ops, self.memory)
         self.fixed = [k for u in self.linear.outside if (k := value_in_memory(u)) is not None]
         self.kernels = len(ops)
@@ -301,8 +311,10 @@ class _Input:
         return base_of(held[-1])
 
     def _of_python(self, x: Any) -> int:
-        """Return the address of a number or a NumPy array, in place or staged; 0 for anything else."""
+        """Return the address of a number or a NumPy array on the CPU, in place or staged; 0 for anything else."""
         cls = type(x)
+        if not self.device.startswith("CPU"):
+            return 0
         if cls in NUMBERS and self.pack is not None:
             to = self._stage()
             try:

@@ -16,6 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
+from branded.backends.cuda.launch import launcher
 from branded.compile import loop_executor
 from branded.compile.linear_program import Arena, Linear, address_of, buffer_of, schedule
 from branded.graph.uops import on_device
@@ -54,7 +55,8 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
     linear = schedule(list(zip(places, values, strict=True)), [u.base for u in places])
     memory = Arena()
     slots = [Ref(1 + i) for i in range(len(places))]
-    ops = linear.ops([slots] * 3, memory, loop_executor.tables)  # all three turns of a loop use the same buffers
+    # all three turns of a loop use the same buffers
+    ops = None if launcher(str(places[0].device)) else linear.ops([slots] * 3, memory, loop_executor.tables)
     if ops is None:
         return list(_by_tinygrad(linear, [u.base for u in places]))
     scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from branded.backends.cpu.renderer.loops import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import once
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
+from branded.backends.cuda.launch import launcher
 from branded.compile.kernel_order import order_calls
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
@@ -119,7 +120,8 @@ class Linear:
         ops: list[native.Op] = []
         for call in self.linear.src:
             places = [_place(u) for u in private_api.get_call_arg_uops(call)]
-            if any(p is None or str(p[0].device).split(":")[0] != "CPU" for p in places):
+            devices = {str(p[0].device) for p in places if p is not None}
+            if None in places or not (_are_cpus(devices) or (len(devices) == 1 and launcher(*devices))):
                 return None
             args = [[_address(*p, turn, ref_of) for p in places if p is not None] for turn in turns]
             op: native.Op | None
@@ -136,21 +138,26 @@ class Linear:
             ops.append(op)
         return ops
 
-    def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.KernelCall | None:
+    def _kernel(self, call: UOp, args: Sequence[Sequence[Address]]) -> native.KernelCall | native.Hosted | None:
         program, device = call.src[0].arg, call.src[1].device
-        if not native.can_run(device) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
+        cuda = launcher(device)
+        if not (cuda or native.can_run(device)) or len(program.globals) + len(program.vars) > native.MAX_ARGS:
             return None
         runtime = private_api.get_runtime(device, call.src[0])
         variables = self._vals(None, 0)
         # None is the thread index, which C writes before each call
         vals = [0 if x is None else x for x in program.vals(variables)]
         names, first = [v.expr for v in program.vars], len(program.globals)
+        operands = [[*(a[k] for k in program.globals), *vals] for a in args]
+        dims, step = program.launch_dims(variables), first + names.index(self.var) if self.var in names else -1
+        if cuda is not None:
+            return cuda.kernel(runtime, dims, operands, step)
         return native.KernelCall(
             runtime.addr,
-            [[*(a[k] for k in program.globals), *vals] for a in args],
-            program.launch_dims(variables)[0][0],
+            operands,
+            dims[0][0],
             runtime.runtimevars.get("core_id", -1),
-            first + names.index(self.var) if self.var in names else -1,
+            step,
             cores.work(call.src[0], LOOPS in call.src[0].src[0].arg.applied_opts),
         )
 
@@ -241,13 +248,13 @@ def writes(call: UOp) -> Sequence[int]:
     return sorted({p.arg.slot for p in stored if p.op is Ops.PARAM})
 
 
-def _inner(
-    call: UOp, args: Sequence[Sequence[Address]], memory: Arena, tables: Tables
-) -> native.Inner | native.KernelCall | None:
-    if call.src[0].op is Ops.COPY:  # from one buffer of this process to another
+def _inner(call: UOp, args: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> native.Op | None:
+    if call.src[0].op is Ops.COPY:  # from one buffer to another of the same device, or of this process
         to = call.src[1]
-        size = to.max_numel() * to.dtype.itemsize
-        return native.KernelCall(native.memmove(), [[a[0], a[1], size] for a in args])
+        words = [[a[0], a[1], to.max_numel() * to.dtype.itemsize] for a in args]
+        if (cuda := launcher(to.device)) is not None:
+            return cuda.copy(words)
+        return native.KernelCall(native.memmove(), words)
     before = memory.used
     inner_tables = tables(call, args, memory)
     memory.used = before  # later calls may reuse it
@@ -313,6 +320,18 @@ def buffer_of(u: UOp) -> Buffer:
 
 
 def address_of(u: UOp) -> int:
-    """Return the address of a CPU buffer; for another device, a number that identifies the buffer."""
+    """Return the address of a buffer in C; for a device that C does not run, a number that identifies the buffer."""
     b = buffer_of(u)
-    return int(getattr(b.get_buf(b.device), "va_addr", 0) or id(b))
+    return memory_address(b) or id(b)
+
+
+def memory_address(b: Buffer) -> int:
+    """Return the address of a buffer in C; 0 on a device that C does not run."""
+    memory = b.get_buf(b.device)
+    if b.device.startswith("CPU"):
+        return int(memory.va_addr)
+    return int(memory.value) if launcher(b.device) else 0
+
+
+def _are_cpus(devices: Collection[str]) -> bool:
+    return all(device.split(":")[0] == "CPU" for device in devices)

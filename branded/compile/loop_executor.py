@@ -15,6 +15,7 @@ import itertools
 import math
 import struct
 import weakref
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,12 +28,14 @@ from branded.backends.cpu.autotune import config
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Address, Ref
+from branded.backends.cuda.launch import launcher
 from branded.compile.linear_program import (
     Arena,
     Linear,
     address_of,
     allocate_working_memory,
     buffer_of,
+    memory_address,
     schedule,
 )
 from branded.control_flow.hoist_constants import without_numbers
@@ -168,7 +171,7 @@ class _Step:
         if isinstance(loop, While):
             flag = _storage(outs[n])
             self.test = schedule([(flag, new[n])], _bases(flag, *buffers), None, is_compiled=is_compiled)
-            self.flag = flag.base
+            self.flag, self.flag_here = flag.base, array("Q", [0])
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
         """The memory of the step, which is allocated only while it runs."""
@@ -208,12 +211,16 @@ class _Step:
         if isinstance(loop, Scan):
             return native.Table(ops, length, down)
         assert self.test is not None
-        flag = memory.take(nbytes(self.flag))
+        flag: Address = memory.take(nbytes(self.flag))
         tests = self.test.ops([[flag, *src, *rest] for _, src in turns], memory, tables)
         if not tests:
             return None
         copies = [native.CarryCopy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
-        return native.Table(ops, length, down, tests, flag, copies)
+        if (cuda := launcher(loop.device)) is None:
+            return native.Table(ops, length, down, tests, flag, copies)
+        here = self.flag_here.buffer_info()[0]
+        tests.append(cuda.copy([[here, flag, nbytes(self.flag)]] * len(turns), to_host=True))
+        return native.Table(ops, length, down, tests, here, copies, cuda.move)
 
 
 def _allocate_reads(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:
@@ -340,7 +347,7 @@ def _replay(loop: Loop, compiled: _CompiledLoop, ctx: Any, call: UOp) -> None:
     if not (ctx.jit and step.is_symbolic) and (planned := step.plan(loop)) is not None:
         memory = allocate_working_memory(planned.memory, loop.device, loop.api_name)
         uops = (*outs, *args[: planned.takes], *compiled.tables)
-        planned.plan.run([memory.get_buf(loop.device).va_addr, *map(address_of, uops)], _extent(loop)[0])
+        planned.plan.run([memory_address(memory), *map(address_of, uops)], _extent(loop)[0])
         return
     finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
     # the first step reads the initial carry; then the result and the spare buffer alternate
@@ -356,6 +363,8 @@ def tables(call: UOp, args: Sequence[Sequence[Address]], memory: Arena) -> list[
     if not isinstance(call.src[0].arg, LoopName):
         return None
     loop = call.src[0].arg.loop
+    if loop.gated and launcher(loop.device):
+        return None  # C cannot read the gate
     compiled = _compile_loop(loop)
     step, out = compiled.step, []
     numbers = [address_of(u) for u in compiled.tables]

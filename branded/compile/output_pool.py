@@ -17,7 +17,7 @@ from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.compile.linear_program import buffer_of
+from branded.compile.linear_program import buffer_of, memory_address
 from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.provenance import mark_memory
@@ -42,7 +42,7 @@ class Known(NamedTuple):
     opaque: Any
     device: str
     address: int
-    """The address on the CPU; 0 on other devices."""
+    """The address in C; 0 on a device that C does not run."""
 
     @property
     def is_there(self) -> bool:
@@ -58,8 +58,7 @@ def value_in_memory(u: UOp) -> Known | None:
     if base.op is not Ops.BUFFER or not isinstance(base.device, str) or not base.is_realized:
         return None
     b = buffer_of(base)
-    opaque = b.get_buf(b.device)
-    address = opaque.va_addr if b.device.startswith("CPU") else 0
+    opaque, address = b.get_buf(b.device), memory_address(b)
     value = u.__dict__[KNOWN] = Known(
         (u.shape, u.dtype, b.device, None), b, private_api.memories(b), opaque, b.device, address
     )
@@ -111,8 +110,8 @@ class Result:
         self.last: list[PooledBuffer] = []
         self.oldest = 0
 
-    def __del__(self) -> None:
-        if self.bytes > SMALL:
+    def __del__(self, small: int = SMALL) -> None:  # when Python ends, the module has no names
+        if self.bytes > small:
             Result.large -= self.bytes * len(self.last)
 
     def _has_room(self) -> bool:

@@ -92,6 +92,8 @@ class Table(NamedTuple):
     tests: Sequence[Op] = ()
     flag: Address = 0
     copies: Sequence[CarryCopy] = ()
+    move: int = 0
+    """The function for the copies, if it is not `memmove`."""
 
 
 class Inner(NamedTuple):
@@ -261,7 +263,7 @@ class _TableWriter:
     def table(self, t: Table) -> None:
         start = len(self.words)
         self.states += [start + 6, start + 7]
-        self.put(t.length, int(t.down), 0, 0, t.flag, int(t.flag != 0), 0, 0, 0, 0, 0, memmove())
+        self.put(t.length, int(t.down), 0, 0, t.flag, int(t.flag != 0), 0, 0, 0, 0, 0, t.move or memmove())
         for k, ops in ((2, t.tests), (3, t.ops)):
             for op in ops:
                 self.op(op)

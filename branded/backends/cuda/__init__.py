@@ -1,0 +1,1 @@
+"""Running CUDA kernels from C."""
