@@ -67,11 +67,11 @@ Entries = tuple[Tensor, Tensor]
 def _places(x: Entries, y: Entries, dim: int) -> Tensor:
     """Return the indices of the sorted `y` in `x`; equal elements, including NaN, keep their order."""
     n, rest = int(x[0].shape[dim]), (1,) * (x[0].ndim - dim - 1)
-    before = Tensor.ones(n, n, dtype=dtypes.bool).tril().reshape((n, n, *rest))
+    place = Tensor.arange(n)
+    before = (place <= place.unsqueeze(1)).reshape((n, n, *rest))
     number = [(before & _same(t, t, dim)).sum(dim + 1) for t in (x, y)]
     hit = _same(y, x, dim) & number[1].unsqueeze(dim + 1).eq(number[0].unsqueeze(dim))
-    index = Tensor.arange(n).reshape((n, *rest))
-    return hit.where(index, 0).sum(dim + 1).cast(dtypes.default_int)
+    return hit.where(place.reshape((n, *rest)), 0).sum(dim + 1).cast(dtypes.default_int)
 
 
 def _same(a: Entries, b: Entries, dim: int) -> Tensor:

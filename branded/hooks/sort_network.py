@@ -17,7 +17,7 @@ Network = Callable[[Tensor, int, bool], tuple[Tensor, Tensor]]
 
 
 class SortedByNetwork(MatrixOperation):
-    """The sorted values along the last axis."""
+    """The sorted values along the last axis, and their original indices, which have no tangent."""
 
     name = "sort"
 
@@ -28,16 +28,15 @@ class SortedByNetwork(MatrixOperation):
         return None
 
     def run(self, *xs: Tensor) -> Sequence[Tensor]:
-        return [self.network(xs[0], -1, self.descending)[0]]
+        return self.network(xs[0], -1, self.descending)
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        (x,), (d,) = xs, dxs
+        (d,) = dxs
         assert d is not None
-        return [d.gather(-1, self.network(x, -1, self.descending)[1])]
+        return [d.gather(-1, ys[1])]
 
 
 def sort(network: Network, x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     """Return the sorted values along an axis and their original indices."""
-    last = x.transpose(dim, -1)
-    values = call(one(SortedByNetwork, network, descending), last)[0]
-    return values.transpose(dim, -1), network(last, -1, descending)[1].transpose(dim, -1)
+    values, indices = call(one(SortedByNetwork, network, descending), x.transpose(dim, -1))
+    return values.transpose(dim, -1), indices.transpose(dim, -1)

@@ -46,7 +46,10 @@ class MatrixOperation(Primitive):
         raise NotImplementedError
 
     def tangents(self, xs: Sequence[Tensor], ys: Sequence[Tensor], dxs: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Compute the tangents of the results from operands, results, and the tangents of the operands."""
+        """Compute the tangents of the results from operands, results, and the tangents of the operands.
+
+        The last results may have none, such as indices.
+        """
         raise NotImplementedError
 
     def cotangents(
@@ -61,7 +64,7 @@ class MatrixOperation(Primitive):
             dxs[i] = tensor(u)
         with transforming(levels):
             dys = self.tangents(xs, ys, dxs)
-            pairs = [(d.uop, ct.uop) for d, ct in zip(dys, cts, strict=True) if ct is not None]
+            pairs = [(d.uop, ct.uop) for d, ct in zip(dys, cts, strict=False) if ct is not None]
             grads, _ = pull_back([d for d, _ in pairs], [ct for _, ct in pairs], leaves)
         grad_of = dict(zip(wanted, map(tensor, grads), strict=True))
         return [grad_of.get(i) for i in range(len(xs))]
@@ -94,8 +97,9 @@ class MatrixOperation(Primitive):
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         dys = self.tangents(*_operands_and_results(u), [None if d is None else tensor(d) for d in tangents])
-        outs = [broadcast_to(d.cast(y.dtype).uop, y.shape) for d, y in zip(dys, u.src[0].src, strict=True)]
-        return UOp.maketuple(*outs), list(range(len(outs)))
+        ys = u.src[0].src
+        outs = [broadcast_to(d.cast(y.dtype).uop, y.shape) for d, y in zip(dys, ys, strict=False)]
+        return UOp.maketuple(*outs), [*range(len(outs)), *[None] * (len(ys) - len(outs))]
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         cts = [None if ct is None else tensor(ct) for ct in cotangents]

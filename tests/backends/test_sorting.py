@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, dtypes
+from tinygrad import Context, Tensor, dtypes
 
 import branded
-from branded import jit, scan, vmap
+from branded import grad, jit, scan, vmap
 from branded.backends.cpu.linalg import sorting
 from branded.backends.cpu.runtime import host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
@@ -111,3 +111,19 @@ def test_no_python_runs_in_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(tops[:, i], top[:, :4], rtol=1e-5, atol=1e-6)
         want = np.sin(top * 0.5 + np.sort(want))
     np.testing.assert_allclose(last, want, rtol=1e-5, atol=1e-5)
+
+
+def test_values_and_indices_come_from_one_network() -> None:
+    """Where C does not sort, both results of `sort` are those of one run of tinygrad's network."""
+    x = Tensor(np.arange(64, dtype=np.float32).reshape(4, 16)[:, ::-1].copy()).realize()
+
+    def kernels(values: Tensor, indices: Tensor) -> int:
+        return len(values.schedule_linear(indices).src)
+
+    with Context(BRANDED_CPU=0):
+        assert kernels(*vmap(lambda row: row.sort())(x)) <= kernels(*x.sort()) + 2
+        values, indices = vmap(lambda row: row.topk(3))(x)
+        assert values.tolist()[0] == [15, 14, 13]
+        assert indices.tolist()[0] == [0, 1, 2]
+        slope = vmap(grad(lambda row: (row.sort()[0] * Tensor.arange(16)).sum()))(x)
+        assert slope.tolist()[0] == [15 - i for i in range(16)]
