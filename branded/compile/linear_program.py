@@ -333,5 +333,10 @@ def memory_address(b: Buffer) -> int:
     return int(memory.value) if launcher(b.device) else 0
 
 
+def is_run_from_c(device: str) -> bool:
+    """Return whether C runs the kernels of a device."""
+    return device.startswith("CPU") or launcher(device) is not None
+
+
 def _are_cpus(devices: Collection[str]) -> bool:
     return all(device.split(":")[0] == "CPU" for device in devices)

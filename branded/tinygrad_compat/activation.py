@@ -152,16 +152,17 @@ def _restore() -> None:
     _switch(_regions.any_open() or bool(enabled))
 
 
-def _in_engine(f: Callable[[], Any], is_plain: bool = False, is_replay: bool = False) -> Any:
+def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool = True) -> Any:
     """Run `f` with the scoped names of ours; a plain graph is not computed as a graph of ours in other respects.
 
-    A replay compiles nothing, so it does without these names, whose replacement takes as long as a small kernel.
+    A function that only calls others of the engine, or replays what is compiled, does without these names: to replace
+    them takes as long as a small kernel.
     """
     with LOCK:
 
         def run() -> Any:
             with _regions.during(None):
-                if not is_replay:
+                if needs_names:
                     _switch(True)
                 if is_plain:
                     with nullcontext() if "cpu" in enabled else Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
@@ -205,11 +206,12 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
             if not is_ours and not enabled:
                 _switch(False)
                 return plain(*args, **kwargs)
-            is_replay = runs_linear and bool(kwargs.get("jit"))
-            if runs and _regions.any_open() and (is_replay or _Status.is_ours):  # within another function of the engine
+            needs_names = not (realizes or (runs_linear and kwargs.get("jit")))
+            # within another function of the engine
+            if runs and _regions.any_open() and (_Status.is_ours or not needs_names):
                 out = ours(*args, **kwargs)
             else:
-                out = _in_engine(lambda: ours(*args, **kwargs), not is_ours, is_replay)
+                out = _in_engine(lambda: ours(*args, **kwargs), not is_ours, needs_names)
         provenance.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
         return out
 

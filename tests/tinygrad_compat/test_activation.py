@@ -128,6 +128,7 @@ def test_tinyjit_replays_its_capture() -> None:
 def test_replay_replaces_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay compiles nothing; replacing the rules of kernels would take as long as a small kernel."""
     switched: list[bool] = []
+    half = vmap(lambda row: row.sum() / 2)
     switch_names = activation._switch
 
     def noted(to_ours: bool) -> None:
@@ -135,12 +136,14 @@ def test_replay_replaces_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
         switch_names(to_ours)
 
     compiled = TinyJit(lambda x: vmap(lambda row: row.sum() + 1)(x).realize())
-    for _ in range(2):
+    for _ in range(3):
         compiled(X)
+        half(X).realize()
     monkeypatch.setattr(activation, "_switch", noted)
-    out = compiled(X)
+    captured, realized = compiled(X), half(X).realize()
     assert True not in switched
-    assert out.tolist() == [6.0, 5.0]
+    assert captured.tolist() == [6.0, 5.0]
+    assert realized.tolist() == [2.5, 2.0]
 
 
 def test_replay_compiles_what_a_callback_computes() -> None:
