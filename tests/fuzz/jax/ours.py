@@ -14,6 +14,7 @@ from tinygrad.helpers import disable_gc
 import branded
 from branded import random, tree
 from branded.core.boundary import lower_unbatched
+from tests.fuzz.jax.both import Both, insert
 from tests.fuzz.jax.form import DTYPES
 from tests.golden import registry, with_branded
 from tests.support import by_numpy
@@ -23,10 +24,11 @@ COMPILE = os.environ.get("JAXFUZZ_COMPILE", "1") == "1"
 """If true, run kernels as users do; otherwise numpy evaluates the graph."""
 unknown: list[str] = []
 """Errors of graphs that numpy could not evaluate."""
+_both = Both(branded, dtypes.is_float)
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(with_branded, name)
+    return getattr(_both if hasattr(_both, name) else with_branded, name)
 
 
 def array(x: np.ndarray) -> Tensor:
@@ -140,45 +142,6 @@ def through_expr(f: Callable[..., Any], level: str) -> Any:
     return written
 
 
-def with_jvp(f: Callable[..., Any], by: float, zeros: Any) -> Any:
-    g = branded.custom_jvp(f)
-
-    def rule(primals: Any, tangents: Any) -> Any:
-        _, dy = branded.jvp(f, primals, tangents)
-        return g(*primals), tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
-
-    g.defjvp(rule)
-    return g
-
-
-def with_jvp_by_hand(f: Callable[..., Any], rule: Callable[..., Any]) -> Any:
-    g = branded.custom_jvp(f)
-    g.defjvp(lambda primals, tangents: (g(*primals), rule(*primals, *tangents)))
-    return g
-
-
-def with_vjp(f: Callable[..., Any], by: float, none: Any) -> Any:
-    g = branded.custom_vjp(f)
-
-    def bwd(residuals: Any, ct: Any) -> Any:
-        grads = branded.vjp(f, *residuals)[1](ct)
-        return tuple(None if i in none else d * by for i, d in enumerate(grads))
-
-    g.defvjp(lambda *xs: (f(*xs), xs), bwd)
-    return g
-
-
-def with_vmap(f: Callable[..., Any], by: float) -> Any:
-    g = branded.custom_vmap(f)
-
-    @g.def_vmap
-    def rule(axis_size: int, in_batched: Any, *xs: Any) -> Any:
-        ys = branded.vmap(f, [0 if b else None for b in in_batched], axis_size=axis_size)(*xs)
-        return tuple(y * by for y in ys), (True,) * len(ys)
-
-    return g
-
-
 def write(x: Tensor, at: Any, value: Any, how: str) -> Tensor:
     """Write into an argument; the cast is explicit, since only JAX casts implicitly."""
     value = value.cast(x.dtype)
@@ -219,77 +182,20 @@ def module_call(
     return (*(new[name] for name in names), *ys)
 
 
-def _scaled(f: Callable[..., Any], at: int) -> Callable[..., Any]:
-    """Return `f` with its results multiplied by a number, which is the argument at position `at`."""
-
-    def scaled(*args: Any) -> Any:
-        ys = f(*args[:at], *args[at + 1 :])
-        return tuple(y * args[at] if dtypes.is_float(y.dtype) else y for y in ys)
-
-    return scaled
-
-
-def _at(xs: Any, by: float, at: int) -> Any:
-    return (*xs[:at], by, *xs[at:])
-
-
-def with_jvp_static(f: Callable[..., Any], by: float, at: int) -> Any:
-    scaled = _scaled(f, at)
-    g = branded.custom_jvp(scaled, nondiff_argnums=(at,))
-    g.defjvp(lambda by, ps, ts: branded.jvp(lambda *xs: scaled(*_at(xs, by, at)), ps, ts))
-    return lambda *xs: g(*_at(xs, by, at))
-
-
-def with_vjp_static(f: Callable[..., Any], by: float, at: int) -> Any:
-    scaled = _scaled(f, at)
-    g = branded.custom_vjp(scaled, nondiff_argnums=(at,))
-
-    def fwd(*args: Any) -> Any:
-        return scaled(*args), (*args[:at], *args[at + 1 :])
-
-    g.defvjp(fwd, lambda by, xs, ct: branded.vjp(lambda *xs: scaled(*_at(xs, by, at)), *xs)[1](ct))
-    return lambda *xs: g(*_at(xs, by, at))
-
-
 def jit_static(f: Callable[..., Any], by: float, at: int) -> Any:
-    g = branded.jit(_scaled(f, at), static_argnums=at)
+    g = branded.jit(_both.scaled(f, at), static_argnums=at)
 
     def twice(*xs: Any) -> Any:
-        g(*_at(xs, 3, at))
-        return g(*_at(xs, by, at))
+        g(*insert(xs, 3, at))
+        return g(*insert(xs, by, at))
 
     return twice
 
 
 # ---- random samples ----
 
-
-def key(seed: int) -> Tensor:
-    return random.key(seed)
-
-
-def split(key: Tensor, n: int) -> Tensor:
-    return random.split(key, n)
-
-
-def fold_in(key: Tensor, i: Any) -> Tensor:
-    return random.fold_in(key, i)
-
-
-def bits(key: Tensor, shape: Any) -> Tensor:
-    return random.bits(key, shape)
-
-
-def uniform(key: Tensor, shape: Any) -> Tensor:
-    return random.uniform(key, shape)
-
-
-def normal(key: Tensor, shape: Any) -> Tensor:
-    return random.normal(key, shape)
-
-
-def randint(key: Tensor, shape: Any, low: Any, high: Any) -> Tensor:
-    return random.randint(key, shape, low, high)
+key, split, fold_in = random.key, random.split, random.fold_in
+bits, uniform, normal, randint = random.bits, random.uniform, random.normal, random.randint
 
 
 def bernoulli(key: Tensor, shape: Any) -> Tensor:

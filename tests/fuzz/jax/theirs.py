@@ -12,14 +12,16 @@ import numpy as np
 from jax import lax
 
 from tests.fuzz.jax import jaxpr
+from tests.fuzz.jax.both import Both, insert
 from tests.fuzz.jax.form import DTYPES
 from tests.golden import registry, with_jax
 
 tree_map = jax.tree_util.tree_map
+_both = Both(with_jax, lambda dtype: jnp.issubdtype(dtype, jnp.floating))
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(with_jax, name)
+    return getattr(_both if hasattr(_both, name) else with_jax, name)
 
 
 def array(x: np.ndarray) -> Any:
@@ -124,45 +126,6 @@ def jit(f: Callable[..., Any]) -> Any:
     return jax.jit(f)
 
 
-def with_jvp(f: Callable[..., Any], by: float, zeros: Any) -> Any:
-    g = jax.custom_jvp(f)
-
-    def rule(primals: Any, tangents: Any) -> Any:
-        _, dy = jax.jvp(f, primals, tangents)
-        return g(*primals), tuple(d * by if z else d * 0 for d, z in zip(dy, zeros, strict=True))
-
-    g.defjvp(rule)
-    return g
-
-
-def with_jvp_by_hand(f: Callable[..., Any], rule: Callable[..., Any]) -> Any:
-    g = jax.custom_jvp(f)
-    g.defjvp(lambda primals, tangents: (g(*primals), rule(*primals, *tangents)))
-    return g
-
-
-def with_vjp(f: Callable[..., Any], by: float, none: Any) -> Any:
-    g = jax.custom_vjp(f)
-
-    def bwd(residuals: Any, ct: Any) -> Any:
-        grads = jax.vjp(f, *residuals)[1](ct)
-        return tuple(None if i in none else d * by for i, d in enumerate(grads))
-
-    g.defvjp(lambda *xs: (f(*xs), xs), bwd)
-    return g
-
-
-def with_vmap(f: Callable[..., Any], by: float) -> Any:
-    g = jax.custom_batching.custom_vmap(f)
-
-    @g.def_vmap
-    def rule(axis_size: int, in_batched: Any, *xs: Any) -> Any:
-        ys = jax.vmap(f, [0 if b else None for b in in_batched], axis_size=axis_size)(*xs)
-        return tuple(y * by for y in ys), (True,) * len(ys)
-
-    return g
-
-
 def sequential_vmap(f: Callable[..., Any]) -> Any:
     return jax.custom_batching.sequential_vmap(f)
 
@@ -175,39 +138,9 @@ def module_call(f: Callable[..., Any], shapes: Any, types: Any, written: int, we
     return f(*weights, *xs)
 
 
-def _scaled(f: Callable[..., Any], at: int) -> Callable[..., Any]:
-    def scaled(*args: Any) -> Any:
-        ys = f(*args[:at], *args[at + 1 :])
-        return tuple(y * args[at] if jnp.issubdtype(y.dtype, jnp.floating) else y for y in ys)
-
-    return scaled
-
-
-def _at(xs: Any, by: float, at: int) -> Any:
-    return (*xs[:at], by, *xs[at:])
-
-
-def with_jvp_static(f: Callable[..., Any], by: float, at: int) -> Any:
-    scaled = _scaled(f, at)
-    g = jax.custom_jvp(scaled, nondiff_argnums=(at,))
-    g.defjvp(lambda by, ps, ts: jax.jvp(lambda *xs: scaled(*_at(xs, by, at)), ps, ts))
-    return lambda *xs: g(*_at(xs, by, at))
-
-
-def with_vjp_static(f: Callable[..., Any], by: float, at: int) -> Any:
-    scaled = _scaled(f, at)
-    g = jax.custom_vjp(scaled, nondiff_argnums=(at,))
-
-    def fwd(*args: Any) -> Any:
-        return scaled(*args), (*args[:at], *args[at + 1 :])
-
-    g.defvjp(fwd, lambda by, xs, ct: jax.vjp(lambda *xs: scaled(*_at(xs, by, at)), *xs)[1](ct))
-    return lambda *xs: g(*_at(xs, by, at))
-
-
 def jit_static(f: Callable[..., Any], by: float, at: int) -> Any:
-    g = jax.jit(_scaled(f, at), static_argnums=at)
-    return lambda *xs: g(*_at(xs, by, at))
+    g = jax.jit(_both.scaled(f, at), static_argnums=at)
+    return lambda *xs: g(*insert(xs, by, at))
 
 
 # ---- random samples ----
