@@ -36,7 +36,7 @@ class Sorted(DifferentiableHost):
         work = functools.partial(values, descending=descending, first=first)
         super().__init__("sort", work, by_c=in_c.sort(descending, indices=False), space=among / first)
         keys = functools.partial(order, descending=descending, first=first)
-        # 64-bit keys, twice, in addition to their inputs
+        # 64-bit keys or indices, twice, in addition to their inputs
         by_c = in_c.sort(descending, indices=True)
         self.where = TotalHost("argsort", keys, by_c=by_c, space=4.0 * among / first)
         self.first = first
@@ -73,29 +73,5 @@ def values(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndar
 
 def order(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarray:
     """Return the indices of the first sorted values; equal entries keep their order."""
-    return _order(x, descending)[..., :first]
-
-
-def _order(x: np.ndarray, descending: bool) -> np.ndarray:
-    if (keys := _keys(x)) is not None:
-        both = (~keys if descending else keys).astype(np.uint64) << 32  # with the index as low bits, sorting is stable
-        both |= np.arange(x.shape[-1], dtype=np.uint64)
-        both.sort(axis=-1)
-        return both.astype(np.uint32).astype(np.int32)
-    order = np.argsort(x[..., ::-1] if descending else x, axis=-1, kind="stable").astype(np.int32)
-    return x.shape[-1] - 1 - order[..., ::-1] if descending else order
-
-
-def _keys(x: np.ndarray) -> np.ndarray | None:
-    """Return 32-bit keys with the same order, or None if 32 bits are not enough."""
-    if x.dtype.kind in "bu" and x.dtype.itemsize <= 4:
-        return x.astype(np.uint32)
-    if x.dtype.kind == "i" and x.dtype.itemsize <= 4:
-        return x.astype(np.int32).view(np.uint32) ^ np.uint32(1 << 31)
-    if x.dtype.kind == "f" and x.dtype.itemsize <= 4:
-        y = np.add(x, 0, dtype=np.float32)  # -0 becomes 0
-        bits = np.ascontiguousarray(y).view(np.uint32)
-        keys = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
-        keys[np.isnan(y)] = np.uint32(0xFFFFFFFF)
-        return keys
-    return None
+    places = np.argsort(x[..., ::-1] if descending else x, axis=-1, kind="stable").astype(np.int32)
+    return (x.shape[-1] - 1 - places[..., ::-1] if descending else places)[..., :first]
