@@ -72,7 +72,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 S = TypeVar("S", bound=Brand)
-R = TypeVar("R", bound=Brand)
 F = TypeVar("F", bound=Callable[..., Any])
 Partial = TypeVar("Partial", bound=functools.partial[Any])
 I = TypeVar("I")  # noqa: E741

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from xml.sax import saxutils
@@ -129,13 +130,7 @@ def text(words: str, *, size: int = _FONT, fill: str = INK) -> Box:
 
 def paragraph(words: str) -> Box:
     """Break a text into lines of at most `WIDTH`."""
-    said, *others = words.split()
-    broken = [said]
-    for word in others:
-        if width_of(f"{broken[-1]} {word}") <= WIDTH:
-            broken[-1] += f" {word}"
-        else:
-            broken.append(word)
+    broken = textwrap.wrap(words, int(WIDTH / width_of("x")), break_long_words=False, break_on_hyphens=False)
     return above([text(line) for line in broken], 0)
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from tinygrad.helpers import tqdm
 
+from branded import tree
 from branded.core.values import brands, vec_type
 from branded.learn.demo.digits import Array
 
@@ -88,7 +89,7 @@ class Watch:
 
         @functools.wraps(f)
         def watched(*args: Any) -> Any:
-            if not any(brands(leaf) for x in args for _, leaf in _leaves(x)):
+            if not any(map(brands, tree.leaves(args))):
                 return f(*args)
             for name, x in zip(parameters, args, strict=True):
                 self._note(name, x)
@@ -99,9 +100,8 @@ class Watch:
         return watched  # type: ignore[return-value]
 
     def _note(self, name: str, x: Any) -> None:
-        for path, leaf in _leaves(x):
-            self.names.append(name + path)
-            self.types.append(vec_type(leaf))
+        self.names += tree.paths(x, name)
+        self.types += map(vec_type, tree.leaves(x))
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return each name once, with its first type."""
@@ -109,14 +109,6 @@ class Watch:
         for name, text in zip(self.names, self.types, strict=True):
             first.setdefault(name, text)
         return list(first.items())
-
-
-def _leaves(x: Any) -> list[tuple[str, Any]]:
-    """Return the tensors of a value, each with its path."""
-    if not isinstance(x, tuple):
-        return [("", x)]
-    keys = [f".{name}" for name in x._fields] if hasattr(x, "_fields") else [f"[{i}]" for i in range(len(x))]
-    return [(key + path, leaf) for key, child in zip(keys, x, strict=True) for path, leaf in _leaves(child)]
 
 
 def progress(steps: int, what: str) -> tqdm[int]:

@@ -24,12 +24,7 @@ Fill in the functions, and replace each `...` by your prediction, for example "V
 
 def blank(file: str) -> str:
     """Return the text of the file to fill in, for the file name `file`."""
-    return DOC.format(file=file) + PREAMBLE + _body({p.number: p.start for c in CHAPTERS for p in c.puzzles})
-
-
-def solved_sheet(file: str) -> str:
-    """Return the text of the file with every solution."""
-    return DOC.format(file=file) + PREAMBLE + _body({p.number: p.solved for c in CHAPTERS for p in c.puzzles})
+    return DOC.format(file=file) + PREAMBLE + body({p.number: p.start for c in CHAPTERS for p in c.puzzles})
 
 
 def question_text(puzzle: Puzzle) -> str:
@@ -44,7 +39,7 @@ def wrap_text(text: str, indent: str = "", width: int = 88) -> str:
     return textwrap.fill(kept, width, subsequent_indent=indent, break_on_hyphens=False).replace("\0", " ")
 
 
-def _body(code: dict[int, str]) -> str:
+def body(code: dict[int, str]) -> str:
     parts = []
     for chapter in CHAPTERS:
         parts.append(f"# {chapter.title.upper()}\n")

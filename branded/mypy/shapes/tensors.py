@@ -47,7 +47,6 @@ from branded.mypy.shapes.values import (
 )
 
 _OPERATORS = {symbol: name for name, symbol in table.SYMBOLS.items()}
-_TENSOR_RESULT = {*table.METHODS, "mean"}
 _OF_NUMPY = {"astype": "cast", "copy": "clone"}
 
 
