@@ -18,6 +18,7 @@ import pytest
 
 import branded
 from branded import cli
+from branded.cli import commands
 from branded.learn import demo
 from branded.tools import user_files
 from tests.support.warm import CHECK, warm
@@ -390,7 +391,7 @@ def check(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:
         warm(folder / ".mypy_cache")
     out, err = io.StringIO(), io.StringIO()
     with contextlib.chdir(folder), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(cli, "gc", types.SimpleNamespace(freeze=lambda: None))  # this process goes on after the command
+        patched.setattr(commands.gc, "freeze", lambda: None)  # this process goes on after the command
         status = cli.main(["check", *paths])
     return subprocess.CompletedProcess(paths, status, out.getvalue(), err.getvalue())
 
