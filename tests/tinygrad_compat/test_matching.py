@@ -19,7 +19,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop import upat
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat, upat_interpret
 
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import activation, private_api
 from branded.tinygrad_compat.speed import pattern_compiler
 from tests.support.met import met
 
@@ -102,6 +102,14 @@ def test_choices_are_tried_in_order(p: UPat, times: int) -> None:
     x, y, z = (UOp.param(i, dtypes.float, (2,), "CPU") for i in range(3))
     u = (x * y) + (x * z)
     assert _same(p, [u]) == times
+
+
+def test_tinygrad_accepts_our_rules() -> None:
+    """With BRANDED_PATCHES=-matching, tinygrad compiles our rules, and rejects closures."""
+    activation.activate()
+    tables = [r.ours for r in activation._scoped.values() if isinstance(r.ours, PatternMatcher)]
+    assert len(tables) > 10
+    assert [f for table in tables for _, f in table.patterns if f.__closure__ is not None] == []
 
 
 def test_too_long_patterns_are_interpreted() -> None:

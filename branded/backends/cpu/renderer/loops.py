@@ -399,10 +399,11 @@ def _conditional(rules: PatternMatcher) -> PatternMatcher:
     """Return rules that move a condition on a value into its load, except where clang can vectorize a plain load."""
     (first, move), (second, _) = rules.patterns
 
-    def move_unless_safe(cond: UOp, buf: UOp, idx: UOp, or_cast: UOp) -> UOp | None:
+    # `move` is a default: without our functions for patterns, tinygrad compiles rules, which must not be closures
+    def move_unless_safe(cond: UOp, buf: UOp, idx: UOp, or_cast: UOp, move: Any = move) -> UOp | None:
         return None if _is_safe(buf, idx) else move(cond, buf, idx, or_cast)
 
-    def move_negated_unless_safe(cond: UOp, buf: UOp, idx: UOp, or_cast: UOp) -> UOp | None:
+    def move_negated_unless_safe(cond: UOp, buf: UOp, idx: UOp, or_cast: UOp, move: Any = move) -> UOp | None:
         return None if _is_safe(buf, idx) else move(cond.logical_not(), buf, idx, or_cast)
 
     return PatternMatcher([(first, move_unless_safe), (second, move_negated_unless_safe)])
