@@ -41,13 +41,18 @@ def cholesky_small(a: Tensor) -> Tensor:
 
 def substitute(a: Tensor, b: Tensor, lower: bool, unit: bool) -> Tensor:
     """Solve `a x = b` for a triangular `a`."""
-    n, rows = a.shape[-1], entries(a)
+    rows = [[x.unsqueeze(-1) for x in row] for row in entries(a)]
+    return _substitute(rows, [b[..., i, :] for i in range(len(rows))], lower, unit)
+
+
+def _substitute(rows: Rows, right: Sequence[Tensor], lower: bool, unit: bool) -> Tensor:
+    n = len(rows)
     solution: dict[int, Tensor] = {}
     for i in range(n) if lower else reversed(range(n)):
-        s = b[..., i, :]
+        s = right[i]
         for j in range(i) if lower else range(i + 1, n):
-            s = s - rows[i][j].unsqueeze(-1) * solution[j]
-        solution[i] = s if unit else s / rows[i][i].unsqueeze(-1)
+            s = s - rows[i][j] * solution[j]
+        solution[i] = s if unit else s / rows[i][i]
     return Tensor.stack(*(solution[i] for i in range(n)), dim=-2)
 
 
@@ -76,13 +81,7 @@ def solve_small(a: Tensor, b: Tensor) -> Tensor:
     n = a.shape[-1]
     rows = [[x.unsqueeze(-1) for x in row] + [b[..., i, :]] for i, row in enumerate(entries(a))]
     eliminate(rows, n, lambda *_: None)
-    solution: dict[int, Tensor] = {}
-    for i in reversed(range(n)):
-        s = rows[i][n]
-        for j in range(i + 1, n):
-            s = s - rows[i][j] * solution[j]
-        solution[i] = s / rows[i][i]
-    return Tensor.stack(*(solution[i] for i in range(n)), dim=-2)
+    return _substitute(rows, [row[n] for row in rows], lower=False, unit=False)
 
 
 def pivots(a: Tensor) -> tuple[Tensor, Tensor]:
