@@ -11,15 +11,12 @@ from tinygrad import Context, Tensor, function
 
 import branded
 from branded import checkpoint, cond, grad, linalg, scan, sequential_vmap, vmap
+from tests.support.examples import normals
 
 TWO = ("CPU:0", "CPU:1")
 
 
-def _data(*shape: int, seed: int = 0) -> Tensor:
-    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32")).realize()
-
-
-X, W = _data(4, 3), _data(3, 3, seed=1)
+X, W = normals(4, 3), normals(3, 3, seed=1)
 VIEW = W.T
 """A view of `W` that is a tensor of its own, so a gradient can be taken with respect to it."""
 

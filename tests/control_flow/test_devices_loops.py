@@ -12,15 +12,12 @@ from tinygrad import Context, Tensor, function
 import branded
 from branded import Brand, all_gather, brand, cond, fori_loop, grad, jit, linalg, scan, shard, tree, vmap, while_loop
 from tests.support import realized
+from tests.support.examples import normals
 
 TWO, THIRD = ("CPU:0", "CPU:1"), ("CPU:2",)
 
 
-def _data(*shape: int, seed: int = 0) -> Tensor:
-    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32")).realize()
-
-
-X, W, Y = _data(4, 2), _data(2, 2, seed=1), _data(2, 2, seed=2)
+X, W, Y = normals(4, 2), normals(2, 2, seed=1), normals(2, 2, seed=2)
 
 
 def _same(found: Any, wanted: Callable[[], Any]) -> None:

@@ -35,13 +35,9 @@ from branded import (
 from branded.control_flow.primitive import Loop
 from branded.graph.primitive import primitive_of
 from tests.support import realized
+from tests.support.examples import normals
 
-
-def _data(*shape: int, seed: int = 0) -> Tensor:
-    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32")).realize()
-
-
-X, Y, W = _data(4, 3), _data(2, 3, seed=1), _data(3, 3, seed=2)
+X, Y, W = normals(4, 3), normals(2, 3, seed=1), normals(3, 3, seed=2)
 
 
 def _f(x: Tensor, w: Tensor = W) -> Tensor:
@@ -161,7 +157,7 @@ LINEAR: dict[str, Callable[[Tensor], Tensor]] = {
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_step_computes_one_example(name: str) -> None:
-    loops = _loops(LINEAR[name](_data(50, 3)).uop)
+    loops = _loops(LINEAR[name](normals(50, 3)).uop)
     assert loops
     for loop in loops:
         step = UOp.sink(*loop.step.src).toposort(enter_calls=False)

@@ -51,6 +51,7 @@ from branded.core.batching.index import _diagonal
 from branded.explain import explain
 from branded.graph.uops import tensor
 from tests.support import realized
+from tests.support.examples import normals
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -58,12 +59,8 @@ TWO, FOUR = ("CPU:0", "CPU:1"), ("CPU:0", "CPU:1", "CPU:2", "CPU:3")
 LAYOUTS = {"two": TWO, "four": FOUR, "others": ("CPU:1", "CPU:2"), "one": ("CPU:1",)}
 
 
-def _data(*shape: int, seed: int = 0) -> Tensor:
-    return Tensor(np.random.default_rng(seed).standard_normal(shape).astype("float32")).realize()
-
-
-X, M, W = _data(8, 3), _data(8, 3, 3, seed=2), _data(3, 3, seed=1)
-SQUARE = _data(8, 8, seed=3)
+X, M, W = normals(8, 3), normals(8, 3, 3, seed=2), normals(3, 3, seed=1)
+SQUARE = normals(8, 8, seed=3)
 I = Tensor((np.arange(8) % 3).astype("int32")).realize()  # noqa: E741
 RING = [(i, (i + 1) % 8) for i in range(8)]
 HALF, FAR = [(i, i + 1) for i in range(7)], [(i, (i + 4) % 8) for i in range(8)]
@@ -429,7 +426,7 @@ def _bytes_moved(
     f: Any, n: int, size: int = 16, sharded: bool = True, to: str | None = None, out: int | None = 0, ring: int = 1
 ) -> int:
     """Return the number of bytes copied between devices."""
-    devices, x = tuple(f"CPU:{i}" for i in range(n)), _data(size, size)
+    devices, x = tuple(f"CPU:{i}" for i in range(n)), normals(size, size)
     y = vmap(f, axis_name="i", devices=devices, out_axes=out)(x.shard(devices, 0).realize() if sharded else x)
     with Context(RING=ring):  # type: ignore[no-untyped-call]
         linear, _ = (y if to is None else y.to(to)).linear_with_vars()
@@ -470,7 +467,7 @@ class Moves(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-SHARED = _data(16, 16, seed=5)
+SHARED = normals(16, 16, seed=5)
 COLLECTIVES = {
     "none": Moves(lambda x: x * 2, lambda whole, row, n: 0),
     "broadcast": Moves(lambda x: x @ SHARED, lambda whole, row, n: (n - 1) * whole),
@@ -524,7 +521,7 @@ def test_ppermute_within_a_device_copies_nothing() -> None:
 def test_result_on_one_device_is_a_reduce(n: int) -> None:
     """Each other device sends its own sum, one row; if all devices need the total, each sends to every other."""
     devices, row = tuple(f"CPU:{i}" for i in range(n)), 16 * 4
-    x, w = _data(16, 16).shard(devices, 0).realize(), _data(16, seed=1)
+    x, w = normals(16, 16).shard(devices, 0).realize(), normals(16, seed=1)
 
     def moved(y: Tensor) -> int:
         linear, _ = y.linear_with_vars()

@@ -14,10 +14,7 @@ from tinygrad.uop.ops import GroupOp, UOp
 from branded import Brand, Vec, brand, brands, dispatch, errors, lift, tree, unvec, vec_type, vmap
 from branded.dispatch import LEAVES, TABLE, resolve, rule
 from branded.graph.rows import has_brand
-
-
-def tensor(*shape: int) -> Tensor:
-    return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
+from tests.support.examples import normals
 
 
 def test_every_operation_has_a_rule_or_is_a_leaf() -> None:
@@ -52,7 +49,7 @@ def test_rules_can_be_registered() -> None:
         return x.uop
 
     try:
-        x = tensor(3, 2)
+        x = normals(3, 2)
         out = vmap(lambda a: Tensor(UOp(Ops.NOOP, a.dtype, (a.uop,))) * 2)(x)
         np.testing.assert_allclose(out.numpy(), x.numpy() * 2)
     finally:
@@ -70,7 +67,7 @@ def test_operation_without_rule_is_an_error() -> None:
 def test_batched_shapes_are_an_error(op: Ops) -> None:
     with brand("users", 3) as users:
         size = users.vec(Tensor([1, 2, 3])).uop
-        x = tensor(4).uop
+        x = normals(4).uop
         args = (size,) if op in {Ops.RESHAPE, Ops.EXPAND} else (UOp.const(0), size)
         with pytest.raises(errors.ShapeError, match="differs from example to example"):
             dispatch.close([UOp(op, x.dtype, (x, *args))])
@@ -78,7 +75,7 @@ def test_batched_shapes_are_an_error(op: Ops) -> None:
 
 def test_result_graph_has_no_brand() -> None:
     """The graph has no RANGE, INDEX or STAGE."""
-    x, y = tensor(3, 2), tensor(4, 2)
+    x, y = normals(3, 2), normals(4, 2)
     out = vmap(lambda a: vmap(lambda b: (a * b).sum().reshape(1).expand(3))(y))(x)
     assert not has_brand(out.uop)
     assert not {Ops.RANGE, Ops.INDEX, Ops.STAGE} & {u.op for u in out.uop.toposort()}
@@ -88,7 +85,7 @@ def test_result_graph_has_no_brand() -> None:
 
 
 def test_brands_and_type_of_values() -> None:
-    x = tensor(3, 2, 8)
+    x = normals(3, 2, 8)
 
     def body(a: Tensor) -> Tensor:
         assert vec_type(a) == "Vec[users:3, f32[2, 8]]" == repr(a) == f"{a}"
@@ -111,7 +108,7 @@ def test_brand_names_come_from_parameters() -> None:
         names.append(brands(rows[0] if rows else weights if scale is None else scale)[0].name)
         return weights
 
-    x = tensor(2, 2)
+    x = normals(2, 2)
     vmap(f)(x)
     vmap(f, in_axes=(None, 0))(x, x)
     vmap(f, in_axes=(None,), axis_name="s")(x, scale=x)
@@ -133,7 +130,7 @@ def test_brand_names_come_from_parameters() -> None:
 
 
 def test_explicit_name_wins_over_parameter_name() -> None:
-    x, seen = tensor(2, 3), list[str]()
+    x, seen = normals(2, 3), list[str]()
 
     def pairs(name: str) -> None:
         inner = vmap(lambda b: (seen.append(vec_type(b)), b)[1], axis_name=name)
@@ -150,7 +147,7 @@ def test_explicit_name_wins_over_parameter_name() -> None:
 
 
 def test_isinstance_vec() -> None:
-    x = tensor(3, 2)
+    x = normals(3, 2)
     assert isinstance(x, Vec) and not isinstance(3, Vec)
     assert vmap(lambda a: a if isinstance(a, Vec) else None)(x).shape == (3, 2)
     with pytest.raises(TypeError, match="Vec is a type for annotations"):
@@ -161,7 +158,7 @@ def test_isinstance_vec() -> None:
 
 
 def test_brands_zip_and_broadcast() -> None:
-    x, y, w = tensor(3, 2), tensor(4, 2), tensor(2, 3)
+    x, y, w = normals(3, 2), normals(4, 2), normals(2, 3)
     with brand("users", 3) as users, brand("items", 4) as items:
         u, i, again = users.vec(x), items.vec(y, 0), users.vec(w, axis=-1)
         assert vec_type(u * again) == "Vec[users:3, f32[2]]"
@@ -175,7 +172,7 @@ def test_brands_zip_and_broadcast() -> None:
 
 def test_leave_and_enter_brand_again() -> None:
     """Normalize over the examples inside a body: unvec, compute, vec."""
-    x, y = tensor(3, 2), tensor(4, 2)
+    x, y = normals(3, 2), normals(4, 2)
     with brand("users", 3) as users, brand("items", 4) as items:
         d = (users.vec(x) - items.vec(y)).square().sum()
         everyone = users.unvec(d)
@@ -187,12 +184,12 @@ def test_leave_and_enter_brand_again() -> None:
 
 def test_unvec_repeats_unbatched_value() -> None:
     with brand("users", 3) as users:
-        assert users.unvec(tensor(2), axis=1).shape == (2, 3)
+        assert users.unvec(normals(2), axis=1).shape == (2, 3)
         assert users.unvec(7).tolist() == [7, 7, 7]
 
 
 def test_vmap_inside_brand() -> None:
-    x, y = tensor(3, 2), tensor(4, 2)
+    x, y = normals(3, 2), normals(4, 2)
     with brand("users", 3) as users:
         u = users.vec(x)
         out = users.unvec(vmap(lambda b: (b * u).sum())(y))
@@ -207,7 +204,7 @@ def test_brand_classes() -> None:
         assert isinstance(users, Users) and repr(users) == "Users:2"
     out = vmap(lambda a: (seen.append(brands(a)[0]), a)[1], axis_name=Users)
     seen: list[Brand] = []
-    out(tensor(2, 2))
+    out(normals(2, 2))
     assert isinstance(seen[0], Users)
 
 
@@ -217,14 +214,14 @@ def test_random_numbers_under_brand() -> None:
 
 
 def test_lift() -> None:
-    x, y = tensor(3, 2), tensor(4, 2)
+    x, y = normals(3, 2), normals(4, 2)
     with brand("p", 3) as p, brand("q", 4) as q:
         out = p.unvec(q.unvec(lift(lambda a, *, b: (a - b).square().sum())(p.vec(x), b=q.vec(y))))
     np.testing.assert_allclose(out.numpy(), ((x.numpy()[:, None] - y.numpy()) ** 2).sum(-1), rtol=1e-4)
 
 
 def test_unvec_of_plain_tensor_returns_it() -> None:
-    x = tensor(2)
+    x = normals(2)
     assert unvec(x) is x
 
 
@@ -256,9 +253,9 @@ def test_custom_kernel_in_graph_is_an_error() -> None:
     """Tensor.custom_kernel raises the error itself; here the call bypasses it."""
     refused = "custom_kernel: a hand-written kernel has no batching rule"
     with pytest.raises(errors.UnsupportedError, match=refused):
-        vmap(lambda x: Tensor(UOp.custom_kernel(Tensor.empty(2).uop, x.uop, fxn=lambda out, x: out)[0]))(tensor(3, 2))
+        vmap(lambda x: Tensor(UOp.custom_kernel(Tensor.empty(2).uop, x.uop, fxn=lambda out, x: out)[0]))(normals(3, 2))
     with brand("users", 3) as users:
-        call = UOp(Ops.CALL, dtypes.void, (Tensor.empty(2).uop.sink(), users.vec(tensor(3, 2)).uop))
+        call = UOp(Ops.CALL, dtypes.void, (Tensor.empty(2).uop.sink(), users.vec(normals(3, 2)).uop))
         with pytest.raises(errors.UnsupportedError, match="custom_kernel: a hand-written kernel has no batching rule"):
             dispatch.close([call])
 

@@ -42,20 +42,17 @@ from branded.callbacks.host import ShapeDtype, call
 from branded.errors import CarryError, ShapeError
 from branded.graph.scope import open_brands
 from tests.support.by_numpy import reads
+from tests.support.examples import normals
 
 pytestmark = pytest.mark.by_numpy
 compiled = pytest.mark.compiled
-
-
-def tensor(*shape: int) -> Tensor:
-    return Tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32)).realize()
 
 
 def close(got: Tensor, wanted: Any) -> None:
     np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4, atol=1e-5)
 
 
-X, W = tensor(3, 4), tensor(4, 4)
+X, W = normals(3, 4), normals(4, 4)
 
 
 @compiled
@@ -123,7 +120,7 @@ def test_function_of_sharded_examples(precompile: bool) -> None:
 
 @compiled
 def test_clone_is_a_copy() -> None:
-    x = tensor(3, 4)
+    x = normals(3, 4)
     before = x.numpy().copy()
     kept = vmap(lambda a: a.clone())(x).realize()
     x.assign(x + 1).realize()
@@ -162,7 +159,7 @@ def test_unbatched_loss_has_zero_gradient() -> None:
 
 
 def test_backward_with_batched_gradient_fails() -> None:
-    q = tensor(4)
+    q = normals(4)
     with pytest.raises(errors.ReadError):
         vmap(lambda a: (q * q).backward(gradient=a))(X)
     assert q.grad is None

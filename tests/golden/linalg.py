@@ -3,10 +3,9 @@
 # ruff: noqa: E731  short functions read best as one line
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from tests.golden.operations import weights
+from tests.golden.operations import slopes
 from tests.golden.registry import program
 
 
@@ -22,24 +21,14 @@ def well(m: Any, *shape: int) -> Any:
     return m.some(*shape) + 3 * m.eye(shape[-1])
 
 
-def both(m: Any, f: Callable[[Any], Any], xs: Any) -> Any:
-    """Return the value and both derivatives for each example."""
-
-    def one(x: Any) -> Any:
-        y, dy = m.jvp(f, (x,), (weights(m, x),))
-        return y, dy, m.grad(lambda x: (f(x) * weights(m, y)).sum())(x)
-
-    return m.vmap(one)(xs)
-
-
 @program
 def cholesky_factors(m: Any) -> Any:
-    return both(m, m.linalg.cholesky, positive(m, 2, 3, 3))
+    return slopes(m, m.linalg.cholesky, positive(m, 2, 3, 3))
 
 
 @program
 def cholesky_of_more_rows(m: Any) -> Any:
-    return both(m, lambda a: m.linalg.cholesky(a, upper=True), positive(m, 2, 5, 5))
+    return slopes(m, lambda a: m.linalg.cholesky(a, upper=True), positive(m, 2, 5, 5))
 
 
 @program
@@ -52,12 +41,12 @@ def solutions_for_one_matrix(m: Any) -> Any:
 
 @program
 def solutions_for_each_matrix(m: Any) -> Any:
-    return both(m, lambda a: m.linalg.solve(a, m.some(5, 2)), well(m, 2, 5, 5))
+    return slopes(m, lambda a: m.linalg.solve(a, m.some(5, 2)), well(m, 2, 5, 5))
 
 
 @program
 def solutions_by_cholesky(m: Any) -> Any:
-    return both(m, lambda a: m.linalg.cho_solve((m.linalg.cholesky(a), True), m.some(3)), positive(m, 2, 3, 3))
+    return slopes(m, lambda a: m.linalg.cho_solve((m.linalg.cholesky(a), True), m.some(3)), positive(m, 2, 3, 3))
 
 
 @program
@@ -67,22 +56,22 @@ def triangular_systems(m: Any) -> Any:
         forms = [{"lower": True}, {"trans": 1}, {"lower": True, "unit_diagonal": True, "trans": 1}]
         return m.stack([m.linalg.solve_triangular(a, b, **form) for form in forms])
 
-    return both(m, f, well(m, 2, 3, 3))
+    return slopes(m, f, well(m, 2, 3, 3))
 
 
 @program
 def inverses(m: Any) -> Any:
-    return both(m, m.linalg.inv, well(m, 2, 3, 3)), both(m, m.linalg.inv, well(m, 1, 6, 6))
+    return slopes(m, m.linalg.inv, well(m, 2, 3, 3)), slopes(m, m.linalg.inv, well(m, 1, 6, 6))
 
 
 @program
 def determinants(m: Any) -> Any:
-    return both(m, m.linalg.det, m.some(3, 3, 3)), both(m, m.linalg.det, well(m, 2, 5, 5))
+    return slopes(m, m.linalg.det, m.some(3, 3, 3)), slopes(m, m.linalg.det, well(m, 2, 5, 5))
 
 
 @program
 def logarithms_of_determinants(m: Any) -> Any:
-    return both(m, lambda a: m.linalg.slogdet(a)[1], m.some(2, 4, 4)), m.linalg.slogdet(m.some(3, 4, 4))[0]
+    return slopes(m, lambda a: m.linalg.slogdet(a)[1], m.some(2, 4, 4)), m.linalg.slogdet(m.some(3, 4, 4))[0]
 
 
 @program
@@ -93,47 +82,47 @@ def curvature_of_a_determinant(m: Any) -> Any:
 @program
 def orthogonal_factors(m: Any) -> Any:
     shapes = [(2, 4, 3), (2, 3, 3), (2, 3, 5)]
-    return [[both(m, lambda a, i=i: m.linalg.qr(a)[i], m.some(*shape)) for i in (0, 1)] for shape in shapes]
+    return [[slopes(m, lambda a, i=i: m.linalg.qr(a)[i], m.some(*shape)) for i in (0, 1)] for shape in shapes]
 
 
 @program
 def complete_orthogonal_factors(m: Any) -> Any:
-    return [both(m, lambda a, i=i: m.linalg.qr(a, "complete")[i], m.some(2, 4, 3)) for i in (0, 1)]
+    return [slopes(m, lambda a, i=i: m.linalg.qr(a, "complete")[i], m.some(2, 4, 3)) for i in (0, 1)]
 
 
 @program
 def eigenvalues(m: Any) -> Any:
-    return both(m, m.linalg.eigvalsh, positive(m, 2, 4, 4)), both(
+    return slopes(m, m.linalg.eigvalsh, positive(m, 2, 4, 4)), slopes(
         m, lambda a: m.linalg.eigh(a)[0], positive(m, 2, 2, 2)
     )
 
 
 @program
 def eigenvectors(m: Any) -> Any:
-    return both(m, lambda a: m.linalg.eigh(a)[1] ** 2, positive(m, 2, 3, 3))
+    return slopes(m, lambda a: m.linalg.eigh(a)[1] ** 2, positive(m, 2, 3, 3))
 
 
 @program
 def singular_values(m: Any) -> Any:
     f = lambda a: m.linalg.svd(a, compute_uv=False)
-    return both(m, f, m.some(2, 4, 3)), both(m, f, m.some(2, 2, 3))
+    return slopes(m, f, m.some(2, 4, 3)), slopes(m, f, m.some(2, 2, 3))
 
 
 @program
 def singular_vectors(m: Any) -> Any:
     forms = [m.some(2, 4, 3), m.some(2, 2, 3)]
-    return [[both(m, lambda a, i=i: m.linalg.svd(a, False)[i] ** 2, x) for i in (0, 2)] for x in forms]
+    return [[slopes(m, lambda a, i=i: m.linalg.svd(a, False)[i] ** 2, x) for i in (0, 2)] for x in forms]
 
 
 @program
 def pseudo_inverses(m: Any) -> Any:
-    return both(m, m.linalg.pinv, m.some(2, 4, 3)), both(m, m.linalg.pinv, m.some(2, 2, 3))
+    return slopes(m, m.linalg.pinv, m.some(2, 4, 3)), slopes(m, m.linalg.pinv, m.some(2, 2, 3))
 
 
 @program
 def least_squares(m: Any) -> Any:
     x, residuals, rank, s = m.linalg.lstsq(m.some(5, 3), m.some(5, 2))
-    return x, residuals, rank, s, both(m, lambda b: m.linalg.lstsq(m.some(5, 3), b)[0], m.some(2, 5))
+    return x, residuals, rank, s, slopes(m, lambda b: m.linalg.lstsq(m.some(5, 3), b)[0], m.some(2, 5))
 
 
 @program
@@ -145,7 +134,7 @@ def ranks(m: Any) -> Any:
 @program
 def norms(m: Any) -> Any:
     orders = [None, "fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")]
-    matrices = [both(m, lambda a, o=o: m.linalg.norm(a, o), m.some(2, 3, 2)) for o in orders]
+    matrices = [slopes(m, lambda a, o=o: m.linalg.norm(a, o), m.some(2, 3, 2)) for o in orders]
     vectors = [m.linalg.norm(m.some(3, 4), o, axis=1) for o in (None, 0, 1, 3, float("inf"))]
     return matrices, vectors, m.linalg.norm(m.some(2, 3, 4), axis=(0, 2), keepdims=True)
 
@@ -153,7 +142,7 @@ def norms(m: Any) -> Any:
 @program
 def powers_and_traces(m: Any) -> Any:
     a = well(m, 2, 3, 3)
-    powers = [both(m, lambda a, n=n: m.linalg.matrix_power(a, n), a) for n in (0, 1, 5, -2)]
+    powers = [slopes(m, lambda a, n=n: m.linalg.matrix_power(a, n), a) for n in (0, 1, 5, -2)]
     return powers, m.linalg.trace(m.some(2, 3, 4)), m.linalg.trace(m.arange(9).reshape(3, 3), offset=1)
 
 
@@ -164,7 +153,7 @@ def chains_of_products(m: Any) -> Any:
 
 @program
 def exponentials_of_matrices(m: Any) -> Any:
-    return both(m, m.linalg.expm, m.some(2, 3, 3)), both(m, m.linalg.expm, 6 * m.some(2, 3, 3))
+    return slopes(m, m.linalg.expm, m.some(2, 3, 3)), slopes(m, m.linalg.expm, 6 * m.some(2, 3, 3))
 
 
 @program(finite=False)

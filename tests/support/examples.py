@@ -31,6 +31,11 @@ def in_memory(x: np.ndarray[Any, Any], dtype: DType | None = None, device: str |
     return Tensor(u.reshape(x.shape))
 
 
+def normals(*shape: int, seed: int = 0) -> Tensor:
+    """Return normal samples, the same for the same seed and shape."""
+    return in_memory(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
 def of_ones(layer: Layer) -> Layer:
     """Set all parameters of a layer to ones in memory: computations would otherwise also sample the initial weights."""
     for x in nn.state.get_parameters(layer):
