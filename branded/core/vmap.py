@@ -40,7 +40,7 @@ from branded.core.validation.arguments import (
     normalize_axis,
     out_axis,
 )
-from branded.core.validation.axes_suggestions import as_one, of_modules, of_optimizer, parameter, readings, shared
+from branded.core.validation.axes_suggestions import as_one, of_modules, of_optimizer, parameter
 from branded.core.values import vec_type
 from branded.errors import AxesError, AxisTypeError, SizeError, count_noun, examples
 from branded.graph.rows import check_live, row_of
@@ -307,17 +307,27 @@ class MappedCall:
         """Return the name of the argument with leaf `i` for messages, such as `argument 1['w']`."""
         return tree.argument_paths(self.args, self.kwargs)[i]
 
-    def _share(self, i: int) -> str:
-        """Return the advice, for an error, that shares leaf `i` across examples."""
-        positional = i < sum(len(tree.leaves(a)) for a in self.args)
-        return f"use in_axes=None for {self.place(i)}" if positional else "functools.partial(f, ...)"
+    def _in_axes(self, axes: Sequence[tree.Axis]) -> str | None:
+        """Return `in_axes=(...)` with these axes of the leaves, as in a call; None if that is too long for a message.
+
+        An argument whose leaves all have the same axis gets this axis: `in_axes=({'w': 0, 'b': None}, 0)`.
+        """
+        new = iter(axes)
+        parts = [[next(new) for _ in tree.leaves(x)] for x in self.args]
+        entries = [p[0] if len({*p}) == 1 else tree.rebuild(x, iter(p)) for x, p in zip(self.args, parts, strict=True)]
+        return f"in_axes={text}" if (text := tree.short_repr(tuple(entries))).startswith("(") else None
+
+    def _share(self, is_shared: Sequence[bool], i: int) -> str:
+        """Return the advice, for an error, that shares these leaves across examples, among them leaf `i`."""
+        if i >= len(self.leaves) - sum(len(tree.leaves(x)) for x in self.kwargs.values()):
+            return "functools.partial(f, ...)"
+        axes = [None if one else axis for axis, one in zip(self.axes, is_shared, strict=True)]
+        return self._in_axes(axes) or f"use in_axes=None for {self.place(i)}"
 
     def _shared(self, i: int) -> str:
-        """Return the `in_axes` that share leaf `i`, which has no axes."""
-        if len(self.leaves) != len(self.args):
-            return self._share(i)
-        each = zip(self.leaves, self.axes, strict=True)
-        return shared([a if isinstance(x, Tensor) and x.shape else None for x, a in each])
+        """Return the advice that shares leaf `i`, which has no axes, and all others like it."""
+        has_axes = [isinstance(x, Tensor) and bool(x.shape) for x in self.leaves]
+        return self._share([not x for x in has_axes], i) if any(has_axes) else "pass a tensor with an axis of examples"
 
     def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
         x = self.leaves[i]
@@ -385,42 +395,44 @@ class MappedCall:
             f"vmap: mapped sizes differ: {first_size}, {self.place(i)} has {n}",
             ("left", first_side),
             ("right", side(i)),
-            fix=self._readings() or f"{self._share(i)} if it is shared{self._slice(first, i)}",
+            fix=self._readings() or self._share_or_slice(first, i),
         )
 
-    def _slice(self, first: int | None, i: int) -> str:
-        """Return the advice to slice the longer of two leaves, unless it is in the same argument, or to one entry."""
+    def _share_or_slice(self, first: int | None, i: int) -> str:
+        """Return the advice to share leaf `i`, or to slice the longer of two leaves, unless it is to one entry."""
         sizes = {k: self.leaves[k].shape[self.axes[k]] for k in (first, i) if k is not None}
         least = min([*sizes.values(), *([] if self.options.axis_size is None else [self.options.axis_size])])
         longer = [k for k, n in sizes.items() if n > least]
-        is_one = first is not None and (least == 1 or self._argument(first)[1] == self._argument(i)[1])
-        if not longer or is_one:
-            return ""
-        return f", or slice {'it' if longer == [i] else self.place(longer[0])} to {least}"
+        share = self._share([k == i for k in range(len(self.leaves))], i)
+        share += f" if {'it' if share.endswith(self.place(i)) else self.place(i)} is shared"
+        if not longer or (first is not None and least == 1):
+            return share
+        return f"{share}, or slice {'it' if longer == [i] else self.place(longer[0])} to {least}"
 
     def _readings(self) -> str | None:
-        """Return `in_axes` that would fit, for an error message; None unless there is one axis for each argument.
+        """Return the `in_axes` that the user may have meant: leaves of one size are the examples, others are shared.
 
-        An argument whose leaves differ in size is shared as a whole, unless most of them have the size of another.
+        The batch size may be the size of any argument whose leaves agree, or of any leaf if they agree in none.
+        Leading arguments are shared first, since they are often parameters.
+
+            f32[3], f32[4]                in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples,
+                                          or nest two vmaps for all pairs
+            {'w': f32[3], 'b': f32[2]}    in_axes=({'w': None, 'b': 0},) for 2 examples, or ...
         """
-        if self.kwargs or len(self.args) < 2 or self.options.axis_size is not None:
+        if self.kwargs or self.options.axis_size is not None:
             return None
-        pairs = iter(zip(self.leaves, self.axes, strict=True))
-        mapped: list[tuple[int, int] | None] = []
-        mixed: list[list[int]] = []
-        for arg in self.args:
-            leaves = [next(pairs) for _ in tree.leaves(arg)]
-            axes = {a for _, a in leaves}
-            if len(axes) > 1:
-                return None
-            sizes = [x.shape[a] for x, a in leaves if a is not None]
-            if len({*sizes}) > 1:
-                mixed.append(sizes)
-            mapped.append((axes.pop() or 0, sizes[0]) if len({*sizes}) == 1 else None)
-        for n in {entry[1] for entry in mapped if entry is not None}:
-            if any(2 * sizes.count(n) > len(sizes) for sizes in mixed):
-                return None
-        return readings(mapped) or None
+        sizes = [None if a is None else x.shape[a] for x, a in zip(self.leaves, self.axes, strict=True)]
+        sizes = [n if type(n) is int else None for n in sizes]  # a size may be symbolic
+        new = iter(sizes)
+        of_args = [{next(new) for _ in tree.leaves(x)} - {None} for x in self.args]
+        agreed = [n for found in of_args if len(found) == 1 for n in found]
+        texts = []
+        for n in dict.fromkeys(n for n in reversed(agreed or sizes) if n is not None):
+            axes = [a if size == n else None for a, size in zip(self.axes, sizes, strict=True)]
+            texts.append(f"{self._in_axes(axes)} for {examples(n)}")
+        if any(text.startswith("None") for text in texts):
+            return None
+        return ", or ".join([*texts, "nest two vmaps for all pairs"] if len({*agreed}) == 2 else texts[:3])
 
     def _hint(self) -> Callable[[], str]:
         """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""

@@ -292,7 +292,7 @@ SIZES = {
         vmap: mapped sizes differ: argument 1 has 3 examples, argument `b` has 4
           left:  f32[3, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[4, 4], axis 0   (argument `b`)
-          try:   functools.partial(f, ...) if it is shared, or slice it to 3
+          try:   functools.partial(f, ...) if argument `b` is shared, or slice it to 3
         """,
     ),
     "axis_size": Golden(
@@ -302,7 +302,7 @@ SIZES = {
         vmap: mapped sizes differ: axis_size is 1, argument 1 has 3
           left:  axis_size=1   (vmap at app.py:12)
           right: f32[3, 4], axis 0   (argument 1)
-          try:   use in_axes=None for argument 1 if it is shared, or slice it to 1
+          try:   in_axes=(None,) if argument 1 is shared, or slice it to 1
         """,
     ),
     "leaves of one argument": Golden(
@@ -322,7 +322,37 @@ SIZES = {
         vmap: mapped sizes differ: argument 1['a'] has 3 examples, argument 1['c'] has 2
           left:  f32[3, 4], axis 0   (argument 1['a'] of vmap at app.py:12)
           right: f32[2], axis 0   (argument 1['c'])
-          try:   use in_axes=None for argument 1['c'] if it is shared
+          try:   in_axes=({'a': 0, 'b': 0, 'c': None}, 0) for 3 examples
+        """,
+    ),
+    "two leaves": Golden(
+        lambda: vmap(lambda p: p["g"] + p["n"])({"g": X, "n": Y}),
+        errors.SizeError,
+        """
+        vmap: mapped sizes differ: argument 1['g'] has 3 examples, argument 1['n'] has 4
+          left:  f32[3, 4], axis 0   (argument 1['g'] of vmap at app.py:12)
+          right: f32[4, 4], axis 0   (argument 1['n'])
+          try:   in_axes=({'g': None, 'n': 0},) for 4 examples, or in_axes=({'g': 0, 'n': None},) for 3 examples
+        """,
+    ),
+    "a leaf next to a keyword": Golden(
+        lambda: vmap(lambda p, *, b: p)({"g": X, "n": [Y]}, b=X),
+        errors.SizeError,
+        """
+        vmap: mapped sizes differ: argument 1['g'] has 3 examples, argument 1['n'][0] has 4
+          left:  f32[3, 4], axis 0   (argument 1['g'] of vmap at app.py:12)
+          right: f32[4, 4], axis 0   (argument 1['n'][0])
+          try:   in_axes=({'g': 0, 'n': [None]},) if argument 1['n'][0] is shared, or slice it to 3
+        """,
+    ),
+    "a leaf of a tree that is too long to write": Golden(
+        lambda: vmap(lambda p: p)({f"a_long_name_{k}": Y if k == 5 else X for k in range(6)}),
+        errors.SizeError,
+        """
+        vmap: mapped sizes differ: argument 1['a_long_name_0'] has 3 examples, argument 1['a_long_name_5'] has 4
+          left:  f32[3, 4], axis 0   (argument 1['a_long_name_0'] of vmap at app.py:12)
+          right: f32[4, 4], axis 0   (argument 1['a_long_name_5'])
+          try:   use in_axes=None for argument 1['a_long_name_5'] if it is shared, or slice it to 3
         """,
     ),
     "a shorter keyword": Golden(
@@ -332,7 +362,7 @@ SIZES = {
         vmap: mapped sizes differ: argument 1 has 4 examples, argument `b` has 3
           left:  f32[4, 4], axis 0   (argument 1 of vmap at app.py:12)
           right: f32[3, 4], axis 0   (argument `b`)
-          try:   functools.partial(f, ...) if it is shared, or slice argument 1 to 3
+          try:   functools.partial(f, ...) if argument `b` is shared, or slice argument 1 to 3
         """,
     ),
     "symbolic": Golden(
@@ -536,7 +566,7 @@ IN_AXES = {
         """
         in_axes: argument 1['mode'] is the str 'train': there is no axis 0 to map over
           call: vmap at app.py:12
-          try:  use in_axes=None for argument 1['mode']
+          try:  in_axes=({'x': 0, 'mode': None},)
         """,
     ),
     "a mapped module": Golden(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor, nn
-
-from branded.errors import examples
 
 
 def as_one(x: Any, name: str) -> str | None:
@@ -51,28 +49,6 @@ def of_optimizer(x: Any) -> str | None:
             return "make one state per example: vmap(opt.init)(params)"
         parts += part if isinstance(part, list | tuple) else part.values() if isinstance(part, dict) else ()
     return None
-
-
-def shared(axes: Sequence[int | None]) -> str:
-    """Return the suggested `in_axes` if some arguments have no axis."""
-    none = all(a is None for a in axes)
-    return "pass a tensor with an axis of examples" if none else f"in_axes=({', '.join(map(str, axes))})"
-
-
-def readings(mapped: Sequence[tuple[int, int] | None]) -> str:
-    """Return the `in_axes` that the user may have meant: arguments of one size are the examples, the others are shared.
-
-    `mapped` has the axis and the size of each argument, or None for a shared one.  Leading arguments are shared first,
-    since they are often parameters.
-
-        (0, 3), (0, 4)    in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples,
-                          or nest two vmaps for all pairs
-    """
-    texts = []
-    for n in dict.fromkeys(entry[1] for entry in reversed(mapped) if entry is not None):
-        axes = [entry[0] if entry is not None and entry[1] == n else None for entry in mapped]
-        texts.append(f"in_axes=({', '.join(map(str, axes))}) for {examples(n)}")
-    return ", or ".join([*texts, "nest two vmaps for all pairs"] if len(texts) == 2 else texts[:3])
 
 
 def argument(f: Callable[..., Any], position: int) -> str | None:
