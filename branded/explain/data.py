@@ -69,7 +69,7 @@ def explain_call(
     try:
         with recording.record_operand_names() as begun:
             began(begun.records)
-            expr = make_expr_for("explain", f, fixed)(*args, **kwargs)
+            expr = make_expr_for("explain", f, fixed, with_writes=True)(*args, **kwargs)
         tell_many("explain", expr.program)
     except ReadError:
         f(*args, **kwargs)  # if the function itself is incorrect, its own error is clearer
@@ -320,7 +320,7 @@ class Explained:
             "folded_loop": self._loop(name, folded=True),
             "result": self._result(),
             "results": self._results(),
-            "notes": [_NO_LOOP] if loop is None else [],
+            "notes": [_NO_LOOP] * (loop is None) + [_WRITES] * e._levels.has_writes,
         }
 
     @functools.cached_property
@@ -384,8 +384,9 @@ class Explained:
 
 
 _BELOW: tuple[Which, ...] = ("primitives", "batched")
-_NO_LOOP = "what one of the operations does has no Python loop here"
-_NO_FILE = "the function stands in no file, so there are no static types"
+_WRITES = "the function writes into tensors from outside. explain writes into copies, and returns the new values"
+_NO_LOOP = "an operation has no equivalent Python loop"
+_NO_FILE = "the function is not in a file, so there are no static types"
 
 
 def _lines(p: Program, names: Mapping[Var, str]) -> list[str]:

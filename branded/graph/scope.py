@@ -79,6 +79,8 @@ class Scope(Region):
     """The unit for messages: an example, or a step of a loop, whose body is traced for all steps at the same time."""
     is_program = False
     """Whether this is the scope of a function that becomes a typed program, whose arguments have no values."""
+    recorded_writes: list[Tensor] | None = None
+    """The tensors from outside that such a function writes to, if they keep their values."""
 
     def __init__(
         self, size: int, name: str | None = None, *, hint: Callable[[], str] | None = None, where: str = ""

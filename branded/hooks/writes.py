@@ -32,6 +32,9 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
         if b in target_row or _is_own(target, root, b):
             continue
         tensor = ("tensor", f"{vec_type(target)}, made outside of the scope of `{b.name}`")
+        if b.recorded_writes is not None:
+            b.recorded_writes.append(target)
+            continue
         if b.is_program:
             raise WriteError(
                 f"{api_name}: {b.name} traces the function without values, "

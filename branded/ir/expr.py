@@ -17,6 +17,7 @@ from branded.core.boundary import closed, live_results
 from branded.core.entry import entry
 from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType
+from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import Body, body, collect_effects
 from branded.core.validation.arguments import call_checked, check_function, positions, static_arguments
 from branded.errors import OptionError, ProgramError, ProgramTypeError
@@ -41,8 +42,9 @@ class Writing(Scope):
     is_program = True
     turn = "call"
 
-    def __init__(self, api_name: str) -> None:
+    def __init__(self, api_name: str, *, with_writes: bool) -> None:
         super().__init__(1, hint=lambda: api_name)
+        self.recorded_writes = [] if with_writes else None
 
 
 class _Levels(NamedTuple):
@@ -61,6 +63,8 @@ class _Levels(NamedTuple):
     """Whether the last result is the token of its effects."""
     axes: list[str]
     """The axes that `as_axes` declared for each argument that is a variable; empty for axes without names."""
+    has_writes: bool
+    """Whether the function writes into tensors from outside."""
 
 
 class Expr:
@@ -337,16 +341,23 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 
 
 def make_expr_for(
-    api_name: str, f: Callable[..., Any], static_argnums: int | Sequence[int] = ()
+    api_name: str, f: Callable[..., Any], static_argnums: int | Sequence[int] = (), *, with_writes: bool = False
 ) -> Callable[..., Expr]:
-    """Return `make_expr(f)` for a function of the API, which its errors name."""
+    """Return `make_expr(f)` for a function of the API, which its errors name.
+
+    `with_writes` allows writes into tensors from outside, which keep their values: the program returns `(results,
+    new_values)`.
+    """
     check_function(f, api_name, f"{api_name}(f)(x)")
     nums = positions(static_argnums, api_name)
 
     @entry
     @functools.wraps(f)
     def made(*args: Any, **kwargs: Any) -> Expr:
-        return _make(api_name, f, args, kwargs, *static_arguments(f, nums, len(args), api_name))
+        static = static_arguments(f, nums, len(args), api_name)
+        if with_writes:
+            return writes_undone(lambda: _make(api_name, f, args, kwargs, *static, with_writes=True))
+        return _make(api_name, f, args, kwargs, *static)
 
     return cast(Callable[..., Expr], made)
 
@@ -358,6 +369,8 @@ def _make(
     kwargs: dict[str, Any],
     nums: frozenset[int],
     by_name: frozenset[str],
+    *,
+    with_writes: bool = False,
 ) -> Expr:
     """Trace the function on arguments without values, and build its program at each level.
 
@@ -370,7 +383,7 @@ def _make(
     for x in values:
         if x is not None:
             check_live(x.uop, api_name)
-    did = watched(lambda: _trace_calls(api_name, f, args, kwargs, leaves, values))
+    did = watched(lambda: _trace_calls(api_name, f, args, kwargs, leaves, values, with_writes=with_writes))
     levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
     tensors = {u: tensor(u) for w in levels.written.values() for u in w.consts}
@@ -378,11 +391,22 @@ def _make(
     fixed = {p: x for p, x, v in zip(tree.argument_paths(args, kwargs), leaves, values, strict=True) if v is None}
     axes = [axes_text(x) for x, v in zip(leaves, values, strict=True) if v is not None]
     return Expr(
-        _Levels(programs, consts, levels.links, levels.outer, (args, kwargs), fixed, did.out, did.has_token, axes)
+        _Levels(
+            programs,
+            consts,
+            levels.links,
+            levels.outer,
+            (args, kwargs),
+            fixed,
+            did.out,
+            did.has_token,
+            axes,
+            did.has_writes,
+        )
     )
 
 
-class _Written(NamedTuple):
+class _Traced(NamedTuple):
     """The trace of a function on arguments that have types but no values."""
 
     frame: recording.Frame
@@ -393,6 +417,7 @@ class _Written(NamedTuple):
     results: list[Tensor]
     has_token: bool
     """Whether the last result is the token of its effects."""
+    has_writes: bool
 
 
 def _trace_calls(
@@ -402,15 +427,25 @@ def _trace_calls(
     kwargs: dict[str, Any],
     leaves: Sequence[Any],
     values: Sequence[Tensor | None],
-) -> _Written:
+    *,
+    with_writes: bool,
+) -> _Traced:
     # the effects run when the program is evaluated
-    with recording.record_frame() as frame, collect_effects(Body()) as must, opened(Writing(api_name)) as scope:
+    opening = opened(Writing(api_name, with_writes=with_writes))
+    with recording.record_frame() as frame, collect_effects(Body()) as must, opening as scope:
         since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
-        new = iter(places)
-        traced_leaves = iter([x if v is None else tensor(next(new)) for x, v in zip(leaves, values, strict=True)])
+        variables = [tensor(p) for p in places]
+        new = iter(variables)
+        traced_leaves = iter([x if v is None else next(new) for x, v in zip(leaves, values, strict=True)])
         positional = [tree.rebuild(a, traced_leaves) for a in args]
         named = {k: tree.rebuild(a, traced_leaves) for k, a in kwargs.items()}
         out = call_checked(f, positional, named, api_name, "pass a function with one parameter per argument")
+        written: list[Tensor] = []
+        if scope.recorded_writes is not None:
+            written = [*(x for x, p in zip(variables, places, strict=True) if x.uop is not p), *scope.recorded_writes]
+            returned = {x.uop for x in tree.leaves(out) if isinstance(x, Tensor)}
+            if new_values := [x for x in {x.uop: x for x in written}.values() if x.uop not in returned]:
+                out = (out, new_values)
         token = [] if must.token is None else [tensor(must.token)]
-        return _Written(frame, since, places, out, [*live_results(out, api_name), *token], bool(token))
+        return _Traced(frame, since, places, out, [*live_results(out, api_name), *token], bool(token), bool(written))

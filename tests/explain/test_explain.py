@@ -421,7 +421,42 @@ def test_without_a_file() -> None:
     exec("def f(x):\n    return x + x", namespace)
     data = explain(namespace["f"], Tensor([1.0])).data()
     assert (data["source"], data["file"], data["steps"][0]["line"]) == ("", "", None)
-    assert data["notes"] == ["the function stands in no file, so there are no static types"]
+    assert data["notes"] == ["the function is not in a file, so there are no static types"]
+
+
+class _Layer:
+    def __init__(self) -> None:
+        self.steps = Tensor([0.0]).contiguous().realize()
+
+
+_LAYER, _SUM = _Layer(), Tensor([10.0, 20.0]).contiguous().realize()
+
+
+def _writes_to_captured(x: Tensor) -> Tensor:
+    _LAYER.steps += 1
+    _SUM.assign(_SUM + vmap(lambda v: v * 2)(x))
+    return _SUM.sum()
+
+
+def _writes_to_argument(x: Tensor) -> Tensor:
+    x.assign(x * 2)
+    return x.sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "result", "new"),
+    [(_writes_to_captured, 36.0, [[1.0], [12.0, 24.0]]), (_writes_to_argument, 6.0, [[2.0, 4.0]])],
+)
+def test_writes_into_tensors_from_outside(f: Any, result: float, new: list[list[float]]) -> None:
+    """The loop returns the new values of the tensors, which keep their old ones."""
+    x = Tensor([1.0, 2.0]).contiguous().realize()
+    data = explain(f, x).data()
+    assert [r["cells"] for r in data["results"]] == [result, *new] and "from outside" in data["notes"][-1]
+    namespace: dict[str, Any] = {"Tensor": Tensor}
+    exec(data["loop"], namespace)
+    got, values = namespace[f.__name__](*map(tensor_of, data["arguments"]))
+    assert (got.item(), [y.tolist() for y in values]) == (result, new)
+    assert (x.tolist(), _LAYER.steps.tolist(), _SUM.tolist()) == ([1.0, 2.0], [0.0], [10.0, 20.0])
 
 
 def test_exec_source_is_not_command_source(monkeypatch: pytest.MonkeyPatch) -> None:

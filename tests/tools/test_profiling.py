@@ -82,6 +82,19 @@ def test_lines_of_a_derivative() -> None:
     assert lines(found) == {"y = X.reshape(128, 32) @ w": 1}, "the loss itself is not worked out"
 
 
+def test_writes_into_tensors_from_outside() -> None:
+    total, steps = Tensor.zeros(32, 32).contiguous().realize(), Tensor.zeros(1).contiguous().realize()
+
+    def step(x: Tensor) -> Tensor:
+        steps.assign(steps + 1)
+        total.assign(total + vmap(lambda v: v * 2)(x))
+        return x.sum()
+
+    counts = lines(profile(step, W))
+    assert [counts[line] > 0 for line in counts] == [True] * 3, "the writes are measured, too"
+    assert total.sum().item() == steps.item() == 0
+
+
 def test_kernels_of_nested_scans() -> None:
     def rnn(h: Tensor, xs: Tensor) -> Tensor:
         def row(h: Tensor, x: Tensor) -> tuple[Tensor, None]:

@@ -19,14 +19,10 @@ T = TypeVar("T")
 @in_engine
 def looked_at(run: Callable[[], T]) -> T:
     """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
-    before = [(t, t.uop) for t in living_tensors()]
     tables = [Tensor.__dict__[name] for name in (private_api.COUNTERS, private_api.SEEDS)]
     saved = [dict(table) for table in tables]
 
     def undo() -> None:
-        for t, u in before:
-            if t.uop is not u:
-                t.uop = u
         for table, contents in zip(tables, saved, strict=True):
             table.clear()
             table.update(contents)
@@ -35,4 +31,16 @@ def looked_at(run: Callable[[], T]) -> T:
         with only_looked_at():
             return run()
 
-    return undone(looked, undo)
+    return undone(lambda: writes_undone(looked), undo)
+
+
+def writes_undone(run: Callable[[], T]) -> T:
+    """Return the results of `run`; all tensors that existed before keep their values."""
+    before = [(t, t.uop) for t in living_tensors()]
+
+    def undo() -> None:
+        for t, u in before:
+            if t.uop is not u:
+                t.uop = u
+
+    return undone(run, undo)

@@ -145,7 +145,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
-    expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed)(*args, **kwargs)
+    expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed, with_writes=True)(*args, **kwargs)
     tell_many("profile", expr.program)
     tried = Tune(tune, {})
     kernels, lines = whole_and_lines(expr, expr._given(args, kwargs), tried)
