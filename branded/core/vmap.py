@@ -40,7 +40,14 @@ from branded.core.validation.arguments import (
     normalize_axis,
     out_axis,
 )
-from branded.core.validation.axes_suggestions import as_one, of_modules, of_optimizer, parameter
+from branded.core.validation.axes_suggestions import (
+    as_one,
+    in_axes_text,
+    of_modules,
+    of_optimizer,
+    parameter,
+    possible_axes,
+)
 from branded.core.values import vec_type
 from branded.errors import AxesError, AxisTypeError, SizeError, count_noun, examples
 from branded.graph.rows import check_live, row_of
@@ -307,22 +314,12 @@ class MappedCall:
         """Return the name of the argument with leaf `i` for messages, such as `argument 1['w']`."""
         return tree.argument_paths(self.args, self.kwargs)[i]
 
-    def _in_axes(self, axes: Sequence[tree.Axis]) -> str | None:
-        """Return `in_axes=(...)` with these axes of the leaves, as in a call; None if that is too long for a message.
-
-        An argument whose leaves all have the same axis gets this axis: `in_axes=({'w': 0, 'b': None}, 0)`.
-        """
-        new = iter(axes)
-        parts = [[next(new) for _ in tree.leaves(x)] for x in self.args]
-        entries = [p[0] if len({*p}) == 1 else tree.rebuild(x, iter(p)) for x, p in zip(self.args, parts, strict=True)]
-        return f"in_axes={text}" if (text := tree.short_repr(tuple(entries))).startswith("(") else None
-
     def _share(self, is_shared: Sequence[bool], i: int) -> str:
         """Return the advice, for an error, that shares these leaves across examples, among them leaf `i`."""
         if i >= len(self.leaves) - sum(len(tree.leaves(x)) for x in self.kwargs.values()):
             return "functools.partial(f, ...)"
         axes = [None if one else axis for axis, one in zip(self.axes, is_shared, strict=True)]
-        return self._in_axes(axes) or f"use in_axes=None for {self.place(i)}"
+        return in_axes_text(self.args, axes) or f"use in_axes=None for {self.place(i)}"
 
     def _shared(self, i: int) -> str:
         """Return the advice that shares leaf `i`, which has no axes, and all others like it."""
@@ -395,8 +392,15 @@ class MappedCall:
             f"vmap: mapped sizes differ: {first_size}, {self.place(i)} has {n}",
             ("left", first_side),
             ("right", side(i)),
-            fix=self._readings() or self._share_or_slice(first, i),
+            fix=self._possible_axes() or self._share_or_slice(first, i),
         )
+
+    def _possible_axes(self) -> str | None:
+        """Return the `in_axes` that the user may have meant, for an error message."""
+        if self.kwargs or self.options.axis_size is not None:
+            return None
+        shapes = [None if a is None else x.shape for x, a in zip(self.leaves, self.axes, strict=True)]
+        return possible_axes(self.args, shapes, self.axes)
 
     def _share_or_slice(self, first: int | None, i: int) -> str:
         """Return the advice to share leaf `i`, or to slice the longer of two leaves, unless it is to one entry."""
@@ -408,31 +412,6 @@ class MappedCall:
         if not longer or (first is not None and least == 1):
             return share
         return f"{share}, or slice {'it' if longer == [i] else self.place(longer[0])} to {least}"
-
-    def _readings(self) -> str | None:
-        """Return the `in_axes` that the user may have meant: leaves of one size are the examples, others are shared.
-
-        The batch size may be the size of any argument whose leaves agree, or of any leaf if they agree in none.
-        Leading arguments are shared first, since they are often parameters.
-
-            f32[3], f32[4]                in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples,
-                                          or nest two vmaps for all pairs
-            {'w': f32[3], 'b': f32[2]}    in_axes=({'w': None, 'b': 0},) for 2 examples, or ...
-        """
-        if self.kwargs or self.options.axis_size is not None:
-            return None
-        sizes = [None if a is None else x.shape[a] for x, a in zip(self.leaves, self.axes, strict=True)]
-        sizes = [n if type(n) is int else None for n in sizes]  # a size may be symbolic
-        new = iter(sizes)
-        of_args = [{next(new) for _ in tree.leaves(x)} - {None} for x in self.args]
-        agreed = [n for found in of_args if len(found) == 1 for n in found]
-        texts = []
-        for n in dict.fromkeys(n for n in reversed(agreed or sizes) if n is not None):
-            axes = [a if size == n else None for a, size in zip(self.axes, sizes, strict=True)]
-            texts.append(f"{self._in_axes(axes)} for {examples(n)}")
-        if any(text.startswith("None") for text in texts):
-            return None
-        return ", or ".join([*texts, "nest two vmaps for all pairs"] if len({*agreed}) == 2 else texts[:3])
 
     def _hint(self) -> Callable[[], str]:
         """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""

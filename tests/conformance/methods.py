@@ -164,7 +164,7 @@ class Fact:
 
 SHAPE = "a fact about the shape of one example"
 DTYPE = "a fact about the dtype of one example"
-MAKES = "makes a tensor without examples; it broadcasts where it meets one"
+MAKES = "makes an unbatched tensor, which broadcasts"
 PYTHON = "of Python's object, not of its values"
 FLOATS = (ctypes.c_float * 4)(1, 2, 3, 4)
 FLOATS_AT = ctypes.addressof(FLOATS)

@@ -24,9 +24,9 @@ class and from the table of cases in `tests/conformance/cases`.
 | what is proved | by |
 |---|---|
 | the law, for each case and each way to map it | `test_vmap_matches_loop` |
-| arguments are left as they were, and a write into a shared one is refused | `test_vmap_matches_loop` |
+| arguments are left as they were, and a write into a shared one raises an error | `test_vmap_matches_loop` |
 | a case calls the names that it is counted for | `test_case_calls_its_covered_names` |
-| a refused name raises the error that is named here | `test_rejected_use_raises_its_error` |
+| a name that is not supported raises the error that is named here | `test_rejected_use_raises_its_error` |
 | what is not per example is the same inside a mapped function as outside | `test_fact_holds_inside_vmap` |
 | no name of the class is missing here | `test_every_name_is_listed` |
 | no name is here that the class has not | `test_listed_names_exist` |

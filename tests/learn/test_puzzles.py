@@ -347,7 +347,7 @@ def test_start_check_and_solve(folder: Path, capsys: pytest.CaptureFixture[str])
     assert out.endswith("\n1 of 2 solved, 1 untouched\n")
     assert said(capsys, "check", "puzzles.py", "7") == (
         1,
-        "   7  In two vmaps, of two brands?      not yet\n"
+        "   7  Two vmaps: how many brands?       not yet\n"
         "        it is not 2 2\n"
         "        Two brands are open there, but `c.exp()` does not change with `r`. Its operand has one brand.\n",
         "",

@@ -59,7 +59,7 @@ mul
 
 A primitive with one operand works per example; one with several zips or broadcasts, for each brand. *Forward mode* is
 the rule of `jvp`; a dash means that there is none, because it is an operation of integers, or one that no method of
-`Tensor` uses. Reverse mode uses tinygrad's own rules. *Met in* names a few methods whose graphs contain the primitive,
+`Tensor` uses. Reverse mode uses tinygrad's own rules. *Used by* names a few methods whose graphs contain the primitive,
 as found by the conformance tests.
 """
 NOTHING = """\
@@ -130,7 +130,7 @@ def _family(title: str, seen: dict[Ops, list[str]]) -> Iterator[str]:
         yield f"{_law(f)}.\n"
         ways = "zip, broadcast" if f in MANY else "zip"
         rows = ((f"`{op.name}`", ways, _tangent(op), _names(op, seen.get(op, []))) for op in ops)
-        yield from _table(("primitive", "ways", "forward mode", "met in"), rows)
+        yield from _table(("primitive", "ways", "forward mode", "used by"), rows)
 
 
 def _names(op: Ops, names: list[str]) -> str:

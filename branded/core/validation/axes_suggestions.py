@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad import Tensor, nn
+
+from branded import tree
+from branded.errors import examples
 
 
 def as_one(x: Any, name: str) -> str | None:
@@ -49,6 +52,41 @@ def of_optimizer(x: Any) -> str | None:
             return "make one state per example: vmap(opt.init)(params)"
         parts += part if isinstance(part, list | tuple) else part.values() if isinstance(part, dict) else ()
     return None
+
+
+def in_axes_text(args: Sequence[Any], axes: Sequence[tree.Axis]) -> str | None:
+    """Return `in_axes=(...)` with these axes of the leaves, as in a call; None if that is too long for a message.
+
+    An argument whose leaves all have the same axis gets this axis: `in_axes=({'w': 0, 'b': None}, 0)`.
+    """
+    new = iter(axes)
+    parts = [[next(new) for _ in tree.leaves(x)] for x in args]
+    entries = [p[0] if len({*p}) == 1 else tree.rebuild(x, iter(p)) for x, p in zip(args, parts, strict=True)]
+    return f"in_axes={text}" if (text := tree.short_repr(tuple(entries))).startswith("(") else None
+
+
+def possible_axes(args: Sequence[Any], shapes: Sequence[Any], axes: Sequence[tree.Axis]) -> str | None:
+    """Return the `in_axes` that the user may have meant: leaves of one size are the examples, and others are shared.
+
+    The batch size may be the size of any argument whose leaves agree, or of any leaf if they agree in none.  Leading
+    arguments are shared first, since they are often parameters.
+
+        f32[3], f32[4]                in_axes=(None, 0) for 4 examples, or in_axes=(0, None) for 3 examples,
+                                      or nest two vmaps for all pairs
+        {'w': f32[3], 'b': f32[2]}    in_axes=({'w': None, 'b': 0},) for 2 examples, or ...
+    """
+    sizes = [None if a is None else shape[a] for shape, a in zip(shapes, axes, strict=True)]
+    sizes = [n if type(n) is int else None for n in sizes]  # a size may be symbolic
+    new = iter(sizes)
+    of_args = [{next(new) for _ in tree.leaves(x)} - {None} for x in args]
+    agreed = [n for found in of_args if len(found) == 1 for n in found]
+    texts = []
+    for n in dict.fromkeys(n for n in reversed(agreed or sizes) if n is not None):
+        text = in_axes_text(args, [a if size == n else None for a, size in zip(axes, sizes, strict=True)])
+        if text is None:
+            return None
+        texts.append(f"{text} for {examples(n)}")
+    return ", or ".join([*texts, "nest two vmaps for all pairs"] if len({*agreed}) == 2 else texts[:3])
 
 
 def argument(f: Callable[..., Any], position: int) -> str | None:

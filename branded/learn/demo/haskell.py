@@ -19,15 +19,15 @@ def run() -> None:
     """Print both examples, each evaluated from the printed text."""
     show.heading('0  Two examples from "vmap in Haskell" (E. Z. Yang, 2020)')
     show.say(
-        """A brand is the loop variable of one vmap. What an expression does with it follows from types alone: along a
-        brand that both operands carry, they are zipped; along a brand that only one carries, the other is broadcast."""
+        """A brand is the loop variable of one vmap. Along a brand that both operands have, they
+        are zipped. Along a brand that only one has, the other is broadcast."""
     )
     show.code("a0, b0 = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 6.0, 8.0])")
 
-    show.say("Zip: one vmap opens one brand, here called `a`. Both operands carry it, so they meet one to one.")
+    show.say("Zip: one vmap opens one brand, here called `a`. Both operands have it, so their examples are paired.")
     _example(ZIP, "a", "b", "a + b")
 
-    show.say("Outer sum: two vmaps open two brands. `a` and `b` share none, so each meets all of the other.")
+    show.say("Outer sum: two vmaps open two brands. `a` and `b` share none, so the result has all pairs.")
     _example(OUTER, "a", "b", "a + b", "vmap(lambda b: a + b)(b0)")
 
 

@@ -120,7 +120,7 @@ PUZZLES = (
             "The last one. For a query `q` and the tables `K` and `V` of one head, attention is "
             "`(K @ q).softmax() @ V`. Write `attention(Q, K, V)` for a batch of sequences with several heads: the "
             "arguments have the axes batch, head, position, feature. Sequences and heads are zipped, and every query "
-            "of a head meets all of its keys. Write the formula for one query, and map it with three vmaps."
+            "of a head is combined with all of its keys. Write the formula for one query, and map it with three vmaps."
         ),
         starter="""
             def attention(Q, K, V):

@@ -23,8 +23,8 @@ def _area(x: Any, y: Any) -> Any:
 
 PUZZLES = (
     Predict(
-        title="Who meets whom?",
-        text="`xs` enters twice. Predict the output of this program.",
+        title="Which examples are paired?",
+        text="`xs` is mapped twice. Predict the output of this program.",
         program="""
             xs, ys = Tensor([1, 2, 3]), Tensor([10, 20, 30])
             met = vmap(lambda x, y: vmap(lambda z: x * y + z)(xs))(xs, ys)
@@ -42,11 +42,11 @@ PUZZLES = (
             "[12, 42, 92]": "That is `x * y + 2`: row 1 has one `x`, one `y`, and every `z`.",
             "[11, 42, 93]": "That zips all three. `z` entered the inner vmap, so it has a brand of its own.",
             "[11, 12, 13]": "That is row 0, for the first of `xs` and `ys`.",
-            "42": "That is `z` zipped with `x`. `z` has another brand, so each `z` meets the pair.",
+            "42": "That is `z` zipped with `x`. `z` has another brand, so each `z` is combined with the pair.",
         },
     ),
     Predict(
-        title="In two vmaps, of two brands?",
+        title="Two vmaps: how many brands?",
         text=(
             "Where `e` is computed, two vmaps are running. `brands(e)` lists the brands that `e` varies over, so the "
             "program prints how many brands `e` has, and how many `e + r` has. Predict the output."
@@ -65,7 +65,7 @@ PUZZLES = (
         """,
         hints=(
             "Write down which brand each operand of `c.exp()` and `e + r` has.",
-            "Is `c.exp()` another number when `r` is?",
+            "Does `c.exp()` change when `r` changes?",
         ),
         because=(
             "`e` depends on `c` alone, so it varies over the inner brand alone: it is computed twice, once for each "
@@ -82,8 +82,8 @@ PUZZLES = (
     Write(
         title="The diagonal",
         text=(
-            "`f` is a function of two numbers, and `a` and `b` have the same length. The table of `f` for each with "
-            "each is `vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)`. Write `diagonal(f, a, b)`: the diagonal of that "
+            "`f` is a function of two numbers, and `a` and `b` have the same length. The table of `f` for all "
+            "pairs is `vmap(lambda x: vmap(lambda y: f(x, y))(b))(a)`. Write `diagonal(f, a, b)`: the diagonal of that "
             "table, without the rest of it. Use one `vmap`."
         ),
         starter="""
@@ -92,7 +92,7 @@ PUZZLES = (
         """,
         hints=(
             "Which numbers does entry `[i, i]` of the table come from?",
-            "`a[i]` should meet `b[i]` and no other: side by side, or each with each?",
+            "`a[i]` is paired with `b[i]` and no other. Is that zip or outer?",
         ),
         solution="""
             def diagonal(f, a, b):
@@ -100,7 +100,7 @@ PUZZLES = (
         """,
         because=(
             "The diagonal of the outer table is the zip. That is all that a brand does: two numbers that share one "
-            "meet where their indices are equal."
+            "are paired where their indices are equal."
         ),
         wrong={
             """
@@ -144,7 +144,7 @@ PUZZLES = (
             """
             def products(a, b):
                 return vmap(lambda x, y: x * y)(a, b)
-            """: "One vmap zips the lists. Each with each needs two.",
+            """: "One vmap zips the lists. All pairs need two.",
             """
             def products(a, b):
                 return vmap(lambda y: vmap(lambda x: x * y)(a))(b)
@@ -215,7 +215,7 @@ PUZZLES = (
                     return (x * y).sum() / ((x * x).sum().sqrt() * (y * y).sum().sqrt())
 
                 return vmap(cosine)(X, Y)
-            """: "One vmap zips the rows. Each with each needs two.",
+            """: "One vmap zips the rows. All pairs need two.",
         },
         inputs=lambda: [(numbers(3, 2), numbers(3, 2, start=8)), (numbers(2, 3), numbers(4, 3, start=1))],
         loop=lambda X, Y: np.array([[x @ y / np.sqrt((x @ x) * (y @ y)) for y in Y] for x in X]),

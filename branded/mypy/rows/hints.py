@@ -89,8 +89,8 @@ def notes_for(text: str) -> list[str]:
         return [f"try:   {no_name['collective']}(x, axis_name), with the axis_name of the vmap"]
     if name := invariant_class(text):
         return [
-            f"{name} is invariant in its row, so one that varies over fewer brands does not fit",
-            "try:   use a covariant row variable, such as `S_co` of branded.typing",
+            f"the type variable of {name} is invariant, so a {name} that varies over fewer brands does not fit",
+            f"try:   declare class {name}(Generic[S_co]), with the covariant `S_co` of branded.typing",
         ]
     if (match := _DICT.search(text) or _DIFFER.search(text)) is None:
         return []
@@ -121,7 +121,7 @@ def notes_for(text: str) -> list[str]:
 
 
 def invariant_class(text: str) -> str | None:
-    """Return the class whose row is narrower than expected but invariant; None for other messages."""
+    """Return the class that varies over fewer brands than expected but is invariant; None for other messages."""
     if (match := _INVARIANT.search(text)) is None:
         return None
     got, wanted = (set(match[side].split(" | ")) - {"Never"} for side in ("got", "wanted"))
@@ -129,7 +129,7 @@ def invariant_class(text: str) -> str | None:
 
 
 def _argument(pair: _TypePair, callee: str | None, owner: str | None) -> Iterator[str]:
-    """Explain a batched argument for a parameter whose row is smaller."""
+    """Explain a batched argument for a parameter that varies over fewer brands."""
     names = _names(pair.extra)
     if not _TENSORS.search(pair.wanted):
         yield f"the value varies over {names}, and this argument is one value for all examples"
@@ -174,7 +174,7 @@ def _empty_row(pair: _TypePair) -> list[str]:
     if not pair.got.startswith("Vec[Never, ") or pair.wanted != "Tensor":
         return []
     return [
-        "the row of the value is empty, and its declared type is not Tensor",
+        "the value varies over no brand, and its type is not Tensor",
         "try:   use unvec(...), or declare Tensor",
     ]
 

@@ -96,27 +96,29 @@ def with_brand(t: Type, way: Type, brand: Brand, scope: OpenBrands) -> Type:
 
 def unmappable(
     t: Type, way: Type, what: str, result: bool = False, plain: Callable[[TypeInfo], bool] = lambda info: False
-) -> Iterator[tuple[str, str]]:
-    """Find the leaves of a mapped value that have no axis to map over; yield a name and a description for each.
+) -> Iterator[tuple[str, str, str]]:
+    """Find the leaves of a mapped value that have no axis to map over.
+
+    Yields a name, a description and a fix for each; without a fix of its own, "".
 
     Args:
         t: The type of the value.
         way: Its axes.
         what: The name of the value in messages.
         result: Whether the value is a result. Then leaves that cannot be stacked are found. Numbers can be stacked, and
-            tensors in objects without a row are shared.
-        plain: A predicate for classes of tensors that need no row.
+            tensors in objects without brands are shared.
+        plain: A predicate for classes of tensors that need no brands.
     """
     t, way = get_proper_type(t), get_proper_type(way)
     if isinstance(way, NoneType):
         return
     fields = fields_of(t)
     if isinstance(t, FunctionLike):
-        yield what, "a function"
+        yield what, "a function", ""
     elif isinstance(t, TupleType | TypedDictType):
         info = t.partial_fallback.type if isinstance(t, TupleType) else t.fallback.type
         if info.is_named_tuple and not (result or _tracks_brands(info)) and _any_tensor(fields) and not plain(info):
-            yield what, f"a {info.name}, which holds tensors but has no row: class {info.name}(NamedTuple, Generic[S])"
+            yield what, f"a {info.name}, a class without brands", f"declare class {info.name}(NamedTuple, Generic[S])"
             return
         for (accessor, field), each in zip(fields.items(), _item_axes(way, t, fields), strict=True):
             yield from unmappable(field, each, f"{what}{accessor}", result, plain)
@@ -131,7 +133,7 @@ def unmappable(
         for accessor, field in fields.items():
             yield from unmappable(field, way, f"{what}{accessor}", result, plain)
     elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
-        yield what, _describe_leaf(t.type, result)
+        yield what, *_describe_leaf(t.type, result)
 
 
 def _item_axes(way: Type, t: TupleType | TypedDictType, fields: Sized) -> Sequence[Type]:
@@ -142,11 +144,11 @@ def _item_axes(way: Type, t: TupleType | TypedDictType, fields: Sized) -> Sequen
     return way.items if is_known and isinstance(way, TupleType) else [UNKNOWN] * len(fields)
 
 
-def _describe_leaf(info: TypeInfo, result: bool) -> str:
-    """Describe a leaf without an axis: `an int`; `a Model, which has no row: class Model(Generic[S])`."""
+def _describe_leaf(info: TypeInfo, result: bool) -> tuple[str, str]:
+    """Describe a leaf without an axis, and its fix, `declare class Model(Generic[S])`: a class may have brands."""
     noun = f"{'an' if info.name[0] in 'aeiouAEIOU' else 'a'} {info.name}"
     bare = result or info.fullname.startswith(("builtins.", "typing.", "collections."))
-    return noun if bare else f"{noun}, which has no row: class {info.name}(Generic[S])"
+    return (noun, "") if bare else (f"{noun}, a class without brands", f"declare class {info.name}(Generic[S])")
 
 
 def _any_tensor(fields: dict[str, Type]) -> bool:

@@ -107,6 +107,8 @@ class ExampleCall(NamedTuple):
         fix = "annotate the parameter as Vec[S, Tensor], or use in_axes=None if all examples share it"
         if "Axes[" in wrong[3] and "Axes[" in inside:
             fix = "use another axis in in_axes, or transpose the argument"
+        elif wrong[2] is None:  # a value of the type Callable, which has no parameters to annotate
+            fix = _PROTOCOL
         elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
             fix = self._row_fix(where)
         fail(
@@ -123,7 +125,7 @@ class ExampleCall(NamedTuple):
         signatures = callables_of(self.f, self.mapped.api)
         wanted = [b for c in signatures[:1] for t in c.arg_types[where : where + 1] for b in rows_in(t)]
         if not wanted or not all(isinstance(b, Instance) for b in wanted):
-            return "annotate it with a type variable of the function; use a Protocol for a function as parameter"
+            return "annotate it with a type variable of the function"
         missing = [show(b, self.mapped.api) for b in wanted if b not in rows_in(self.lifted[where])]
         if not missing:
             names = " | ".join(show(b, self.mapped.api) for b in wanted)
@@ -131,6 +133,9 @@ class ExampleCall(NamedTuple):
         if isinstance(self.mapped.brand, Instance):
             return f"nest two vmaps for all pairs, and map argument {where + 1} in the one with axis_name={missing[0]}"
         return f"use axis_name={missing[0]}, or annotate the parameter as Vec[S, Tensor]"
+
+
+_PROTOCOL = "instead of Callable use a Protocol with `def __call__(self, x: Vec[S], /) -> Vec[S]: ...`"
 
 
 def _returns_function(f: CallExpr) -> bool:

@@ -203,8 +203,9 @@ def _wrong_axes(
         for code, wrong in axes_mismatches(way, arg.type, what):
             yield code, f"in_axes: {wrong}"
         share = "functools.partial(f, ...)" if arg.name else "use in_axes=None for this argument"
-        for where, why in unmappable(arg.type, way, what, plain=partial(_is_untyped, context=context, api=api)):
-            yield AXIS_TYPE, f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {share}"
+        for where, why, fix in unmappable(arg.type, way, what, plain=partial(_is_untyped, context=context, api=api)):
+            fixes = " with fields of type Vec[S], or ".join([fix, share] if fix else [share])
+            yield AXIS_TYPE, f"in_axes: {where} is {why}: there is no axis to map over", f"try:   {fixes}"
     is_complete = all(a.kind in (ARG_POS, ARG_NAMED) for a in args)
     if is_complete and all(map(is_shared, ways)) and not axis_size:
         fix = "try:   give a mapped argument an int in in_axes, or pass axis_size=n"
@@ -216,6 +217,8 @@ def _is_untyped(info: TypeInfo, context: Context, api: TypeChecker) -> bool:
     if not is_untyped_class(info, api):
         return False
     name = info.name
-    note = f"vmap: {name} says nothing of rows, so its tensors are not checked; class {name}(Generic[S]) would be"
+    note = (
+        f"vmap: {name} is a class without brands, so its tensors are not checked; class {name}(Generic[S]) has brands"
+    )
     api.note(note, context, code=ERROR)
     return True

@@ -19,7 +19,7 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
         fail(api, context, code, f"out_axes: {wrong}")
     outside = without_brand(inside, brand, out_axes, mapped)
     if not occurs(brand, outside):
-        for where, why in unmappable(inside, out_axes, "the result", result=True):
+        for where, why, _ in unmappable(inside, out_axes, "the result", result=True):
             wrong = f"out_axes: {where} is {why}, which cannot be stacked"
             fail(api, context, AXIS_TYPE, wrong, "try:   use out_axes=None for this result")
         return outside

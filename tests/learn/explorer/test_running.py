@@ -256,7 +256,7 @@ def test_puzzles_in_their_page(
         "-2",
     ]
     assert table.locator("figure >> nth=1").locator("td").all_inner_texts() == ["-1", "0", "-2"]
-    assert table.locator(".run-result > p").inner_text() == "One vmap zips the lists. Each with each needs two."
+    assert table.locator(".run-result > p").inner_text() == "One vmap zips the lists. All pairs need two."
 
     type_and_run(dots, ANSWERS["wrong"])
     assert dots.locator(".run-differs").count() == 3 and "differs" in dots.locator(".run-differs").first.inner_text()

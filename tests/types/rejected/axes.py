@@ -165,7 +165,7 @@ class Plain(NamedTuple):
     b: Tensor
 
 
-vmap(lambda p: p.w + p.b)(Plain(x, y))  # E: has no row: class Plain(NamedTuple, Generic[S])
+vmap(lambda p: p.w + p.b)(Plain(x, y))  # E: a class without brands
 
 
 # --- an argument that is not mapped is passed as mapped

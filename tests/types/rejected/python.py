@@ -158,7 +158,7 @@ vmap(lambda a: x * {0: 1.0}[a])(Tensor([0]))  # E: Invalid index type "Vec[a, Te
 vmap(lambda a: x * [1.0, 2.0][a])(Tensor([0]))  # E: "__getitem__" of "list" matches argument type "Vec[a, Tensor]"
 
 
-# --- a tuple that is invariant in its row
+# --- a tuple with an invariant type variable
 class Pair(NamedTuple, Generic[S]):
     a: Vec[S]
     b: Vec[S]
