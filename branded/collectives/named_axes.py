@@ -50,7 +50,7 @@ def find(name: Any, api_name: str) -> list[Brand]:
     raise NameUnboundError(
         f"{api_name}: no brand {text} is open here",
         ("open", ", ".join(map(repr, here)) or "no named brand"),
-        fix=f"vmap(..., axis_name={text}) around it"
+        fix=f"use vmap(..., axis_name={text}) around it"
         if isinstance(name, str | type)
         else "pass the axis_name of an enclosing vmap",
     )

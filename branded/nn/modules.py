@@ -237,8 +237,9 @@ def _values(tensors: dict[str, Tensor], state: Mapping[str, Any]) -> dict[int, T
             raise StateError(
                 f"functional_call: the module has no tensor `{name}`",
                 ("names", _list_names(tensors)),
-                fix=", ".join(difflib.get_close_matches(str(name), tensors, 1))
-                or "use the names of get_state_dict(module)",
+                fix=f"use `{close[0]}`"
+                if (close := difflib.get_close_matches(str(name), tensors, 1))
+                else "use the names of get_state_dict(module)",
             )
         if not isinstance(x, Tensor):
             raise StateTypeError(

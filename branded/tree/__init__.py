@@ -1,4 +1,4 @@
-"""Trees: the containers in which every transform looks for tensors.
+"""Pytrees: the containers in which every transform looks for tensors.
 
 A tuple, list, dict, deque, NamedTuple, dataclass, None, or an instance of a class registered by `register_pytree_node`
 is a node; any other value is a leaf.  None is a tree without leaves.  The leaves of a dict are in the order of its

@@ -405,7 +405,7 @@ def test_hint_for_list_of_examples() -> None:
     for given in ("[1.0, 2.0]", "[[1.0, 2.0], [3.0, 4.0]]"):
         followed = hint(f"vmap(lambda x: x * 2)({given})").partition(", ")[2]
         assert run(f"vmap(lambda x: x * 2)({followed})").tolist() == (np.array(eval(given)) * 2).tolist()
-    assert hint("vmap(lambda x: x * 2)([Tensor(1.0), Tensor(2.0)])").endswith("Tensor.stack(*xs) of it")
+    assert hint("vmap(lambda x: x * 2)([Tensor(1.0), Tensor(2.0)])").endswith("one tensor, Tensor.stack(*xs)")
     assert run("vmap(lambda x: x * 2)(Tensor.stack(*[Tensor(1.0), Tensor(2.0)]))").tolist() == [2.0, 4.0]
 
 

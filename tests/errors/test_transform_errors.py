@@ -457,7 +457,7 @@ COLLECTIVES = {
         """\
             psum: no brand 'j' is open here
               open: i:3
-              try:  vmap(..., axis_name='j') around it""",
+              try:  use vmap(..., axis_name='j') around it""",
     ),
     "a name outside named vmaps": Golden(
         lambda: vmap(lambda x: pmean(x, "i"))(X),
@@ -465,7 +465,7 @@ COLLECTIVES = {
         """\
             pmean: no brand 'i' is open here
               open: no named brand
-              try:  vmap(..., axis_name='i') around it""",
+              try:  use vmap(..., axis_name='i') around it""",
     ),
     "the class Brand as name": Golden(
         lambda: named(lambda x: psum(x, Brand)),
@@ -571,7 +571,7 @@ COLLECTIVES = {
         """\
             axis_index: no brand 'i' is open here
               open: no named brand
-              try:  vmap(..., axis_name='i') around it""",
+              try:  use vmap(..., axis_name='i') around it""",
     ),
 }
 

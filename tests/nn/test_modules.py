@@ -553,7 +553,7 @@ MISTAKES = {
         """
         functional_call: the module has no tensor `wieght`
           names: weight, bias
-          try:   weight
+          try:   use `weight`
         """,
     ),
     "an unknown name": Golden(

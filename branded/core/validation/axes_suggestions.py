@@ -13,15 +13,15 @@ from branded.errors import examples
 
 
 def as_one(x: Any, name: str) -> str | None:
-    """Return how to write a list of per-example values as one tensor, or None."""
+    """Return the advice to write a list of per-example values as one tensor, or None."""
     if not isinstance(x, list | tuple) or not x:
         return None
     if all(isinstance(v, Tensor) and not v.shape for v in x):
-        return f"{name} as one tensor, Tensor.stack(*xs) of it"
+        return f"pass {name} as one tensor, Tensor.stack(*xs)"
     inner = [v for row in x for v in (row if isinstance(row, list | tuple) else (row,))]
     if not all(isinstance(v, bool | int | float) for v in inner):
         return None
-    return f"{name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
+    return f"pass {name} as one tensor, Tensor({repr(x) if len(inner) < 10 else '...'})"
 
 
 def holds_tensors(x: Any) -> bool:

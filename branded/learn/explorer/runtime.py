@@ -92,13 +92,13 @@ def check(pyodide: Path) -> None:
         raise ExplorerError(
             f"explorer: {pyodide} is not the npm package pyodide",
             ("missing", ", ".join(missing)),
-            fix=f"npm pack pyodide@{PYODIDE}, and unpack what it brings",
+            fix=f"npm pack pyodide@{PYODIDE}, and unpack the archive",
         )
     version = json.loads((pyodide / "package.json").read_text(encoding="utf-8"))["version"]
     if version != PYODIDE:
         raise ExplorerError(
             f"explorer: {pyodide} is pyodide {version}, and the page is tested with {PYODIDE}",
-            fix=f"npm pack pyodide@{PYODIDE}, and unpack what it brings",
+            fix=f"npm pack pyodide@{PYODIDE}, and unpack the archive",
         )
 
 

@@ -114,7 +114,7 @@ def _report_unbound(call: TransformCall, text: str, *facts: str) -> None:
         f"no brand {text} is open here",
         *facts,
         f"open:  {', '.join(names) or 'no named brand'}",
-        f"try:   vmap(..., axis_name={text}) around it",
+        f"try:   use vmap(..., axis_name={text}) around it",
     )
 
 

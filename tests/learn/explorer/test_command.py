@@ -85,7 +85,7 @@ def test_folder_without_pyodide(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == (
         f"explorer: {tmp_path} is not the npm package pyodide\n"
         f"  missing: {parts}\n"
-        f"  try:     npm pack pyodide@{runtime.PYODIDE}, and unpack what it brings\n"
+        f"  try:     npm pack pyodide@{runtime.PYODIDE}, and unpack the archive\n"
         "  why:     python -m branded why explorer\n"
     )
     for name in (*runtime.PARTS, "package.json"):
@@ -93,7 +93,7 @@ def test_folder_without_pyodide(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert cli.main(words) == 1
     assert capsys.readouterr().err == (
         f"explorer: {tmp_path} is pyodide 0.1.0, and the page is tested with {runtime.PYODIDE}\n"
-        f"  try: npm pack pyodide@{runtime.PYODIDE}, and unpack what it brings\n"
+        f"  try: npm pack pyodide@{runtime.PYODIDE}, and unpack the archive\n"
         "  why: python -m branded why explorer\n"
     )
 
