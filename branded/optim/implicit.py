@@ -50,7 +50,7 @@ def root(
 
     Args:
         fun: `fun(x, *args)` returns a pytree with as many elements as `x`.
-        x0: The initial guess: a tensor of floats, or a pytree of them.  It does not affect the derivative of the solution.
+        x0: The initial guess: a tensor of floats, or a pytree of them.  The solution does not depend on it.
         args: Further arguments of `fun`.
         tol: The largest residual of an element; None uses a power of the precision (2e-5 for f32).
         maxiter: The maximum number of steps.
@@ -99,7 +99,7 @@ def fixed_point(
 
     Args:
         fun: `fun(x, *args)` returns a pytree like `x`.
-        x0: The initial guess: a tensor of floats, or a pytree of them.  It does not affect the derivative of the solution.
+        x0: The initial guess: a tensor of floats, or a pytree of them.  The solution does not depend on it.
         args: Further arguments of `fun`.
         tol: The largest change of an element at the end; None uses a power of the precision (2e-5 for f32).
         maxiter: The maximum number of steps.

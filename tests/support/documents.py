@@ -27,18 +27,21 @@ COMPILED = (
     "branded/control_flow/cond.py",  # the sign of a zero
     "branded/tinygrad_compat/",
     "branded/tools/profile/",
+    "docs/cheatsheet.md",
     "docs/cluster.md",
+    "docs/course/",
     "docs/devices.md",
     "docs/jit.md",
     "docs/memory.md",
     "docs/modules.md",
+    "docs/quickstart.md",
     "docs/speed.md",
     "docs/threads.md",
     "docs/tinygrad.md",
     "docs/tuning.md",
     "README.md",
 )
-"""Documents whose examples are compiled, because they describe how programs run."""
+"""Documents whose examples are compiled, because they describe how programs run, or readers type them."""
 
 
 _DONE = "__done__"

@@ -188,7 +188,7 @@ def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
     if isinstance(outer, ast.Assert) and outer.test is e:
         return f"return {code or ast.unparse(e)} too, and assert it of the result"
     if isinstance(outer, ast.If) and outer.test is e:
-        return f"{condition}.where(a, b) for the two values that `if {ast.unparse(e)}` is to choose from"
+        return f"{condition}.where(a, b) instead of `if {ast.unparse(e)}`"
     return code
 
 
