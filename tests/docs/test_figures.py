@@ -6,7 +6,12 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+import pytest
+from tinygrad import Tensor
+
 from bench import pages
+from bench.measure import kernels, shared
+from bench.workloads import WORKLOADS, arrays
 from branded import tinygrad_compat
 from branded.learn.demo import digits
 from branded.learn.puzzles import PUZZLES
@@ -69,6 +74,19 @@ def test_stamp_replaces_previous_stamp() -> None:
     line = pages.stamp_of("JAX.md", "a machine, 2 cores", "0123abcd", "2026-11-27")
     once = pages.stamped("# Title\n\ntext\n", line)
     assert once == f"# Title\n\n{line}\n\ntext\n" and pages.stamped(once, line) == once
+
+
+@pytest.mark.enabled("cpu", "fixes")
+def test_kernels_of_workloads() -> None:
+    """The first page says how many workloads have the kernels of batching by hand."""
+    as_many = identical = 0
+    for w in WORKLOADS:
+        inputs = [Tensor(a).realize() for a in arrays(w)]
+        ours, hand = kernels(w.mapped(*inputs)), kernels(w.hand(*inputs))
+        as_many += len(ours) == len(hand)
+        identical += shared(ours, hand) == len(ours) == len(hand)
+    found = figures("docs/index.md", r"(\d+) of \[(\d+) workloads\].*? and in (\d+) all kernels are identical")
+    assert found == {(str(as_many), str(len(WORKLOADS)), str(identical))}
 
 
 def test_count_of_exercises() -> None:

@@ -121,7 +121,8 @@ def _counts(kinds: list[Kind]) -> str:
     early = sum(m.is_found_by_mypy for m in errors)
     unseen = sum(m.is_silent for m in found)
     return _filled(
-        f"Silently wrong, or wrong with a warning, are {', '.join(map(share, PEERS))}. Of our {len(found)} programs, "
+        f"Programs that are wrong without an error (some print a warning): {', '.join(map(share, PEERS))}. Of our "
+        f"{len(found)} programs, "
         f"{len(errors)} raise an error at run time, and mypy finds {early} of these before. {len(ours)} run and are "
         f"wrong; mypy finds {len(ours) - unseen} of these, and **{unseen} are not detected**. Most of them are correct "
         f"programs for another task; [stricter checks](#{anchor(CHECKS)}) find some of them."
