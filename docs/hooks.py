@@ -82,8 +82,9 @@ def public_names() -> str:
             module, _, name = path.rpartition(".")
             x = getattr(importlib.import_module(module), name)
             where = next((short for short, at in modules.items() if vars(at).get(name) is x), "branded")
-            shown = name if where == "branded" else f"{where}.{name}"
-            links.append(f"[`{shown}`]({page}{'' if path == 'branded.errors' else f'#{path}'})")
+            aliases = [n for n in branded.__all__ if n != name and vars(branded)[n] is x]  # such as `remat`
+            for shown in (name if where == "branded" else f"{where}.{name}", *aliases):
+                links.append(f"[`{shown}`]({page}{'' if path == 'branded.errors' else f'#{path}'})")
         lines.append(f"- {title_of(f'reference/{page}')}: {', '.join(links)}\n")
     return "".join(lines)
 

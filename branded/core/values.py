@@ -16,6 +16,7 @@ from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import EscapeError
 from branded.graph.rows import check_live, row_of, visible
 from branded.graph.scope import Row
+from branded.graph.uops import with_strong_dtype
 from branded.vec import Vec
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def vec_type(x: object) -> str:
     """Return the type of a value as text: `Vec[users:3, f32[8]]`, or `f32[8]` for a plain tensor.
 
     Args:
-        x: A tensor, or an array or number that can be converted to one.
+        x: A tensor, or an array or number, which is converted to one.  Any other value is described in words.
 
     Returns:
         The brands with their sizes, the dtype and the per-example shape.
@@ -67,12 +68,16 @@ def vec_type(x: object) -> str:
         >>> from tinygrad import Tensor
         >>> vec_type(Tensor.ones(4, 2))
         'f32[4, 2]'
+        >>> vec_type(3)
+        'i32[]'
         >>> _ = vmap(lambda users: print(vec_type(users)) or users)(Tensor.ones(4, 2))
         Vec[users:4, f32[2]]
 
     Source: jaxprs, which print the type of each value as `f32[4,2]`.
     """
-    return tree.describe(x)
+    if isinstance(x, Tensor) or (t := tree.as_tensor(x)) is None:
+        return tree.describe(x)
+    return tree.describe(with_strong_dtype(t))
 
 
 def unvec(x: Vec[Never, T]) -> Whole[T]:

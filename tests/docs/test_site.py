@@ -12,6 +12,7 @@ from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -166,6 +167,13 @@ def test_api_signatures_have_types(site: Path) -> None:
     assert "psum(x: Vec[S | B, T], axis_name: type[B]) -> Vec[S, T]" in shown
     typed = [re.sub(r"\*+\w+: Any|(initializer|mutable): Any", "", text) for text in shown]
     assert [text for text in typed if re.search(r"\w: Any\b(?! \|)", text)] == []
+
+
+def test_api_page_lists_every_public_name(site: Path) -> None:
+    """Other names of a function, such as `remat`, are in the list too; the errors have a page of their own."""
+    listed = set(re.findall(r"<code>([\w.]+)</code></a>", (site / "reference/api.html").read_text(encoding="utf-8")))
+    names = {name for name in branded.__all__ if not isinstance(getattr(branded, name), ModuleType)}
+    assert names - listed == {"BrandedError"}
 
 
 def test_no_markdown_is_left_in_pages(pages: dict[Path, Page], site: Path) -> None:
