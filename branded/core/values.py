@@ -16,7 +16,6 @@ from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import EscapeError
 from branded.graph.rows import check_live, row_of, visible
 from branded.graph.scope import Row
-from branded.graph.uops import with_strong_dtype
 from branded.vec import Vec
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ def vec_type(x: object) -> str:
         x: A tensor, or an array or number, which is converted to one.  Any other value is described in words.
 
     Returns:
-        The brands with their sizes, the dtype and the per-example shape.
+        The brands with their sizes, the dtype and the per-example shape.  A Python number adopts the dtype of other
+        operands, so its type is `int[]` or `float[]`.
 
     Example:
         >>> from branded import vec_type, vmap
@@ -69,15 +69,14 @@ def vec_type(x: object) -> str:
         >>> vec_type(Tensor.ones(4, 2))
         'f32[4, 2]'
         >>> vec_type(3)
-        'i32[]'
+        'int[]'
         >>> _ = vmap(lambda users: print(vec_type(users)) or users)(Tensor.ones(4, 2))
         Vec[users:4, f32[2]]
 
     Source: jaxprs, which print the type of each value as `f32[4,2]`.
     """
-    if isinstance(x, Tensor) or (t := tree.as_tensor(x)) is None:
-        return tree.describe(x)
-    return tree.describe(with_strong_dtype(t))
+    t = tree.as_tensor(x)
+    return tree.describe(x if t is None else t)
 
 
 def unvec(x: Vec[Never, T]) -> Whole[T]:
