@@ -57,11 +57,10 @@ def vec_type(x: object) -> str:
     """Return the type of a value as text: `Vec[users:3, f32[8]]`, or `f32[8]` for a plain tensor.
 
     Args:
-        x: A tensor, or an array or number, which is converted to one.  Any other value is described in words.
+        x: A tensor.  Any other value is described in words.
 
     Returns:
-        The brands with their sizes, the dtype and the per-example shape.  A Python number adopts the dtype of other
-        operands, so its type is `int[]` or `float[]`.
+        The brands with their sizes, the dtype and the per-example shape.
 
     Example:
         >>> from branded import vec_type, vmap
@@ -69,14 +68,13 @@ def vec_type(x: object) -> str:
         >>> vec_type(Tensor.ones(4, 2))
         'f32[4, 2]'
         >>> vec_type(3)
-        'int[]'
+        'the int 3'
         >>> _ = vmap(lambda users: print(vec_type(users)) or users)(Tensor.ones(4, 2))
         Vec[users:4, f32[2]]
 
     Source: jaxprs, which print the type of each value as `f32[4,2]`.
     """
-    t = tree.as_tensor(x)
-    return tree.describe(x if t is None else t)
+    return tree.describe(x)
 
 
 def unvec(x: Vec[Never, T]) -> Whole[T]:

@@ -477,7 +477,8 @@ class MappedCall:
             if axis is None:
                 if isinstance(y, Tensor) and b in row_of(y.uop):
                     raise AxesError(
-                        f"out_axes: None needs a result without `{b.name}`, and {self._result(out, i)} varies over it",
+                        "out_axes: None needs a result that is the same for all examples, "
+                        f"and {self._result(out, i)} varies over `{b.name}`",
                         ("value", vec_type(y)),
                         ("call", self.options.where),
                         fix="give an int in out_axes, or sum over the examples outside of vmap",

@@ -297,7 +297,11 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
     "sum of the inner": (UnsupportedError, ".sum of the result of a vmap", inner(lambda r: r.sum())),
     "arithmetic with the inner": (UnsupportedError, "arithmetic of the result", inner(lambda r: 1 + r)),
     "entry of the inner": (UnsupportedError, "getitem of the result", inner(lambda r: r[0])),
-    "varies": (AxesError, "None needs a result without `a`", lambda: vmap(lambda a: a, out_axes=None)(x)),
+    "varies": (
+        AxesError,
+        "None needs a result that is the same for all examples",
+        lambda: vmap(lambda a: a, out_axes=None)(x),
+    ),
     "outer beside": (
         UnsupportedError,
         "argument 1 varies over an outer brand",

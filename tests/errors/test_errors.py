@@ -627,7 +627,7 @@ OUT_AXES = {
         lambda: vmap(lambda a: a.sum(), out_axes=None)(X),
         errors.AxesError,
         """
-        out_axes: None needs a result without `a`, and the result varies over it
+        out_axes: None needs a result that is the same for all examples, and the result varies over `a`
           value: Vec[a:3, f32[]]
           call:  vmap at app.py:12
           try:   give an int in out_axes, or sum over the examples outside of vmap

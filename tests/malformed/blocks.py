@@ -104,7 +104,7 @@ ROWS = (
         "dask.vmap: out_axes: None for what varies",
         mapped(one, out_axes=None),
         errors.AxesError,
-        "out_axes: None needs a result without `x`, and the result varies over it",
+        "out_axes: None needs a result that is the same for all examples, and the result varies over `x`",
     ),
     refused(
         "dask.vmap: a function of too many parameters",

@@ -29,7 +29,7 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
             api,
             context,
             AXES,
-            f'out_axes: None needs a result without "{name}", and this one varies over it',
+            f'out_axes: None needs a result that is the same for all examples, and this one varies over "{name}"',
             f'value: "{show(inside, api)}"',
             "try:   give an int in out_axes, or sum over the examples outside of vmap",
         )

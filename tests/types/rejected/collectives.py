@@ -25,7 +25,9 @@ vmap(lambda u: psum(u, Items), axis_name=Users, out_axes=None)(x)  # E: psum: no
 vmap(lambda u: vmap(lambda i: psum(u * i, "u"), axis_name="i", out_axes=None)(y), axis_name="u")(x)  # E: out_axes: None
 
 # --- the sum of one of two is returned as shared
-vmap(lambda u: (psum(u, Users), u), axis_name=Users, out_axes=None)(x)  # E: out_axes: None needs a result without "User
+vmap(lambda u: (psum(u, Users), u), axis_name=Users, out_axes=None)(
+    x
+)  # E: out_axes: None needs a result that is the same for all
 
 
 # --- the sum over another brand is declared plain
@@ -65,7 +67,7 @@ def tree(u: Vec[Users], i: Vec[Items]) -> tuple[Tensor, Tensor]:
 
 
 # --- ppermute still varies
-vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None needs a result without
+vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None needs a result that
 
 
 # --- ppermute of an unbatched value
@@ -74,7 +76,9 @@ def permuted(a: Vec[S]) -> Vec[S]:
 
 
 # --- all_to_all still varies
-vmap(lambda r: all_to_all(r, "i", 0, 0), axis_name="i", out_axes=None)(X)  # E: out_axes: None needs a result without "i
+vmap(lambda r: all_to_all(r, "i", 0, 0), axis_name="i", out_axes=None)(
+    X
+)  # E: out_axes: None needs a result that is the same for all
 
 
 # --- axis_index is declared plain
