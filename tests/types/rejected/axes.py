@@ -179,23 +179,23 @@ vmap(shared)(x, y)  # E: vmap: argument 1 is mapped, but shared wants "Tensor" f
 vmap(shared, in_axes=(0, None))(x, y)  # E: vmap: argument 1 is mapped, but shared wants "Tensor" for one example
 
 # --- out_axes=None for a mapped result
-vmap(double, out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
+vmap(double, out_axes=None)(x)  # E: out_axes: None needs a result
 
 # --- out_axes=None for a mapped result, in a lambda
-vmap(lambda a: a * 2, out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: a * 2, out_axes=None)(x)  # E: out_axes: None needs a result
 
 # --- out_axes=None for a mapped result, stored
-vmap(double, out_axes=None)  # E: out_axes: None needs a result that is the same for all
+vmap(double, out_axes=None)  # E: out_axes: None needs a result
 
 
 # --- out_axes=None for a mapped result, decorated
-@vmap(out_axes=None)  # E: out_axes: None needs a result that is the same for all
+@vmap(out_axes=None)  # E: out_axes: None needs a result
 def out_decorated(a: Vec[S]) -> Vec[S]:
     return a
 
 
 # --- out_axes=None for one of two results
-vmap(lambda a: (a, a + y), out_axes=(0, None))(x)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: (a, a + y), out_axes=(0, None))(x)  # E: out_axes: None needs a result
 
 # --- fewer out_axes than results
 vmap(lambda a: (a, a), out_axes=(0,))(x)  # E: out_axes: (0,) has 1 axis, but the result has 2 items
@@ -228,4 +228,4 @@ vmap(lambda p: p["w"], in_axes=((0, 0),))(params)  # E: in_axes:
 
 
 # --- out_axes=None for the only item of a dict
-vmap(lambda a: {"k": a}, out_axes={"k": None})(x)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: {"k": a}, out_axes={"k": None})(x)  # E: out_axes: None needs a result

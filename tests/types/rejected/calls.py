@@ -152,7 +152,7 @@ def one_parameter(a: Vec[S]) -> Vec[S]:
 partial(vmap, in_axes=0)(lambda a: a.numpy())(x)  # E: numpy: a value that varies over "a" has no single value to read
 
 # --- options before the function, out_axes=None for a mapped result
-vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None needs a result that is the same for all
+vmap(out_axes=None)(lambda a: a * 2)(x)  # E: out_axes: None needs a result
 
 # --- a stored lambda over a tree reads, and is called
 reading = vmap(lambda p: p["w"].numpy())  # E: numpy: a value that varies over "p" has no single value to read

@@ -25,9 +25,7 @@ vmap(lambda u: psum(u, Items), axis_name=Users, out_axes=None)(x)  # E: psum: no
 vmap(lambda u: vmap(lambda i: psum(u * i, "u"), axis_name="i", out_axes=None)(y), axis_name="u")(x)  # E: out_axes: None
 
 # --- the sum of one of two is returned as shared
-vmap(lambda u: (psum(u, Users), u), axis_name=Users, out_axes=None)(
-    x
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda u: (psum(u, Users), u), axis_name=Users, out_axes=None)(x)  # E: out_axes: None needs a result
 
 
 # --- the sum over another brand is declared plain
@@ -67,7 +65,7 @@ def tree(u: Vec[Users], i: Vec[Items]) -> tuple[Tensor, Tensor]:
 
 
 # --- ppermute still varies
-vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None needs a result that
+vmap(lambda u: ppermute(u, "u", [(0, 1)]), axis_name="u", out_axes=None)(x)  # E: out_axes: None needs a result
 
 
 # --- ppermute of an unbatched value
@@ -76,9 +74,7 @@ def permuted(a: Vec[S]) -> Vec[S]:
 
 
 # --- all_to_all still varies
-vmap(lambda r: all_to_all(r, "i", 0, 0), axis_name="i", out_axes=None)(
-    X
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda r: all_to_all(r, "i", 0, 0), axis_name="i", out_axes=None)(X)  # E: out_axes: None needs a result
 
 
 # --- axis_index is declared plain

@@ -62,9 +62,7 @@ scan(lambda c, a: (c if c > 0 else -c, None), zero, x)  # E: bool: a value that 
 vmap(lambda r: scan(lambda c, a: (c + r.item(), None), zero, x))(y)  # E: item: a value that varies over "r" has no sing
 
 # --- scan: the final carry is taken for shared
-vmap(lambda r: scan(lambda c, a: (c + r, None), zero, x)[0], out_axes=None)(
-    y
-)  # E: out_axes: None needs a result that is
+vmap(lambda r: scan(lambda c, a: (c + r, None), zero, x)[0], out_axes=None)(y)  # E: out_axes: None needs a result
 
 
 # --- scan: the row of the steps is left out
@@ -228,9 +226,7 @@ cond(zero > 1, lambda a: a, lambda a: a)  # E: Too few arguments
 vmap(lambda r: cond(r > 0, lambda a: a * a.item(), lambda a: a, r))(y)  # E: item: a value that varies over "r" has no s
 
 # --- cond: the result is taken for shared
-vmap(lambda r: cond(r > 0, lambda: x, lambda: x * 2), out_axes=None)(
-    y
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda r: cond(r > 0, lambda: x, lambda: x * 2), out_axes=None)(y)  # E: out_axes: None needs a result
 
 
 # --- cond: the row of the predicate is left out

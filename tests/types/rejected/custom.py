@@ -42,9 +42,7 @@ vmap(plain)(x)  # E: argument 1 is mapped, but plain wants "Tensor" for one exam
 vmap(lambda a: plain(a))(x)  # E: Argument 1 to "plain" has incompatible type "Vec[a, Tensor]"; expected "Tensor"
 
 # --- a gradient is taken for shared
-vmap(lambda a: grad(lambda v: product(v, a).sum())(x), out_axes=None)(
-    x
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: grad(lambda v: product(v, a).sum())(x), out_axes=None)(x)  # E: out_axes: None needs a result
 
 
 # --- a body reads

@@ -23,17 +23,13 @@ def loss(w: Vec[S], x: Vec[S1]) -> Vec[S | S1]:
 
 
 # --- a gradient per example is taken for one that all share
-vmap(grad(loss), in_axes=(None, 0), out_axes=None)(w, X)  # E: out_axes: None needs a result that is the same for all
+vmap(grad(loss), in_axes=(None, 0), out_axes=None)(w, X)  # E: out_axes: None needs a result
 
 # --- a gradient per example is taken for one that all share, in a lambda
-vmap(lambda a: grad(lambda v: (v * a).sum())(w), out_axes=None)(
-    X
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: grad(lambda v: (v * a).sum())(w), out_axes=None)(X)  # E: out_axes: None needs a result
 
 # --- a gradient per example, by value_and_grad
-vmap(lambda a: value_and_grad(loss)(w, a), out_axes=(0, None))(
-    X
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: value_and_grad(loss)(w, a), out_axes=(0, None))(X)  # E: out_axes: None needs a result
 
 
 # --- a gradient per example in a variable of Tensor
@@ -162,12 +158,10 @@ jacfwd(lambda v: (v, "text"))(w)  # E: jacfwd: the result[1] is a str, not a ten
 jacrev(lambda n: w * n)(2)  # E: jacrev: argument 1 is an int, and only floats have derivatives
 
 # --- a Jacobian per example is taken for one that all share
-vmap(lambda a: jacrev(lambda v: v * a)(w), out_axes=None)(
-    X
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: jacrev(lambda v: v * a)(w), out_axes=None)(X)  # E: out_axes: None needs a result
 
 # --- a Hessian per example is taken for one that all share
-vmap(hessian(lambda v: v.square().sum()), out_axes=None)(X)  # E: out_axes: None needs a result that is the same for all
+vmap(hessian(lambda v: v.square().sum()), out_axes=None)(X)  # E: out_axes: None needs a result
 
 # --- vjp: a function that gives a string
 vjp(lambda v: "text", w)  # E: vjp: the result is a str, not a tensor
@@ -176,9 +170,7 @@ vjp(lambda v: "text", w)  # E: vjp: the result is a str, not a tensor
 vjp(lambda v: (v, v * 2), w)[1](w)  # E: No overload variant
 
 # --- vjp: the cotangents are taken for shared
-vmap(lambda a: vjp(loss, w, a)[1](Tensor(1.0)), out_axes=None)(
-    X
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: vjp(loss, w, a)[1](Tensor(1.0)), out_axes=None)(X)  # E: out_axes: None needs a result
 
 # --- vjp with respect to an int
 vjp(lambda v, n: v * n, w, 3)  # E: vjp: argument 2 is an int, and only floats have derivatives
@@ -193,9 +185,7 @@ jvp(loss, (w, x), (w,))  # E: jvp: the tangent has another structure than the pr
 jvp(lambda p: p["w"], ({"w": w},), (w,))  # E: jvp: the tangent has another structure than the primal
 
 # --- jvp: the tangent is taken for shared
-vmap(lambda a: jvp(lambda v: v * v, (w,), (a,)), out_axes=None)(
-    X
-)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: jvp(lambda v: v * v, (w,), (a,)), out_axes=None)(X)  # E: out_axes: None needs a result
 
 
 # --- a gradient of a value of `with brand(...)` is returned

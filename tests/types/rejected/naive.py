@@ -62,7 +62,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
 vmap(add, in_axes=(0, 0, 0))(x, y)  # E: in_axes: 3 axes for 2 positional arguments
 
 # --- None for a result that varies
-vmap(add, in_axes=(0, None), out_axes=None)(x, y)  # E: out_axes: None needs a result that is the same for all
+vmap(add, in_axes=(0, None), out_axes=None)(x, y)  # E: out_axes: None needs a result
 
 # --- a value that is kept
 last: list[Any] = []
@@ -191,12 +191,12 @@ def by_star(a: Tensor, b: Tensor) -> Tensor:
     return second(*(a, b))
 
 
-vmap(lambda a: second(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: swapped(x, a, 1), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: around(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: by_walrus(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: hidden(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: by_star(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: second(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: swapped(x, a, 1), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: around(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: by_walrus(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: hidden(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: by_star(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
 
 
 # --- an object created in the call stores a batched value
@@ -220,7 +220,7 @@ def holding(a: Tensor) -> Tensor:
     return held.get(a) + held(a)
 
 
-vmap(holding, out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
+vmap(holding, out_axes=None)(x)  # E: out_axes: None needs a result
 
 
 # --- a part of a result that depends on a batched value
@@ -249,11 +249,11 @@ def written(a: Tensor, b: Tensor) -> Tensor:
     return a
 
 
-vmap(lambda a: both(x, a)[1], out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: both(x, a), out_axes=(0, None))(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: the_last(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: by_inner(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
-vmap(lambda a: written(x, a), out_axes=None)(x)  # E: out_axes: None needs a result that is the same for all
+vmap(lambda a: both(x, a)[1], out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: both(x, a), out_axes=(0, None))(x)  # E: out_axes: None needs a result
+vmap(lambda a: the_last(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: by_inner(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
+vmap(lambda a: written(x, a), out_axes=None)(x)  # E: out_axes: None needs a result
 
 
 # --- a read in a function whose vmap is kept
