@@ -242,7 +242,7 @@ def test_pages_fit_screen_without_errors(page: BrowserPage, site: Path) -> None:
     "name",
     [
         *("index", "gallery", "gallery/if-on-an-example", "course/1-map-and-vmap", "errors", "puzzles"),
-        *("axes", "configuration", "reference/api/core", "trust"),
+        *("axes", "configuration", "reference/api/core", "trust", "source/examples/nbody.py"),
     ],
 )
 def test_accessibility_rules(page: BrowserPage, site: Path, name: str) -> None:
