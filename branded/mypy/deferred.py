@@ -52,7 +52,7 @@ class DeferredPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache."""
-        return config_data(self.unvaried, self.require_axes)
+        return config_data(ctx.path, self.unvaried, self.require_axes)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
         super().set_modules(modules)

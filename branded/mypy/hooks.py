@@ -176,7 +176,7 @@ class BrandedPlugin(Plugin):
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
-        return config_data(self.scope.unvaried, self.scope.require_axes)
+        return config_data(ctx.path, self.scope.unvaried, self.scope.require_axes)
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""

@@ -36,6 +36,9 @@ def require_axes_setting(options: Options) -> bool:
     return str(setting(options, "require_axes")).lower() == "true"
 
 
-def config_data(unvaried: str, require_axes: bool) -> str:
-    """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
-    return f"{VERSION} {unvaried} {require_axes}"
+def config_data(path: str, unvaried: str, require_axes: bool) -> str:
+    """Return the data that mypy stores with each module's cache: a new version or setting invalidates it.
+
+    The settings are about calls in functions and modules, which stubs do not have.
+    """
+    return VERSION if path.endswith(".pyi") else f"{VERSION} {unvaried} {require_axes}"

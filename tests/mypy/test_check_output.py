@@ -14,6 +14,7 @@ from mypy import main as mypy_main
 from branded.mypy.check import WITHOUT_EFFECT
 from branded.mypy.check import check as run_check
 from tests.cli.test_cli import check
+from tests.support.warm import CHECK, MYPY, STRICT, warm
 
 READ = (
     "from tinygrad import Tensor\nfrom branded import vmap\n\nvmap(lambda a: a.numpy())(Tensor([1, 2]))\nn: int = 'x'\n"
@@ -225,16 +226,23 @@ def test_strict_makes_errors_of_notes_about_an_unused_batch(tmp_path: Path) -> N
     """With and without the plugin in the configuration, which may choose otherwise."""
     app = tmp_path / "app.py"
     app.write_text(UNUSED)
+    warm(tmp_path / "cache")
+    warm(tmp_path / "cache" / "branded", MYPY, STRICT)
     cache = f"--cache-dir={tmp_path / 'cache'}"
     text, status = run_check([cache, "--config-file=", str(app)])
     assert status == 0 and text.count("note: vmap: ") == 2
-    text, status = run_check([cache, "--config-file=", "--strict", str(app)])
-    assert status == 1 and text.count(": vmap: ") == 2 and "note: " not in text
-    configuration = app.with_name("mypy.ini")
-    for setting, errors in (("", True), ("[branded]\nunvaried = note\n", False)):
-        configuration.write_text(f"[mypy]\nplugins = branded.mypy\n{setting}")
+    configuration, plugin = app.with_name("mypy.ini"), "plugins = branded.mypy\n"
+    own = STRICT.replace("strict = True\n", "")
+    assert plugin in own and own != STRICT
+    for config, errors in (
+        (own.replace(plugin, ""), True),
+        (own, True),
+        (f"{own}\n[branded]\nunvaried = note\n", False),
+    ):
+        configuration.write_text(config)
         text, status = run_check([cache, "--strict", f"--config-file={configuration}", str(app)])
-        assert ("note: vmap: " not in text) == errors, setting
+        assert text.count(": vmap: ") == 2 and ("note: " not in text) == errors, config
+        assert status == errors
 
 
 def test_version_option_of_mypy(app: Path) -> None:
@@ -334,4 +342,5 @@ PAIRS = [pair for page in PAGES for pair in PAIR.findall((ROOT / "docs" / page).
 @pytest.mark.parametrize(("program", "said"), PAIRS)
 def test_page_shows_the_current_output(program: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(program)
+    warm(tmp_path / ".mypy_cache", CHECK, "[mypy]\npython_version = 3.12\n")
     assert said in check(tmp_path, "--", "--python-version=3.12", "app.py").stdout
