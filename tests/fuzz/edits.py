@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import itertools
 import os
@@ -20,8 +21,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mypy import dmypy_server, main
 from mypy.fscache import FileSystemCache
@@ -249,25 +252,48 @@ def by_check(folder: Path, cache: Path) -> list[str]:
 
 
 class Daemon:
-    """The mypy daemon, run in this process."""
+    """The mypy daemon, run in a fork of this process, whose garbage collector would look through its objects."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with contextlib.chdir(folder):
-            options = main.process_options(["."], require_targets=False, server_options=True)[1]
-            self.server = dmypy_server.Server(options, str(folder / "status.json"))
+        fork = get_context("fork")
+        self.pipe, there = fork.Pipe()
+        self.process = fork.Process(target=self._serve, args=(there,), daemon=True)
+        self.process.start()
+        there.close()
+
+    def close(self) -> None:
+        self.pipe.close()
+        self.process.join()
 
     def __call__(self, export_types: bool = False) -> list[str]:
-        with contextlib.chdir(self.folder):
-            sources = main.process_options(["."], server_options=True, fscache=FileSystemCache())[0]
-            said = self.server.check(sources, export_types=export_types, is_tty=False, terminal_width=-1)
-        return sorted(said["out"].splitlines())
+        said: list[str] = self._ask(export_types)
+        return said
 
     def type_at(self, place: str) -> str:
         """Return the innermost type at `file:line:column`, as `dmypy inspect` shows it."""
-        with contextlib.chdir(self.folder):
-            said = self.server.cmd_inspect("type", place)
-        return str(said["out"].splitlines()[0])
+        return str(self._ask(place))
+
+    def _ask(self, request: bool | str) -> Any:
+        self.pipe.send(request)
+        return self.pipe.recv()
+
+    def _serve(self, pipe: Connection) -> None:
+        """Answer requests until the other end is closed."""
+        self.pipe.close()
+        gc.freeze()
+        os.chdir(self.folder)
+        options = main.process_options(["."], require_targets=False, server_options=True)[1]
+        server = dmypy_server.Server(options, str(self.folder / "status.json"))
+        with contextlib.suppress(EOFError):
+            while True:
+                request = pipe.recv()
+                if isinstance(request, str):
+                    pipe.send(str(server.cmd_inspect("type", request)["out"].splitlines()[0]))
+                    continue
+                sources = main.process_options(["."], server_options=True, fscache=FileSystemCache())[0]
+                said = server.check(sources, export_types=request, is_tty=False, terminal_width=-1)
+                pipe.send(sorted(said["out"].splitlines()))
 
 
 class Wrong(NamedTuple):
@@ -288,7 +314,7 @@ class Wrong(NamedTuple):
 
 def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
     """Yield the runs of one project whose output differs from a cold run."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder, caches, done = Path(name, "project"), Path(name, "caches"), list[str]()
         folder.mkdir()
         (folder / "mypy.ini").write_text(CONFIG)
@@ -298,7 +324,7 @@ def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
         warm(caches / "check", CHECK)
         runs = {"warm": lambda: by_mypy(folder, caches / "warm")}
         if daemon:
-            runs["daemon"] = Daemon(folder)
+            runs["daemon"] = stack.enter_context(contextlib.closing(Daemon(folder)))
         for i, edit in enumerate(itertools.chain([""], project.edits(edits))):
             done += [edit] if edit else []
             project.write(folder)

@@ -9,7 +9,8 @@ import contextlib
 import io
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,10 @@ from tests.support.warm import MYPY, STRICT, apart, warm
 HEADER = "from tinygrad import Tensor\nfrom branded import vmap\nX = Tensor.ones(3, 4)\n"
 
 
-def project(folder: Path, text: str) -> Path:
+def project(folder: Path, text: str, config: str = STRICT) -> Path:
     """Write a project with one file; return the file."""
-    warm(folder / "cache", MYPY, STRICT)
-    (folder / "mypy.ini").write_text(STRICT)
+    warm(folder / "cache", MYPY, config)
+    (folder / "mypy.ini").write_text(config)
     (folder / "app.py").write_text(HEADER + text)
     return folder / "app.py"
 
@@ -42,9 +43,8 @@ def test_runs_agree_after_any_edit(seed: int) -> None:
 def test_changed_body_rechecks_its_callers(tmp_path: Path) -> None:
     """mypy loads `low.half` from its cache without its line, and a changed body does not change the interface."""
     low = "from tinygrad import Tensor\ndef half(x: Tensor) -> Tensor:\n    return x / 2\n"
-    app = project(tmp_path, "from low import half\ny = vmap(lambda a: half(a))(X)\n")
-    warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
-    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    app = project(tmp_path, "from low import half\ny = vmap(lambda a: half(a))(X)\n", edits.CONFIG)
+    cache = tmp_path / "cache"
     (tmp_path / "low.py").write_text(low)
     assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
     app.write_text(app.read_text() + "# a comment\n")
@@ -55,26 +55,33 @@ def test_changed_body_rechecks_its_callers(tmp_path: Path) -> None:
     assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
 
 
-def test_notes_are_the_same_in_all_runs(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[edits.Daemon]:
+    """Share a daemon, whose first check takes five seconds; tests write files into its folder."""
+    folder = tmp_path_factory.mktemp("daemon")
+    project(folder, "", edits.CONFIG)
+    with closing(edits.Daemon(folder)) as daemon:
+        yield daemon
+
+
+def test_notes_are_the_same_in_all_runs(daemon: edits.Daemon) -> None:
     plain = "from tinygrad import Tensor\nfrom branded import Vec\ndef low(x: Tensor) -> Tensor:\n    return x\n"
     rows = "from branded import Vec\nfrom branded.typing import S\ndef low(x: Vec[S]) -> Vec[S]:\n    return x\n"
+    folder = daemon.folder
     app = project(
-        tmp_path,
+        folder,
         "from branded import Vec\nfrom branded.typing import S\nfrom lib import low\n"
         "def f(a: Vec[S]) -> Vec[S]:\n    return low(a)\ndef g(a: Vec[S]) -> Tensor:\n    return a\n",
+        edits.CONFIG,
     )
-    warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
-    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
-    (tmp_path / "lib.py").write_text(plain)
-    daemon = edits.Daemon(tmp_path)
     lifted = "app.py:8: note:   try:   annotate the parameter as Vec[S], or call lift(low)(...)"
     declared = "app.py:10: note:   try:   declare Vec[S, Tensor]"
     for text, hints in ((plain, [lifted, declared]), (rows, [declared]), (plain, [lifted, declared])):
-        (tmp_path / "lib.py").write_text(text)
-        for said in (edits.by_mypy(tmp_path, cache), daemon()):
+        (folder / "lib.py").write_text(text)
+        for said in (edits.by_mypy(folder, folder / "cache"), daemon()):
             assert sorted(hints) == [line for line in said if "try:" in line], said
     app.write_text(app.read_text().replace("low(a)", "low(a)  # type: ignore[arg-type]"))
-    for said in (edits.by_mypy(tmp_path, cache), daemon()):
+    for said in (edits.by_mypy(folder, folder / "cache"), daemon()):
         assert [declared] == [line for line in said if "try:" in line], said
 
 
@@ -90,10 +97,9 @@ def test_one_error_per_item_of_a_list(tmp_path: Path) -> None:
     ]
 
 
-def test_daemon_shows_types_in_lambdas(tmp_path: Path) -> None:
-    project(tmp_path, "y = vmap(lambda a: (a * 2).sum())(X)\nf = vmap(lambda p: p['w'] * 2)\nf({'w': X})\n")
-    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
-    daemon = edits.Daemon(tmp_path)
+def test_daemon_shows_types_in_lambdas(daemon: edits.Daemon) -> None:
+    text = "y = vmap(lambda a: (a * 2).sum())(X)\nf = vmap(lambda p: p['w'] * 2)\nf({'w': X})\n"
+    project(daemon.folder, text, edits.CONFIG)
     daemon(export_types=True)
     assert [daemon.type_at("app.py:4:21"), daemon.type_at("app.py:5:20")] == [
         '"Vec[a, Tensor]"',
