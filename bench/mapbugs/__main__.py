@@ -40,7 +40,7 @@ def mistakes(kinds: Iterable[str]) -> re.Pattern[str]:
 
 _IDENTITY = "\n\ndef as_axes(x: Tensor, *names: object) -> Tensor:\n    return x\n\n"
 _OPAQUE = "\n\ndef as_axes(x: Tensor, *names: object) -> Tensor:\n    return Tensor(eval(repr(x.tolist())))\n\n"
-_CONFIG = "[mypy]\nplugins = branded.mypy\nenable_error_code = truthy-bool\n"
+CONFIG = "[mypy]\nplugins = branded.mypy\nenable_error_code = truthy-bool\n"
 
 
 class Mutant(NamedTuple):
@@ -90,7 +90,7 @@ def check(everything: Sequence[Mutant], way: str) -> dict[str, set[str]]:
     """The errors of mypy for each program."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        (root / "mypy.ini").write_text(_CONFIG)
+        (root / "mypy.ini").write_text(CONFIG)
         for m in everything:
             (root / f"{m.name}.py").write_text(version(m.text, way))
         command = [sys.executable, "-m", "mypy", "--output=json", "--no-error-summary", "."]

@@ -16,7 +16,7 @@ from branded.backends import cpu
 from branded.backends.cpu.linalg import fourier
 from branded.backends.cpu.runtime import host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
-from tests.support.by_numpy import read
+from tests.support.by_numpy import reads
 
 pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
@@ -100,14 +100,17 @@ def test_transforms_of_tensors(n: int, name: str) -> None:
         out: Tensor = jvp(loss, (x, y), (y, x))[1]
         return out
 
+    def everything(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        return tuple(g(x, y) for g in (lambda x, y: f(x, y)[0], grad(loss), grad(loss, argnums=1), slope, grad(slope)))
+
     xs = [Tensor(x).realize() for x in R.standard_normal((2, 3, n))]
-    for g in (lambda x, y: f(x, y)[0], grad(loss), grad(loss, argnums=1), slope, grad(slope)):
-        for axes in ((0, 0), (0, None), (None, 0)):
-            args: list[Any] = [x if axis == 0 else x[1] for x, axis in zip(xs, axes, strict=True)]
-            found = jit(vmap(g, in_axes=axes))(*args).numpy()
-            with cpu.plain():
-                want = read(vmap(g, in_axes=axes)(*args))
-            np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-9 * (np.abs(want).max() + 1))
+    for axes in ((0, 0), (0, None), (None, 0)):
+        args: list[Any] = [x if axis == 0 else x[1] for x, axis in zip(xs, axes, strict=True)]
+        results = jit(vmap(everything, in_axes=axes))(*args)
+        with cpu.plain():
+            wanted = reads(vmap(everything, in_axes=axes)(*args))
+        for found, want in zip(results, wanted, strict=True):
+            np.testing.assert_allclose(found.numpy(), want, rtol=1e-9, atol=1e-9 * (np.abs(want).max() + 1))
 
 
 def test_a_loop_runs_no_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,11 @@ def test_mistakes_change_the_results() -> None:
 
 
 @pytest.mark.parametrize(("way", "least"), [("shapes", 122), ("Axes", 120)])
-def test_mistakes_are_found_without_false_alarms(way: str, least: int) -> None:
+def test_mistakes_are_found_without_false_alarms(
+    way: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm(tmp_path, MYPY, mapbugs.CONFIG)
+    monkeypatch.setenv("MYPY_CACHE_DIR", str(tmp_path))
     assert len(EVERYTHING) >= 140 and len(mapbugs.PROGRAMS) == 20
     errors = mapbugs.check(EVERYTHING, way)
     assert not [errors[m.name] for m in EVERYTHING if m.kind is None and errors[m.name]]
