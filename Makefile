@@ -12,8 +12,12 @@ PYTEST  = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --max-worker-resta
 unexport PYTHON  # which for tinygrad is a device
 # Bytecode is kept even where this variable is set, since the tests start many processes
 unexport PYTHONDONTWRITEBYTECODE
-# Most installed modules are never imported; those that are get their bytecode from the first import
-INSTALL := install --quiet --disable-pip-version-check --no-compile
+# Install packages into an environment: uv takes a quarter of pip's time, and pip serves where uv finds no index.
+# Most installed modules are never imported; those that are get their bytecode from the first import.
+PIP     := install --quiet --disable-pip-version-check --no-compile
+install  = $(BIN)/python -m pip $(PIP) uv && $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || \
+           $(BIN)/python -m pip --python $(1)/bin/python $(PIP) $(2)
+DEMO    := -e '.[cc,demo]'
 
 .PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax laws coverage leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
@@ -119,22 +123,22 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.done: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip $(INSTALL) -e '.[cc,demo]'
+	$(call install,$(VENV),$(DEMO))
 	touch $@
 
 $(VENV)/docs.done: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip $(INSTALL) -e '.[docs]'
+	$(call install,$(VENV),-e '.[docs]')
 	touch $@
 
 $(VENV)/dev.done: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip $(INSTALL) -e '.[dev]'
+	$(call install,$(VENV),-e '.[dev]')
 	$(PYTHON) -m venv --without-pip $(VENV)/oldest-mypy
-	$(BIN)/python -m pip --python $(VENV)/oldest-mypy/bin/python $(INSTALL) 'mypy==2.2.0'
+	$(call install,$(VENV)/oldest-mypy,'mypy==2.2.0')
 	touch $@
 
 $(VENV)/jax.done: pyproject.toml | $(VENV)/bin/python
-	$(PYTHON) -m venv $(VENV)/jax
-	$(VENV)/jax/bin/python -m pip $(INSTALL) -e '.[cc]' 'jax==0.10.2'
+	$(PYTHON) -m venv --without-pip $(VENV)/jax
+	$(call install,$(VENV)/jax,-e '.[cc]' 'jax==0.10.2')
 	touch $@
 
 clean:
