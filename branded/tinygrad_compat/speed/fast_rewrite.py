@@ -1,7 +1,9 @@
-"""A faster graph rewrite: the same rules on the same operations in the same order, with less overhead.
+"""A faster graph rewrite: the same rules on the same operations, with less overhead.
 
-tinygrad's loop reads an option in each iteration, and calls three functions to find that an operation has no rule. It
-also applies the rules that simplify indices to the same part of a kernel repeatedly, although the result depends on the
+tinygrad's loop reads an option in each iteration, calls three functions to find that an operation has no rule, and puts
+each operation on a stack twice, although most rules leave most operations unchanged. Here rules that are applied after
+the operands run in a simple loop over the graph, and the stack is used for what they have replaced. tinygrad also
+applies the rules that simplify indices to the same part of a kernel repeatedly, although the result depends on the
 part alone. Here these results are cached while a kernel is compiled, or while a graph is split into kernels.
 """
 
@@ -10,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
@@ -20,34 +22,34 @@ from branded.tinygrad_compat.private_api import REWRITE_STACK_LIMIT, BottomUpGat
 
 _Waits = tuple[UOp, int, UOp]
 _Rule = Callable[[UOp], UOp | None]
+_Kind = tuple[Ops, frozenset[Ops]]
+"""An operation and the operations of its operands: they determine the rules to try."""
 RULES = "_branded_rules"
-"""The attribute in which a matcher caches its rules, by the operation to which they apply."""
+"""The attribute in which a matcher caches its rules by kind."""
 OF_INDICES = "_branded_of_indices"
 """The attribute in which a matcher caches whether all its rules simplify indices."""
-OPERANDS = "_branded_operands"
-"""The attribute in which a UOp caches the operations of its operands."""
-FEW = 4
-"""The number of rules up to which all are tried; more rules are looked up by the operations of the operands."""
+KIND = "_branded_kind"
+"""The attribute in which a UOp caches its kind."""
+_kinds: dict[_Kind, _Kind] = {}
 
 
-class _Rules(dict[frozenset[Ops], list[Any]]):
-    """The rules for an operation by its operands' operations; a rule is [pattern, function, required operations]."""
+class _Rules(dict[_Kind, list[Any]]):
+    """The rules of a matcher for each kind; a rule is [pattern, function, required operations of operands]."""
 
-    def __init__(self, all_: list[Any]) -> None:
+    def __init__(self, by_op: dict[Ops, list[Any]]) -> None:
         super().__init__()
-        self.all = all_
+        self.by_op = by_op
 
-    def __missing__(self, operands: frozenset[Ops]) -> list[Any]:
-        rules = self[operands] = [rule for rule in self.all if rule[2] <= operands]
+    def __missing__(self, kind: _Kind) -> list[Any]:
+        op, operands = kind
+        rules = self[kind] = [rule for rule in self.by_op.get(op, ()) if rule[2] <= operands]
         return rules
 
 
-def _rules(matcher: Any) -> dict[Ops, list[Any] | _Rules]:
-    by_op: dict[Ops, list[Any] | _Rules] | None = matcher.__dict__.get(RULES)
-    if by_op is None:
-        by_op = {op: rules if len(rules) <= FEW else _Rules(rules) for op, rules in matcher.pdict.items()}
-        matcher.__dict__[RULES] = by_op
-    return by_op
+def _kind(u: UOp) -> _Kind:
+    kind = u.op, frozenset([x.op for x in u.src])
+    kind = u.__dict__[KIND] = _kinds.setdefault(kind, kind)
+    return kind
 
 
 def _rule(matcher: Any, ctx: Any) -> _Rule | None:
@@ -59,20 +61,21 @@ def _rule(matcher: Any, ctx: Any) -> _Rule | None:
     return _bind_rules(matcher, ctx)
 
 
+def _rules(matcher: Any) -> _Rules:
+    rules: _Rules | None = matcher.__dict__.get(RULES)
+    if rules is None:
+        rules = matcher.__dict__[RULES] = _Rules(matcher.pdict)
+    return rules
+
+
 def _bind_rules(matcher: Any, ctx: Any) -> _Rule:
-    for_op = _rules(matcher).get
+    rules = _rules(matcher)
 
     def rule(u: UOp) -> UOp | None:
-        if (rules := for_op(u.op)) is None:
-            return None
-        attributes = u.__dict__
-        if (operands := attributes.get(OPERANDS)) is None:
-            operands = attributes[OPERANDS] = frozenset([x.op for x in u.src])
-        for one in rules[operands] if isinstance(rules, _Rules) else rules:
-            if one[2] <= operands:
-                out: UOp | None = one[1](u, ctx)
-                if out is not None and out is not u:
-                    return out
+        for one in rules[u.__dict__.get(KIND) or _kind(u)]:
+            out: UOp | None = one[1](u, ctx)
+            if out is not None and out is not u:
+                return out
         return None
 
     return rule
@@ -172,16 +175,80 @@ _CALLS = {Ops.FUNCTION, Ops.CALL}
 
 
 def unified_rewrite(self: Any, root: UOp) -> UOp:
-    """Apply the rules for before the operands (`bpm`) and after them (`pm`), until none matches.
+    """Apply the rules for before the operands (`bpm`) and after them (`pm`), until none matches."""
+    shared = _cached_results(self)
+    replace: dict[UOp, UOp] = {} if shared is None else shared
+    before, last, is_closed = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx), not self.enter_calls
+    changed = set[UOp]()
+    if before is not None or last is None or (order := _operands_first(root, replace, changed)) is None:
+        return _rewrite(root, before, last, replace, shared is not None, is_closed)
+    rules = _rules(self.pm) if type(self.pm).rewrite is rewrite else None
+    unaffected, kind_of = changed.isdisjoint, _kind
+    for u in order:
+        if u in replace:  # a part of the result for another operation
+            if replace[u] is not u:
+                changed.add(u)
+            continue
+        if unaffected(u.src):
+            no_rules = rules is not None and not rules[u.__dict__.get(KIND) or kind_of(u)]
+            if no_rules or (out := last(u)) is None:
+                replace[u] = u
+                continue
+            then = out
+        else:
+            then = _rebuilt(u, tuple([replace[x] for x in u.src]))
+        if (result := replace.get(then)) is None:
+            result = _rewrite(then, None, last, replace, False, is_closed)
+        replace[u] = result
+        changed.add(u)
+    return replace[root]
+
+
+def _operands_first(root: UOp, replace: dict[UOp, UOp], changed: set[UOp]) -> Iterable[UOp] | None:
+    """Return the operations that have no results yet, each after its operands, or None if there is a call.
+
+    Operations whose results are others are added to `changed`.
+
+    Most rules leave most operations unchanged: a loop in this order is faster than a stack of those that wait.
+    """
+    if root in replace:
+        return []
+    order: dict[UOp, None] = {}
+    stack = [root]
+    push, pop = stack.append, stack.pop
+    while stack:
+        u = stack[-1]
+        if u not in order:
+            if u.op in _CALLS:
+                return None
+            for x in u.src[::-1]:
+                if x not in order:
+                    if x not in replace:
+                        push(x)
+                    elif replace[x] is not x:
+                        changed.add(x)
+            if stack[-1] is not u:
+                continue
+            order[u] = None
+        pop()
+    return order
+
+
+def _rewrite(
+    root: UOp,
+    before: _Rule | None,
+    last: _Rule | None,
+    replace: dict[UOp, UOp],
+    is_shared: bool = False,
+    is_closed: bool = False,
+) -> UOp:
+    """Apply the rules to a graph, with the results in `replace`.
 
     The stack holds three kinds of entries. (n, 0, n) is not started. (n, 1, new) waits for the operands of `new`, the
     result of the first rules. (n, 2, new) waits for the rewrite of `new`, the result of the last rules.
     """
-    shared = _cached_results(self)
-    replace: dict[UOp, UOp] = {} if shared is None else shared
-    before, last = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx)
     first = None if before is None else _First(before)
-    limit, is_closed = REWRITE_STACK_LIMIT.value, not self.enter_calls
+    limit = REWRITE_STACK_LIMIT.value
     stack: list[_Waits] = [(root, 0, root)]
     begun, waiting = {root}, dict[UOp, list[_Waits]]()
     push, pop = stack.append, stack.pop
@@ -199,8 +266,8 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
                     stage, new = 3, first.now
             if stage == 0:
                 if is_closed and new.op in _CALLS and private_api.has_body(new):
-                    if shared is not None:
-                        replace, shared = dict(shared), None  # only this rewrite leaves the body unchanged
+                    if is_shared:
+                        replace, is_shared = dict(replace), False  # only this rewrite leaves the body unchanged
                     replace[new.src[0]] = new.src[0]
                 push(top := (n, 1, new))
                 for x in new.src[::-1]:
