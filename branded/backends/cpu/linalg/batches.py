@@ -43,12 +43,13 @@ BY_ONE = (0,) * 6
 BEFORE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
+#define ONCE __attribute__((noinline, optnone))
 struct job {{
   u64 *f, full;
   i64 option, m, n, k, size[{LOOPS}], a_step[{LOOPS}], b_step[{LOOPS}], at[{LOOPS}];
   char *out[3], *a, *b;
 }};
-static int next(struct job *j) {{
+static __attribute__((noinline)) int next(struct job *j) {{
   for (int d = {LOOPS - 1}; d >= 0; d--) {{
     j->a += j->a_step[d], j->b += j->b_step[d];
     if (++j->at[d] < j->size[d]) return 1;
@@ -67,11 +68,12 @@ static void *taken(struct job *j, u64 malloc, i64 bytes) {{
 def entry(name: str, body: str, before: str = "", after: str = "") -> str:
     """Return the C entry point: for each part of the batch, `body` sees its arguments as `struct job j`.
 
-    `before` and `after` run once, with access to all arguments.
+    `before` and `after` run once, with access to all arguments. Clang takes 10 ms less without optimizing the
+    functions that run `ONCE` per call.
     """
     declarations = f"u64 *call = (u64 *)at, {', '.join(f'{x} = call[{i + 2}]' for i, x in enumerate(TAKES))};"
     return f"""
-static void part_of_batch(u64 at, u64 part) {{
+static ONCE void part_of_batch(u64 at, u64 part) {{
   {declarations}
   struct job j;
   j.f = (u64 *)table, j.full = 0, j.option = (i64)option, j.m = (i64)m, j.n = (i64)n, j.k = (i64)k;
@@ -89,7 +91,7 @@ static void part_of_batch(u64 at, u64 part) {{
   {body};
   if (j.full) call[1] = {native.FULL};
 }}
-void {name}(u64 at) {{
+ONCE void {name}(u64 at) {{
   {declarations}
   call[1] = 0;
   {before}
