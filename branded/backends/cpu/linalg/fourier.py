@@ -27,7 +27,14 @@ _SHORT, _LANES = 64, 16
 _PRIME = 31
 """The largest prime factor that has a pass of its own."""
 
+PARTS = ("two", "three", "four", "five", "prime", "chirp", "half", "bins")
+"""The parts of the source that a transform may need: passes, a convolution, and half of the entries or of the results.
+
+Clang takes 0.5 s for all parts.
+"""
 _SOURCE = r"""
+#define APART __attribute__((noinline))
+#define LOOP _Pragma("clang loop unroll(disable) interleave(disable)")
 typedef REAL *restrict to;
 typedef const REAL *restrict from;
 // roots of unity: the cosines, then the sines, of -2 pi j / size; turns: those between columns and rows
@@ -115,17 +122,17 @@ static void prime(from xr, from xi, to yr, to yi, from c, from s, i64 p, i64 ste
   }
 }
 // transform w columns of n entries; `size` is that of the roots
-static void columns(const REAL *roots, i64 size, i64 n, i64 w, struct work *v) {
+static APART void columns(const REAL *roots, i64 size, i64 n, i64 w, struct work *v) {
   while (n > 1) {
     i64 r = radix(n), m = n / r, step = size / n;
     for (i64 p = 0; p < m; p++) {
       REAL *xr = v->x.re + p * w, *xi = v->x.im + p * w, *yr = v->y.re + p * r * w, *yi = v->y.im + p * r * w;
       const REAL *c = roots, *s = roots + size;
-      if (r == 4) four(xr, xi, yr, yi, c, s, p, step, m, w);
-      else if (r == 2) two(xr, xi, yr, yi, c, s, p, step, m, w);
-      else if (r == 3) three(xr, xi, yr, yi, c, s, p, step, m, w);
-      else if (r == 5) five(xr, xi, yr, yi, c, s, p, step, m, w);
-      else prime(xr, xi, yr, yi, c, s, p, step, m, w, r, size);
+      if (HAS_FOUR && r == 4) four(xr, xi, yr, yi, c, s, p, step, m, w);
+      else if (HAS_TWO && r == 2) two(xr, xi, yr, yi, c, s, p, step, m, w);
+      else if (HAS_THREE && r == 3) three(xr, xi, yr, yi, c, s, p, step, m, w);
+      else if (HAS_FIVE && r == 5) five(xr, xi, yr, yi, c, s, p, step, m, w);
+      else if (HAS_PRIME) prime(xr, xi, yr, yi, c, s, p, step, m, w, r, size);
     }
     swapped(v);
     n = m, w *= r;
@@ -140,7 +147,7 @@ static void turned(from xr, from xi, to yr, to yi, from c, from s, i64 n, i64 m)
           yr[i * n + j] = x * u - y * v, yi[i * n + j] = x * v + y * u;
         }
 }
-static void rows(const struct plan *p, i64 w, struct work *v) {
+static APART void rows(const struct plan *p, i64 w, struct work *v) {
   i64 size = p->size, n = p->first, m = size / n;
   if (w > 1 || m == 1) columns(p->roots, size, size, w, v);
   else {
@@ -150,7 +157,7 @@ static void rows(const struct plan *p, i64 w, struct work *v) {
     columns(p->roots, size, m, n, v);
   }
 }
-static void times(REAL *x, REAL *y, const REAL *c, const REAL *s, i64 n, i64 w) {
+static APART void times(REAL *x, REAL *y, const REAL *c, const REAL *s, i64 n, i64 w) {
   for (i64 i = 0; i < n; i++)
     for (i64 q = 0; q < w; q++) {
       REAL a = x[i * w + q], b = y[i * w + q];
@@ -163,7 +170,7 @@ static void inverted(struct work *v) {
 }
 // transform w rows of n entries, whose size is n, or that of the convolution
 static void transform(const struct plan *p, i64 n, i64 w, struct work *v) {
-  if (!p->chirp) { rows(p, w, v); return; }
+  if (!HAS_CHIRP) { rows(p, w, v); return; }
   i64 size = p->size;
   times(v->x.re, v->x.im, p->chirp, p->chirp + n, n, w);
   for (i64 i = n * w; i < size * w; i++) v->x.re[i] = v->x.im[i] = 0;
@@ -193,7 +200,7 @@ static void joined(const struct plan *p, i64 h, i64 w, from re, from im, to x, t
 }
 static void go(struct job *j) {
   const struct plan *p = (struct plan *)j->f;
-  i64 kind = j->option, n = p->n, w = j->m, bins = n / 2 + 1, h = p->half ? n / 2 : n;
+  i64 kind = j->option, n = p->n, w = j->m, bins = n / 2 + 1, h = HAS_HALF ? n / 2 : n;
   i64 room = p->size * w + 48;  // not a power of two, so that the parts use different sets of the cache
   REAL *memory = taken(j, p->malloc, 4 * room * sizeof(REAL)), *re = (REAL *)j->out[0], *im = (REAL *)j->out[1];
   if (!memory) return;
@@ -205,30 +212,30 @@ static void go(struct job *j) {
     do {
       const REAL *a = (REAL *)j->a, *b = (REAL *)j->b;
       REAL *r = v.x.re + count, *i = v.x.im + count;
-      if (kind == IRFFT) {
-        if (p->half) joined(p, h, w, a, b, r, i);
-        else for (i64 k = 0; k < n; k++) {
+      if (HAS_BINS && kind == IRFFT) {
+        if (HAS_HALF) joined(p, h, w, a, b, r, i);
+        else LOOP for (i64 k = 0; k < n; k++) {
           r[k * w] = k < bins ? a[k] : a[n - k];
           i[k * w] = k == 0 ? 0 : k < bins ? b[k] : -b[n - k];
         }
-      } else if (p->half) for (i64 k = 0; k < h; k++) r[k * w] = a[2 * k], i[k * w] = a[2 * k + 1];
-      else if (b) for (i64 k = 0; k < n; k++) r[k * w] = a[k], i[k * w] = b[k];
-      else for (i64 k = 0; k < n; k++) r[k * w] = a[k], i[k * w] = 0;
+      } else if (HAS_HALF) LOOP for (i64 k = 0; k < h; k++) r[k * w] = a[2 * k], i[k * w] = a[2 * k + 1];
+      else if (b) LOOP for (i64 k = 0; k < n; k++) r[k * w] = a[k], i[k * w] = b[k];
+      else LOOP for (i64 k = 0; k < n; k++) r[k * w] = a[k], i[k * w] = 0;
       more = next(j);
     } while (++count < w && more);
     if (kind & 1) inverted(&v);
     transform(p, h, w, &v);
     if (kind & 1) inverted(&v);
-    for (i64 row = 0; row < count; row++) {
+    LOOP for (i64 row = 0; row < count; row++) {
       const REAL *r = v.x.re + row, *i = v.x.im + row;
-      if (kind == IRFFT) {
-        if (p->half) for (i64 k = 0; k < h; k++) re[2 * k] = r[k * w], re[2 * k + 1] = i[k * w];
-        else for (i64 k = 0; k < n; k++) re[k] = r[k * w];
+      if (HAS_BINS && kind == IRFFT) {
+        if (HAS_HALF) LOOP for (i64 k = 0; k < h; k++) re[2 * k] = r[k * w], re[2 * k + 1] = i[k * w];
+        else LOOP for (i64 k = 0; k < n; k++) re[k] = r[k * w];
         re += n;
-      } else if (p->half) split(p, h, w, r, i, re, im), re += bins, im += bins;
+      } else if (HAS_HALF) split(p, h, w, r, i, re, im), re += bins, im += bins;
       else {
-        i64 size = kind == RFFT ? bins : n;
-        for (i64 k = 0; k < size; k++) re[k] = r[k * w], im[k] = i[k * w];
+        i64 size = HAS_BINS && kind == RFFT ? bins : n;
+        LOOP for (i64 k = 0; k < size; k++) re[k] = r[k * w], im[k] = i[k * w];
         re += size, im += size;
       }
     }
@@ -238,15 +245,16 @@ static void go(struct job *j) {
 """
 
 
-def source(dtype: DType) -> str:
-    """Return the C function for real and imaginary parts of one dtype."""
-    text = batches.BEFORE + _SOURCE + batches.entry("branded_fourier", "go(&j);")
+def source(dtype: DType, parts: frozenset[str]) -> str:
+    """Return the C function for real and imaginary numbers of one dtype, with some of `PARTS`."""
+    macros = "".join(f"#define HAS_{part.upper()} {int(part in parts)}\n" for part in PARTS)
+    text = batches.BEFORE + macros + _SOURCE + batches.entry("branded_fourier", "go(&j);")
     return text.replace("REAL", batches.TYPES[dtype])
 
 
 @functools.cache
-def _glue(dtype: DType) -> tuple[Any, int]:
-    return native.compile_function(source(dtype), "branded_fourier")
+def _glue(dtype: DType, parts: frozenset[str]) -> tuple[Any, int]:
+    return native.compile_function(source(dtype, parts), "branded_fourier")
 
 
 @functools.cache
@@ -267,7 +275,7 @@ def _transform(kind: str, n: int, results: Sequence[ArrayType], args: Sequence[A
     size, examples = int(plan[3]), math.prod(batch)
     by = batches.shared(examples * size * math.log2(2 * size), steps, results, examples)
     lanes = min(_LANES, examples) if size <= _SHORT else 1
-    function, address = _glue(dtype)
+    function, address = _glue(dtype, plan.parts | ({"bins"} if "r" in kind else set()))
     numbers = [ctypes.addressof(plan), 0, KINDS.index(kind), lanes, n, 0, *steps, *by]
     return CFunction(address, function, functools.partial(batches.words, numbers, len(results)))
 
@@ -276,6 +284,15 @@ def _factors(n: int) -> list[int]:
     """Return the prime factors of n."""
     r = next((r for r in range(2, math.isqrt(n) + 1) if n % r == 0), n)
     return [] if n == 1 else [r, *_factors(n // r)]
+
+
+def _passes(n: int) -> set[str]:
+    """Return the passes of a transform of n entries, as `radix` in C chooses them."""
+    passes = {"four"} if n % 4 == 0 else set[str]()
+    while n % 4 == 0:
+        n //= 4
+    names = {2: "two", 3: "three", 5: "five"}
+    return passes | {names.get(r, "prime") for r in _factors(n)}
 
 
 def _circle(steps: np.ndarray, n: int) -> np.ndarray:
@@ -312,5 +329,7 @@ def _plan(dtype: DType, n: int, is_real: bool) -> Any:
     arrays = {name: np.concatenate([z.real, z.imag]).astype(real) for name, z in tables.items()}
     addresses = [arrays[t].ctypes.data if t in arrays else 0 for t in ("roots", "turns", "chirp", "spectrum", "half")]
     plan = (ctypes.c_uint64 * 10)(*host_kernels.memory(), n, size, first, *addresses)
-    plan.arrays = arrays  # type: ignore[attr-defined]
+    parts = _passes(first) | _passes(size // first) | _passes(size)
+    parts |= {name for name in ("chirp", "half") if name in tables}
+    plan.arrays, plan.parts = arrays, frozenset(parts)  # type: ignore[attr-defined]
     return plan
