@@ -104,8 +104,12 @@ class ContextStack(Generic[T]):
         return tuple(values)
 
     def any_open(self) -> bool:
-        """Return whether a value holds here."""
-        return bool(self.get())
+        """Return whether a value holds here, which the innermost block decides."""
+        for ref in reversed(self._known.get()):
+            if (entry := ref()) is None or entry.closed or (entry.generator is not None and entry.waits):
+                continue
+            return not entry.alone
+        return bool(self.get())  # forgets blocks that are over
 
     @property
     def may_hold(self) -> Callable[[], object]:

@@ -17,6 +17,7 @@ import functools
 import inspect
 import os
 import platform
+import re
 import shutil
 import struct
 import subprocess
@@ -231,7 +232,11 @@ def _parse_cc1_command(output: str, program: Sequence[str]) -> list[str] | None:
     """Return the command that the driver printed, without the file, or None if this is not clang."""
     import shlex
 
-    lines = [shlex.split(line)[1:] for line in output.splitlines() if " -cc1 " in line]
+    lines = [
+        (shlex.split(line) if "\\" in line else [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', line)])[1:]
+        for line in output.splitlines()
+        if " -cc1 " in line
+    ]
     for words in lines:
         if words[0] == "-cc1" and words[-1] == "-" and "-o" in words and words[words.index("-o") + 1] == "-":
             return [*program, *(word for word in words[:-1] if word not in ("-disable-free", "-v"))]

@@ -83,7 +83,26 @@ def _bind_rules(matcher: Any, ctx: Any) -> _Rule:
 
 def rewrite(self: Any, uop: UOp, ctx: Any = None) -> UOp | None:
     """Return the result of the first rule that matches an operation, or None if none matches."""
-    return _bind_rules(self, ctx)(uop)
+    for one in _rules(self)[uop.__dict__.get(KIND) or _kind(uop)]:
+        out: UOp | None = one[1](uop, ctx)
+        if out is not None and out is not uop:
+            return out
+    return None
+
+
+def _joined(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return `PatternMatcher.__add__` with the rules of both matchers, which tinygrad prepares again for each sum."""
+
+    @functools.cache
+    def add(self: Any, more: Any) -> Any:
+        if not type(self) is type(more) is private_api.ops.PatternMatcher:
+            return original(self, more)
+        joined = type(self)([])
+        joined.patterns = self.patterns + more.patterns
+        joined.pdict = {op: [*self.pdict.get(op, ()), *more.pdict.get(op, ())] for op in (*self.pdict, *more.pdict)}
+        return joined
+
+    return add
 
 
 class _Known(dict[Any, dict[UOp, UOp]]):
@@ -315,6 +334,7 @@ def install() -> None:
     context.unified_rewrite = unified_rewrite
     if matcher.__name__ == "PatternMatcher":  # with VIZ or PROFILE, another matcher counts and records the matches
         matcher.rewrite = rewrite
+        matcher.__add__ = _joined(matcher.__add__)
     private_api.codegen.do_to_program = _known_within(private_api.codegen.do_to_program)
     private_api.schedule.get_kernel_graph = _known_within(private_api.schedule.get_kernel_graph)
     private_api.realize.compile_linear = _known_within(private_api.realize.compile_linear)

@@ -32,6 +32,8 @@ def _depth(u: UOp) -> int:
 
 
 def _is_deep(u: UOp) -> bool:
+    if (depth := u.__dict__.get(_KEY)) is not None:
+        return bool(depth > DEPTH)
     for x in u.toposort(gate=lambda x: _KEY not in x.__dict__):
         x.__dict__[_KEY] = _depth(x)
     return bool(u.__dict__[_KEY] > DEPTH)
