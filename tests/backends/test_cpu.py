@@ -237,6 +237,22 @@ def test_out_of_bounds_load_has_a_condition() -> None:
     np.testing.assert_allclose((y + 1).numpy(), np.pad(x.numpy(), ((1, 1), (2, 0))) + 1)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float32])
+@pytest.mark.parametrize("shape", [(16, 64), (15, 16), (5, 128)])
+@pytest.mark.parametrize("shifts", [(-1, -1), (3, 3), (0, 2)])
+def test_periodic_index_in_a_row_starts_again(shape: tuple[int, int], shifts: tuple[int, int], dtype: type) -> None:
+    values = (np.arange(shape[0] * shape[1]).reshape(shape) * 37 % 101).astype(dtype)
+    x = Tensor(values).realize()
+    expected = np.roll(values, shifts, (0, 1))
+
+    def shift(x: Tensor) -> tuple[Tensor, ...]:
+        moved = x.roll(shifts, (0, 1))
+        return moved, moved + x, moved.float().sum(1)
+
+    for found, right in zip(jit(shift)(x), (expected, expected + values, expected.astype("f").sum(1)), strict=True):
+        np.testing.assert_array_equal(found.numpy(), right)
+
+
 def test_long_chain_is_cut_into_kernels() -> None:
     def chain(x: Tensor) -> Tensor:
         for _ in range(700):

@@ -127,6 +127,9 @@ def vectorizer() -> None:
     x = np.arange(128, dtype=np.float32).reshape(8, 16)
     sums = Tensor(x, device="CPU").realize().roll(1, 1).cumsum(0)
     assert np.array_equal(sums.numpy(), np.roll(x, 1, 1).cumsum(0))
+    small = np.arange(1024).astype(np.uint8).reshape(16, 64)
+    moved = Tensor(small, device="CPU").realize().roll((-1, -1), (0, 1))
+    assert np.array_equal(moved.numpy(), np.roll(small, (-1, -1), (0, 1)))
 
 
 def products() -> None:
