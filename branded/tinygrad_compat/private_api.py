@@ -176,6 +176,8 @@ _TAKEN = {
     # names used by patches
     "buffers": "uop.ops | interning threads | the memory of each BUFFER",
     "all_metadata": "uop.ops | errors interning metadata | the methods of Tensor that made each operation",
+    "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
+    "range_str": "uop.ops | vectorizer | the rest of the name of a loop",
     "SPEC": "helpers | interning | the option that checks each UOp at its creation",
     "dtype_from_uop": "uop.ops | interning | infers the dtype from the operands",
     "UOpMetaClass": "uop.ops | callbacks interning | creates UOps; `ucache` is the table of the existing ones",

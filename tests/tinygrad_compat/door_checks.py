@@ -300,6 +300,12 @@ def _() -> None:
     assert f"void {tg.ansistrip(program.arg.name)}(" in code and program.arg.outs and program.arg.ins
 
 
+@check("axis_letters", "range_str")
+def _() -> None:
+    loop = UOp.range(3, 5)
+    assert tg.range_str(loop) == "5" and len(tg.axis_letters[loop.arg[-1]]) == 1
+
+
 @check("all_metadata", "SPEC", "dtype_from_uop", "UOpMetaClass")
 def _() -> None:
     assert tg.all_metadata is tg.ops.all_metadata and isinstance(tg.SPEC.value, int)

@@ -25,12 +25,12 @@ _NONE: frozenset[UOp] = frozenset()
 
 def install() -> None:
     cls: Any = private_api.cstyle.ClangRenderer
-    original, letters = cls.render_kernel, private_api.cstyle.axis_letters
+    original, letters = cls.render_kernel, private_api.axis_letters
 
     @functools.wraps(original)
     def render_kernel(self: Any, name: str, kernel: list[str], bufs: Any, uops: list[UOp], *rest: Any) -> str:
         is_gated = any("?*" in line for line in kernel)
-        names = {f"{letters[u.arg[-1]]}idx{private_api.cstyle.range_str(u)}" for u in _wrapped_loops(uops)}
+        names = {f"{letters[u.arg[-1]]}idx{private_api.range_str(u)}" for u in _wrapped_loops(uops)}
         kernel = [line for text in kernel for line in text.split("\n")] if names else kernel
         kernel = [
             f"{_PRAGMA}\n{line}" if (loop := _LOOP.match(line)) and (is_gated or loop[1] in names) else line
