@@ -38,7 +38,7 @@ PATCHES: Mapping[str, str] = {
     "copies": f"{_KERNELS}.multi_device_copies",
     "empty": f"{_KERNELS}.empty_arguments",
     "whole": f"{_RUNTIME}.full_setitem",
-    "vectorizer": f"{_KERNELS}.gated_load_vectors",
+    "vectorizer": f"{_KERNELS}.wrapping_index_vectors",
     "ordering": f"{_KERNELS}.operation_order",
     "nesting": f"{_KERNELS}.nested_expressions",
     "workers": f"{_SPEED}.compile_workers",

@@ -71,6 +71,7 @@ def ints(*shape: int) -> Tensor:
 
 LOOPS: dict[str, Callable[[], Tensor]] = {
     "elementwise": lambda: (data(40, 30).sin() * 2).tanh(),
+    "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
     "a row for all": lambda: data(40, 30) + data(30),
     "a column for all": lambda: data(40, 30) + data(40, 1),
     "sums of rows": lambda: data(30, 40).sum(1),
@@ -91,7 +92,6 @@ TILES: dict[str, Callable[[], Tensor]] = {
     "rows of twelve, all pairs": lambda: (data(30, 8, 1, 12) - data(30, 1, 8, 12)).square().sum(-1),
     "largest of short rows": lambda: data(100, 24).max(1),
     "every other number": lambda: data(40, 60)[:, ::2] + 1,
-    "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
     "a few short rows": lambda: data(6, 4).sqrt().sum(1),
 }
 ROWS: dict[str, Callable[[], Tensor]] = {

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Tensor, dtypes
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad import Tensor
 
 from branded import jit, vmap
 from branded.backends.cpu.gemm import blas
-from branded.backends.cpu.renderer import loops
 from tests.support.examples import in_memory
 
 pytestmark = [
@@ -76,16 +74,3 @@ def test_warped_images() -> None:
         at = np.clip(i, 0, 16).astype(int), np.clip(j, 0, 44).astype(int)
         want[n] = np.where(inside, images[n][at], 0)
     np.testing.assert_array_equal(jit(vmap(warp))(in_memory(images), in_memory(shifts)).numpy(), want)
-
-
-def test_conditional_load_reads_first_element_instead() -> None:
-    buffer, index = UOp.param(0, dtypes.float32, (9,), "CPU"), UOp.param(1, dtypes.int32, (), "CPU")
-    gate, other = index < 5, UOp.const(0.0, dtypes.float32)
-    place = UOp(Ops.INDEX, dtypes.float32, (buffer, index))
-    load = UOp(Ops.LOAD, dtypes.float32, (place, other, gate))
-    lines = loops.without_conditional_loads([buffer, index, gate, other, place, load, load + load])
-    assert all(len(u.src) == 1 for u in lines if u.op is Ops.LOAD)
-    (plain,) = (u for u in lines if u.op is Ops.LOAD)
-    at = plain.src[0].src[1]
-    assert (at.op, at.src[0], at.src[1]) == (Ops.WHERE, gate, index)
-    assert lines.index(plain) < lines.index(gate.where(plain, other))

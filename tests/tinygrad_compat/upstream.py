@@ -27,7 +27,7 @@ FOLDER = ROOT / "docs" / "upstream"
 INSTALLED = Path(tinygrad.__file__).parent
 SECONDS = 120
 """The time limit of a program."""
-ELSEWHERE = {"vectorizer": "clang 22 vectorizes loops with conditional or wrapping loads incorrectly"}
+ELSEWHERE = {"vectorizer": "clang 22 vectorizes loops over wrapping indices incorrectly"}
 """The patches whose fault is not tinygrad's, with the fault."""
 OWNER = re.compile(r"Fixed here by the (?P<kind>patch|hook|module) `(?P<name>[\w/.]+)`\.(?: [^\n]+)?")
 _HEAD = """\

@@ -80,15 +80,11 @@ def _all(k: Scheduler, level: TuneLevel) -> Iterator[tuple[str, Scheduler | None
     yield "tinygrad's", private_api.heuristic.hand_coded_optimizations.__wrapped__(k)
     lane = _lane(k)
     row = None if lane is None else _row(k, lane)
-    if loops.is_gated(k):  # clang does not vectorize it
-        yield "no options", k
-    else:
-        yield "loops", _apply_and_divide(k, [LOOPS])
-        yield "rows", None if (rows := loops.over_rows(k)) is None else loops.divide_among_cores(rows)
-        if lane is not None:
-            yield from _tile(k, lane, row, (1, 8), "loops")
+    yield "loops", _apply_and_divide(k, [LOOPS])
+    yield "rows", None if (rows := loops.over_rows(k)) is None else loops.divide_among_cores(rows)
     if lane is None:
         return
+    yield from _tile(k, lane, row, (1, 8), "loops")
     yield from _tile(k, lane, row, (1, 8), "vectors")
     yield from _tile(k, lane, row, (1, 16), "vectors")
     yield from _tile(k, lane, row, (1, 8), "vectors", TERMS)
@@ -120,8 +116,6 @@ def _tile(
     """
     rows, wide = tile
     if k.full_shape[lane] % wide or (rows > 1 and (row is None or k.full_shape[row] % rows)):
-        return
-    if vectorizer == "loops" and loops.is_gated(k):
         return
     opts = [LOOPS] if vectorizer == "loops" else []
     opts += _upcast(lane, wide)

@@ -100,7 +100,7 @@ def _long_sum(reduce: UOp) -> int:
 
 
 def is_gated(k: Scheduler) -> bool:
-    """Return whether a load has a condition, which keeps clang from vectorizing it."""
+    """Return whether a load has a condition."""
     return any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs)
 
 
@@ -109,7 +109,7 @@ def suits(k: Scheduler) -> bool:
 
     It is if the innermost loop, of the reduction or else of the result, accesses memory contiguously.
     """
-    if not k.rngs or is_gated(k):
+    if not k.rngs or any(len(b.src) < 2 for b in k.bufs):
         return False
     if not (reduces := k.reduceops):
         return in_order([b.src[1] for b in k.bufs], k.rngs[-1])
@@ -331,24 +331,6 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
     return (_used(list(new.values())), list(functions)) if functions else (uops, [])
 
 
-def without_conditional_loads(uops: list[UOp]) -> list[UOp]:
-    """Return the program with loads of the first element where a condition does not hold; no loop needs branches."""
-    new: dict[UOp, UOp] = {}
-    lines: dict[UOp, None] = {}
-    for u in uops:
-        v = u.replace(src=tuple(new.get(s, s) for s in u.src))
-        if v.op is Ops.LOAD and len(v.src) == 3:
-            place, other, gate = v.src
-            zero = UOp(Ops.CAST, place.src[1].dtype, (UOp.const(0, dtypes.weakint),))
-            index = gate.where(place.src[1], zero)
-            load = UOp(Ops.LOAD, v.dtype, (place.replace(src=(place.src[0], index)),))
-            v = gate.where(load, other)
-            lines |= dict.fromkeys((zero, index, load.src[0], load))
-        new[u] = v
-        lines[v] = None
-    return list(lines)
-
-
 def _used(lines: list[UOp]) -> list[UOp]:
     """Return the lines without those that only replaced sums used."""
     there = lines[-1].backward_slice_with_self
@@ -364,7 +346,7 @@ def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
         if _is_chosen(self, uops):
-            uops, functions = any_order(without_conditional_loads(uops))
+            uops, functions = any_order(uops)
         text = original(self, uops)
         return "\n".join([*([remainders.MACRO] if remainders.NAME in text else []), *functions, text])
 

@@ -1,9 +1,8 @@
-"""A workaround for clang: loops with conditional loads, or with indices that wrap around, are not vectorized.
+"""A workaround for clang: loops over which an index wraps around are not vectorized.
 
-clang 22 vectorizes such loops incorrectly. In `x.roll(1, 1).cumsum(0)` for an `x` of shape (8, 16), the loads that wrap
-around at the end of a row continue into the next row on CPUs with AVX-512. So do those of `x.roll((-1, -1), (0, 1))`
-for 8-bit integers on every CPU: an index of 32 bits does not overflow, and clang concludes that its last four bits do
-not overflow either, as in `i & 15`. tinygrad's own vectors are not affected.
+clang 22 vectorizes them incorrectly: an index of 32 bits does not overflow, and clang concludes that its last four bits
+do not overflow either, as in `i & 15`. In `x.roll((-1, -1), (0, 1))` for 8-bit integers of shape (16, 64), the loads
+that should wrap around at the end of a row continue into the next row. tinygrad's own vectors are not affected.
 """
 
 from __future__ import annotations
@@ -29,13 +28,9 @@ def install() -> None:
 
     @functools.wraps(original)
     def render_kernel(self: Any, name: str, kernel: list[str], bufs: Any, uops: list[UOp], *rest: Any) -> str:
-        is_gated = any("?*" in line for line in kernel)
         names = {f"{letters[u.arg[-1]]}idx{private_api.range_str(u)}" for u in _wrapped_loops(uops)}
         kernel = [line for text in kernel for line in text.split("\n")] if names else kernel
-        kernel = [
-            f"{_PRAGMA}\n{line}" if (loop := _LOOP.match(line)) and (is_gated or loop[1] in names) else line
-            for line in kernel
-        ]
+        kernel = [f"{_PRAGMA}\n{line}" if (loop := _LOOP.match(line)) and loop[1] in names else line for line in kernel]
         out: str = original(self, name, kernel, bufs, uops, *rest)
         return out
 
