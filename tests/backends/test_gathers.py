@@ -1,4 +1,4 @@
-"""Kernels that load an element at a computed place in each step are plain loops without conditional loads."""
+"""Kernels that load an element at a computed place in each step are plain loops."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from bench.columns import pair
 from bench.measure import kernels, nodes, results, shared
 from bench.trace import nested
 from bench.workloads import WORKLOADS, Workload, attention, deep, gradients, network, pairwise, triple
-from branded import brand, vmap
+from branded import brand, grad, vmap
 from branded.core.boundary import enter
 from branded.dispatch import Pass
 from branded.graph.scope import brand_of
@@ -104,6 +104,14 @@ def test_intermediate_values_keep_column_layout() -> None:
     first, *_ = kernels(vmap(f, in_axes=-1, out_axes=-1)(x, w))
     hand, *_ = kernels((x.unsqueeze(1) * w).sum(0).tanh().softmax(0))
     assert first is hand
+
+
+def test_gathered_rows_stay_contiguous() -> None:
+    """The one-hot mask of an index is larger than the table, but it is not stored, so its layout does not count."""
+    table, index, weights = Tensor.empty(512, 4, 16), Tensor.empty(4096, dtype="int32"), Tensor.empty(4096, 4, 1)
+    gathered, *_ = kernels(grad(lambda t: (t[index].softmax() * weights).sum())(table))
+    (end,) = (u for u in gathered.toposort() if u.op is Ops.END)
+    assert [int(r.vmax) + 1 for r in end.src[1:]] == [4096, 4, 16]
 
 
 COLUMNS_BY_HAND = (

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tinygrad import dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
@@ -49,8 +50,20 @@ def laid_out(sink: UOp) -> UOp:
 
 
 def _reads(value: UOp) -> list[UOp]:
-    """Return the memory reads in the computation of a value."""
+    """Return the memory reads in the computation of a value, except those of the mask of an index."""
+    return [u for u in _all_reads(value) if not _is_mask(u.src[0])]
+
+
+def _all_reads(value: UOp) -> list[UOp]:
     return [u for u in value.toposort(gate=lambda u: u.op not in _MEMORY) if u.op is Ops.INDEX]
+
+
+def _is_mask(memory: UOp) -> bool:
+    """Return whether this is the one-hot mask of an index, which is not stored: it is larger than its inputs."""
+    if memory.op is not Ops.STAGE or memory.dtype != dtypes.bool:
+        return False
+    sources = [u.src[0] for u in _all_reads(memory.src[0])]
+    return memory.max_numel() > FAR * sum(x.max_numel() for x in sources) or any(map(_is_mask, sources))
 
 
 def _order(loops: Sequence[UOp], reads: Sequence[UOp]) -> list[int] | None:
