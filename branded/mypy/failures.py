@@ -35,9 +35,11 @@ def guard_hooks(select: Select) -> Select:
     The hooks for names of `LIBRARIES` are remembered. mypy's daemon may analyze such a library again.
     """
 
+    name = select.__name__
+
     @wraps(select)
     def selected(plugin: Any, fullname: str) -> Hook | None:
-        known = plugin.known_hooks[select.__name__]
+        known = plugin.known_hooks[name]
         if fullname in known:
             return cast(Hook | None, known[fullname])
         hook = select(plugin, fullname)

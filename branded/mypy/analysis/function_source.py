@@ -12,6 +12,7 @@ from mypy.nodes import CallExpr, Decorator, FuncDef, MypyFile, Node, RefExpr, Sy
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.source.syntax import children, nodes_of
 from branded.mypy.analysis.source_digest import Kept, depend_on_source, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import is_in_file, module_of
 from branded.mypy.rows.algebra import hides_brands, is_unbatched
@@ -89,8 +90,8 @@ def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Name
             of_g = unused_parameters(g, api, here, depth)
             for name, value in named_arguments(n, g.arg_names[n_bound:]):
                 is_own = g is f and isinstance(value, ast.Name) and value.id == name  # as in the enclosing call
-                if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in ast.walk(value))):
-                    idle.update(ast.walk(value))
+                if is_own or (name in of_g and not any(isinstance(x, ast.NamedExpr) for x in nodes_of(value))):
+                    idle.update(nodes_of(value))
     return frozenset(n.id for n in nodes if isinstance(n, ast.Name) and n not in idle)
 
 
@@ -208,7 +209,7 @@ def _words_of(source: ast.FunctionDef) -> frozenset[str]:
 @lru_cache(maxsize=512)
 def descendants(source: ast.AST) -> tuple[ast.AST, ...]:
     """Return a node of a syntax tree, and all nodes below it."""
-    return tuple(ast.walk(source))
+    return tuple(nodes_of(source))
 
 
 def _functions_in(tree: ast.Module) -> dict[tuple[int | str, str], ast.FunctionDef]:
@@ -224,7 +225,7 @@ def _functions_in(tree: ast.Module) -> dict[tuple[int | str, str], ast.FunctionD
 
 def _named_functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     """Find the functions of a file with their full names in it."""
-    for n in ast.iter_child_nodes(node):
+    for n in children(node):
         if isinstance(n, ast.expr):
             continue  # an expression contains no functions with names
         if isinstance(n, ast.FunctionDef):

@@ -18,6 +18,7 @@ from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.function_source import bound_count, descendants, full_name, source_of, without_decorator
+from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
 
@@ -134,7 +135,7 @@ def _calls_in(e: ast.expr | None) -> Iterator[ast.Call]:
             return
         case ast.Call():
             yield e
-    for part in ast.iter_child_nodes(e):
+    for part in children(e):
         if isinstance(part, ast.keyword):
             yield from _calls_in(part.value)
         elif isinstance(part, ast.expr):

@@ -14,6 +14,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef
 
 from branded.mypy.analysis.function_source import descendants, node_words
+from branded.mypy.analysis.source.syntax import nodes_of
 from branded.mypy.analysis.source_digest import file_version, parse
 
 
@@ -32,7 +33,7 @@ def _called_within(path: str, version: int) -> dict[str, frozenset[str]]:
     if tree is None:
         return {}
     bodies: dict[str, set[str]] = {}
-    for n in ast.walk(tree):
+    for n in nodes_of(tree):
         if isinstance(n, ast.FunctionDef):
             bodies.setdefault(n.name, set()).update(_words(n))
     found: dict[str, set[str]] = {}
@@ -48,7 +49,7 @@ def _called_within(path: str, version: int) -> dict[str, frozenset[str]]:
 
 def _openings(tree: ast.Module) -> Iterator[tuple[str, set[str]]]:
     """Find where names are opened, with the words of the code that runs there."""
-    for n in ast.walk(tree):
+    for n in nodes_of(tree):
         if isinstance(n, ast.Call):
             given = [k.value for k in n.keywords if k.arg == "axis_name"]
             yield from ((name, _words(n)) for e in given for name in _words(e))

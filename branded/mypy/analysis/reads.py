@@ -33,6 +33,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.analysis.source.syntax import nodes_of
 from branded.mypy.analysis.source_digest import code_at, file_version, parse
 from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
@@ -320,7 +321,7 @@ def _tested_comparisons(path: str, version: int) -> set[tuple[int, int | None]]:
     """
     tests: list[ast.expr] = []
     tree = parse(path, version)
-    nodes = list(ast.walk(tree)) if tree is not None else []
+    nodes = nodes_of(tree) if tree is not None else []
     for node in nodes:
         match node:
             case ast.If(test=t) | ast.While(test=t) | ast.Assert(test=t) | ast.IfExp(test=t):

@@ -19,6 +19,7 @@ from mypy.types import Instance, Type, get_proper_type
 
 from branded.mypy.analysis.function_source import bound_names
 from branded.mypy.analysis.reads import TRUTH, known_brands, reject_batched, reject_tested, tested_type
+from branded.mypy.analysis.source.syntax import children, nodes_of
 from branded.mypy.analysis.source_digest import file_version, parse
 from branded.mypy.codes import READ
 from branded.mypy.rows.algebra import each_row
@@ -96,7 +97,7 @@ _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 def _searches_in(node: ast.AST, outer: _Scopes) -> Iterator[ast.Compare | ast.Call]:
     """Find the searches in a function or a module that compare the identity of objects only."""
     scopes = (_scope_of(node), *outer)
-    rest = [*ast.iter_child_nodes(node)]
+    rest = children(node)
     while rest:
         match part := rest.pop():
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
@@ -116,11 +117,11 @@ def _searches_in(node: ast.AST, outer: _Scopes) -> Iterator[ast.Compare | ast.Ca
                 entries = _entries(xs, scopes)
                 if entries is not None and all(_is_same(entry, x, scopes) for entry in entries):
                     yield part
-        rest += ast.iter_child_nodes(part)
+        rest += children(part)
 
 
 def _scope_of(node: ast.AST) -> _Scope:
-    scope, rest = _Scope(Counter(), {}, {}), [*ast.iter_child_nodes(node)]
+    scope, rest = _Scope(Counter(), {}, {}), children(node)
     while rest:
         part = rest.pop()
         scope.bound.update(bound_names(part))
@@ -133,8 +134,8 @@ def _scope_of(node: ast.AST) -> _Scope:
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 scope.values[name] = value
         if not isinstance(part, _FUNCTIONS):
-            rest += ast.iter_child_nodes(part)
-    for part in ast.walk(node):  # functions within this one may change its lists too
+            rest += children(part)
+    for part in nodes_of(node):  # functions within this one may change its lists too
         match part:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if attr in _APPENDING | _CHANGING:
                 scope.changes.setdefault(name, []).append(part)

@@ -21,6 +21,7 @@ from mypy.nodes import GDEF, Context, MypyFile, SymbolTableNode, Var
 from mypy.types import UnboundType
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.source.syntax import children
 
 DIGEST = "branded@source"
 """The name of the digest. mypy's daemon keeps names with an `@` when it analyzes a file again."""
@@ -147,19 +148,19 @@ def _digest(text: bytes, tree: ast.Module | None) -> str:
     if tree is None:
         return hashlib.sha256(text).hexdigest()
     lines, digest = text.splitlines(), hashlib.sha256()
-    for n in _imports_and_functions(tree):
+    for n in imports_and_functions(tree):
         first = min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))])
         digest.update(b"\n".join([b"%d" % first, *lines[first - 1 : n.end_lineno], b""]))
     return digest.hexdigest()
 
 
-def _imports_and_functions(node: ast.AST) -> Iterator[ast.stmt]:
+def imports_and_functions(node: ast.AST) -> Iterator[ast.stmt]:
     """Find the imports of a file, and its functions that can take or return tensors, without those in them."""
-    for n in ast.iter_child_nodes(node):
+    for n in children(node):
         if isinstance(n, ast.Import | ast.ImportFrom) or (isinstance(n, ast.FunctionDef) and is_in_digest(n)):
             yield n
         elif not isinstance(n, ast.expr):
-            yield from _imports_and_functions(n)
+            yield from imports_and_functions(n)
 
 
 def is_in_digest(f: ast.FunctionDef) -> bool:

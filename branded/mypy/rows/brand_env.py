@@ -117,6 +117,8 @@ def unreported(errors: Iterable[ErrorInfo], places: Container[ErrorPlace]) -> li
 
 def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     """Report errors that were found in a trial, each place once."""
+    if not errors:
+        return
     kept = unreported(errors, () if _trials else _reported_places(api))
     times_told[0] += len(kept) < len(errors)
     for e in kept:
@@ -202,12 +204,15 @@ class OpenBrands:
         self.plain_call: Callable[[FunctionSigContext, Node | None], CallableType | None] = lambda ctx, node: None
         """The rule for calls of functions that are annotated with `Tensor` only; the plugin sets it."""
         self._lookup = lookup
+        self._classes: dict[str, TypeInfo] = new_cache()
 
     def instance(self, fullname: str, *args: Type) -> Instance:
         """Return a class with these arguments."""
-        symbol = self._lookup(fullname)
-        assert symbol is not None and isinstance(symbol.node, TypeInfo), fullname
-        return Instance(symbol.node, list(args))
+        if (info := self._classes.get(fullname)) is None:
+            symbol = self._lookup(fullname)
+            assert symbol is not None and isinstance(symbol.node, TypeInfo), fullname
+            info = self._classes[fullname] = symbol.node
+        return Instance(info, list(args))
 
     @contextmanager
     def opened(self, brand: Brand) -> Iterator[None]:

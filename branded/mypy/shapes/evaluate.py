@@ -180,7 +180,8 @@ class Evaluator(FileState):
     def _global(self, node: SymbolNode | None, fullname: str) -> Fact:
         if isinstance(node, MypyFile):
             return LibraryName(node.fullname)
-        if isinstance(node, TypeInfo) and not node.fullname.startswith(f"{self.tree.fullname}."):
+        is_own = node is not None and self.is_own(node.fullname)
+        if isinstance(node, TypeInfo) and not is_own:
             return Class(node) if is_user_name(node.fullname, self.api) else LibraryName(node.fullname)
         if isinstance(node, FuncDef) and (f := function_of(node, self.api)) is not None:
             return f
@@ -255,7 +256,7 @@ class Evaluator(FileState):
         return Function(node.func, self.module, (owner,)) if node.func.is_class else UNKNOWN
 
     def _is_here(self, f: FuncDef) -> bool:
-        return f.fullname.startswith(f"{self.tree.fullname}.") and hasattr(f, "arguments")
+        return self.is_own(f.fullname) and hasattr(f, "arguments")
 
     def _body(self, node: FuncDef) -> Function | None:
         """Return a function or method with its body, of this file or another one."""
@@ -291,8 +292,9 @@ class Evaluator(FileState):
         left, right = values
         if any(isinstance(v, Shaped) for v in values):
             return tensors.binary(self, e, e.operators[0], left, right, e.operands[0], e.operands[1])
-        self.compared.update(v.axis for v in values if isinstance(v, Size))
-        self.compared.update(i.axis for v in values for i in items_of(v) or [] if isinstance(i, Size))
+        sizes = {i.axis for v in values for i in (v, *(items_of(v) or ())) if isinstance(i, Size)}
+        self.compared |= sizes
+        self.unshared += bool(sizes)
         return compare(e.operators[0], left, right)
 
     def _operator(self, e: OpExpr) -> Fact:
@@ -469,8 +471,9 @@ class Evaluator(FileState):
                     return UNKNOWN
                 self.call_function(Function(f.node, f.frame, (made,)), Arguments(), at)
             return made
-        here = f"{self.tree.fullname}.", "builtins.object", "typing."
-        if any(not c.fullname.startswith(here) and not is_user_name(c.fullname, self.api) for c in info.mro):
+        known = "builtins.object", "typing."
+        names = [c.fullname for c in info.mro if not c.fullname.startswith(known)]
+        if any(not self.is_own(n) and not is_user_name(n, self.api) for n in names):
             return UNKNOWN
         made, init = Mutable("object", {}, info), info.get_method("__init__")
         if isinstance(init, FuncDef) and init.info.fullname != "builtins.object":
@@ -491,7 +494,7 @@ class Evaluator(FileState):
 
     def _default(self, node: SymbolNode | None) -> Fact:
         owner = node.info if isinstance(node, Var) and node.info else None
-        if owner is None or not owner.fullname.startswith(f"{self.tree.fullname}."):
+        if owner is None or not self.is_own(owner.fullname):
             return UNKNOWN
         for s in owner.defn.defs.body:
             if isinstance(s, AssignmentStmt) and any(isinstance(t, NameExpr) and t.node is node for t in s.lvalues):

@@ -52,7 +52,9 @@ from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.shapes import libraries
 from branded.mypy.shapes.evaluate import Evaluator, declared_value
-from branded.mypy.shapes.state import STEPS, OutOfSteps
+from branded.mypy.shapes.other_files import path_of
+from branded.mypy.shapes.shared_results import Key, Sharing
+from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
@@ -76,7 +78,6 @@ from branded.mypy.shapes.values import (
     join,
 )
 
-DEEPEST = 30
 UNROLLED = 8
 """The number of steps of a loop that are executed one by one, at most."""
 _RAISES = ("raises", "suppress", "assertRaises", "warns")
@@ -85,11 +86,14 @@ _RAISES = ("raises", "suppress", "assertRaises", "warns")
 class Interpreter(Evaluator):
     """Follows a file from its first statement to its last, then the functions that were not called."""
 
-    results: dict[tuple[FuncDef | LambdaExpr, tuple[Fact, ...], bool], tuple[int, Fact]]
+    shares = True
+    """Whether results are the same for each file that is followed."""
+    results: dict[Key, tuple[int, Fact]]
     """The results of functions of the module, by their arguments, with the number of changes before."""
 
     def run(self) -> None:
         self.results = {}
+        self.sharing = Sharing(self, self.results)
         try:
             self.execute(list(self.tree.defs))
             for f in self._functions(self.tree.defs):
@@ -380,12 +384,20 @@ class Interpreter(Evaluator):
         is_simple = (
             f.frame.outer is None and not given.keywords and given.exact and all(map(is_immutable, given_values))
         )
-        key = node, given_values, bool(self.uncertain)
+        key: Key = node, given_values, bool(self.uncertain), (bool(self.inside), *self.opened)
+        is_shared = is_simple and self.shares and not self.declared_only and path_of(node) is not None
         version, known = self.results.get(key, (-1, UNKNOWN)) if is_simple else (-1, UNKNOWN)
         if version == changed[0]:
+            if is_shared:
+                self.sharing.called(key)
             return known
+        if is_shared and (found := self.sharing.find(key)) is not None:
+            return found
         n_found, before = len(self.findings), changed[0]
-        result = self._run_function(f, given, at)
+        if is_shared:
+            result = self.sharing.compute(key, lambda: self._run_function(f, given, at))
+        else:
+            result = self._run_function(f, given, at)
         # a mistake in a function of another file is reported at each call
         if is_simple and changed[0] == before and len(self.findings) == n_found:
             self.results[key] = before, result
@@ -395,7 +407,9 @@ class Interpreter(Evaluator):
         node = f.node
         running = sum(n is node for n, _ in self.calls)
         is_lazy = node.is_generator or node.is_coroutine
-        if len(self.calls) >= DEEPEST or running > 1 or is_lazy or not hasattr(node, "arguments"):
+        is_too_deep = len(self.calls) >= DEEPEST or running > 1
+        self.unshared += is_too_deep
+        if is_too_deep or is_lazy or not hasattr(node, "arguments"):
             for value in given.all():
                 forget(value)
             return UNKNOWN
@@ -404,6 +418,8 @@ class Interpreter(Evaluator):
         frame, outer = Variables(f.frame), self.frame
         self._bind(f, given, frame)
         self.calls.append((node, at))
+        self.deepest = max(self.deepest, len(self.calls))
+        self.sharing.entered.add(node)
         self.frame = frame
         try:
             returned = self.execute(node.body.body)

@@ -94,14 +94,16 @@ class _Axis:
                 )
                 self.is_certain = False
                 return
-            if is_size(known) and is_size(axis) and known != axis and not {known, axis} & self.run.compared:
-                self.run.report(
-                    self.at,
-                    ERROR,
-                    f"vmap: the lengths `{format_axis(known)}` and `{format_axis(axis)}` are zipped; "
-                    "try: nest two vmaps for all pairs, or use in_axes=None for a shared argument",
-                    is_note=True,
-                )
+            if is_size(known) and is_size(axis) and known != axis:
+                self.run.unshared += 1
+                if not {known, axis} & self.run.compared:
+                    self.run.report(
+                        self.at,
+                        ERROR,
+                        f"vmap: the lengths `{format_axis(known)}` and `{format_axis(axis)}` are zipped; "
+                        "try: nest two vmaps for all pairs, or use in_axes=None for a shared argument",
+                        is_note=True,
+                    )
         if not self.found and is_named(self.axis) and is_named(axis) and unify_axes(self.axis, axis) is None:
             wrong = f"axis_name: {format_axis(self.axis)}, and {what} is mapped over `{format_axis(axis)}`"
             self.run.report(self.at, ERROR, wrong, f"given: {_describe(x)}")

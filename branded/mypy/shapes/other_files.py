@@ -5,8 +5,8 @@ mypy does not always keep the bodies of other files. So a warm check and a cold 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mypy import fastparse
@@ -42,7 +42,7 @@ from mypy.options import Options
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.analysis.source_digest import depend_on_source, file_version, is_in_digest, parse
+from branded.mypy.analysis.source_digest import depend_on_source, file_version, imports_and_functions, parse
 from branded.mypy.shapes.values import Function, Variables
 
 Scope = dict[str, SymbolNode]
@@ -55,13 +55,13 @@ def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
         return None
     depend_on_source(module, api)
     if module not in _parsed:
-        _parsed[module] = _parse(module, api)
-    functions, frame = _parsed[module]
-    f = functions.get(node.fullname.removeprefix(f"{module.fullname}."))
-    if f is None:
+        _parsed[module] = _Parsed(_parse(module, api))
+    parsed = _parsed[module]
+    f = parsed.functions.get(node.fullname.removeprefix(f"{module.fullname}."))
+    if f is None or (f not in _paths and not parsed.resolve(f, module, api)):
         return None
     f.type, f._fullname = node.type, node.fullname
-    return Function(f, frame)
+    return Function(f, parsed.frame)
 
 
 def is_user_name(fullname: str, api: TypeChecker) -> bool:
@@ -91,33 +91,44 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
     return None
 
 
-Parsed = tuple[dict[str, FuncDef], Variables]
-_parsed: dict[MypyFile, Parsed] = new_cache()
+@dataclass
+class _Parsed:
+    """A file that was parsed: its functions and methods by name."""
+
+    functions: dict[str, FuncDef]
+    frame: Variables = field(default_factory=Variables)
+    names: Scope = field(default_factory=dict)
+
+    def resolve(self, f: FuncDef, module: MypyFile, api: TypeChecker) -> bool:
+        """Resolve the names in a function; return False if it is a generator."""
+        body = [*walk([f.body, *(a.initializer for a in f.arguments)])]
+        if any(isinstance(n, YieldExpr | YieldFromExpr) for n in body):
+            return False
+        if not self.names:
+            for symbols in (api.modules["builtins"].names, module.names):
+                self.names.update((name, s.node) for name, s in symbols.items() if s.node is not None)
+        _resolve(f, [self.names])
+        _paths.update(dict.fromkeys([f, *body], module.path))
+        return True
+
+
+_parsed: dict[MypyFile, _Parsed] = new_cache()
 _paths: dict[Context, str] = new_cache()
 """The files of the nodes that were parsed."""
 
 
-def _parse(module: MypyFile, api: TypeChecker) -> Parsed:
+def _parse(module: MypyFile, api: TypeChecker) -> dict[str, FuncDef]:
     """Parse a file; return its functions and methods by name, without those that its digest does not have."""
-    source, functions = parse(module.path, file_version(module.path)), dict[str, FuncDef]()
+    source = parse(module.path, file_version(module.path))
     if source is None:
-        return {}, Variables()
+        return {}
     options = Options()
     options.python_version = api.options.python_version
     text = Path(module.path).read_bytes().decode(errors="replace")
     tree = fastparse.parse(text, module.path, module.fullname, Errors(options), options)
-    known = {n.lineno for n in ast.walk(source) if isinstance(n, ast.FunctionDef) and is_in_digest(n)}
-    names = {name: s.node for name, s in module.names.items() if s.node is not None}
-    for name, symbol in api.modules["builtins"].names.items():
-        if symbol.node is not None:
-            names.setdefault(name, symbol.node)
-    for name, f in _functions(tree.defs, ""):
-        functions.pop(name, None)
-        if f.line in known and not any(isinstance(n, YieldExpr | YieldFromExpr) for n in walk(f.body)):
-            functions[name] = f
-            _resolve(f, [names])
-            _paths.update(dict.fromkeys([f, *walk([f.body, *(a.initializer for a in f.arguments)])], module.path))
-    return functions, Variables()
+    known = {n.lineno for n in imports_and_functions(source)}
+    functions = dict(_functions(tree.defs, ""))  # the last one with a name
+    return {name: f for name, f in functions.items() if f.line in known}
 
 
 def _functions(statements: Sequence[Statement], prefix: str) -> Iterable[tuple[str, FuncDef]]:

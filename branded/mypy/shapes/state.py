@@ -21,6 +21,8 @@ from branded.mypy.shapes.values import Arguments, Fact, Function, Size, Variable
 
 STEPS = 40_000
 """The expressions that are evaluated for a file, at most."""
+DEEPEST = 30
+"""The depth of calls that are followed, at most."""
 
 
 class OutOfSteps(Exception):
@@ -49,7 +51,9 @@ class FileState:
         self.frame = self.module
         self.uncertain = 0
         """Not 0 in code that may not run, or not with these values: nothing is reported there."""
-        self.steps = self.inside = 0
+        self.steps = self.inside = self.deepest = 0
+        self.unshared = 0
+        """How often more than the arguments of a function determined its result, or a mistake was found."""
         self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
         """The functions of this file that are running, and where they are called."""
         self.entered: set[FuncDef | LambdaExpr] = set()
@@ -76,9 +80,16 @@ class FileState:
 
     # ---- findings ----
 
+    def is_own(self, fullname: str) -> bool:
+        """Return whether a name is defined in the file that is followed."""
+        is_own = fullname.startswith(f"{self.tree.fullname}.")
+        self.unshared += is_own
+        return is_own
+
     def report(self, at: Context, code: ErrorCode, message: str, *notes: str, is_note: bool = False) -> None:
         if self.uncertain:
             return
+        self.unshared += 1
         calls = self.calls
         if (path := path_of(at)) is not None:  # in another file: the error is at the call in this file
             places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]

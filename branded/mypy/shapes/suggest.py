@@ -42,6 +42,8 @@ class NamedConst(Const):
 class _NamedAxes(Interpreter):
     """Follows a file with the names of lengths as axes."""
 
+    shares = False
+
     def __init__(self, api: TypeChecker, scope: OpenBrands) -> None:
         super().__init__(api, scope)
         self.data: dict[AssignmentStmt, Shaped] = {}

@@ -40,6 +40,7 @@ from branded.mypy.analysis.function_source import (
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.source.body import Effects, FunctionBody, Read, ReadFinder
+from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.codes import ESCAPE, READ
@@ -127,7 +128,7 @@ def _lambdas(path: str, version: int) -> dict[tuple[int, int], tuple[ast.Lambda,
             names = names.union(name for part in descendants(node) for name in bound_names(part))
         elif isinstance(node, ast.Lambda):
             found[node.lineno, node.col_offset] = node, names
-        rest += [(child, names) for child in ast.iter_child_nodes(node) if not isinstance(child, _LEAVES)]
+        rest += [(child, names) for child in children(node) if not isinstance(child, _LEAVES)]
     return found
 
 
