@@ -9,7 +9,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import is_brand_code
-from branded.mypy.rows.brand_env import unwatched
+from branded.mypy.rows.brand_env import replace_errors, unwatched
 from branded.mypy.rows.hints import notes_for, truth_of
 
 _CODES = {"list-item", "dict-item"}
@@ -24,6 +24,8 @@ class _Notes:
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
+        if info.severity == "error":
+            replace_errors(self.errors, file, info.line)
         if info.severity != "error" or info.blocker or is_brand_code(info.code):
             return False
         code = info.code.code if info.code is not None else ""

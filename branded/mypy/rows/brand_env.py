@@ -115,6 +115,24 @@ def unreported(errors: Iterable[ErrorInfo], places: Container[ErrorPlace]) -> li
     return kept
 
 
+Replaceable = tuple[frozenset[int], list[ErrorInfo]]
+"""An error with its notes, and the lines on which another error replaces it."""
+_replaceable: dict[str, list[Replaceable]] = {}
+
+
+def give_way(file: str, replaceable: list[Replaceable]) -> None:
+    """Let errors of a file give way to later errors: mypy may check functions after the statements of a file."""
+    _replaceable[file] = replaceable
+
+
+def replace_errors(errors: Errors, file: str, line: int) -> None:
+    """Remove the errors that an error on this line replaces."""
+    reported = errors.error_info_map.get(file, [])
+    for lines, replaced in _replaceable.get(file, ()):
+        if line in lines:
+            reported[:] = [e for e in reported if not any(e is r for r in replaced)]
+
+
 def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     """Report errors that were found in a trial, each place once."""
     if not errors:
@@ -156,6 +174,8 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
         api.binder.version += 1  # mypy must not cache the type without its error
     elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api):
         return
+    if not _trials:
+        replace_errors(api.errors, api.errors.file, context.line)
     reported = api.errors.error_info_map.setdefault(api.errors.file, [])
     before = len(reported)
     with unwatched(api.errors, n):

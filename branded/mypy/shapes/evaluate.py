@@ -43,6 +43,8 @@ from mypy.nodes import (
     TypeInfo,
     UnaryExpr,
     Var,
+    YieldExpr,
+    YieldFromExpr,
 )
 from mypy.types import CallableType, Instance, LiteralType, Type, get_proper_type
 
@@ -50,6 +52,8 @@ from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
+from branded.mypy.shapes.brands import check_truth
+from branded.mypy.shapes.libraries import LONGEST
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user
 from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
@@ -65,9 +69,12 @@ from branded.mypy.shapes.values import (
     Mutable,
     Shaped,
     Size,
+    Stream,
     Tuple,
     Wrapped,
+    add_brands,
     as_number,
+    brands_of,
     forget,
     is_int,
     is_number,
@@ -76,8 +83,6 @@ from branded.mypy.shapes.values import (
     list_of,
 )
 
-LONGEST = 64
-"""The length of a list whose items are known, at most."""
 _ARITHMETIC: dict[str, Callable[..., object]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -146,6 +151,8 @@ class Evaluator(FileState):
                 return self._comprehension(e)
             case DictionaryComprehension():
                 return self._dict_comprehension(e)
+            case YieldExpr() | YieldFromExpr():
+                return self._yield(e)
             case SliceExpr() | None:
                 return UNKNOWN
         for part in parts(e):
@@ -209,7 +216,7 @@ class Evaluator(FileState):
         match base:
             case Shaped():
                 return tensors.attribute(self, base, name, at)
-            case Mutable(kind="object"):
+            case Mutable(kind="object" | "Linear"):
                 if base.items is not None and name in base.items:
                     return base.items[name]
                 return self._from_class(base, name, at)
@@ -283,7 +290,9 @@ class Evaluator(FileState):
 
     def truth(self, e: Expression) -> bool | None:
         """Return whether a condition holds; None if it is unknown."""
-        return truth_of(self.evaluate(e))
+        value = self.evaluate(e)
+        check_truth(self, value, e)
+        return truth_of(value)
 
     def _comparison(self, e: ComparisonExpr) -> Fact:
         values = [self.evaluate(o) for o in e.operands]
@@ -300,6 +309,7 @@ class Evaluator(FileState):
     def _operator(self, e: OpExpr) -> Fact:
         left = self.evaluate(e.left)
         if e.op in ("and", "or"):
+            check_truth(self, left, e.left)
             known = truth_of(left)
             if known is not None:
                 return self.evaluate(e.right) if known == (e.op == "and") else left
@@ -310,6 +320,8 @@ class Evaluator(FileState):
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             return tensors.binary(self, at, op, left, right, a, b)
+        if op == "|" and (merged := _merged(left, right)) is not None:
+            return merged
         if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
             return _compute(op, left.value, right.value)
         one, n = (right, as_number(left)) if as_number(left) is not None else (left, as_number(right))
@@ -326,6 +338,8 @@ class Evaluator(FileState):
 
     def _unary(self, e: UnaryExpr) -> Fact:
         value = self.evaluate(e.expr)
+        if e.op == "not":
+            check_truth(self, value, e.expr)
         if isinstance(value, Shaped):
             return value if e.op in "-~+" else UNKNOWN
         if e.op == "not":
@@ -339,7 +353,9 @@ class Evaluator(FileState):
         base = self.evaluate(e.base)
         if isinstance(base, Shaped):
             self._evaluate_inside(e.index)
-            return tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, self.evaluate(e.index))]})
+            index = self.evaluate(e.index)
+            result = tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, index)]})
+            return add_brands(result, base.brands | brands_of(index))
         index = self.evaluate(e.index)
         items = items_of(base)
         if items is not None and (i := as_number(index)) is not None:
@@ -355,8 +371,19 @@ class Evaluator(FileState):
             for item in items[1:]:
                 one = join(one, item)
             return one
+        if isinstance(base, Stream) and not isinstance(e.index, SliceExpr):
+            return base.each
         if isinstance(base, Mutable) and base.kind == "dict" and base.items is not None and isinstance(index, Const):
             return base.items.get(index.value, UNKNOWN)
+        return UNKNOWN
+
+    def _yield(self, e: YieldExpr | YieldFromExpr) -> Fact:
+        value = self.evaluate(e.expr)
+        if self.yields:
+            yielded = self.yields[-1]
+            items = self.iterate(value) if isinstance(e, YieldFromExpr) else [value]
+            yielded.is_exact &= isinstance(items, list) and self.uncertain == yielded.uncertain
+            yielded.values += items if isinstance(items, list) else [UNKNOWN if items is None else items]
         return UNKNOWN
 
     def _evaluate_inside(self, e: Expression) -> None:
@@ -370,10 +397,13 @@ class Evaluator(FileState):
             return UNKNOWN
         items = self.iterate(self.evaluate(e.sequences[0]))
         if not isinstance(items, list) or len(items) > LONGEST or e.condlists[0]:
-            with self.maybe():
+            is_list = isinstance(items, list)
+            with self.maybe(is_list):
                 self.assign(e.indices[0], UNKNOWN if isinstance(items, list) or items is None else items)
-                self.evaluate(e.left_expr)
-            return UNKNOWN
+                for condition in e.condlists[0]:
+                    self.truth(condition)
+            with self.maybe(is_list or bool(e.condlists[0])):
+                return Stream(self.evaluate(e.left_expr))
         values = []
         for item in items:
             self.assign(e.indices[0], item)
@@ -398,11 +428,13 @@ class Evaluator(FileState):
         if items is not None:
             return items
         if isinstance(value, Shaped) and value.axes:
-            return Shaped(value.axes[1:])
+            return Shaped(value.axes[1:], value.brands)
         if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
             return [Const(k) for k in value.items]
         if isinstance(value, Mutable) and value.kind == "range":
             return Size()
+        if isinstance(value, Stream):
+            return value.each
         return None
 
     # ---- calls ----
@@ -425,7 +457,7 @@ class Evaluator(FileState):
             value = self.evaluate(arg)
             if kind == ARG_STAR:
                 items = items_of(value)
-                given.positional += items or []
+                given.positional += [value.each] if isinstance(value, Stream) else items or []
                 given.exact &= items is not None
             elif kind == ARG_STAR2:
                 items_by_name = value.items if isinstance(value, Mutable) else None
@@ -449,6 +481,8 @@ class Evaluator(FileState):
                 method = self._from_class(f, "__call__", at)
                 if isinstance(method, Function):
                     return self.call_function(method, given, at)
+            case Mutable(kind="Linear", items=items) if items is not None and len(given.positional) == 1:
+                return libraries.apply_linear(items, given.positional[0])
             case LibraryName():
                 return libraries.call(self, f, given, at)
         for value in given.all():
@@ -527,10 +561,9 @@ def declared_value(declared: Type, value: Fact) -> Fact:
     if isinstance(value, Shaped) and value.axes is not None:
         if len(value.axes) != len(axes):
             return value
-        return Shaped(
-            tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
-        )
-    return Shaped(tuple(axes)) if value is UNKNOWN or isinstance(value, Shaped) else value
+        known = tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
+        return Shaped(known, value.brands)
+    return Shaped(tuple(axes), brands_of(value)) if value is UNKNOWN or isinstance(value, Shaped) else value
 
 
 def field_names(info: TypeInfo) -> list[str] | None:
@@ -577,6 +610,13 @@ def compare(op: str, left: Fact, right: Fact) -> Fact:
     if isinstance(left, Size) and isinstance(right, Size) and is_size(left.axis) and left.axis == right.axis:
         return Const(True) if op in ("==", "<=", ">=") else Const(False) if op in ("!=", "<", ">") else UNKNOWN
     return UNKNOWN
+
+
+def _merged(left: Fact, right: Fact) -> Fact | None:
+    """Return the union of two dicts; None for other values."""
+    if not isinstance(left, Mutable) or not isinstance(right, Mutable) or {left.kind, right.kind} != {"dict"}:
+        return None
+    return Mutable("dict", left.items | right.items if left.items is not None and right.items is not None else None)
 
 
 def _compute(op: str, a: object, b: object) -> Fact:

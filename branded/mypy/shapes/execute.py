@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -45,16 +46,26 @@ from mypy.nodes import (
     WhileStmt,
     WithStmt,
 )
+from mypy.patterns import (
+    AsPattern,
+    ClassPattern,
+    OrPattern,
+    Pattern,
+    SequencePattern,
+    StarredPattern,
+    ValuePattern,
+)
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.shapes import libraries
-from branded.mypy.shapes.evaluate import Evaluator, declared_value
+from branded.mypy.shapes.brands import check_truth
+from branded.mypy.shapes.evaluate import Evaluator, declared_value, field_names
 from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.shared_results import Key, Sharing
-from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps
+from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps, Yields
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
@@ -67,8 +78,10 @@ from branded.mypy.shapes.values import (
     Mutable,
     Shaped,
     Size,
+    Stream,
     Tuple,
     Variables,
+    brands_of,
     changed,
     forget,
     is_any_axis,
@@ -76,6 +89,7 @@ from branded.mypy.shapes.values import (
     is_same,
     items_of,
     join,
+    list_of,
 )
 
 UNROLLED = 8
@@ -167,7 +181,7 @@ class Interpreter(Evaluator):
             case Block():
                 return self.execute(s.body)
             case MatchStmt():
-                return self._branches([b.body for b in s.bodies])
+                return self._match(s)
         return None
 
     def _assignment(self, s: AssignmentStmt) -> None:
@@ -197,6 +211,7 @@ class Interpreter(Evaluator):
                     owner.changes()
                     old = owner.items.get(target.name, UNKNOWN)
                     owner.items[target.name] = join(old, value) if self.uncertain else value
+                    self.stored(owner, target.name, target)
             case IndexExpr():
                 owner, index = self.evaluate(target.base), self.evaluate(target.index)
                 if not isinstance(owner, Mutable) or owner.items is None:
@@ -207,6 +222,7 @@ class Interpreter(Evaluator):
                 else:
                     owner.changes()
                     owner.items[key] = join(owner.items[key], value) if self.uncertain else value
+                    self.stored(owner, key, target)
 
     def _unpack(self, targets: list[Expression], value: Fact, at: Context) -> None:
         items: Sequence[Fact] | None = items_of(value)
@@ -240,6 +256,71 @@ class Interpreter(Evaluator):
                 bodies = [b.body for b in s.body[i:]]
                 return self._branches([*bodies, s.else_body.body if s.else_body is not None else []])
         return self.execute(s.else_body.body) if s.else_body is not None else None
+
+    def _match(self, s: MatchStmt) -> Fact | None:
+        """Execute the case that matches if that is certain, or all that may match."""
+        subject, possible = self.evaluate(s.subject), list[Sequence[Statement]]()
+        for pattern, guard, body in zip(s.patterns, s.guards, s.bodies, strict=True):
+            matches = self._matches(pattern, subject)
+            if matches is False:
+                continue
+            known = matches if guard is None else None
+            if guard is not None:
+                self.truth(guard)
+            if known and not possible:
+                return self.execute(body.body)
+            possible.append(body.body)
+            if known:
+                return self._branches(possible)
+        return self._branches([*possible, []])
+
+    def _matches(self, pattern: Pattern, value: Fact) -> bool | None:
+        """Return whether a pattern matches, and bind its names; None if it is unknown."""
+        match pattern:
+            case AsPattern():
+                inner = self._matches(pattern.pattern, value) if pattern.pattern is not None else True
+                if pattern.name is not None:
+                    self.assign(pattern.name, value)
+                return inner
+            case OrPattern():
+                each = [self._matches(p, value) for p in pattern.patterns]
+                return True if True in each else False if all(e is False for e in each) else None
+            case ClassPattern():
+                return self._matches_class(pattern, value)
+            case SequencePattern() if (items := items_of(value)) is not None and not any(
+                isinstance(p, StarredPattern) for p in pattern.patterns
+            ):
+                if len(items) != len(pattern.patterns):
+                    return False
+                return _every([self._matches(p, v) for p, v in zip(pattern.patterns, items, strict=True)])
+            case ValuePattern():
+                wanted = self.evaluate(pattern.expr)
+                if brands_of(value):
+                    check_truth(self, value, pattern.expr)
+                same = isinstance(value, Const) and isinstance(wanted, Const)
+                return is_same(value, wanted) if same else None
+        for name in walk(pattern):
+            if isinstance(name, NameExpr) and name.node is not None and isinstance(name.node, Var):
+                self.assign(name, UNKNOWN)
+        return None
+
+    def _matches_class(self, pattern: ClassPattern, value: Fact) -> bool | None:
+        wanted = self.evaluate(pattern.class_ref)
+        info = value.info if isinstance(value, Mutable) else None
+        is_one = isinstance(wanted, Class) and info is not None and wanted.info in info.mro
+        if info is not None and isinstance(wanted, Class) and not is_one:
+            return False
+        names = (field_names(info) or []) if info is not None and is_one else []
+        inner = [
+            *zip(names, pattern.positionals, strict=False),
+            *zip(pattern.keyword_keys, pattern.keyword_values, strict=True),
+        ]
+        each = [self._matches(p, self.attribute(value, name, pattern)) for name, p in inner]
+        if not is_one or len(names) < len(pattern.positionals):
+            for p in pattern.positionals if not is_one else ():
+                self._matches(p, UNKNOWN)
+            return None
+        return _every(each)
 
     def _branches(self, bodies: Sequence[Sequence[Statement]]) -> Fact | None:
         """Execute alternatives, of which one runs."""
@@ -406,10 +487,9 @@ class Interpreter(Evaluator):
     def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         node = f.node
         running = sum(n is node for n, _ in self.calls)
-        is_lazy = node.is_generator or node.is_coroutine
         is_too_deep = len(self.calls) >= DEEPEST or running > 1
         self.unshared += is_too_deep
-        if is_too_deep or is_lazy or not hasattr(node, "arguments"):
+        if is_too_deep or node.is_coroutine or not hasattr(node, "arguments"):
             for value in given.all():
                 forget(value)
             return UNKNOWN
@@ -421,11 +501,15 @@ class Interpreter(Evaluator):
         self.deepest = max(self.deepest, len(self.calls))
         self.sharing.entered.add(node)
         self.frame = frame
+        self.yields.append(yielded := Yields(self.uncertain))
         try:
             returned = self.execute(node.body.body)
         finally:
             self.frame = outer
             self.calls.pop()
+            self.yields.pop()
+        if node.is_generator:
+            return list_of(yielded.values) if yielded.is_exact else Stream(reduce(join, yielded.values or [UNKNOWN]))
         is_partial = isinstance(returned, _Maybe)
         result = (
             NONE
@@ -481,6 +565,10 @@ class Interpreter(Evaluator):
             wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
             self.report(returned, ERROR, wrong)
         return declared_value(declared, result)
+
+
+def _every(each: Sequence[bool | None]) -> bool | None:
+    return False if False in each else None if None in each else True
 
 
 class _Maybe(Fact):

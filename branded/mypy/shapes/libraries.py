@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 
 from mypy.nodes import ARG_POS, CallExpr, Context
 from mypy.types import Instance, Type
@@ -15,6 +15,7 @@ from branded.mypy.codes import DERIVATIVE, ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import loops, mapping, tensors
+from branded.mypy.shapes.brands import UNBATCHED, check_read, check_truth, of_collective
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -24,19 +25,25 @@ from branded.mypy.shapes.values import (
     Class,
     Const,
     Fact,
+    FollowedBrand,
     Function,
     LibraryName,
     Mutable,
     Shaped,
     Size,
+    Stream,
     Tuple,
     Wrapped,
+    add_brands,
     as_number,
+    brands_of,
     data_axes,
     forget,
     is_int,
     is_number,
+    is_tree,
     items_of,
+    join,
     list_of,
     size_of,
 )
@@ -62,11 +69,14 @@ _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "stand
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
 _DECORATORS = {"functools.wraps", "functools.cache", "functools.lru_cache"}
+_ELEMENTWISE = {"abs", "cos", "exp", "log", "negative", "sin", "sqrt", "square", "tan", "tanh"}
 _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
 _SAMPLES = {"normal", "uniform", "exponential", "gumbel", "laplace", "bits"}
 _OPTIMIZER = "branded.optim.GradientTransformation"
 _OPTIMIZERS = {"adagrad", "adam", "adamw", "chain", "lamb", "lion", "rmsprop", "sgd"}
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
+LONGEST = 64
+"""The length of a list whose items are known, at most."""
 Rule = Callable[[FileState, Arguments, Context], Fact]
 
 
@@ -80,11 +90,13 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     if f.name == TENSOR:
         return _from_data(run, given)
     if module == TENSOR:
-        return _class_method(run, name, given, at)
+        brands = frozenset[FollowedBrand]() if name in UNBATCHED else brands_of(Tuple(tuple(given.all())))
+        return add_brands(_class_method(run, name, given, at), brands)
     if module.startswith("branded.tree"):
-        return UNKNOWN
+        is_map = name == "map" and len(given.positional) > 1 and given.exact and not given.keywords
+        return _map_tree(run, given.positional[0], given.positional[1:], at) if is_map else UNKNOWN
     if module.startswith("branded.random"):
-        return _of_random(run, name, given)
+        return add_brands(_of_random(run, name, given), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
         return _of_optim(module, name, given)
     if f.name.startswith("branded."):
@@ -108,6 +120,27 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         for value in given.all():
             forget(value)
     return UNKNOWN
+
+
+def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fact:
+    """Return the value of `tree.map(f, *trees)`."""
+    first = trees[0]
+    if isinstance(first, Tuple) or (isinstance(first, Mutable) and is_tree(first)):
+        items = [_children(t) for t in trees]
+        known = [i for i in items if i is not None]
+        if len(known) != len(items) or any(i.keys() != known[0].keys() for i in known):
+            return UNKNOWN
+        mapped = {k: _map_tree(run, f, [i[k] for i in known], at) for k in known[0]}
+        if isinstance(first, Mutable):
+            return Mutable(first.kind, mapped, first.info)
+        return Tuple(tuple(mapped.values()))
+    return run.call(f, Arguments(list(trees)), at) if first is not UNKNOWN else UNKNOWN
+
+
+def _children(value: Fact) -> dict[object, Fact] | None:
+    if isinstance(value, Tuple):
+        return dict(enumerate(value.items))
+    return value.items if isinstance(value, Mutable) and is_tree(value) else None
 
 
 def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
@@ -233,6 +266,11 @@ def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> Fac
         if size is None and at is not None and len(given.positional) > at:
             size = given.positional[at]
         return tensors.shape_of(run, [size]) if size is not None else UNKNOWN
+    if name in _ELEMENTWISE and len(given.positional) == 1:
+        return given.positional[0] if isinstance(given.positional[0], Shaped) else UNKNOWN
+    if name == "stack" and given.positional and (items := items_of(given.positional[0])):
+        axis = given.get(1, "axis") or Const(0)
+        return _join_tensors(run, "stack", Arguments(items, {"dim": axis}))
     if name in _SHAPE_ARGUMENT and (size := size or given.get(0, "shape")) is not None:
         return tensors.shape_of(run, [size])
     if name in ("array", "asarray") and given.positional:
@@ -252,7 +290,16 @@ def _linear(run: FileState, given: Arguments) -> Fact:
         return UNKNOWN
     rows, columns = tensors.axis_of_value(run, m), tensors.axis_of_value(run, n)
     bias = given.get(2, "bias")
-    return Mutable("object", {"weight": Shaped((rows, columns)), "bias": NONE if bias else Shaped((rows,))})
+    values: dict[object, Fact] = {"weight": Shaped((rows, columns)), "bias": NONE if bias else Shaped((rows,))}
+    return Mutable("Linear", values)
+
+
+def apply_linear(layer: dict[object, Fact], x: Fact) -> Fact:
+    """Return the value of a linear layer."""
+    weight, brands = layer.get("weight", UNKNOWN), brands_of(Tuple((x, *layer.values())))
+    if not isinstance(x, Shaped) or not x.axes or not isinstance(weight, Shaped) or weight.axes is None:
+        return Shaped(None, brands)
+    return Shaped((*x.axes[:-1], weight.axes[0]), brands)
 
 
 # ---- Python ----
@@ -278,21 +325,32 @@ def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _zip(run: FileState, given: Arguments, at: Context) -> Fact:
-    each = [items_of(v) for v in given.positional]
-    if not each or any(e is None for e in each):
+    each = [run.iterate(v) for v in given.positional]
+    if not each or all(e is None for e in each):
         return UNKNOWN
-    return list_of([Tuple(tuple(row)) for row in zip(*(e for e in each if e is not None), strict=False)])
+    known = [e for e in each if isinstance(e, list)]
+    if len(known) == len(each):
+        return list_of([Tuple(tuple(row)) for row in zip(*known, strict=False)])
+    return Stream(Tuple(tuple(_any_item(e) for e in each)))
+
+
+def _any_item(items: list[Fact] | Fact | None) -> Fact:
+    """Return what is known of all items."""
+    return items if isinstance(items, Fact) else reduce(join, items) if items else UNKNOWN
 
 
 def _enumerate(run: FileState, given: Arguments, at: Context) -> Fact:
-    items = items_of(given.positional[0]) if given.positional else None
+    items = run.iterate(given.positional[0]) if given.positional else None
+    if isinstance(items, Fact):
+        return Stream(Tuple((Size(), items)))
     return list_of([Tuple((Const(i), v)) for i, v in enumerate(items)]) if items is not None else UNKNOWN
 
 
 def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
     items = items_of(given.positional[0]) if given.positional else []
     if items is None:
-        return UNKNOWN
+        each = run.iterate(given.positional[0])
+        return Stream(each) if isinstance(each, Fact) else UNKNOWN
     return list_of(items) if kind == "list" else Tuple(tuple(items))
 
 
@@ -316,11 +374,70 @@ def _isinstance(run: FileState, given: Arguments, at: Context) -> Fact:
 
 def _sum(run: FileState, given: Arguments, at: Context) -> Fact:
     items, start = items_of(given.get(0, "iterable")), given.get(1, "start") or Const(0)
-    if items is None or not isinstance(at, CallExpr):
+    if not isinstance(at, CallExpr):
+        return UNKNOWN
+    if items is None:
+        each = run.iterate(given.get(0, "iterable") or UNKNOWN)
+        items = [each, each] if isinstance(each, Fact) else None
+    if items is None:
         return UNKNOWN
     for item in items:
         start = run.binary("+", start, item, at, at, at)
     return start
+
+
+def _map(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return the items of `map(f, xs)`."""
+    if len(given.positional) != 2:
+        return UNKNOWN
+    f, items = given.positional[0], run.iterate(given.positional[1])
+    if isinstance(items, list) and len(items) <= LONGEST:
+        return list_of([run.call(f, Arguments([item]), at) for item in items])
+    with run.maybe(isinstance(items, list)):
+        return Stream(run.call(f, Arguments([items if isinstance(items, Fact) else UNKNOWN]), at))
+
+
+def _reduce(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return the value of `reduce(f, xs, initial)`."""
+    f, *rest = given.positional or [UNKNOWN]
+    items = run.iterate(rest[0]) if rest else None
+    if isinstance(items, list) and len(items) <= LONGEST and (items or len(rest) > 1):
+        value, *items = [*rest[1:], *items]
+        for item in items:
+            value = run.call(f, Arguments([value, item]), at)
+        return value
+    item = items if isinstance(items, Fact) else UNKNOWN
+    once = run.call(f, Arguments([rest[1] if len(rest) > 1 else item, item]), at)
+    with run.maybe():
+        return join(once, run.call(f, Arguments([once, item]), at))
+
+
+def _first(run: FileState, given: Arguments) -> Fact:
+    items = run.iterate(given.positional[0]) if len(given.positional) == 1 else None
+    return items[0] if isinstance(items, list) and items else items if isinstance(items, Fact) else UNKNOWN
+
+
+def _sorted(run: FileState, given: Arguments, at: Context) -> Fact:
+    value = given.positional[0] if given.positional else UNKNOWN
+    if "key" not in given.keywords:
+        _compare_all(run, value, at)
+    items = items_of(value)
+    return Stream(reduce(join, items)) if items else UNKNOWN
+
+
+def _any(run: FileState, given: Arguments, at: Context) -> Fact:
+    for item in items_of(given.get(0, "iterable")) or ():
+        check_truth(run, item, at)
+    return UNKNOWN
+
+
+def _compare_all(run: FileState, value: Fact, at: Context) -> None:
+    """Report items with brands that are compared with each other."""
+    items = run.iterate(value)
+    if isinstance(items, list) and len(items) > 1:
+        check_truth(run, next((i for i in items if brands_of(i)), NONE), at)
+    elif isinstance(value, Stream):
+        check_truth(run, value.each, at)
 
 
 def _replace(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -338,9 +455,20 @@ def _type(run: FileState, given: Arguments, at: Context) -> Fact:
 def _smallest(run: FileState, given: Arguments, at: Context) -> Fact:
     first = items_of(given.positional[0]) if given.positional else None
     values = given.positional if len(given.positional) > 1 else first
+    if "key" not in given.keywords and given.positional:
+        _compare_all(run, Tuple(tuple(given.positional)) if len(given.positional) > 1 else given.positional[0], at)
     return (
         Size() if values and all(map(is_int, values)) else NUMBER if values and all(map(is_number, values)) else UNKNOWN
     )
+
+
+def _number(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
+    value = given.positional[0] if given.positional else UNKNOWN
+    if isinstance(value, Shaped):
+        check_read(run, value, kind, at)
+    if kind == "int":
+        return value if is_int(value) else Size()
+    return NUMBER if kind == "float" else UNKNOWN
 
 
 _PYTHON: dict[str, Rule] = {
@@ -355,12 +483,18 @@ _PYTHON: dict[str, Rule] = {
     "builtins.min": _smallest,
     "builtins.max": _smallest,
     "builtins.sum": _sum,
+    "builtins.map": _map,
+    "builtins.sorted": _sorted,
+    "builtins.iter": lambda run, given, at: given.positional[0] if given.positional else UNKNOWN,
+    "builtins.next": lambda run, given, at: _first(run, given),
+    "builtins.any": _any,
+    "builtins.all": _any,
+    "functools.reduce": _reduce,
     "builtins.type": _type,
-    "builtins.float": lambda run, given, at: NUMBER,
+    "builtins.float": partial(_number, kind="float"),
+    "builtins.bool": partial(_number, kind="bool"),
     "dataclasses.replace": _replace,
-    "builtins.int": lambda run, given, at: (
-        given.positional[0] if given.positional and is_int(given.positional[0]) else Size()
-    ),
+    "builtins.int": partial(_number, kind="int"),
 }
 
 
@@ -385,6 +519,7 @@ def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fa
         else:
             owner.changes()
             owner.items[len(owner.items)] = given.positional[0]
+            run.stored(owner, len(owner.items) - 1, at)
         return NONE
     if isinstance(owner, Mutable) and f.name not in _PURE_METHODS:
         owner.forget()
@@ -404,7 +539,7 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
             else Wrapped(lambda more: more.positional[0] if more.positional else UNKNOWN)
         )
     if name in _COLLECTIVES and given.positional:
-        return given.positional[0]
+        return of_collective(name, given)
     if name == "as_axes":
         return _as_axes(run, given, at)
     if name in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian"):
@@ -413,7 +548,7 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
         return mapping.mapped_call(run, given.positional[0], Arguments(given.positional[1:]), Const(0), Const(0), at)
     if name == "scan":
         return mapping.scan(run, given, at)
-    if name in ("fori_loop", "while_loop", "cond"):
+    if name in ("fori_loop", "while_loop", "cond", "switch"):
         return loops.control(run, name, given, at)
     if name == "jvp":
         return loops.jvp(run, given, at)
@@ -436,7 +571,7 @@ def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
             fix = f"try:   use `{a}` as name {i + 1}, not {j + 1}"
             run.report(at, ERROR, wrong, f"value: axes {tensors.format_axes(x.axes)}", fix)
         axes = [_with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
-    return Shaped(tuple(axes)) if given.exact else Shaped()
+    return Shaped(tuple(axes) if given.exact else None, brands_of(x))
 
 
 def _with_length(run: FileState, name: Type, old: Type) -> Type:
@@ -469,7 +604,8 @@ def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fac
         places = [as_number(n) for n in numbers]
         each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
                 for p in places]  # fmt: skip
-        gradient = each[0] if as_number(argnums) is not None else Tuple(tuple(each))
+        brands = brands_of(Tuple(tuple(more.all()))) | brands_of(result)
+        gradient = add_brands(each[0] if as_number(argnums) is not None else Tuple(tuple(each)), brands)
         return gradient if name == "grad" else Tuple((result, gradient))
 
     return Wrapped(called)

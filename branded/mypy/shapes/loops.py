@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import reduce
 
 from mypy.nodes import Context
 
 from branded.mypy.axes.types import known_length, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, CARRY, DERIVATIVE
 from branded.mypy.shapes import tensors
+from branded.mypy.shapes.brands import close_brand, is_name, open_brand, with_brand
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
     Arguments,
-    Class,
-    Const,
     Fact,
+    FollowedBrand,
     Mutable,
     Shaped,
     Size,
     Tuple,
+    add_brands,
     as_number,
+    brands_of,
     items_of,
     join,
 )
@@ -33,18 +38,52 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         fix = "try:   use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example"
         _check_scalar(run, p[0], "cond: the predicate", fix, at)
         results = [run.call(f, Arguments(p[3:]), at) for f in p[1:3]]
-        return join(*results)
+        return add_brands(join(*results), brands_of(p[0]))
+    if name == "switch" and len(p) > 1:
+        results = [run.call(f, Arguments(p[2:]), at) for f in items_of(p[1]) or ()]
+        return add_brands(reduce(join, results), brands_of(p[0])) if results else UNKNOWN
     if name == "fori_loop" and len(p) == 4:
-        after = run.call(p[2], Arguments([Size(), p[3]]), at)
-        check_carry(run, name, p[3], after, at)
-        return join(p[3], after)
+        with stepped(run, name, p[2], p[3], at) as (carry, brand):
+            after = run.call(p[2], Arguments([Size(), carry]), at)
+        return result_of_loop(run, name, p[3], close_brand(after, brand), at)
     if name == "while_loop" and len(p) == 3:
         fix = "try:   return a scalar bool: use a comparison, .any() or .all()"
-        _check_scalar(run, run.call(p[0], Arguments([p[2]]), at), "while_loop: the condition", fix, at)
-        after = run.call(p[1], Arguments([p[2]]), at)
-        check_carry(run, name, p[2], after, at)
-        return join(p[2], after)
+        with stepped(run, name, p[1], p[2], at) as (carry, brand):
+            _check_scalar(run, run.call(p[0], Arguments([carry]), at), "while_loop: the condition", fix, at)
+            after = run.call(p[1], Arguments([carry]), at)
+        return result_of_loop(run, name, p[2], close_brand(after, brand), at)
     return UNKNOWN
+
+
+@contextmanager
+def stepped(run: FileState, name: str, f: Fact, value: Fact, at: Context) -> Iterator[tuple[Fact, FollowedBrand]]:
+    """Follow the body of a loop, in which no carry and no entry of a step has a value to read."""
+    brand = open_brand(run, f, None, at, name)
+    run.opened.append(brand)
+    run.sizes.append(None)
+    try:
+        yield value if run.declared_only else with_brand(value, brand), brand
+    finally:
+        run.opened.pop()
+        run.sizes.pop()
+
+
+def result_of_loop(run: FileState, name: str, before: Fact, after: Fact, at: Context) -> Fact:
+    """Return the carry after a loop, with the brands that a step adds."""
+    check_carry(run, name, before, after, at)
+    return join_carries(before, after)
+
+
+def join_carries(before: Fact, after: Fact) -> Fact:
+    xs, ys = items_of(before), items_of(after)
+    if isinstance(before, Tuple) and isinstance(after, Tuple) and len(before.items) == len(after.items):
+        return Tuple(tuple(map(join_carries, before.items, after.items)))
+    if isinstance(before, Shaped) and isinstance(after, Shaped):
+        return add_brands(join(before, after), before.brands | after.brands)
+    if xs is not None and ys is not None and len(xs) == len(ys) and isinstance(before, Mutable):
+        keys = list(before.items or ())
+        return Mutable(before.kind, dict(zip(keys, map(join_carries, xs, ys), strict=True)), before.info)
+    return join(before, after)
 
 
 def _check_scalar(run: FileState, value: Fact, what: str, fix: str, at: Context) -> None:
@@ -97,7 +136,8 @@ def ppermute(run: FileState, given: Arguments, at: Context) -> Fact:
     pairs = [items_of(pair) for pair in items_of(given.get(2, "perm")) or []]
     ends = [[as_number(i) for i in pair] for pair in pairs if pair is not None]
     known = [(a, b) for a, b in (pair for pair in ends if len(pair) == 2) if a is not None and b is not None]
-    size = next((n for opened, n in reversed(run.opened) if name is not None and is_name(opened, name)), None)
+    opened = list(zip(run.opened, run.sizes, strict=True))
+    size = next((n for brand, n in reversed(opened) if name is not None and is_name(brand.name, name)), None)
     if run.declared_only:  # types have no lengths
         return x or UNKNOWN
     for pair in known:
@@ -109,10 +149,3 @@ def ppermute(run: FileState, given: Arguments, at: Context) -> Fact:
         fix = "try:   give each example at most one source and one destination"
         run.report(at, AXES, "ppermute: perm has a duplicate source or destination", fix)
     return x or UNKNOWN
-
-
-def is_name(opened: Fact, name: Fact) -> bool:
-    """Return whether a collective names the brand of a vmap."""
-    if isinstance(opened, Class) and isinstance(name, Class):
-        return opened.info is name.info
-    return isinstance(opened, Const) and opened == name and isinstance(name, Const)

@@ -9,9 +9,10 @@ from mypy.nodes import Context
 from mypy.types import Instance, Type
 
 from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
-from branded.mypy.codes import AXIS_RANGE, AXIS_TYPE, ERROR, SIZE
+from branded.mypy.codes import AXES, AXIS_RANGE, AXIS_TYPE, ERROR, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes.loops import check_carry
+from branded.mypy.shapes.brands import check_unmapped_results, close_brand, open_brand, report_kept
+from branded.mypy.shapes.loops import result_of_loop, stepped
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.tensors import format_axes, format_axis
 from branded.mypy.shapes.values import (
@@ -21,17 +22,20 @@ from branded.mypy.shapes.values import (
     Class,
     Const,
     Fact,
+    FollowedBrand,
     Function,
     Mutable,
     Number,
     Shaped,
     Size,
+    Stream,
     Tuple,
     Wrapped,
     as_number,
     is_number,
+    is_tree,
     items_of,
-    join,
+    list_of,
 )
 
 OPTIONS = ("in_axes", "out_axes", "axis_name", "axis_size", "chunk_size", "randomness")
@@ -51,7 +55,7 @@ def vmap(run: FileState, given: Arguments, at: Context) -> Fact:
         named = run.length(size)
 
     def wrap(f: Fact) -> Fact:
-        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named, name, size))
+        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named, name, size), f)
 
     f = given.get(0, "f")
     return wrap(f) if f is not None else Wrapped(lambda more: wrap(more.positional[0]) if more.positional else UNKNOWN)
@@ -64,14 +68,16 @@ class _Axis:
     run: FileState
     at: Context
     axis: Type = ANY_AXIS
+    brand: FollowedBrand | None = None
     found: list[tuple[str, Shaped, int, Type]] = field(default_factory=list)
     is_certain: bool = True
 
     def take(self, x: Shaped, way: Fact, what: str) -> Fact:
         """Return one example of an argument."""
         n = as_number(way)
+        brands = x.brands | {self.brand} if self.brand is not None and n is not None else x.brands
         if x.axes is None or n is None:
-            return Shaped()
+            return Shaped(None, brands)
         if not -len(x.axes) <= n < len(x.axes):
             if x.axes:
                 wrong = f"in_axes: axis {n} of {what}, which has {len(x.axes)}"
@@ -80,11 +86,11 @@ class _Axis:
                 wrong = f"in_axes: {what} is a 0-d tensor: there is no axis {n} to map over"
                 self.run.report(self.at, AXIS_TYPE, wrong, f"try:   None for {what} in in_axes, if it is shared")
             self.is_certain = False
-            return Shaped()
+            return Shaped(None, brands)
         axes = list(x.axes)
         gone = axes.pop(n)
         self._meet(gone, what, x, n % len(x.axes))
-        return Shaped(tuple(axes))
+        return Shaped(tuple(axes), brands)
 
     def _meet(self, axis: Type, what: str, x: Shaped, n: int) -> None:
         for before, other, m, known in self.found:
@@ -124,10 +130,14 @@ class _Axis:
         """Return the results of all examples."""
         n = as_number(way)
         if x.axes is None or n is None or not -len(x.axes) - 1 <= n <= len(x.axes):
-            return x if way == NONE else Shaped()
+            if x.axes is not None and n is not None:
+                count = f"{len(x.axes) + 1} {'axis' if not x.axes else 'axes'}"
+                wrong = f"out_axes: {what}: axis {n} is out of range for a result with {count}"
+                self.run.report(self.at, AXIS_RANGE, wrong)
+            return Shaped(None, x.brands)
         axes = list(x.axes)
         axes.insert(n if n >= 0 else n + len(axes) + 1, self.axis)
-        return Shaped(tuple(axes))
+        return Shaped(tuple(axes), x.brands)
 
 
 def _describe(x: Shaped) -> str:
@@ -149,6 +159,9 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
         return leaf(Shaped(()), way, what) if numbers else UNKNOWN
     ways = items_of(way)
 
+    if isinstance(value, Stream):
+        return Stream(change(value.each, way, leaf, f"{what}[...]", numbers)) if ways is None else UNKNOWN
+
     def below(i: object, item: Fact, index: int) -> Fact:
         if isinstance(way, Mutable) and way.kind == "dict":
             inner = (way.items or {}).get(i, UNKNOWN)
@@ -158,14 +171,24 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
 
     if isinstance(value, Tuple):
         return Tuple(tuple(below(i, item, i) for i, item in enumerate(value.items)))
-    if isinstance(value, Mutable) and value.items is not None:
-        is_tree = value.kind in ("list", "dict") or (
-            value.info is not None and (value.info.is_named_tuple or "dataclass" in value.info.metadata)
-        )
-        if is_tree:
-            items = {k: below(k, item, n) for n, (k, item) in enumerate(value.items.items())}
-            return Mutable(value.kind, items, value.info)
+    if isinstance(value, Mutable) and value.items is not None and is_tree(value):
+        items = {k: below(k, item, n) for n, (k, item) in enumerate(value.items.items())}
+        return Mutable(value.kind, items, value.info)
     return UNKNOWN
+
+
+def _check_keys(run: FileState, value: Fact, way: Fact, what: str, at: Context) -> None:
+    """Report a dict in `in_axes` whose keys differ from those of the argument."""
+    ways = way.items if isinstance(way, Mutable) and way.kind == "dict" else None
+    held = value.items if isinstance(value, Mutable) and value.kind == "dict" else None
+    if ways is None or held is None:
+        return
+    if held.keys() != ways.keys() and not run.declared_only:
+        given, wanted = (", ".join(map(repr, keys)) for keys in (ways, held))
+        wrong = f"in_axes: the keys for {what} are {given}, and {what} has {wanted}"
+        run.report(at, AXES, wrong, "try:   use the keys of the argument")
+    for k in held.keys() & ways.keys():
+        _check_keys(run, held[k], ways[k], f"{what}[{k!r}]", at)
 
 
 def mapped_call(
@@ -180,13 +203,17 @@ def mapped_call(
     size: int | None = None,
 ) -> Fact:
     """Return the result of `vmap(f, in_axes, out_axes, axis_name=name, axis_size=size)(*given)`."""
-    mapped = _Axis(run, at, axis)
+    brand = open_brand(run, f, name, at)
+    mapped = _Axis(run, at, axis, None if run.declared_only else brand)
     ways = items_of(in_axes)
     each = ways if ways is not None else [in_axes] * len(given.positional)
     if not given.exact or len(each) != len(given.positional):
         return UNKNOWN
+    first, opened = len(run.stores), list_of([])
+    for i, (value, way) in enumerate(zip(given.positional, each, strict=True), 1):
+        _check_keys(run, value, way, f"argument {i}", at)
     examples = [
-        change(value, way, mapped.take, f"argument {i}")
+        change(close_brand(value, brand), way, mapped.take, f"argument {i}")
         for i, (value, way) in enumerate(zip(given.positional, each, strict=True), 1)
     ]
     keywords = {k: change(v, Const(0), mapped.take, f"argument `{k}`") for k, v in given.keywords.items()}
@@ -197,12 +224,16 @@ def mapped_call(
         left, right = f"axis_size: {size}", f"{what}: {_describe(x)}, axis {m}"
         run.report(at, SIZE, f"vmap: mapped sizes differ: axis_size is {size}, {what} has {n}", left, right)
     run.inside += 1
-    run.opened.append((name or UNKNOWN, n))
+    run.opened.append(brand)
+    run.sizes.append(n)
     with run.maybe(not mapped.is_certain):
         result = run.call(f, Arguments(examples, keywords), at)
     run.opened.pop()
+    run.sizes.pop()
     run.inside -= 1
-    return change(result, out_axes, mapped.put, numbers=True)
+    report_kept(run, brand, opened, first)
+    check_unmapped_results(run, result, out_axes, brand, at)
+    return change(close_brand(result, brand), out_axes, mapped.put, numbers=True)
 
 
 def scan(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -213,10 +244,11 @@ def scan(run: FileState, given: Arguments, at: Context) -> Fact:
         return UNKNOWN
     xs = NONE if xs is None else xs
     mapped = _Axis(run, at, run.length(n) if n is not None and xs == NONE else ANY_AXIS)
-    step = change(xs, Const(0), mapped.take, "the steps")
-    with run.maybe(not mapped.is_certain):
-        result = items_of(run.call(f, Arguments([init, step]), at))
+    with stepped(run, "scan", f, init, at) as (carry, brand), run.maybe(not mapped.is_certain):
+        mapped.brand = None if run.declared_only else brand
+        step = change(xs, Const(0), mapped.take, "the steps")
+        result = items_of(close_brand(run.call(f, Arguments([carry, step]), at), brand))
     if result is None or len(result) != 2:
         return UNKNOWN
-    check_carry(run, "scan", init, result[0], at)
-    return Tuple((join(init, result[0]), change(result[1], Const(0), mapped.put, numbers=True)))
+    carry = result_of_loop(run, "scan", init, result[0], at)
+    return Tuple((carry, change(result[1], Const(0), mapped.put, numbers=True)))

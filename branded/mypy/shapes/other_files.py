@@ -58,8 +58,10 @@ def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
         _parsed[module] = _Parsed(_parse(module, api))
     parsed = _parsed[module]
     f = parsed.functions.get(node.fullname.removeprefix(f"{module.fullname}."))
-    if f is None or (f not in _paths and not parsed.resolve(f, module, api)):
+    if f is None:
         return None
+    if f not in _paths:
+        parsed.resolve(f, module, api)
     f.type, f._fullname = node.type, node.fullname
     return Function(f, parsed.frame)
 
@@ -99,17 +101,14 @@ class _Parsed:
     frame: Variables = field(default_factory=Variables)
     names: Scope = field(default_factory=dict)
 
-    def resolve(self, f: FuncDef, module: MypyFile, api: TypeChecker) -> bool:
-        """Resolve the names in a function; return False if it is a generator."""
+    def resolve(self, f: FuncDef, module: MypyFile, api: TypeChecker) -> None:
+        """Resolve the names in a function."""
         body = [*walk([f.body, *(a.initializer for a in f.arguments)])]
-        if any(isinstance(n, YieldExpr | YieldFromExpr) for n in body):
-            return False
         if not self.names:
             for symbols in (api.modules["builtins"].names, module.names):
                 self.names.update((name, s.node) for name, s in symbols.items() if s.node is not None)
         _resolve(f, [self.names])
         _paths.update(dict.fromkeys([f, *body], module.path))
-        return True
 
 
 _parsed: dict[MypyFile, _Parsed] = new_cache()
@@ -154,6 +153,8 @@ def _resolve(node: object, scopes: list[Scope]) -> None:
     elif isinstance(node, FuncDef | LambdaExpr):
         for argument in node.arguments:
             _resolve(argument.initializer, scopes)
+        if isinstance(node, FuncDef):
+            node.is_generator = _yields(node.body.body)
         own: Scope = {a.variable.name: a.variable for a in node.arguments}
         for name, bound in _bound_names(node.body.body):
             own.setdefault(name, bound)
@@ -172,6 +173,16 @@ def _resolve(node: object, scopes: list[Scope]) -> None:
             _resolve(node.target, scopes)
         for part in parts(node):
             _resolve(part, scopes)
+
+
+def _yields(body: object) -> bool:
+    """Return whether a body yields, without the functions in it."""
+    if isinstance(body, list | tuple):
+        return any(map(_yields, body))
+    if isinstance(body, YieldExpr | YieldFromExpr):
+        return True
+    is_other = isinstance(body, FuncDef | ClassDef | LambdaExpr | Decorator | OverloadedFuncDef)
+    return isinstance(body, Node) and not is_other and any(map(_yields, parts(body)))
 
 
 def _bound_names(body: object) -> Iterable[tuple[str, SymbolNode]]:

@@ -7,11 +7,13 @@ from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, T
 from mypy.plugin import FunctionContext
 from mypy.types import CallableType, Instance, NoneType, Type
 
-from branded.mypy.codes import ERROR
-from branded.mypy.rows.brand_env import OpenBrands, checker, fail
+from branded.mypy.codes import AXES, ERROR, ESCAPE, OPERAND, READ
+from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way
 from branded.mypy.shapes.execute import Interpreter
 
 END = "<end of file>"
+FOUND_BY_TYPES = (AXES, ESCAPE, OPERAND, READ)
+"""Mistakes that types find too, in most programs."""
 
 
 def follow_at_end(api: TypeChecker) -> None:
@@ -55,11 +57,17 @@ def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
     if followed.findings:
         declared.run()
     reported = {f.at.line for f in declared.findings.values()}
+    told, replaceable = api.errors.error_info_map.setdefault(api.errors.file, []), list[Replaceable]()
+    typed = {info.line for info in told if info.severity == "error"}
     for f in followed.findings.values():
-        if f.at.line in reported:
+        if f.at.line in reported or (f.code in FOUND_BY_TYPES and not typed.isdisjoint(f.lines)):
             continue
         if f.is_note:
             api.note(f.message, f.at, code=ERROR)
         else:
+            n = len(told)
             fail(api, f.at, f.code, f.message, *f.notes)
+            if f.code in FOUND_BY_TYPES:
+                replaceable.append((f.lines, told[n:]))
+    give_way(api.errors.file, replaceable)
     return ctx.default_return_type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mypy.checker import TypeChecker
@@ -17,7 +17,7 @@ from branded.mypy.rows.algebra import BRAND
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.other_files import path_of
-from branded.mypy.shapes.values import Arguments, Fact, Function, Size, Variables
+from branded.mypy.shapes.values import Arguments, Fact, FollowedBrand, Function, Mutable, Size, Variables
 
 STEPS = 40_000
 """The expressions that are evaluated for a file, at most."""
@@ -37,7 +37,18 @@ class ShapeMistake:
     code: ErrorCode
     message: str
     notes: tuple[str, ...]
+    lines: frozenset[int]
+    """The lines of the mistake, and of the calls that lead to it."""
     is_note: bool = False
+
+
+@dataclass
+class Yields:
+    """The values that a generator has yielded, and whether these are all."""
+
+    uncertain: int
+    values: list[Fact] = field(default_factory=list)
+    is_exact: bool = True
 
 
 class FileState:
@@ -60,8 +71,14 @@ class FileState:
         self.findings: dict[tuple[int, str], ShapeMistake] = {}
         self.compared: set[Type] = set()
         """The sizes that the program compares, which may be equal."""
-        self.opened: list[tuple[Fact, int | None]] = []
-        """The names of the brands that are open, with their batch sizes."""
+        self.opened: list[FollowedBrand] = []
+        """The brands that are open."""
+        self.stores: list[tuple[Mutable, object, Context]] = []
+        """What was stored in lists, dicts and objects while a brand is open, with its key and its place."""
+        self.yields: list[Yields] = []
+        """What the generators that are running have yielded."""
+        self.sizes: list[int | None] = []
+        """Their batch sizes."""
 
     def evaluate(self, e: Expression | None) -> Fact:
         raise NotImplementedError
@@ -75,6 +92,9 @@ class FileState:
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
         raise NotImplementedError
 
+    def iterate(self, value: Fact) -> list[Fact] | Fact | None:
+        raise NotImplementedError
+
     def assign(self, target: Expression, value: Fact) -> None:
         raise NotImplementedError
 
@@ -86,7 +106,15 @@ class FileState:
         self.unshared += is_own
         return is_own
 
-    def report(self, at: Context, code: ErrorCode, message: str, *notes: str, is_note: bool = False) -> None:
+    def report(
+        self,
+        at: Context,
+        code: ErrorCode,
+        message: str,
+        *notes: str,
+        is_note: bool = False,
+        vmap: Context | None = None,
+    ) -> None:
         if self.uncertain:
             return
         self.unshared += 1
@@ -102,7 +130,14 @@ class FileState:
         fixes = [note for note in notes if note.startswith("try:")]
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
-        self.findings.setdefault(key, ShapeMistake(at, code, message, notes, is_note))
+        chain = [at, *([vmap] if vmap is not None else ()), *(call for _, call in self.calls)]
+        around = frozenset(call.line for call in chain if path_of(call) is None)
+        self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
+
+    def stored(self, owner: Mutable, key: object, at: Context) -> None:
+        """Note what is stored in a list, a dict or an object, in case it keeps a value of an open brand."""
+        if self.opened:
+            self.stores.append((owner, key, at))
 
     @contextmanager
     def maybe(self, uncertain: bool = True) -> Iterator[None]:

@@ -27,6 +27,7 @@ from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.brands import READS, UNBATCHED, check_read
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -38,7 +39,9 @@ from branded.mypy.shapes.values import (
     Shaped,
     Size,
     Tuple,
+    add_brands,
     as_number,
+    brands_of,
     forget,
     is_any_axis,
     is_int,
@@ -47,6 +50,8 @@ from branded.mypy.shapes.values import (
 )
 
 _OPERATORS = {symbol: name for name, symbol in table.SYMBOLS.items()}
+_REDUCED = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"}
+"""Methods that return a scalar if no axis is given."""
 _OF_NUMPY = {"astype": "cast", "copy": "clone"}
 
 
@@ -140,7 +145,7 @@ def attribute(run: FileState, base: Shaped, name: str, at: Context) -> Fact:
     if name == "ndim":
         return Size() if base.axes is None else Const(len(base.axes))
     if name == "T":
-        return method(run, at, base, "transpose", {})
+        return add_brands(method(run, at, base, "transpose", {}), base.brands)
     return LibraryName(name, base)
 
 
@@ -150,10 +155,11 @@ def binary(run: FileState, at: Context, op: str, left: Fact, right: Fact, a: Exp
     if name is None:
         return UNKNOWN
     own, other, e = (left, right, b) if isinstance(left, Shaped) else (right, left, a)
+    brands = brands_of(left) | brands_of(right)
     if op == "@" and not isinstance(left, Shaped):
-        return Shaped()
+        return Shaped(None, brands)
     assert isinstance(own, Shaped)
-    return method(run, at, own, f"__{name}__", {"x": [(e, other)]})
+    return add_brands(method(run, at, own, f"__{name}__", {"x": [(e, other)]}), brands)
 
 
 def method(
@@ -167,6 +173,8 @@ def method(
     given = {k: [(e, as_type(run, v)) for e, v in actuals] for k, actuals in values.items()}
     what, self_type = table.method_label(name), as_type(run, own)
     call = FollowedCall(what, at, None, run.scope, self_type, given, starred, run)  # type: ignore[arg-type]
+    if own.axes is None and name in _REDUCED and not values and not run.declared_only:
+        return Shaped(())
     if own.axes is None and name not in ("gather",):
         result: Known | list[Known] = None
     else:
@@ -223,6 +231,13 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context) -> Fact:
         return UNKNOWN
     name = _OF_NUMPY.get(name, name)
     values = {n: run.evaluate(e) for n, e in enumerate(at.args)}
+    if name in READS:
+        check_read(run, own, name, at)
+    brands = own.brands.union(*map(brands_of, values.values())) if name not in UNBATCHED else frozenset()
+    return add_brands(_of_method(run, Shaped(own.axes), name, at, values), brands)
+
+
+def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dict[int, Fact]) -> Fact:
     if name in ("numpy", "replace", "requires_grad_", "assign", "backward", "realize", "__array__"):
         return own
     if name == "size":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
-from mypy.nodes import FuncDef, LambdaExpr, SymbolNode, TypeInfo
+from mypy.nodes import Context, FuncDef, LambdaExpr, SymbolNode, TypeInfo
 from mypy.types import AnyType, Type
 
 from branded.mypy.axes.types import known_length
@@ -22,10 +23,25 @@ UNKNOWN = Fact()
 
 
 @dataclass(frozen=True)
+class FollowedBrand:
+    """The brand of a vmap, or of the steps of a loop, while its function is followed."""
+
+    label: str
+    at: Context
+    """The call of the mapped function, or of the loop."""
+    depth: int
+    loop: str = ""
+    """The name of the loop, if the brand is that of its steps."""
+    name: Fact = field(default=UNKNOWN, compare=False)
+    """Its `axis_name`, which collectives use."""
+
+
+@dataclass(frozen=True)
 class Shaped(Fact):
-    """A tensor or an array: an axis for each dimension; None if their number is unknown."""
+    """A tensor or an array: an axis for each dimension, None if their number is unknown; and its certain brands."""
 
     axes: tuple[Type, ...] | None = None
+    brands: frozenset[FollowedBrand] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -58,8 +74,18 @@ class Tuple(Fact):
     items: tuple[Fact, ...]
 
 
+@dataclass(frozen=True)
+class Stream(Fact):
+    """An iterable of unknown length, and what is known of each of its items."""
+
+    each: Fact
+
+
 changed = [0]
 """The number of changes of variables of a module, and of lists, dicts and objects."""
+
+
+_numbers = count()
 
 
 @dataclass(eq=False)
@@ -71,6 +97,8 @@ class Mutable(Fact):
     info: TypeInfo | None = None
     linked: list[Mutable] = field(default_factory=list)
     """Values that may be this one, in another branch or step of a loop."""
+    number: int = field(default_factory=lambda: next(_numbers))
+    """A value that was made later has a greater number."""
 
     def changes(self) -> None:
         """Forget the values that may be this one, before this one changes."""
@@ -99,6 +127,8 @@ def forget(value: Fact) -> None:
     elif isinstance(value, Tuple):
         for item in value.items:
             forget(item)
+    elif isinstance(value, Stream):
+        forget(value.each)
 
 
 class Variables:
@@ -144,6 +174,8 @@ class Wrapped(Fact):
     """The result of a transform or of `partial`: a function that is called with the transform's rule."""
 
     call: Callable[[Arguments], Fact]
+    inner: Fact | None = None
+    """The function that is called."""
 
 
 @dataclass
@@ -163,6 +195,36 @@ class Arguments:
     def all(self) -> Iterator[Fact]:
         yield from self.positional
         yield from self.keywords.values()
+
+
+def is_tree(value: Mutable) -> bool:
+    """Return whether transforms map the items of a value."""
+    info = value.info
+    is_record = info is not None and (info.is_named_tuple or "dataclass" in info.metadata)
+    return value.kind in ("list", "dict") or is_record
+
+
+def brands_of(value: Fact | None) -> frozenset[FollowedBrand]:
+    """Return the brands that a tensor, or the tensors of a tuple, a list or a dict, are certain to have."""
+    if isinstance(value, Shaped):
+        return value.brands
+    if isinstance(value, Stream):
+        return brands_of(value.each)
+    items: Iterable[Fact] = ()
+    if isinstance(value, Tuple):
+        items = value.items
+    elif isinstance(value, Mutable) and is_tree(value):
+        items = (value.items or {}).values()
+    return frozenset[FollowedBrand]().union(*map(brands_of, items))
+
+
+def add_brands(value: Fact, brands: frozenset[FollowedBrand]) -> Fact:
+    """Return a result of an operation with the brands of its operands."""
+    if not brands:
+        return value
+    if isinstance(value, Shaped):
+        return Shaped(value.axes, value.brands | brands)
+    return Tuple(tuple(add_brands(item, brands) for item in value.items)) if isinstance(value, Tuple) else value
 
 
 def is_immutable(value: Fact) -> bool:
@@ -219,11 +281,14 @@ def join(a: Fact, b: Fact) -> Fact:
     if is_same(a, b):
         return a
     if isinstance(a, Shaped) and isinstance(b, Shaped):
+        brands = a.brands & b.brands
         if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
-            return Shaped()
-        return Shaped(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)))
+            return Shaped(None, brands)
+        return Shaped(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)), brands)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         return Tuple(tuple(map(join, a.items, b.items)))
+    if isinstance(a, Stream) and isinstance(b, Stream):
+        return Stream(join(a.each, b.each))
     if is_int(a) and is_int(b):
         return Size()
     if is_number(a) and is_number(b):

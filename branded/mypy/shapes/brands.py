@@ -1,0 +1,143 @@
+"""Operations that need one value, on values whose brands are certain: reads, conditions and escapes."""
+
+from __future__ import annotations
+
+from mypy.errorcodes import ErrorCode
+from mypy.nodes import Context
+
+from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS
+from branded.mypy.codes import AXES, ESCAPE, OPERAND, READ
+from branded.mypy.shapes.state import FileState
+from branded.mypy.shapes.values import (
+    NONE,
+    Arguments,
+    Class,
+    Const,
+    Fact,
+    FollowedBrand,
+    Function,
+    LibraryName,
+    Mutable,
+    Number,
+    Shaped,
+    Size,
+    Tuple,
+    Wrapped,
+    brands_of,
+    is_number,
+    is_tree,
+    items_of,
+)
+
+READS = {*METHODS, "realize"} - {"backward"}
+UNBATCHED = {f"{name}_like" for name in ("zeros", "ones", "full", "rand", "randn", "empty", "const")}
+"""Methods that use the shape and the dtype of a tensor only."""
+
+
+def open_brand(run: FileState, f: Fact, name: Fact | None, at: Context, loop: str = "") -> FollowedBrand:
+    """Return the brand that a vmap or a loop opens around a function."""
+    label = loop or getattr(name, "value", None) or (name.info.name if isinstance(name, Class) else _parameter(f))
+    return FollowedBrand(str(label), at, len(run.opened), loop, name or NONE)
+
+
+def _parameter(f: Fact) -> str:
+    f = f.inner if isinstance(f, Wrapped) and f.inner is not None else f
+    names = [a.variable.name for a in f.node.arguments] if isinstance(f, Function) else []
+    return next((n for n in names if n != "self"), "vmap")
+
+
+def check_read(run: FileState, value: Fact, kind: str, at: Context, code: ErrorCode = READ) -> None:
+    """Report `x.item()`, `float(x)` or `if x` for a tensor with brands."""
+    if not (brands := brands_of(value)):
+        return
+    known = sorted(brands, key=lambda b: b.depth)
+    if closed := [b for b in known if run.opened[b.depth : b.depth + 1] != [b]]:
+        wrong = f'{kind}: this value belongs to "{closed[0].label}", which is closed'
+        run.report(at, ESCAPE, wrong, "try:   return it from the mapped function")
+    elif loops := [b.loop for b in known if b.loop]:
+        wrong = f"{kind}: in the body of {loops[-1]} there is no value to read: it is traced once, for all steps"
+        fix = "use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside"
+        run.report(at, READ, wrong, f"try:   {fix}")
+    else:
+        says, fix = TEXTS.get(kind, READ_TEXT)
+        names = " and ".join(f'"{b.label}"' for b in known)
+        opened = [f"{b.label}: opened by vmap at line {b.at.line}" for b in known]
+        run.report(at, code, f"{kind}: {says.format(names)}", *opened, f"try:   {fix}")
+
+
+def check_truth(run: FileState, value: Fact, at: Context) -> None:
+    """Report the truth value of a tensor with brands."""
+    if isinstance(value, Shaped):
+        check_read(run, value, "bool", at, OPERAND)
+
+
+def with_brand(value: Fact, brand: FollowedBrand) -> Fact:
+    """Return a tree whose tensors have a brand."""
+    if isinstance(value, Shaped):
+        return Shaped(value.axes, value.brands | {brand})
+    if isinstance(value, Const | Size | Number) and is_number(value):
+        return Shaped((), frozenset({brand}))
+    if isinstance(value, Tuple):
+        return Tuple(tuple(with_brand(item, brand) for item in value.items))
+    if isinstance(value, Mutable) and value.items is not None and is_tree(value):
+        return Mutable(value.kind, {k: with_brand(v, brand) for k, v in value.items.items()}, value.info)
+    return value
+
+
+def close_brand(value: Fact, brand: FollowedBrand) -> Fact:
+    """Return a value without a brand."""
+    if isinstance(value, Shaped):
+        return Shaped(value.axes, value.brands - {brand})
+    if isinstance(value, Tuple):
+        return Tuple(tuple(close_brand(item, brand) for item in value.items))
+    if isinstance(value, Mutable) and value.items is not None and is_tree(value):
+        return Mutable(value.kind, {k: close_brand(v, brand) for k, v in value.items.items()}, value.info)
+    return value
+
+
+def check_unmapped_results(run: FileState, value: Fact, way: Fact, brand: FollowedBrand, at: Context) -> None:
+    """Report a result with the brand where `out_axes` is None."""
+    if way == NONE:
+        if brand in brands_of(value):
+            wrong = f'out_axes: None needs a result without "{brand.label}", and this one varies over it'
+            run.report(at, AXES, wrong, "try:   give an int in out_axes, or sum over the examples outside of vmap")
+        return
+    if isinstance(way, Mutable) and way.kind == "dict" and isinstance(value, Mutable):
+        held, ways = value.items or {}, way.items or {}
+        pairs = [(held[k], ways[k]) for k in held if k in ways]
+    else:
+        pairs = list(zip(items_of(value) or (), items_of(way) or (), strict=False))
+    for item, inner in pairs:
+        check_unmapped_results(run, item, inner, brand, at)
+
+
+def report_kept(run: FileState, brand: FollowedBrand, outside: Mutable, first: int) -> None:
+    """Report values that lists, dicts and objects, made before `outside`, keep after their brand is closed."""
+    for owner, key, at in run.stores[first:]:
+        if owner.number < outside.number and brand in brands_of((owner.items or {}).get(key)):
+            wrong = f'escape: a value of "{brand.label}" is kept after its vmap'
+            run.report(at, ESCAPE, wrong, "try:   return it from the mapped function", vmap=brand.at)
+    if not run.opened:
+        run.stores.clear()
+
+
+def of_collective(name: str, given: Arguments) -> Fact:
+    """Return the value of `psum(x, name)` and similar functions, without the brands that are certain to be left."""
+    x, axis = given.positional[0], given.get(1, "axis_name") or NONE
+    if name == "stop_gradient":
+        return x
+    wanted = items_of(axis) or [axis]
+    left = brands_of(x)
+    for one in wanted:
+        matches = {b for b in left if is_name(b.name, one)}
+        left = left - matches if matches else frozenset()
+    for brand in brands_of(x) - left:
+        x = close_brand(x, brand)
+    return x
+
+
+def is_name(opened: Fact, name: Fact) -> bool:
+    """Return whether a collective names the brand of a vmap."""
+    if isinstance(opened, Class) and isinstance(name, Class):
+        return opened.info is name.info
+    return opened == name and not isinstance(opened, Class | LibraryName) and opened != NONE
