@@ -35,6 +35,7 @@ from mypy.types import (
     FunctionLike,
     Overloaded,
     Type,
+    get_proper_type,
 )
 
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads, searches
@@ -57,6 +58,7 @@ from branded.mypy.rows.results import (
     jit_type,
     lift_type,
     plain_result,
+    returned_function,
     unvec_signature,
     vec_signature,
 )
@@ -284,7 +286,15 @@ class BrandedPlugin(Plugin):
             return partial(functions.function_result, scope=self.scope, name=fullname)
         if fullname.startswith(optimizers.MODULE) and fullname not in optimizers.SOLVERS:
             return partial(optimizers.optimizer_result, scope=self.scope)
-        return plain_result if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname) else None
+        if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname):
+            return plain_result
+        return partial(returned_function, scope=self.scope) if self._returns_function(fullname) else None
+
+    def _returns_function(self, fullname: str) -> bool:
+        """Return whether a function of a user returns a function."""
+        node = self._node(fullname) if "." in fullname and not fullname.startswith(LIBRARIES) else None
+        t = node.type if isinstance(node, FuncBase | Decorator) else None
+        return isinstance(t, CallableType) and isinstance(get_proper_type(t.ret_type), CallableType)
 
     @guard_hooks
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:

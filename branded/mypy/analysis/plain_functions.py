@@ -22,6 +22,7 @@ from mypy.errorcodes import TRUTHY_BOOL
 from mypy.errors import ErrorInfo
 from mypy.expandtype import expand_type
 from mypy.nodes import (
+    AssignmentStmt,
     CallExpr,
     Decorator,
     Expression,
@@ -31,6 +32,8 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    OperatorAssignmentStmt,
+    OpExpr,
     RefExpr,
     ReturnStmt,
     TypeInfo,
@@ -93,6 +96,7 @@ from branded.mypy.rows.brand_env import (
     unreported,
 )
 from branded.mypy.rows.callables import arguments_by_formal
+from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.rows.operands import is_deep
 
 MOST = 16
@@ -352,8 +356,13 @@ class Instances:
         told = [e for e in errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
         n_told = len(told)
         told = unreported(told, self._own_places(f, api)) if told else told
-        returned = [api.lookup_type_or_none(r.expr) for r in _return_statements(copy.function) if r.expr is not None]
-        certain = [t for t in returned if t is not None and not hides_brands(t) and rows_in(t)]
+        values = [r.expr for r in _return_statements(copy.function) if r.expr is not None]
+        returned = [(e, api.lookup_type_or_none(e)) for e in values]
+        certain = [
+            t
+            for e, t in returned
+            if t is not None and not hides_brands(t) and (rows_in(t) or _is_reduced(e, copy.function, api))
+        ]
         if len(errors) > n_told or len(certain) < len(returned) or not returned:
             return result, told
         brands = {b for t in certain for b in rows_in(t)}
@@ -398,6 +407,32 @@ def _restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Ty
 def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
     """Find the return statements of a function, without those in nested functions."""
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
+
+
+REDUCTIONS = {f"branded.collectives.reductions.{name}" for name in ("psum", "pmean", "pmax", "pmin", "all_gather")}
+
+
+def _is_reduced(e: Expression, f: FuncDef, api: TypeChecker) -> bool:
+    """Return whether an expression has no brands because collectives have removed them: `pmean(x, "batch") + 1`."""
+    match e:
+        case CallExpr(callee=RefExpr(fullname=name)) if name in REDUCTIONS:
+            return True
+        case CallExpr(callee=MemberExpr(expr=owner), args=args):
+            return _is_reduced(owner, f, api) and all(_is_reduced(a, f, api) for a in args)
+        case OpExpr(left=left, right=right):
+            return _is_reduced(left, f, api) and _is_reduced(right, f, api)
+        case NameExpr(node=Var() as node):
+            parts = list(own_parts(f))
+            values = [s.rvalue for s in parts if isinstance(s, AssignmentStmt) and _binds(s.lvalues, node)]
+            values += [s.rvalue for s in parts if isinstance(s, OperatorAssignmentStmt) and _binds([s.lvalue], node)]
+            if values:
+                return all(_is_reduced(v, f, api) for v in values)
+    t = get_proper_type(api.lookup_type_or_none(e))
+    return isinstance(t, Instance) and t.type.fullname in NUMBERS
+
+
+def _binds(targets: Sequence[Expression], node: Var) -> bool:
+    return any(isinstance(target, NameExpr) and target.node is node for target in targets)
 
 
 def _body_of(node: Node | None, sig: CallableType, api: TypeChecker) -> FuncDef | None:

@@ -143,6 +143,13 @@ def code_at(file: str, at: Context | ErrorInfo) -> str:
     return line[at.column : at.end_column] if at.end_column and at.line == at.end_line and line.isascii() else ""
 
 
+def is_called_at_once(file: str, call: Context) -> bool:
+    """Return whether the result of a call is called: `power(2)(x)`."""
+    linecache.checkcache(file)
+    line = linecache.getline(file, call.end_line) if call.end_line else ""
+    return line.isascii() and call.end_column is not None and line[call.end_column :].startswith("(")
+
+
 def _digest(text: bytes, tree: ast.Module | None) -> str:
     """Return a digest of a file's imports and functions, with the lines that a message can refer to."""
     if tree is None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mypy.nodes import LambdaExpr, StrExpr
+from mypy.nodes import CallExpr, LambdaExpr, RefExpr, StrExpr
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, get_proper_type
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, ProperType, Type, get_proper_type
 
 from branded.mypy.analysis.source.reads import report_lift_reads
+from branded.mypy.analysis.source_digest import is_called_at_once
+from branded.mypy.analysis.untyped_modules import is_untyped_function, is_untyped_module
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.rows.algebra import (
     BRAND,
@@ -55,6 +57,27 @@ def lift_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     if not isinstance(f, CallableType) or f.is_ellipsis_args or f.variables or isinstance(ctx.args[0][0], LambdaExpr):
         return ctx.default_return_type
+    lifted, rows = _lifted(f, ctx, scope)
+    report_lift_reads(ctx.args[0][0], rows, ctx.context, checker(ctx))
+    return lifted
+
+
+def returned_function(ctx: FunctionContext, scope: OpenBrands) -> Type:
+    """Return the type of `power(2)` in `power(2)(x)`, as if it were lifted, in files that do not import `Vec`.
+
+    mypy asks no plugin about the call of a function that has no name.
+    """
+    t, call, api = get_proper_type(ctx.default_return_type), ctx.context, checker(ctx)
+    maker = call.callee.node if isinstance(call, CallExpr) and isinstance(call.callee, RefExpr) else None
+    is_function = isinstance(t, CallableType) and not t.is_ellipsis_args and not t.variables
+    if not is_function or not isinstance(t, CallableType) or rows_in(t) or not is_called_at_once(api.path, call):
+        return t
+    is_plain = is_untyped_module(api.tree) and is_untyped_function(maker, api)
+    return _lifted(t, ctx, scope)[0] if is_plain and holds_tensors(t.ret_type) else t
+
+
+def _lifted(f: CallableType, ctx: FunctionContext, scope: OpenBrands) -> tuple[FunctionLike, list[ProperType]]:
+    """Return a function whose parameters with tensors each have a row variable, and these variables."""
     place = f"{ctx.context.line}:{ctx.context.column}"
     rows: list[Type] = []
     types: list[Type] = []
@@ -62,8 +85,8 @@ def lift_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
         if is_plain := holds_tensors(t) and not rows_in(t):
             rows.append(scope.fresh((name or "x").upper(), ctx.context, checker(ctx), place=f"{place}:{i}"))
         types.append(add_brands(t, rows[-1:]) if is_plain else t)
-    report_lift_reads(ctx.args[0][0], [get_proper_type(v) for v in rows], ctx.context, checker(ctx))
-    return overload_plain(f.copy_modified(arg_types=types, ret_type=add_brands(f.ret_type, rows), variables=rows))
+    lifted = f.copy_modified(arg_types=types, ret_type=add_brands(f.ret_type, rows), variables=rows)
+    return overload_plain(lifted), [get_proper_type(v) for v in rows]
 
 
 def brand_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
