@@ -56,11 +56,12 @@ _known: weakref.WeakKeyDictionary[type, tuple[str, ...]] = weakref.WeakKeyDictio
 def static_fields(cls: Any) -> tuple[str, ...]:
     """Return the names of the static fields of a dataclass or a NamedTuple."""
     if (known := _known.get(cls)) is None:
-        fields = {f.name: f.metadata for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
+        is_dataclass = dataclasses.is_dataclass(cls)
+        fields = {f.name: f.metadata for f in dataclasses.fields(cls)} if is_dataclass else {}
         marked = {name for name, metadata in fields.items() if metadata.get("static", False)}
         for base in cls.__mro__:
             marked |= {name for name, t in inspect.get_annotations(base).items() if _has_mark(base, t)}
-        known = _known[cls] = tuple(name for name in fields or cls._fields if name in marked)
+        known = _known[cls] = tuple(name for name in (fields if is_dataclass else cls._fields) if name in marked)
     return known
 
 

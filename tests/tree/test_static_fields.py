@@ -55,6 +55,16 @@ class Derived(Generic[T]):
         self.scaled = self.w * self.scale  # type: ignore[operator]
 
 
+@dataclass(frozen=True)
+class Empty:
+    pass
+
+
+def test_a_dataclass_without_fields_has_no_leaves() -> None:
+    assert tree.leaves([Empty(), X]) == [X] and tree.map(lambda x: x, Empty()) == Empty()
+    assert vmap(lambda parts: parts[1].sum(), in_axes=([None, 0],))([Empty(), X]).tolist() == [3.0, 7.0, 11.0]
+
+
 @pytest.mark.parametrize("make", [lambda x: Layer(x, "a"), lambda x: Part("a", x), lambda x: Derived(x, 2.0)])
 def test_static_fields_are_not_leaves(make: Any) -> None:
     t = make(X)
