@@ -156,7 +156,7 @@ class Instances:
             readers.get(i)
             or (_add_brands_to_function(t, everything) if row else None)
             or _partly_batched_dict(t, ctx.args[i], api)
-            or add_brands(t, row)
+            or _without_name(add_brands(t, row), row, api)
             for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
         ]
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
@@ -409,24 +409,32 @@ def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
     return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
 
 
+def _without_name(t: Type, row: Sequence[Brand], api: TypeChecker) -> Type:
+    """Return a TypedDict with brands as one without a name: mypy reads the items of one with a name in its class."""
+    p = get_proper_type(t)
+    if not row or not isinstance(p, TypedDictType):
+        return t
+    return p.copy_modified(fallback=api.named_generic_type("typing._TypedDict", []))
+
+
 REDUCTIONS = {f"branded.collectives.reductions.{name}" for name in ("psum", "pmean", "pmax", "pmin", "all_gather")}
 
 
-def _is_reduced(e: Expression, f: FuncDef, api: TypeChecker) -> bool:
+def _is_reduced(e: Expression, f: FuncDef, api: TypeChecker, followed: frozenset[Var] = frozenset()) -> bool:
     """Return whether an expression has no brands because collectives have removed them: `pmean(x, "batch") + 1`."""
     match e:
         case CallExpr(callee=RefExpr(fullname=name)) if name in REDUCTIONS:
             return True
         case CallExpr(callee=MemberExpr(expr=owner), args=args):
-            return _is_reduced(owner, f, api) and all(_is_reduced(a, f, api) for a in args)
+            return all(_is_reduced(part, f, api, followed) for part in (owner, *args))
         case OpExpr(left=left, right=right):
-            return _is_reduced(left, f, api) and _is_reduced(right, f, api)
-        case NameExpr(node=Var() as node):
+            return _is_reduced(left, f, api, followed) and _is_reduced(right, f, api, followed)
+        case NameExpr(node=Var() as node) if node not in followed:
             parts = list(own_parts(f))
             values = [s.rvalue for s in parts if isinstance(s, AssignmentStmt) and _binds(s.lvalues, node)]
             values += [s.rvalue for s in parts if isinstance(s, OperatorAssignmentStmt) and _binds([s.lvalue], node)]
-            if values:
-                return all(_is_reduced(v, f, api) for v in values)
+            if len(values) == 1:
+                return _is_reduced(values[0], f, api, followed | {node})
     t = get_proper_type(api.lookup_type_or_none(e))
     return isinstance(t, Instance) and t.type.fullname in NUMBERS
 

@@ -61,6 +61,7 @@ from mypy.nodes import (
     TupleExpr,
     TypeInfo,
     UnaryExpr,
+    Var,
     WhileStmt,
     WithStmt,
 )
@@ -375,6 +376,8 @@ def _inject_displays(node: Node, function: Instance) -> None:
     """Inject calls around the displays without a type context, for which mypy would join the types of the entries."""
     match node:
         case AssignmentStmt() if node.type is None and not node.is_final_def:
+            if any(map(_is_declared, node.lvalues)):
+                return
             if isinstance(node.rvalue, TupleExpr) or not any(isinstance(v, TupleExpr | ListExpr) for v in node.lvalues):
                 node.rvalue = _wrap_display(node.rvalue, function)
         case ForStmt():
@@ -383,6 +386,11 @@ def _inject_displays(node: Node, function: Instance) -> None:
             node.sequences[:] = [_wrap_display(e, function) for e in node.sequences]
         case LambdaExpr() if isinstance(returned := node.body.body[-1], ReturnStmt) and returned.expr is not None:
             returned.expr = _wrap_display(returned.expr, function)
+
+
+def _is_declared(target: Expression) -> bool:
+    """Return whether an assignment has a type context: `params: Params` is declared elsewhere."""
+    return isinstance(target, RefExpr) and isinstance(target.node, Var) and target.node.type is not None
 
 
 def _wrap_display(e: Expression, function: Instance) -> Expression:

@@ -1,0 +1,133 @@
+"""Reads, conditions and escapes of values behind containers, generators and functions that are values."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Protocol
+
+from tinygrad import Tensor
+
+from branded import fori_loop, vmap
+
+X = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+# --- in a generator, and of the items of a generator
+def windows(x: Tensor, size: int) -> Iterator[Tensor]:
+    for i in range(x.shape[0] - size + 1):
+        yield x[i : i + size]
+
+
+vmap(lambda x: Tensor([w.sum().item() for w in windows(x, 2)]))(X)  # E: item: a value that varies over "x"
+
+
+# --- in functions of a registry, behind a Protocol
+class Kernel(Protocol):
+    def __call__(self, a: Tensor, b: Tensor, /) -> Tensor: ...
+
+
+KERNELS: dict[str, Kernel] = {}
+
+
+def register(name: str) -> Callable[[Kernel], Kernel]:
+    def add(kernel: Kernel) -> Kernel:
+        KERNELS[name] = kernel
+        return kernel
+
+    return add
+
+
+@register("dot")
+def dot(a: Tensor, b: Tensor) -> Tensor:
+    return Tensor((a * b).sum().item())  # E: item: a value that varies over "a" and "b"
+
+
+@register("sign")
+def sign(a: Tensor, b: Tensor) -> Tensor:
+    return a.sum() if b.sum() > 0 else b.sum()  # E: bool: a value that varies over "b"
+
+
+def gram(kernel: Kernel, rows: Tensor) -> Tensor:
+    return vmap(lambda a: vmap(lambda b: kernel(a, b))(rows))(rows)
+
+
+tables = [gram(kernel, X) for kernel in KERNELS.values()]
+
+# --- in functions of a list
+STEPS: list[Callable[[Tensor], Tensor]] = []
+
+
+def step(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    STEPS.append(f)
+    return f
+
+
+@step
+def centre(x: Tensor) -> Tensor:
+    return x - float(x.mean().item())  # E: item: a value that varies over "x"
+
+
+vmap(lambda x: reduce(lambda y, f: f(y), STEPS, x))(X)
+
+
+# --- in a case of a match statement
+@dataclass(frozen=True)
+class Scale:
+    gamma: float
+
+
+@dataclass(frozen=True)
+class Relu:
+    low: float
+
+
+def run(layer: Scale | Relu, x: Tensor) -> Tensor:
+    match layer:
+        case Scale(gamma):
+            return x * gamma
+        case Relu(low=low):
+            return Tensor(x.numpy()).maximum(low)  # E: numpy: a value that varies over "x"
+
+
+def network(layers: list[Scale | Relu], x: Tensor) -> Tensor:
+    for layer in layers:
+        x = run(layer, x)
+    return x
+
+
+vmap(partial(network, [Scale(2.0), Relu(0.0)]))(X)
+
+
+# --- in the body of a loop
+def simulate(x: Tensor, rate: Tensor) -> Tensor:
+    return x * (1 + 0.1 * rate.item())
+
+
+print(fori_loop(0, 3, lambda i, c: simulate(c, c), Tensor(1.0)))  # E: has no single value to read
+
+
+# --- an attribute of an object that outlives the vmap
+class Gate:
+    def __init__(self) -> None:
+        self.last: Tensor | None = None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        self.last = x.sum()  # E: escape
+        return x * 2
+
+
+gate: Callable[[Tensor], Tensor] = Gate()
+vmap(lambda x: gate(x))(X)
+
+# --- out_axes=None for one key, and an axis that the result does not have
+vmap(lambda x: {"a": x.sum(), "b": x.max()}, out_axes={"a": 0, "b": None})(X)  # E: out_axes: None needs a result
+vmap(lambda x: x * 2, out_axes=2)(X)  # E: out_axes: the result: axis 2 is out of range for a result with 2 axes
+
+
+# --- other keys in in_axes than in the argument
+def predict(p: dict[str, Tensor], x: Tensor) -> Tensor:
+    return (p["w"] * x).sum() + p["b"]
+
+
+params = {"w": Tensor.ones(3), "b": Tensor(0.0)}
+vmap(predict, in_axes=({"w": None, "c": None}, 0))(params, X)  # E: in_axes: the keys for argument 1 are 'w', 'c'
