@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Install packages into an environment: uv takes a quarter of pip's time, and pip serves where uv finds no index.
 # Most installed modules are never imported; those that are get their bytecode from the first import.
 PIP     := install --quiet --disable-pip-version-check --no-compile
-install  = $(BIN)/python -m pip $(PIP) uv && $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) || \
+install  = $(BIN)/python -m pip $(PIP) uv && $(BIN)/uv pip install --quiet --python $(1)/bin/python $(2) 2>/dev/null || \
            $(BIN)/python -m pip --python $(1)/bin/python $(PIP) $(2)
 DEMO    := -e '.[cc,demo]'
 
