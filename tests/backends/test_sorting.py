@@ -127,3 +127,21 @@ def test_values_and_indices_come_from_one_network() -> None:
         assert indices.tolist()[0] == [0, 1, 2]
         slope = vmap(grad(lambda row: (row.sort()[0] * Tensor.arange(16)).sum()))(x)
         assert slope.tolist()[0] == [15 - i for i in range(16)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "indices", "method"),
+    [
+        ((64, 256), 8, False, "first"),
+        ((64, 256), 8, True, "first"),
+        ((4, 20), 20, False, "first"),
+        ((64, 256), 256, False, "network"),
+        ((64, 256), 256, True, "radix"),
+        ((4, 256), 256, False, "radix"),
+    ],
+)
+def test_only_one_method_is_compiled(shape: tuple[int, int], k: int, indices: bool, method: str) -> None:
+    assert sorting._method(dtypes.float32, *shape, k, indices) == method
+    functions = {"first": "*first(", "radix": "*sorted(", "network": "by_network("}
+    source = sorting.source(dtypes.float32, method)
+    assert [name for name, text in functions.items() if text in source] == [method]

@@ -129,6 +129,19 @@ def test_endless_rules_are_stopped(by_tinygrad: Callable[[Callable[[], Any]], An
     assert found == (RuntimeError, "infinite loop in graph_rewrite (stack too big)") and len(asked) < 250
 
 
+def test_sums_of_matchers_try_the_rules_in_order() -> None:
+    asked = list[str]()
+
+    def rule(name: str, op: Ops) -> tuple[UPat, Callable[..., None]]:
+        return UPat(op, name="u"), lambda u: asked.append(name)
+
+    first = PatternMatcher([rule("a", Ops.ADD), rule("b", Ops.MUL)])
+    joined = first + PatternMatcher([rule("c", Ops.ADD), rule("d", Ops.CONST)])
+    for u in (X + Y, X * Y, UOp.const(1.0)):
+        assert joined.rewrite(u) is None
+    assert asked == ["a", "c", "b", "d"] and len(joined.patterns) == 4
+
+
 def test_simplified_indices_are_cached_per_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     i, tried = UOp.range(12, 0), list[UOp]()
     index = ((i * 8 + 3) // 4 + i * 5).simplify
