@@ -23,6 +23,7 @@ from branded import (
     linalg,
     random,
     scan,
+    segment_max,
     segment_sum,
     top_k,
     value_and_grad,
@@ -398,6 +399,73 @@ def _attention_blocks(x: Any, wq: Any, wk: Any, wv: Any, lengths: Any) -> Any:
     return value_and_grad(loss)((wq, wk, wv))
 
 
+def _level_set(phi: Any) -> Any:
+    """20 upwind steps that turn a function into the distance to its zeros."""
+    sign = phi / (phi * phi + 1e-2).sqrt()
+
+    def largest(a: Any, b: Any) -> Any:
+        return a.maximum(0).square().maximum(b.minimum(0).square())
+
+    def step(phi: Any, _: Any) -> Any:
+        p = phi.pad(((1, 1), (1, 1)), mode="replicate")
+        a, b = phi - p[:-2, 1:-1], p[2:, 1:-1] - phi
+        c, d = phi - p[1:-1, :-2], p[1:-1, 2:] - phi
+        outward, inward = (largest(a, b) + largest(c, d)).sqrt(), (largest(-a, -b) + largest(-c, -d)).sqrt()
+        phi = phi - 0.3 * sign * ((sign > 0).where(outward, inward) - 1)
+        return phi, (phi < 0).sum()
+
+    return scan(step, phi, None, length=20)
+
+
+def _ctc(logits: Any, labels: Any) -> Any:
+    """Gradient of the CTC loss of sequences, over the blank 0 and labels from 1."""
+    least = -1e30
+
+    def one(logits: Any, labels: Any) -> Any:
+        n = 2 * labels.shape[0] + 1
+        path = Tensor.zeros(labels.shape[0], dtype=labels.dtype).stack(labels, dim=1).reshape(-1).pad(((0, 1),))
+        may_skip = (path != 0) & (path != path.pad(((2, 0),), value=-1)[:n])
+        seen = logits.log_softmax()[:, path]
+
+        def step(a: Any, seen: Any) -> Any:
+            b = a.pad(((1, 0),), value=least)[:n]
+            c = may_skip.where(a.pad(((2, 0),), value=least)[:n], least)
+            top = a.maximum(b).maximum(c)
+            return top + ((a - top).exp() + (b - top).exp() + (c - top).exp()).log() + seen, None
+
+        a, _ = scan(step, (Tensor.arange(n) < 2).where(seen[0], least), seen[1:])
+        return -a[-2:].logsumexp()
+
+    return value_and_grad(lambda logits: vmap(one)(logits, labels + 1).mean())(logits)
+
+
+def _graph_attention(x: Any, source: Any, target: Any, w: Any, a: Any, b: Any) -> Any:
+    """Gradient of a layer of attention over the edges of a graph, with several heads."""
+    n = x.shape[0]
+
+    def loss(ws: Any) -> Any:
+        w, a, b = ws
+        h = (x @ w).reshape(n, *a.shape)
+        score = ((h * a).sum(-1)[source] + (h * b).sum(-1)[target]).leaky_relu(0.2)
+        weight = (score - segment_max(score, target, n).detach()[target]).exp()
+        share = weight / (segment_sum(weight, target, n)[target] + 1e-9)
+        return segment_sum(share.unsqueeze(-1) * h[source], target, n).elu().square().mean()
+
+    return value_and_grad(loss)((w, a, b))
+
+
+def _life(start: Any) -> Any:
+    """30 generations of the game of life on a torus, in 8-bit integers."""
+
+    def step(cells: Any, _: Any) -> Any:
+        near = [cells.roll((i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+        count = sum(near[1:], near[0])
+        cells = ((count == 3) | ((count == 2) & (cells == 1))).cast("uint8")
+        return cells, cells.cast("int32").sum()
+
+    return scan(step, (start > 0).cast("uint8"), None, length=30)
+
+
 KINDS = (
     Program("particle filter, 512 of 10", (ints(1000, 2), floats(10)), of("particle_filter", _particle_filter)),
     Program(
@@ -464,4 +532,15 @@ KINDS = (
         (floats(8, 64, 64, scale=0.3), *(floats(64, 64, scale=0.1),) * 3, ints(64, 8)),
         of("attention_blocks", _attention_blocks),
     ),
+    Program("level set, 128²", (floats(128, 128, scale=3),), of("level_set", _level_set)),
+    Program("CTC gradient, 16 x 64", (floats(16, 64, 32), ints(31, 16, 12)), of("ctc", _ctc)),
+    Program(
+        "graph attention, 4,096 edges",
+        (
+            *(floats(512, 32), ints(512, 4096), ints(512, 4096)),
+            *(floats(32, 64, scale=0.2), floats(4, 16), floats(4, 16)),
+        ),
+        of("graph_attention", _graph_attention),
+    ),
+    Program("game of life, 128²", (floats(128, 128),), of("life", _life)),
 )
