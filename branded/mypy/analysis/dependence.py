@@ -34,8 +34,11 @@ WRITES = {"assign", "replace", "append", "extend", "insert", "put", "setdefault"
 """Methods that can modify a value which another name refers to."""
 
 
-_known: dict[Hashable, Flow] = new_cache()
-"""The flows of module-level functions for numbered arguments."""
+_known: dict[Hashable, Flow | None] = new_cache()
+"""The flows of module-level functions for numbered arguments; None for a call that is not followed.
+
+A call runs each call in its body, so a recursion ends at any of its functions, whichever was called first.
+"""
 
 
 class NotFollowed(Exception):
@@ -222,8 +225,13 @@ class _Follower:
         by_name = {n: _number_places(x, given) for n, x in named.items()}
         call = f, numbered, tuple(by_name.items())
         if call not in _known:
-            _known[call] = self.result(_followable_source(f, self.api), {}, numbered, by_name)
-        return _fill_places(_known[call], given)
+            try:
+                _known[call] = self.result(_followable_source(f, self.api), {}, numbered, by_name)
+            except NotFollowed:
+                _known[call] = None
+        if (flow := _known[call]) is None:
+            raise NotFollowed
+        return _fill_places(flow, given)
 
     def _global(self, name: str) -> object:
         symbol = self.api.tree.names.get(name)

@@ -137,7 +137,7 @@ def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     """Report errors that were found in a trial, each place once."""
     if not errors:
         return
-    kept = unreported(errors, () if _trials else _reported_places(api))
+    kept = unreported(errors, () if _trials else _reported_places(api, {e.line for e in errors}))
     times_told[0] += len(kept) < len(errors)
     for e in kept:
         e.target = (
@@ -157,10 +157,10 @@ def _set_target(errors: Iterable[ErrorInfo], api: TypeChecker) -> None:
         e.target = _target(api)
 
 
-def _reported_places(api: TypeChecker) -> set[ErrorPlace]:
-    """Return the places of the errors that were reported for the current target."""
+def _reported_places(api: TypeChecker, lines: Container[int]) -> set[ErrorPlace]:
+    """Return the places of the errors in these lines that were reported for the current target."""
     reported, target = api.errors.error_info_map.get(api.errors.file, ()), _target(api)
-    return {place_of(e) for e in reported if e.severity == "error" and e.target == target}
+    return {place_of(e) for e in reported if e.line in lines and e.severity == "error" and e.target == target}
 
 
 def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: str, *notes: str) -> None:
@@ -172,7 +172,7 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
     n = api.errors._watchers.index(_trials[-1]) + 1 if _trials else 0
     if _trials:
         api.binder.version += 1  # mypy must not cache the type without its error
-    elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api):
+    elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api, (context.line,)):
         return
     if not _trials:
         replace_errors(api.errors, api.errors.file, context.line)
