@@ -51,7 +51,12 @@ class DeferredPlugin(Plugin):
         vars(self).update({name: getattr(self.created, name) for name in HOOKS})
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
-        """Return the data that mypy stores with each module's cache."""
+        """Return the data that mypy stores with each module's cache, and complete a module before it is stored."""
+        if not ctx.is_check and self._modules is not None and (module := self._modules.get(ctx.id)) is not None:
+            if self.created is None:
+                self.create()
+            assert self.created is not None
+            self.created.get_additional_deps(module)  # mypy may have parsed the file without calling it
         return config_data(ctx.path, self.unvaried, self.require_axes)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:

@@ -15,6 +15,7 @@ from mypy.errors import CompileError
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, Type, TypeOfAny
 
+from branded.mypy.analysis.source_digest import DIGEST, LIBRARIES, add_source_facts
 from branded.mypy.codes import ERROR
 from branded.mypy.error_notes import add_notes
 from branded.mypy.rows.brand_env import AnyContext, checker, fail_at_once
@@ -22,8 +23,6 @@ from branded.mypy.rows.brand_env import AnyContext, checker, fail_at_once
 Hook = Callable[[Any], Any]
 Select = TypeVar("Select", bound=Callable[[Any, str], Hook | None])
 
-LIBRARIES = ("builtins.", "typing.", "tinygrad.", "branded.")
-"""The prefixes of modules whose functions have known behavior."""
 _FOLDER = Path(__file__).parent
 _running: list[TypeChecker] = []
 """The type checker of the outermost hook that is running."""
@@ -53,6 +52,8 @@ def guard_hooks(select: Select) -> Select:
 
 def _run(hook: Hook, ctx: AnyContext) -> Any:
     api = checker(ctx)
+    if DIGEST not in api.tree.names:
+        add_source_facts(api.tree)
     add_notes(api.errors)
     # the outermost hook is at the user's line; a developer asks for the traceback
     if _running or api.options.show_traceback or api.options.pdb:

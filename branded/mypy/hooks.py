@@ -42,12 +42,12 @@ from branded.mypy.analysis import external_calls, indexing, narrowing, reads, se
 from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.analysis.source.reads import report_jit_reads
-from branded.mypy.analysis.source_digest import add_digest
+from branded.mypy.analysis.source_digest import LIBRARIES, add_source_facts
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.error_notes import add_notes
-from branded.mypy.failures import LIBRARIES, Hook, guard_hooks
+from branded.mypy.failures import Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
 from branded.mypy.rows.brand_env import OpenBrands, checker, times_told
@@ -184,9 +184,7 @@ class BrandedPlugin(Plugin):
         """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
         if self.is_daemon:
             forget()
-        if not file.is_stub and not f"{file.fullname}.".startswith(LIBRARIES):
-            add_digest(file)
-            static_fields.add_static_fields(file)
+        add_source_facts(file)
         return []
 
     def _partial(self, ctx: FunctionContext) -> Type:

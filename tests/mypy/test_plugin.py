@@ -55,6 +55,32 @@ def test_changed_body_rechecks_its_callers(tmp_path: Path) -> None:
     assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
 
 
+LAYER = """from dataclasses import dataclass
+from typing import Annotated
+from branded import static
+from low import half
+@dataclass
+class Layer:
+    w: Tensor
+    name: Annotated[str, static]
+    def __call__(self, x: Tensor) -> Tensor:
+        return half(x) * self.w
+y = vmap(lambda layer: layer.w * 2)(Layer(X, "first"))
+"""
+
+
+def test_files_checked_for_their_imports_keep_static_fields(tmp_path: Path) -> None:
+    """mypy parses an unchanged file again if its imports have changed, and calls no hook for the parsed file."""
+    low = "from tinygrad import Tensor\ndef half(x: Tensor) -> Tensor:\n    return x / 2\n"
+    warm(cache := tmp_path / "warm", MYPY, edits.CONFIG)
+    (tmp_path / "mypy.ini").write_text(edits.CONFIG)
+    (tmp_path / "mid.py").write_text(HEADER + LAYER)
+    (tmp_path / "app.py").write_text(f"{HEADER}from mid import Layer\ny = vmap(lambda a, x: a(x))(Layer(X, 'a'), X)\n")
+    for text in (low, low.replace("half", "other") + low, low):
+        (tmp_path / "low.py").write_text(text)
+        assert [line for line in edits.by_mypy(tmp_path, cache) if "error" in line] == []
+
+
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[edits.Daemon]:
     """Share a daemon, whose first check takes five seconds; tests write files into its folder."""
@@ -169,6 +195,18 @@ def test_work_is_linear_in_the_call_graph(first: str, tmp_path: Path) -> None:
     assert few["errors"] == many["errors"] == (2 if "item" in first else 0)
     for name in few:
         assert many[name] <= 2.2 * few[name], name
+
+
+def test_work_is_linear_in_mutual_recursion(tmp_path: Path) -> None:
+    counts = []
+    for n in (20, 40):
+        functions = [
+            f"def f{i}(x: Tensor) -> Tensor:\n    return f{(i + 1) % n}(x) + f{(7 * i + 3) % n}(x * 2)\n"
+            for i in range(n)
+        ]
+        counts.append(work(project(tmp_path, "".join([*functions, "y = vmap(f0)(X)\n"])), tmp_path / "cache"))
+    few, many = counts
+    assert few["result"] >= 20 and many["result"] <= 2.2 * few["result"]
 
 
 # ---- failures ----

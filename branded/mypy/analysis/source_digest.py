@@ -22,9 +22,12 @@ from mypy.types import UnboundType
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.syntax import children
+from branded.mypy.rows.static_fields import add_static_fields
 
 DIGEST = "branded@source"
 """The name of the digest. mypy's daemon keeps names with an `@` when it analyzes a file again."""
+LIBRARIES = ("builtins.", "typing.", "tinygrad.", "branded.")
+"""The prefixes of modules whose functions have known behavior."""
 _SCALARS = {"bool", "bytes", "complex", "float", "int", "str"}
 
 _recorded: list[set[MypyFile]] = []
@@ -32,6 +35,18 @@ _recorded: list[set[MypyFile]] = []
 
 _registered: dict[tuple[str, str, str], None] = new_cache()
 """The files, the functions in them, and the modules that they depend on."""
+
+
+def add_source_facts(module: MypyFile) -> None:
+    """Add what the plugin needs of a file's source to its symbol table: its digest, and its static fields.
+
+    mypy's hook for files that it has parsed calls this, except for an unchanged file that mypy parses again to check it
+    with other imports. Such a file gets them when it is checked, and at the latest before mypy writes its cache.
+    """
+    is_ours = module.is_stub or f"{module.fullname}.".startswith(LIBRARIES)
+    if not is_ours and DIGEST not in module.names:
+        add_digest(module)
+        add_static_fields(module)
 
 
 def add_digest(module: MypyFile) -> None:

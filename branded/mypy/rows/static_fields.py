@@ -7,6 +7,7 @@ mypy stores the table in its cache.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def add_static_fields(module: MypyFile) -> None:
     """Add the static fields of a parsed file's classes to its symbol table."""
     try:
         text = Path(module.path).read_bytes()
-        found = " ".join(_find_fields(ast.parse(text))) if b"static" in text.lower() else ""
+        found = " ".join(_find_fields(ast.parse(text))) if re.search(rb"\bstatic\b", text) else ""
     except (OSError, SyntaxError, ValueError):  # the text is not from a file, or mypy reports it
         return
     if found:
