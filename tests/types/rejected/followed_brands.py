@@ -86,7 +86,7 @@ def run(layer: Scale | Relu, x: Tensor) -> Tensor:
         case Scale(gamma):
             return x * gamma
         case Relu(low=low):
-            return Tensor(x.numpy()).maximum(low)  # E: numpy: a value that varies over "x"
+            return Tensor(x.numpy()).maximum(low)  # E: numpy: a value that varies over
 
 
 def network(layers: list[Scale | Relu], x: Tensor) -> Tensor:
@@ -100,10 +100,10 @@ vmap(partial(network, [Scale(2.0), Relu(0.0)]))(X)
 
 # --- in the body of a loop
 def simulate(x: Tensor, rate: Tensor) -> Tensor:
-    return x * (1 + 0.1 * rate.item())
+    return x * (1 + 0.1 * rate.item())  # E: item: a value that varies over "fori_loop"
 
 
-print(fori_loop(0, 3, lambda i, c: simulate(c, c), Tensor(1.0)))  # E: has no single value to read
+print(fori_loop(0, 3, lambda i, c: simulate(c, c), Tensor(1.0)))
 
 
 # --- an attribute of an object that outlives the vmap
