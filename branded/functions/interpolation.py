@@ -11,9 +11,13 @@ from branded.core.brand import S3, S1, S2
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
+from branded.functions import _host
 from branded.functions._order import keys, ranks
 from branded.functions._validation import as_number, floats, operand
 from branded.vec import Vec
+
+MANY = 256
+"""The number of knots above which a binary search is faster than vectorized comparisons with all of them."""
 
 
 @operation
@@ -61,7 +65,12 @@ def interp(
         query, xs, ys = _periodic(query, xs, ys, period)
         beyond = ["extrapolate", "extrapolate"]
     n = xs.shape[0]
-    i = (keys(xs) <= keys(query).unsqueeze(-1)).sum(-1, dtype=dtypes.int32).maximum(1).minimum(max(n - 1, 1))
+    knots, wanted = keys(xs), keys(query)
+    if n > MANY and _host.can_search(knots, wanted):
+        i = _host.search(knots, wanted, "right")
+    else:
+        i = (knots <= wanted.unsqueeze(-1)).sum(-1, dtype=dtypes.int32)
+    i = i.maximum(1).minimum(max(n - 1, 1))
     x0, x1, y0, y1 = (_take_clipped(v, j) for v in (xs, ys) for j in (i - 1, i))
     same = x1.eq(x0)
     f = same.where(y0, y0 + (query - x0) / same.where(1, x1 - x0) * (y1 - y0))

@@ -10,7 +10,7 @@ import pytest
 from tinygrad import Tensor, dtypes
 
 import branded
-from branded import grad, jit, jvp, vmap
+from branded import grad, interp, jit, jvp, vmap
 from branded.backends import cpu
 from branded.backends.cpu.linalg import host_kernels
 from branded.backends.cpu.runtime import host_calls, native
@@ -221,3 +221,12 @@ def test_order_statistics_in_c(dtype: Any, descending: bool) -> None:
             assert found is not None
             found.run("it", [y.ctypes.data for y in (out, x, p)])
             np.testing.assert_array_equal(out, _host.standing_in_numpy(x, p, descending))
+
+
+def test_interpolation_between_many_knots() -> None:
+    """More than 256 knots are searched, not compared one by one; queries on a knot and beyond both ends count too."""
+    r = np.random.default_rng(1)
+    knots, values = np.sort(r.random(300)).astype(np.float32), r.random(300).astype(np.float32)
+    query = np.concatenate([r.random(50) * 1.4 - 0.2, knots[[0, 7, -1]]]).astype(np.float32)
+    found = jit(interp)(*(Tensor(x).realize() for x in (query, knots, values)))
+    np.testing.assert_allclose(found.numpy(), np.interp(query, knots, values), rtol=1e-5, atol=1e-6)
