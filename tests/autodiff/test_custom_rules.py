@@ -113,7 +113,7 @@ def test_primal_is_unbatched_if_tangent_is_unused() -> None:
 
     assert grad(program, argnums=1)(W, Y).tolist() == jit(grad(program, argnums=1))(W, Y).tolist() == [3, 3]
     assert vmap(lambda y: jvp(lambda y: program(W, y), (y,), (y,))[1])(Y).tolist() == [3, 6]
-    with pytest.raises(errors.AxesError, match="and the result varies over it"):
+    with pytest.raises(errors.AxesError, match="and the result varies over `x`"):
         grad(program)(W, Y)
 
 
@@ -267,7 +267,7 @@ def test_unbatched_gradient_with_out_axes_none(size: int) -> None:
 def test_batched_gradient_needs_an_out_axis() -> None:
     first = grad(lambda x: all_gather(x, "i")[0].sum())
     assert vmap(lambda _: first(Y), axis_name="i")(Tensor.ones(2)).tolist() == [[2, 2], [0, 0]]
-    with pytest.raises(errors.AxesError, match="without `i`"):
+    with pytest.raises(errors.AxesError, match="the result varies over `i`"):
         vmap(lambda _: first(Y), axis_name="i", out_axes=None)(Tensor.ones(2))
 
 

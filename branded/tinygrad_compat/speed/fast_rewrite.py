@@ -30,7 +30,6 @@ OF_INDICES = "_branded_of_indices"
 """The attribute in which a matcher caches whether all its rules simplify indices."""
 KIND = "_branded_kind"
 """The attribute in which a UOp caches its kind."""
-_kinds: dict[_Kind, _Kind] = {}
 
 
 class _Rules(dict[_Kind, list[Any]]):
@@ -47,8 +46,13 @@ class _Rules(dict[_Kind, list[Any]]):
 
 
 def _kind(u: UOp) -> _Kind:
-    kind = u.op, frozenset([x.op for x in u.src])
-    kind = u.__dict__[KIND] = _kinds.setdefault(kind, kind)
+    kind = u.__dict__[KIND] = _shared((u.op, frozenset([x.op for x in u.src])))
+    return kind
+
+
+@functools.lru_cache(maxsize=4096)
+def _shared(kind: _Kind) -> _Kind:
+    """Return the first of equal kinds, because lookups by the same object are faster."""
     return kind
 
 
