@@ -25,6 +25,7 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     Decorator,
+    DictExpr,
     Expression,
     FuncDef,
     LambdaExpr,
@@ -295,7 +296,9 @@ class Instances:
     def _rows(self, expressions: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
         for e in expressions:
-            if not isinstance(e, LambdaExpr) and not is_deep(e):
+            if isinstance(e, DictExpr) and not is_deep(e):  # mypy's join of its values may have no rows
+                rows += self._rows([part for item in e.items for part in item if part is not None], api)
+            elif not isinstance(e, LambdaExpr) and not is_deep(e):
                 with trying(api):
                     rows += rows_in(api.get_expression_type(e))
         return [b for b in dict.fromkeys(rows) if not isinstance(b, AnyType)]

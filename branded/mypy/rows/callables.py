@@ -7,23 +7,49 @@ from typing import NamedTuple, Protocol
 
 from mypy.argmap import map_actuals_to_formals
 from mypy.checker import TypeChecker
+from mypy.erasetype import remove_instance_last_known_values
 from mypy.expandtype import expand_type
-from mypy.nodes import ARG_POS, ArgKind, CallExpr, Context, Expression, LambdaExpr, TempNode
+from mypy.nodes import (
+    ARG_POS,
+    ArgKind,
+    CallExpr,
+    Context,
+    DictExpr,
+    Expression,
+    LambdaExpr,
+    RefExpr,
+    StrExpr,
+    TempNode,
+    TupleExpr,
+)
+from mypy.subtypes import is_subtype
 from mypy.types import (
     CallableType,
     FunctionLike,
     Instance,
     Overloaded,
+    TupleType,
     Type,
+    TypedDictType,
     TypeVarId,
     UninhabitedType,
     UnionType,
     get_proper_type,
 )
 
-from branded.mypy.axes.types import names_axis
+from branded.mypy.axes.types import erase_axes, names_axis
 from branded.mypy.codes import is_brand_code
-from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, change, keep_row, row_variables
+from branded.mypy.rows.algebra import (
+    TENSOR,
+    UNKNOWN,
+    VEC,
+    add_brands,
+    change,
+    drop_brands,
+    keep_row,
+    row_variables,
+    rows_in,
+)
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, trying
 
 
@@ -57,6 +83,66 @@ def arguments_by_formal(f: CallableType, call: CallExpr, api: TypeChecker) -> li
         call.arg_kinds, call.arg_names, f.arg_kinds, f.arg_names, lambda i: api.get_expression_type(call.args[i])
     )
     return [[call.args[i] for i in actuals] for actuals in mapping]
+
+
+def type_for(formal: Type | None, e: Expression, scope: OpenBrands, api: TypeChecker) -> Type:
+    """Return the type of an argument; a display for a TypedDict has its name, and the types of its own values.
+
+    A transform calls the function with other types than those of the display, so mypy cannot check it in this context.
+    """
+    t, p = api.get_expression_type(e), get_proper_type(formal) if formal is not None else None
+    if isinstance(e, TupleExpr) and isinstance(p, TupleType) and len(e.items) == len(p.items):
+        return TupleType(
+            [type_for(f, i, scope, api) for f, i in zip(p.items, e.items, strict=True)], p.partial_fallback
+        )
+    if not isinstance(e, DictExpr) or not isinstance(p, TypedDictType) or rows_in(p):
+        return t
+    values = {k.value: v for k, v in e.items if isinstance(k, StrExpr)}
+    if len(values) < len(e.items) or not p.required_keys <= values.keys() <= p.items.keys():
+        return t
+    types = {n: remove_instance_last_known_values(type_for(p.items[n], v, scope, api)) for n, v in values.items()}
+    plain = drop_brands(lambda _: True)
+    fits = all(is_subtype(*(erase_axes(change(i, plain), scope) for i in (t, p.items[n]))) for n, t in types.items())
+    return p.copy_modified(item_types=[types.get(n, i) for n, i in p.items.items()]) if fits else t
+
+
+def types_in_context(
+    f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context, api: TypeChecker
+) -> list[Type]:
+    """Return the types of arguments whose TypedDicts have the declared items: mypy compares these for equality."""
+    if not any(isinstance(get_proper_type(t), TypedDictType) for t in types):
+        return list(types)
+    call = synthetic_call(f, types, args, at)
+    formals = formal_of_each(f, call, api)
+    return [_in_context(t, formals.get(e)) for t, e in zip(types, call.args, strict=True)]
+
+
+def formal_of_each(f: Expression, call: CallExpr, api: TypeChecker) -> dict[Expression, Type]:
+    """Return the declared type of each argument of a call of `f`, or of `grad(f)`, if `f` has one signature."""
+    while (
+        isinstance(f, CallExpr)
+        and isinstance(f.callee, RefExpr)
+        and f.callee.fullname.startswith("branded.")
+        and f.args
+    ):
+        f = f.args[0]  # `grad(f)` has no type of its own before its arguments are known
+    callables = callables_of(f, api) if isinstance(f, RefExpr) else []
+    if len(callables) != 1:
+        return {}
+    by_formal = zip(callables[0].arg_types, arguments_by_formal(callables[0], call, api), strict=True)
+    return {e: t for t, arguments in by_formal for e in arguments}
+
+
+def _in_context(t: Type, formal: Type | None) -> Type:
+    p, declared = get_proper_type(t), get_proper_type(formal) if formal is not None else None
+    if (
+        not isinstance(p, TypedDictType)
+        or not isinstance(declared, TypedDictType)
+        or p.items.keys() != declared.items.keys()
+    ):
+        wanted = add_brands(formal, rows_in(t)) if formal is not None else t
+        return t if formal is None or rows_in(formal) or not is_subtype(t, wanted) else wanted
+    return p.copy_modified(item_types=[_in_context(i, declared.items[n]) for n, i in p.items.items()])
 
 
 class Transform(Protocol):

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import remove_instance_last_known_values
-from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, Context, Expression, IntExpr, ListExpr, TupleExpr, UnaryExpr
+from mypy.nodes import (
+    ARG_POS,
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Context,
+    Expression,
+    IntExpr,
+    ListExpr,
+    TupleExpr,
+    UnaryExpr,
+)
 from mypy.types import (
     AnyType,
     CallableType,
@@ -38,7 +49,7 @@ from branded.mypy.rows.algebra import (
     row_of,
 )
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, fail, show, trying
-from branded.mypy.rows.callables import Arg, overload_plain, signatures_of
+from branded.mypy.rows.callables import Arg, formal_of_each, overload_plain, signatures_of, type_for
 from branded.mypy.rows.leaves import replace_leaves
 from branded.mypy.transforms import function_calls
 from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, result_type, unique_brands
@@ -264,6 +275,7 @@ def vjp(call: TransformCall) -> Type:
     f, primals = call.expression("f"), call.types_of("primals")
     if f is None or primals is None:
         return UNKNOWN
+    primals = _primals_in_context(call, f, call.given.get("primals", []))
     d = Derivative("vjp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
     result = _value_and_rows(d, f, primals)
     if result is None:
@@ -280,6 +292,13 @@ def vjp(call: TransformCall) -> Type:
     return d._tuple([value, pullback] if aux is None else [value, pullback, aux])
 
 
+def _primals_in_context(call: TransformCall, f: Expression, primals: list[Expression]) -> list[Type]:
+    """Return the types of the arguments of a function, where a dict may be one of its TypedDicts."""
+    call_of_f = CallExpr(f, primals, [ARG_POS] * len(primals), [None] * len(primals))
+    formals = formal_of_each(f, call_of_f, call.api)
+    return [erase_axes(type_for(formals.get(e), e, call.scope, call.api), call.scope) for e in primals]
+
+
 def jvp(call: TransformCall) -> Type:
     """Return the type of `jvp(f, primals, tangents)`."""
     f, primal_tree, moved = call.expression("f"), *(get_proper_type(call.type_of(n)) for n in ("primals", "tangents"))
@@ -288,6 +307,9 @@ def jvp(call: TransformCall) -> Type:
             return UNKNOWN
         return call.fail(DERIVATIVE, "primals and tangents must be tuples", "try:   jvp(f, (x,), (dx,))")
     primals = list(primal_tree.items)
+    display = call.expression("primals")
+    if isinstance(display, TupleExpr) and len(display.items) == len(primals):
+        primals = _primals_in_context(call, f, display.items)
     d = Derivative("jvp", call.at, call.api, call.scope, list(range(len(primals))), call.is_true("has_aux"))
     if row_of(moved) is not None:
         return call.fail(DERIVATIVE, "primals and tangents must be tuples", "try:   jvp(f, (x,), (dx,))")

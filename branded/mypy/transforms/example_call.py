@@ -20,7 +20,7 @@ from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, is_shared, rows_in
 from branded.mypy.rows.brand_env import add_errors, fail, show, trying
-from branded.mypy.rows.callables import Arg, arguments_by_formal, callables_of, synthetic_call
+from branded.mypy.rows.callables import Arg, arguments_by_formal, callables_of, synthetic_call, types_in_context
 from branded.mypy.rows.leaves import with_brand
 
 
@@ -40,6 +40,7 @@ class ExampleCall(NamedTuple):
         """Return the type of the result; report an error if the function does not accept the arguments."""
         f, args, ways, lifted, mapped = self
         api = mapped.api
+        lifted = types_in_context(f, lifted, args, mapped.at, api)
         call = synthetic_call(self._callee(), lifted, args, mapped.at)
         if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
             return type_of_call(call, api)

@@ -63,7 +63,7 @@ from branded.mypy.rows.algebra import (
     union_row,
 )
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, show, trying
-from branded.mypy.rows.callables import Arg, synthetic_call
+from branded.mypy.rows.callables import Arg, synthetic_call, types_in_context
 from branded.mypy.rows.leaves import NUMBERS, fields_of, replace_leaves
 
 
@@ -182,7 +182,8 @@ def result_type(
     """
     # mypy treats code after a call that never returns as unreachable; this call may not run
     with trying(api) as errors, api.binder.frame_context(can_skip=True, fall_through=0):
-        out = type_of_call(synthetic_call(f, [a.type for a in args], args, context), api)
+        own = types_in_context(f, [a.type for a in args], args, context, api)
+        out = type_of_call(synthetic_call(f, own, args, context), api)
     if isinstance(get_proper_type(out), UninhabitedType):
         out = UNKNOWN
     told = [e for e in errors.filtered_errors() if e.code is not NO_UNTYPED_CALL]

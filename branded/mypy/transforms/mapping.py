@@ -20,6 +20,7 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypedDictType,
     TypeOfAny,
     get_proper_type,
 )
@@ -155,8 +156,15 @@ class Vmap:
         types = []
         for i, (t, k) in enumerate(zip(f.arg_types, f.arg_kinds, strict=True)):
             way = axes.tree_of(None, self.api) if k.is_named() else ways[i] if i < len(ways) else UNKNOWN
-            types.append(mapped.on(t, way))
+            types.append(self._without_name(t, mapped.on(t, way)))
         return types
+
+    def _without_name(self, declared: Type, t: Type) -> Type:
+        """Return a changed TypedDict as one without a name: mypy reads the items of one with a name in its class."""
+        p = get_proper_type(t)
+        if not isinstance(p, TypedDictType) or p == declared:
+            return t
+        return p.copy_modified(fallback=self.api.named_generic_type("typing._TypedDict", []))
 
     def _has_axis(self, f: CallableType, name: str | None) -> bool:
         """Return whether in_axes has an entry for the optional parameter `name`."""

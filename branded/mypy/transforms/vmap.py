@@ -10,6 +10,7 @@ from mypy.nodes import (
     ARG_STAR,
     CallExpr,
     DictExpr,
+    Expression,
     LambdaExpr,
     OverloadedFuncDef,
     RefExpr,
@@ -38,7 +39,7 @@ from mypy.types import (
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN, is_a
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail
-from branded.mypy.rows.callables import Arg, Transform, type_of_lambda
+from branded.mypy.rows.callables import Arg, Transform, formal_of_each, type_for, type_of_lambda
 from branded.mypy.transforms.derivatives import LATER, Derivative
 from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name
 from branded.mypy.transforms.mapping import Vmap
@@ -57,11 +58,12 @@ from branded.mypy.transforms.options import (
 VMAP, MAPPED = "branded.core.vmap.vmap", "branded.core.vmap._Mapped"
 
 
-def call_arguments(call: CallExpr, api: TypeChecker) -> list[Arg]:
-    """Return the arguments of a call; a star-argument of known length is expanded."""
+def call_arguments(f: Expression, call: CallExpr, scope: OpenBrands, api: TypeChecker) -> list[Arg]:
+    """Return the arguments of a call of a transformed `f`; a star-argument of known length is expanded."""
+    formals = formal_of_each(f, call, api)
     args: list[Arg] = []
     for e, kind, name in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
-        t = api.get_expression_type(e)
+        t = type_for(formals.get(e), e, scope, api)
         star = get_proper_type(t)
         if kind == ARG_STAR and isinstance(star, TupleType):
             args += [Arg(i) for i in star.items]
@@ -196,7 +198,9 @@ class Transforms:
         else:
             arguments = arguments_by_name(transform_call, ("f", "argnums", "has_aux"))
             transform = Derivative.of(TransformCall(what, call, api, self.scope, arguments))
-        return ctx.default_signature.copy_modified(ret_type=transform.apply(f, call_arguments(call, api)))
+        return ctx.default_signature.copy_modified(
+            ret_type=transform.apply(f, call_arguments(f, call, self.scope, api))
+        )
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""
