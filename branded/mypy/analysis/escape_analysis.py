@@ -280,7 +280,9 @@ def _find_stores(node: Node) -> Iterator[Put]:
     match node:
         case AssignmentStmt():
             for lvalue in node.lvalues:
-                if isinstance(lvalue, NameExpr | MemberExpr | IndexExpr):
+                if isinstance(lvalue, IndexExpr) and isinstance(node.rvalue, ListExpr):  # `kept[:] = [x]`
+                    yield from (Put(lvalue.base, e, into=True) for e in flat_entries([node.rvalue]))
+                elif isinstance(lvalue, NameExpr | MemberExpr | IndexExpr):
                     yield Put(lvalue, node.rvalue)
         case OperatorAssignmentStmt(op="+" | "|", rvalue=ListExpr() | DictExpr() | SetExpr() as added):
             yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))

@@ -121,3 +121,16 @@ def checked(a: Tensor) -> Tensor:
 
 
 assert_type(vmap(checked)(x), Tensor)
+
+# --- lengths in the slice of a list, and tensors in the slice of a list of the function
+lengths: list[int] = []
+
+
+def sliced(a: Tensor) -> Tensor:
+    lengths[:] = [a.shape[0]]
+    own: list[Tensor] = []
+    own[:] = [a]
+    return own[0]
+
+
+assert_type(vmap(sliced)(x), Tensor)

@@ -131,3 +131,16 @@ def predict(p: dict[str, Tensor], x: Tensor) -> Tensor:
 
 params = {"w": Tensor.ones(3), "b": Tensor(0.0)}
 vmap(predict, in_axes=({"w": None, "c": None}, 0))(params, X)  # E: in_axes: the keys for argument 1 are 'w', 'c'
+
+# --- the slice of a list, and a list within a list, that outlive the vmap
+latest: list[Tensor] = []
+grids: list[list[Tensor]] = [[]]
+
+
+def keep(x: Tensor) -> Tensor:
+    latest[:] = [x.sum()]  # E: escape: a value that varies is kept in `latest`
+    grids[0] = [x]  # E: escape: a value that varies is kept in `grids`
+    return x
+
+
+vmap(keep)(X)
