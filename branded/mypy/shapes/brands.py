@@ -99,7 +99,8 @@ def check_unmapped_results(run: FileState, value: Fact, way: Fact, brand: Follow
     """Report a result with the brand where `out_axes` is None."""
     if way == NONE:
         if brand in brands_of(value):
-            wrong = f'out_axes: None needs a result without "{brand.label}", and this one varies over it'
+            same = "out_axes: None needs a result that is the same for all examples"
+            wrong = f'{same}, and this one varies over "{brand.label}"'
             run.report(at, AXES, wrong, "try:   give an int in out_axes, or sum over the examples outside of vmap")
         return
     if isinstance(way, Mutable) and way.kind == "dict" and isinstance(value, Mutable):
