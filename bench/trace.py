@@ -12,7 +12,8 @@ from tinygrad import Tensor
 from bench.measure import Report, Times, best, check, interleave, milliseconds, nodes, ratio, ratio_of_best
 from bench.peers import Peer
 from bench.workloads import Program, Workload, arrays
-from branded import hooks, vmap
+from branded import vmap
+from branded.tinygrad_compat import activation
 
 LIMIT = 1.3
 
@@ -110,12 +111,8 @@ def of_size(report: Report, seconds: float) -> None:
 @contextmanager
 def without_hooks() -> Iterator[None]:
     """Return the methods of tinygrad before branded is imported."""
-    replaced = {
-        k: f
-        for k, f in vars(Tensor).items()
-        if getattr(f, "__globals__", {}).get("__name__") in {h.__name__ for h in hooks.HOOKS}
-    }
-    replaced = {k: f for k, f in replaced.items() if hasattr(f, "__wrapped__")}
+    gates = {k: f for k, f in vars(Tensor).items() if getattr(f, "__globals__", None) is vars(activation)}
+    replaced = {k: f for k, f in gates.items() if hasattr(f, "__wrapped__")}
     for name, f in replaced.items():
         setattr(Tensor, name, f.__wrapped__)
     try:

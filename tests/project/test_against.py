@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tinygrad import Tensor
 
-from bench import gpu
+from bench import gpu, trace
 from bench.against import command, eager
 from bench.against.applications import APPLICATIONS
 from bench.against.kinds import KINDS
 from bench.against.libraries import Here
 from bench.against.programs import PROGRAMS, Program
 from bench.measure import Report, results
+from branded import vmap
 
 ROOT = Path(__file__).parents[2]
 SHAPES = {
@@ -154,3 +156,11 @@ def test_failing_and_endless_gpu_programs(monkeypatch: pytest.MonkeyPatch, capsy
         "  - raises: ZeroDivisionError: division by zero",
         "  - slow: TimeoutError: stopped after 0.2 s",
     ]
+
+
+def test_the_cost_of_hooks_is_measured_without_them() -> None:
+    vmap(lambda x: x + 1)(Tensor([1.0]))  # the first call installs the changes
+    ours = Tensor.dot
+    with trace.without_hooks():
+        plain = Tensor.dot
+    assert plain is not ours is Tensor.dot
