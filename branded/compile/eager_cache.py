@@ -20,7 +20,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.backends.cpu.autotune.config import Tune
 from branded.compile.executable import _can_fail, _Compiled
-from branded.compile.linear_program import is_run_from_c
+from branded.compile.linear_program import are_run_from_c
 from branded.compile.output_pool import value_in_memory
 from branded.graph.uops import tensor
 from branded.tinygrad_compat import private_api
@@ -88,7 +88,7 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp]] | None:
     buffers: list[UOp] = []
     for u in graph:
         if u.op is Ops.BUFFER:
-            if not (isinstance(u.device, str) and is_run_from_c(u.device) and u.is_realized):
+            if not (isinstance(u.device, str) and are_run_from_c([u.device]) and u.is_realized):
                 return None
             rows.append((len(buffers), u.dtype, u.shape, u.device))
             buffers.append(u)

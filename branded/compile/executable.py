@@ -23,13 +23,13 @@ from branded.backends.cpu.autotune.config import Tune, TuneLevel
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import PythonExecutor, make_executor
-from branded.backends.cuda.launch import launcher
 from branded.compile import loop_executor as replay
 from branded.compile.arguments import NUMBERS
 from branded.compile.donation import may_be_one, take_memory
 from branded.compile.linear_program import (
     Arena,
     allocate_working_memory,
+    are_run_from_c,
     memory_address,
     schedule,
     without_copies,
@@ -170,7 +170,7 @@ class _Compiled:
     def _lay_out(self) -> None:
         """Build the plan for C, if C can run the program."""
         devices = {*(x.device for x in self.inputs), *(x.device for x in self.results)}
-        if len(devices) > 1 and any(map(launcher, devices)):
+        if not are_run_from_c(devices):
             return
         device, memory = min(devices), Arena()
         slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]

@@ -121,7 +121,7 @@ class Linear:
         for call in self.linear.src:
             places = [_place(u) for u in private_api.get_call_arg_uops(call)]
             devices = {str(p[0].device) for p in places if p is not None}
-            if None in places or not (_are_cpus(devices) or (len(devices) == 1 and launcher(*devices))):
+            if None in places or not are_run_from_c(devices):
                 return None
             args = [[_address(*p, turn, ref_of) for p in places if p is not None] for turn in turns]
             op: native.Op | None
@@ -333,10 +333,6 @@ def memory_address(b: Buffer) -> int:
     return int(memory.value) if launcher(b.device) else 0
 
 
-def is_run_from_c(device: str) -> bool:
-    """Return whether C runs the kernels of a device."""
-    return device.startswith("CPU") or launcher(device) is not None
-
-
-def _are_cpus(devices: Collection[str]) -> bool:
-    return all(device.split(":")[0] == "CPU" for device in devices)
+def are_run_from_c(devices: Collection[str]) -> bool:
+    """Return whether one program of C can run kernels on these devices: on CPUs, or on one CUDA device."""
+    return all(d.split(":")[0] == "CPU" for d in devices) or (len(devices) == 1 and launcher(*devices) is not None)

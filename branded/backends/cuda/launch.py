@@ -27,9 +27,9 @@ _FIRST = 14
 """The number of words before the arguments of a kernel."""
 _COPY = 2**64 - 1
 
-# The words of a call: 0 its id, 1 whether it failed, 2 the function for failures, 3 cuCtxSetCurrent, 4 the context, 5
-# the function of the driver. Of a kernel: 6 the kernel, 7 to 9 the grid, 10 to 12 the block, 13 the shared memory, then
-# the arguments, which are as many as word 0 says. Of a copy: 6 the destination, 7 the source, 8 the size in bytes.
+# The words of a call: 0 the number of arguments of a kernel, or _COPY, 1 whether it failed, 2 the function for
+# failures, 3 cuCtxSetCurrent, 4 the context, 5 the function of the driver. Of a kernel: 6 the kernel, 7 to 9 the grid,
+# 10 to 12 the block, 13 the shared memory, then the arguments. Of a copy: 6 the destination, 7 the source, 8 the bytes.
 _SOURCE = f"""
 typedef unsigned long long u64;
 typedef unsigned u32;

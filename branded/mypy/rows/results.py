@@ -57,7 +57,7 @@ def lift_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     f = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     if not isinstance(f, CallableType) or f.is_ellipsis_args or f.variables or isinstance(ctx.args[0][0], LambdaExpr):
         return ctx.default_return_type
-    lifted, rows = _lifted(f, ctx, scope)
+    lifted, rows = _lift(f, ctx, scope)
     report_lift_reads(ctx.args[0][0], rows, ctx.context, checker(ctx))
     return lifted
 
@@ -73,10 +73,10 @@ def returned_function(ctx: FunctionContext, scope: OpenBrands) -> Type:
     if not is_function or not isinstance(t, CallableType) or rows_in(t) or not is_called_at_once(api.path, call):
         return t
     is_plain = is_untyped_module(api.tree) and is_untyped_function(maker, api)
-    return _lifted(t, ctx, scope)[0] if is_plain and holds_tensors(t.ret_type) else t
+    return _lift(t, ctx, scope)[0] if is_plain and holds_tensors(t.ret_type) else t
 
 
-def _lifted(f: CallableType, ctx: FunctionContext, scope: OpenBrands) -> tuple[FunctionLike, list[ProperType]]:
+def _lift(f: CallableType, ctx: FunctionContext, scope: OpenBrands) -> tuple[FunctionLike, list[ProperType]]:
     """Return a function whose parameters with tensors each have a row variable, and these variables."""
     place = f"{ctx.context.line}:{ctx.context.column}"
     rows: list[Type] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import Context
 
@@ -73,26 +75,26 @@ def check_truth(run: FileState, value: Fact, at: Context) -> None:
 
 def with_brand(value: Fact, brand: FollowedBrand) -> Fact:
     """Return a tree whose tensors have a brand."""
-    if isinstance(value, Shaped):
-        return Shaped(value.axes, value.brands | {brand})
-    if isinstance(value, Const | Size | Number) and is_number(value):
-        return Shaped((), frozenset({brand}))
-    if isinstance(value, Tuple):
-        return Tuple(tuple(with_brand(item, brand) for item in value.items))
-    if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        return Mutable(value.kind, {k: with_brand(v, brand) for k, v in value.items.items()}, value.info)
-    return value
+
+    def leaf(x: Fact) -> Fact:
+        if isinstance(x, Shaped):
+            return Shaped(x.axes, x.brands | {brand})
+        return Shaped((), frozenset({brand})) if isinstance(x, Const | Size | Number) and is_number(x) else x
+
+    return _map_leaves(value, leaf)
 
 
 def close_brand(value: Fact, brand: FollowedBrand) -> Fact:
     """Return a value without a brand."""
-    if isinstance(value, Shaped):
-        return Shaped(value.axes, value.brands - {brand})
+    return _map_leaves(value, lambda x: Shaped(x.axes, x.brands - {brand}) if isinstance(x, Shaped) else x)
+
+
+def _map_leaves(value: Fact, leaf: Callable[[Fact], Fact]) -> Fact:
     if isinstance(value, Tuple):
-        return Tuple(tuple(close_brand(item, brand) for item in value.items))
+        return Tuple(tuple(_map_leaves(item, leaf) for item in value.items))
     if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        return Mutable(value.kind, {k: close_brand(v, brand) for k, v in value.items.items()}, value.info)
-    return value
+        return Mutable(value.kind, {k: _map_leaves(v, leaf) for k, v in value.items.items()}, value.info)
+    return leaf(value)
 
 
 def check_unmapped_results(run: FileState, value: Fact, way: Fact, brand: FollowedBrand, at: Context) -> None:

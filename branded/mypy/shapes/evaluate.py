@@ -320,7 +320,7 @@ class Evaluator(FileState):
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             return tensors.binary(self, at, op, left, right, a, b)
-        if op == "|" and (merged := _merged(left, right)) is not None:
+        if op == "|" and (merged := _merge(left, right)) is not None:
             return merged
         if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
             return _compute(op, left.value, right.value)
@@ -612,7 +612,7 @@ def compare(op: str, left: Fact, right: Fact) -> Fact:
     return UNKNOWN
 
 
-def _merged(left: Fact, right: Fact) -> Fact | None:
+def _merge(left: Fact, right: Fact) -> Fact | None:
     """Return the union of two dicts; None for other values."""
     if not isinstance(left, Mutable) or not isinstance(right, Mutable) or {left.kind, right.kind} != {"dict"}:
         return None

@@ -412,12 +412,12 @@ def _reduce(run: FileState, given: Arguments, at: Context) -> Fact:
         return join(once, run.call(f, Arguments([once, item]), at))
 
 
-def _first(run: FileState, given: Arguments) -> Fact:
+def _first_argument(run: FileState, given: Arguments) -> Fact:
     items = run.iterate(given.positional[0]) if len(given.positional) == 1 else None
     return items[0] if isinstance(items, list) and items else items if isinstance(items, Fact) else UNKNOWN
 
 
-def _sorted(run: FileState, given: Arguments, at: Context) -> Fact:
+def _follow_sorted(run: FileState, given: Arguments, at: Context) -> Fact:
     value = given.positional[0] if given.positional else UNKNOWN
     if "key" not in given.keywords:
         _compare_all(run, value, at)
@@ -484,9 +484,9 @@ _PYTHON: dict[str, Rule] = {
     "builtins.max": _smallest,
     "builtins.sum": _sum,
     "builtins.map": _map,
-    "builtins.sorted": _sorted,
+    "builtins.sorted": _follow_sorted,
     "builtins.iter": lambda run, given, at: given.positional[0] if given.positional else UNKNOWN,
-    "builtins.next": lambda run, given, at: _first(run, given),
+    "builtins.next": lambda run, given, at: _first_argument(run, given),
     "builtins.any": _any,
     "builtins.all": _any,
     "functools.reduce": _reduce,

@@ -43,12 +43,12 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         results = [run.call(f, Arguments(p[2:]), at) for f in items_of(p[1]) or ()]
         return add_brands(reduce(join, results), brands_of(p[0])) if results else UNKNOWN
     if name == "fori_loop" and len(p) == 4:
-        with stepped(run, name, p[2], p[3], at) as (carry, brand):
+        with step_of_loop(run, name, p[2], p[3], at) as (carry, brand):
             after = run.call(p[2], Arguments([Size(), carry]), at)
         return result_of_loop(run, name, p[3], close_brand(after, brand), at)
     if name == "while_loop" and len(p) == 3:
         fix = "try:   return a scalar bool: use a comparison, .any() or .all()"
-        with stepped(run, name, p[1], p[2], at) as (carry, brand):
+        with step_of_loop(run, name, p[1], p[2], at) as (carry, brand):
             _check_scalar(run, run.call(p[0], Arguments([carry]), at), "while_loop: the condition", fix, at)
             after = run.call(p[1], Arguments([carry]), at)
         return result_of_loop(run, name, p[2], close_brand(after, brand), at)
@@ -56,7 +56,7 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
 
 
 @contextmanager
-def stepped(run: FileState, name: str, f: Fact, value: Fact, at: Context) -> Iterator[tuple[Fact, FollowedBrand]]:
+def step_of_loop(run: FileState, name: str, f: Fact, value: Fact, at: Context) -> Iterator[tuple[Fact, FollowedBrand]]:
     """Follow the body of a loop, in which no carry and no entry of a step has a value to read."""
     brand = open_brand(run, f, None, at, name)
     run.opened.append(brand)

@@ -12,7 +12,7 @@ from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, AXIS_TYPE, ERROR, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.brands import check_unmapped_results, close_brand, open_brand, report_kept
-from branded.mypy.shapes.loops import result_of_loop, stepped
+from branded.mypy.shapes.loops import result_of_loop, step_of_loop
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.tensors import format_axes, format_axis
 from branded.mypy.shapes.values import (
@@ -244,7 +244,7 @@ def scan(run: FileState, given: Arguments, at: Context) -> Fact:
         return UNKNOWN
     xs = NONE if xs is None else xs
     mapped = _Axis(run, at, run.length(n) if n is not None and xs == NONE else ANY_AXIS)
-    with stepped(run, "scan", f, init, at) as (carry, brand), run.maybe(not mapped.is_certain):
+    with step_of_loop(run, "scan", f, init, at) as (carry, brand), run.maybe(not mapped.is_certain):
         mapped.brand = None if run.declared_only else brand
         step = change(xs, Const(0), mapped.take, "the steps")
         result = items_of(close_brand(run.call(f, Arguments([carry, step]), at), brand))

@@ -46,12 +46,12 @@ class _Rules(dict[_Kind, list[Any]]):
 
 
 def _kind(u: UOp) -> _Kind:
-    kind = u.__dict__[KIND] = _shared((u.op, frozenset([x.op for x in u.src])))
+    kind = u.__dict__[KIND] = _intern((u.op, frozenset([x.op for x in u.src])))
     return kind
 
 
 @functools.lru_cache(maxsize=4096)
-def _shared(kind: _Kind) -> _Kind:
+def _intern(kind: _Kind) -> _Kind:
     """Return the first of equal kinds, because lookups by the same object are faster."""
     return kind
 
@@ -94,10 +94,10 @@ def rewrite(self: Any, uop: UOp, ctx: Any = None) -> UOp | None:
     return None
 
 
-def _joined(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _join_rules(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return `PatternMatcher.__add__` with the rules of both matchers, which tinygrad prepares again for each sum."""
 
-    @functools.cache
+    @functools.lru_cache(maxsize=256)  # tinygrad also adds matchers that it makes for one kernel
     def add(self: Any, more: Any) -> Any:
         if not type(self) is type(more) is private_api.ops.PatternMatcher:
             return original(self, more)
@@ -338,7 +338,7 @@ def install() -> None:
     context.unified_rewrite = unified_rewrite
     if matcher.__name__ == "PatternMatcher":  # with VIZ or PROFILE, another matcher counts and records the matches
         matcher.rewrite = rewrite
-        matcher.__add__ = _joined(matcher.__add__)
+        matcher.__add__ = _join_rules(matcher.__add__)
     private_api.codegen.do_to_program = _known_within(private_api.codegen.do_to_program)
     private_api.schedule.get_kernel_graph = _known_within(private_api.schedule.get_kernel_graph)
     private_api.realize.compile_linear = _known_within(private_api.realize.compile_linear)
