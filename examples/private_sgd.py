@@ -64,7 +64,7 @@ def main(steps: int = 100, batch: int = 250) -> None:
 
     noises = Tensor([0.0, 1.0, 10.0])  # one vmap trains all three
     for noise, right in zip(noises.tolist(), jit(vmap(result))(noises).tolist(), strict=True):
-        print(f"noise {noise:4}: {100 * right:.0f} % of new digits are read right")
+        print(f"noise {noise:4}: {100 * right:.0f} % of new digits are recognized")
 
 
 if __name__ == "__main__":
