@@ -25,14 +25,14 @@ def page(name: str) -> str:
 def figures(name: str, pattern: str) -> set[str]:
     """Return all strings of a page that match the group of a pattern."""
     found = re.findall(pattern, " ".join(page(name).split()))
-    assert found, f"{name} says nothing of this"
+    assert found, f"{name} has no match for {pattern!r}"
     return set(found)
 
 
 def test_speeds() -> None:
     """README and the first page show the speeds that the benchmarks recorded."""
     for name in ("README.md", "docs/index.md"):
-        assert speeds() in page(name), "python -m tests.pages.figures writes them anew"
+        assert speeds() in page(name), "run python -m tests.pages.figures"
 
 
 def stamp(name: str) -> re.Match[str]:
@@ -111,10 +111,10 @@ def test_counts_of_seeded_mistakes() -> None:
     }
     found = {of: row.groups() for of, row in rows.items() if row is not None}
     (ours, total), (jax, _), (torch, _) = (found[of] for of in ("branded", "jax", "torch"))
-    assert figures("README.md", r"Of (\d+) annotated programs with one deliberate") == {total}
-    assert figures("README.md", r"mypy finds (\d+) in our types, (\d+) in JAX's and (\d+) in torch's") == {
-        (ours, jax, torch)
-    }
+    assert figures("README.md", r"wrote (\d+) annotated programs with one") == {total}
+    assert figures(
+        "README.md", r"mypy finds (\d+) of them with our types, (\d+) with JAX's and (\d+) with torch's"
+    ) == {(ours, jax, torch)}
     assert figures("docs/reference/comparison.md", r"mypy finds, of (\d+) \| \*\*(\d+)\*\* \| (\d+) \| (\d+)") == {
         (total, ours, jax, torch)
     }
@@ -133,8 +133,9 @@ def test_counts_of_mistakes_silent_in_jax() -> None:
     found = sum(mypy == "error" != ours for mypy, ours in silent)
     counts = tuple(map(str, (len(silent), raised, found, len(silent) - raised - found)))
     for name in ("README.md", "docs/index.md"):
-        pattern = r"Of the (\d+) programs .*? silently wrong in JAX, `branded` raises an error for (\d+) at run time, "
-        assert figures(name, pattern + r"mypy finds (\d+) more, and (\d+) stay silent") == {counts}
+        wrong, error = r"(\d+) programs that are silently wrong in JAX", r"an error for (\d+) of them at run time"
+        mypy, rest = r"mypy finds (\d+) more", r"(\d+) are not detected"
+        assert figures(name, rf"has {wrong}\. `branded` raises {error}, {mypy}, and {rest}") == {counts}
 
 
 def test_count_of_digits() -> None:

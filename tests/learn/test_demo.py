@@ -114,10 +114,10 @@ def test_prints_types_and_comparisons(ran: tuple[demo.DemoResults, str, str, Pat
         "return vmap(gradient, in_axes=(None, 0, 0))(w, images, labels)",
         "label                         Vec[image:60, i32[]]",
         "scores(network, images)  Vec[network:2, f32[16, 10]]",
-        "compared on 16, those of the first 4 digits",
+        "both compute the 16 pairs",
     ):
         assert line in said
-    assert said.count("same numbers: the largest difference is") == said.count("times as fast\n") == 3
+    assert said.count("same values: the largest difference is") == said.count("times as fast\n") == 3
 
 
 def test_output_fits_a_terminal(ran: tuple[demo.DemoResults, str, str, Path]) -> None:
@@ -148,7 +148,7 @@ def test_message_without_matplotlib(
 ) -> None:
     monkeypatch.setattr(demo, "can_draw", lambda: False)
     demo.draw(tmp_path / "none", DATA, ran[0])
-    assert capsys.readouterr().out.strip() == "No pictures: matplotlib is missing (pip install 'branded[demo]')."
+    assert capsys.readouterr().out.strip() == "No pictures: matplotlib is missing. Install the extra `demo`."
     assert not (tmp_path / "none").exists()
 
 

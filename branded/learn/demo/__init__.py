@@ -56,7 +56,7 @@ def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
         sizes: The sizes of all parts; `Sizes()` by default.
 
     Returns:
-        The numbers behind the printed results.
+        The measured values.
 
     Raises:
         ArithmeticError: vmap and the loop disagree.
@@ -83,7 +83,7 @@ def run(out: Path, sizes: Sizes | None = None) -> DemoResults:
     )
     _summarize(found, sizes)
     draw(out, data, found)
-    print(f"{show.MARGIN}All of it took {time.perf_counter() - start:.0f} s.")
+    print(f"{show.MARGIN}The demo took {time.perf_counter() - start:.0f} s.")
     return found
 
 
@@ -93,13 +93,13 @@ def can_draw() -> bool:
 
 
 def _introduce(data: digits.Digits) -> None:
-    print(f"{show.MARGIN}The rest is on real data: {len(data.labels):,} digits of")
+    print(f"{show.MARGIN}The other parts use real data: {len(data.labels):,} digits of")
     print(f"{show.MARGIN}{digits.SOURCE},")
     print(f"{show.MARGIN}with tinygrad {version('tinygrad')} on {Device.DEFAULT}, {os.cpu_count()} cores.\n")
 
 
 def _summarize(found: DemoResults, sizes: Sizes) -> None:
-    show.heading("Summary: how many times as fast as the compiled loop")
+    show.heading("Summary: speedup over the compiled loop")
     show.facts(
         [
             ("all-pairs distances", f"{show.times(found.pairs.ratio)}, on {sizes.part * sizes.part:,} pairs"),
@@ -108,15 +108,15 @@ def _summarize(found: DemoResults, sizes: Sizes) -> None:
         ]
     )
     show.say(
-        """Both compute the same in kernels of the same kind. The loop calls them, from Python, once for each example;
-        vmap calls them once for all."""
+        """Both compute the same values. The loop calls its kernels from Python, once for each example, and vmap calls
+        its kernels once for all examples."""
     )
 
 
 def draw(out: Path, data: digits.Digits, found: DemoResults) -> None:
     """Write the pictures and print their names, or print how to install matplotlib."""
     if not can_draw():
-        print(f"{show.MARGIN}No pictures: matplotlib is missing (pip install 'branded[demo]').\n")
+        print(f"{show.MARGIN}No pictures: matplotlib is missing. Install the extra `demo`.\n")
         return
     from branded.learn.demo import pictures
 

@@ -58,7 +58,7 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
         workers: The number of processes; one for each core by default.
 
     Returns:
-        The numbers behind the printed results.
+        The measured values.
 
     Raises:
         OptionError: `memory` is not a size, or dask is not installed.
@@ -71,7 +71,7 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     chunk = max(1, min(size, math.isqrt(limit // (16 * workers))))  # each worker has a few chunks of pairs
     with cluster(workers) as here, distributed.Client(here) as client:
         pairs = f"all pairs are {size * size * 4 / 1e6:,.0f} MB"
-        print(f"\n{size:,} digits, copies of {len(data.labels):,} with noise: {pairs}")
+        print(f"\n{size:,} digits, noisy copies of {len(data.labels):,}: {pairs}")
         print(f"{workers} processes, {limit / 1e6:,.0f} MB for pairs, chunks of {chunk:,} x {chunk:,}")
         print(f"dashboard: {client.dashboard_link}\n")
         nearest = client.compute(_nearest(data, size, chunk))

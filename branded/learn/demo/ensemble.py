@@ -90,9 +90,9 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     show.heading(f"3  An ensemble: {networks} networks trained at once by a vmap over their parameters")
     batches, test = _train_test_split(digits, batch, held_out, seed)
     show.say(
-        f"""The whole training step is mapped over {networks} networks, which differ in the weights that they start
-        from, with the images the same for all: in_axes=(0, None, None). They learn from {len(batches) * batch:,} digits
-        in batches of {batch}, for {epochs} epochs, and are tested on {held_out} digits that were held out at random."""
+        f"""vmap maps the whole training step over {networks} networks with different initial weights. All share the
+        images and labels: in_axes=(0, None, None). They are trained on {len(batches) * batch:,} digits in batches of
+        {batch} for {epochs} epochs, and tested on {held_out} held-out digits."""
     )
     show.code(Network, scores, train_step, train_all)
 
@@ -116,14 +116,14 @@ def run(digits: Digits, networks: int, epochs: int, batch: int, held_out: int, s
     vote = _vote(together.network, test)
     show.facts(
         [
-            ("right on held-out digits", "  ".join(f"{a:.1%}" for a in together.curves[-1])),
-            ("all voting", f"{vote:.1%}"),
+            ("held-out accuracy", "  ".join(f"{a:.1%}" for a in together.curves[-1])),
+            ("accuracy of the vote", f"{vote:.1%}"),
         ]
     )
 
     show.say(
-        """The loop trains the same networks one after another, with the same compiled step (TinyJit) but for one. Both
-        were warm and ran once; the differences are those of the final weights and of all losses and accuracies."""
+        """The loop trains the same networks one after another, with the compiled step of one network (TinyJit). Both
+        were warm and ran once. The comparison covers the final weights and all losses and accuracies."""
     )
     difference = _difference(together, alone)
     work = f"{networks} networks x {epochs * len(batches):,} steps"

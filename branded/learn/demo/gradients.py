@@ -61,9 +61,9 @@ def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
     watch.clear()
     show.heading("2  Per-example gradients: a vmap around a gradient")
     show.say(
-        """A linear classifier with weights `w` is trained briefly. Then the gradient of the loss of one digit, with the
-        digit and its label mapped over, and `w` the same for all: in_axes=(None, 0, 0). One vmap has one brand, called
-        after the first argument that it maps, so each image is zipped with its own label."""
+        """A linear classifier with weights `w` is trained briefly. `gradient` is the gradient of the loss of one digit.
+        vmap maps the images and the labels and shares `w`: in_axes=(None, 0, 0). It opens one brand, named after the
+        first mapped argument, so each image is zipped with its label."""
     )
     show.code(loss, gradient, gradients)
 
@@ -79,8 +79,8 @@ def run(digits: Digits, steps: int, count: int = 10) -> Gradients:
     accuracy = float((guesses == digits.labels).mean())
     hardest = np.argsort(-norms, kind="stable")[:count].tolist()
     show.say(
-        f"""After {steps} steps the classifier is right for {accuracy:.1%} of the {n:,} digits. The median length of a
-        digit's gradient is {np.median(norms):.3f}. These {len(hardest)} have the longest:"""
+        f"""After {steps} steps the classifier recognizes {accuracy:.1%} of the {n:,} digits. The median length of a
+        gradient is {np.median(norms):.3f}. These {len(hardest)} digits have the longest gradients:"""
     )
     _gallery(digits, hardest, guesses, norms)
 

@@ -19,8 +19,8 @@ def run() -> None:
     """Print both examples, each evaluated from the printed text."""
     show.heading('0  Two examples from "vmap in Haskell" (E. Z. Yang, 2020)')
     show.say(
-        """A brand is the loop variable of one vmap. Along a brand that both operands have, they
-        are zipped. Along a brand that only one has, the other is broadcast."""
+        """A brand is the identity of one vmap. If both operands have a brand, their examples are zipped along it. If
+        only one has it, the other is broadcast."""
     )
     show.code("a0, b0 = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 6.0, 8.0])")
 

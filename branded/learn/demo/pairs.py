@@ -61,8 +61,8 @@ def run(digits: Digits, part: int) -> Pairs:
     watch.clear()
     show.heading("1  All-pairs distances: a vmap in a vmap")
     show.say(
-        f"""The inner vmap maps `y` over all {n:,} digits for one `x`; the outer one maps `x` over the same digits. They
-        are two brands, so nothing is zipped, although the data is the same."""
+        f"""The inner vmap maps `y` over all {n:,} digits, and the outer one maps `x` over the same digits. They are two
+        brands, so nothing is zipped, although the data is the same."""
     )
     show.code(distance, all_pairs)
 
@@ -76,20 +76,20 @@ def run(digits: Digits, part: int) -> Pairs:
     show.facts([*watch.pairs(), ("all_pairs(images)", vec_type(compiled(images)))])
 
     show.say(
-        """Leave-one-out nearest neighbour: each digit is taken for what its nearest other digit is. A row of distances
-        and the digit's own number are mapped over together, so here one brand zips two arguments."""
+        """Leave-one-out nearest neighbour: each digit gets the class of its nearest other digit. One vmap maps over the
+        rows of the distances and over the index of each digit, so the two are zipped."""
     )
     show.code(nearest, neighbours)
     guesses = digits.labels[neighbours(Tensor(distances)).numpy()]
     accuracy = float((guesses == digits.labels).mean())
-    show.facts([("right", f"{(guesses == digits.labels).sum():,} of {n:,}, that is {accuracy:.2%}")])
+    show.facts([("correct", f"{(guesses == digits.labels).sum():,} of {n:,}, that is {accuracy:.2%}")])
 
     by_loop, loop_seconds = show.best_of(RUNS, _loop(few))
     difference = show.check_same(distances[:part, :part], by_loop, TOLERANCE)
     show.say(
-        f"""The loop calls `distance` for each pair of numbers i, j. It is compiled (TinyJit) and warm, as is vmap;
-        times are the best of {RUNS}. The loop would take long for all {n * n:,} pairs, so the two are
-        compared on {part * part:,}, those of the first {part:,} digits; vmap also did all."""
+        f"""The loop calls `distance` for each pair i, j. Both functions are compiled (TinyJit) and warm, and times are
+        the best of {RUNS}. The loop would take long for all {n * n:,} pairs, so both compute the {part * part:,} pairs
+        of the first {part:,} digits, and vmap then computes all pairs."""
     )
     ratio = show.compare(
         show.Timing("Python loop", f"{part:,} x {part:,} pairs", loop_seconds),

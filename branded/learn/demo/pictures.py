@@ -39,7 +39,7 @@ def distances(out: Path, digits: Digits, found: Pairs) -> Path:
     axes.set_ylabel("class of x")
     axes.set_title(
         f"Distances of all {len(order):,} x {len(order):,} pairs of digits\n"
-        f"nearest neighbour (leave one out): {found.accuracy:.1%} right",
+        f"nearest neighbour (leave one out): {found.accuracy:.1%} correct",
         fontsize=12,
     )
     bar = figure.colorbar(image, ax=axes, shrink=0.82, pad=0.02)
@@ -49,7 +49,7 @@ def distances(out: Path, digits: Digits, found: Pairs) -> Path:
 
 
 def hardest(out: Path, digits: Digits, found: Gradients) -> Path:
-    """Plot the digits with the longest gradients, above the lengths of all."""
+    """Plot the digits with the longest gradients, above the lengths of all gradients."""
     figure = Figure(figsize=(9, 6.4), layout="constrained")
     columns = max(1, (len(found.hardest) + 1) // 2)
     grid = figure.add_gridspec(3, columns, height_ratios=(1, 1, 0.95), hspace=0.08)
@@ -68,7 +68,7 @@ def hardest(out: Path, digits: Digits, found: Gradients) -> Path:
         bins,
         stacked=True,
         color=["#4c78a8", "#e45756"],
-        label=[f"read rightly ({right.sum():,})", f"misread ({(~right).sum():,})"],
+        label=[f"recognized ({right.sum():,})", f"not recognized ({(~right).sum():,})"],
     )
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
@@ -77,7 +77,7 @@ def hardest(out: Path, digits: Digits, found: Gradients) -> Path:
     axes.legend(frameon=False)
     _plain(axes)
     figure.suptitle(
-        f"The {len(found.hardest)} digits with the longest gradients (linear classifier, {found.accuracy:.1%} right)",
+        f"The {len(found.hardest)} digits with the longest gradients (linear classifier, {found.accuracy:.1%} correct)",
         fontsize=13,
     )
     return _save(figure, out / "hardest.png")

@@ -163,7 +163,7 @@ def compare(loop: Timing, mapped: Timing, *more: Timing, difference: float, tole
     for t in timings:
         end = style_text(f"   {times(ratio)} as fast", BOLD) if t is mapped else ""
         print(f"{INDENT}{t.who:<{who}}   {t.work:<{work}}  {duration(t.seconds):>10}{end}".rstrip())
-    print(f"{INDENT}same numbers: the largest difference is {difference:.2g} ({tolerance:g} is allowed)\n", flush=True)
+    print(f"{INDENT}same values: the largest difference is {difference:.2g} (tolerance {tolerance:g})\n", flush=True)
     return ratio
 
 
