@@ -39,7 +39,7 @@ is_pulling = _ran_again.any_open
 def pull_back(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], others: Sequence[UOp] = ()
 ) -> tuple[list[UOp], Sequence[UOp]]:
-    """Compute the cotangents of `targets` given those of `ys` (vᵀJ).
+    """Compute the cotangents of `targets` from the cotangents of `ys` (vᵀJ).
 
     Also return `ys` and `others`, in the form that shares work with the pass.
 
@@ -110,7 +110,7 @@ def _pulled_together(
 def gradients(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
-    """Return the cotangents of `targets` given those of `ys`, and `values` in the form that shares work with them."""
+    """Return the cotangents of `targets` from the cotangents of `ys`, and `values` in the form that shares work."""
     pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_symbolic_zero(ct)]
     if not pairs:
         return list(map(symbolic_zero, targets)), list(values)

@@ -46,8 +46,8 @@ def _all_results(original: Callable[..., Any]) -> Callable[..., Any]:
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
         graph = dict.fromkeys(UOp.sink(self.uop, *(t.uop for t in others)).toposort(enter_calls=False))
         calls = [u for u in graph if u.op is Ops.FUNCTION and (p := primitive_of(u)) is not None and p.is_atomic]
-        beside = [y for u in calls if len(u.src[0].src) > 1 for y in _used_results(u) if y not in graph]
-        return original(self, *others, *map(tensor, beside))
+        siblings = [y for u in calls if len(u.src[0].src) > 1 for y in _used_results(u) if y not in graph]
+        return original(self, *others, *map(tensor, siblings))
 
     return linear_with_vars
 

@@ -90,10 +90,10 @@ _EXPLAIN = (
     _argument("--warn-bytes", "and from N bytes on (default: 1 MiB)", metavar="N", type=int, default=1 << 20),
 )
 _EXPLORER = (
-    _argument("out", "the folder for the page, index.html, and the parts that `edit` needs beside it", metavar="OUT"),
+    _argument("out", "the folder for the page, index.html, and the files that `edit` needs", metavar="OUT"),
     _argument("--pyodide", "the npm package pyodide, unpacked; without it, npm is asked for it", metavar="DIR"),
     _switch("--no-edit", "leave out what runs programs in the browser, 9 MB"),
-    _argument("--site", "the documentation to which the page leads back (default: that beside OUT)", metavar="ADDRESS"),
+    _argument("--site", "the documentation that the page links to (default: next to OUT)", metavar="ADDRESS"),
 )
 _TUNE = _argument(
     "--tune", "try the kernels in several forms first, and show what they gained", choices=("fast", "best")

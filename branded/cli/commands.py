@@ -130,7 +130,7 @@ def check(args: argparse.Namespace) -> int:
 
 
 def _reject_combinations(args: argparse.Namespace) -> None:
-    """Raise an error for options of `check` of which one would be ignored."""
+    """Raise an error for options of `check` if one would be ignored."""
     if args.pretty and args.output != "text":
         raise UsageError(f"--pretty has no effect with --output {args.output}")
     if args.suggest and (args.output != "text" or args.pretty is not None):

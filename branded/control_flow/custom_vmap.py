@@ -123,7 +123,7 @@ def _of_one_example(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any] 
     """Return the result of the function itself, which the rule must match in tree and shapes; None if it fails."""
     try:
         return (looked_at(lambda: f(*args)),)
-    except Exception:  # user code may do what vmap cannot, which is the reason for its rule
+    except Exception:  # the function may contain operations that vmap rejects, which is why it has a rule
         return None
 
 

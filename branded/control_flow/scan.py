@@ -95,7 +95,7 @@ class Scan(Loop):
         flat_grads, _ = gradients(roots, [*ct_next, *ct_ys], targets)
         grads = split_arguments(flat_grads, len(wanted.carries), len(wanted.inputs))
 
-        # a cotangent that is the same for each step, such as that of a sum over the steps, needs no memory for each
+        # a cotangent that is the same for each step, as for a sum over the steps, is stored once
         same = {p: x for p, ct in pairs(ct_ys, cts.values()) if (x := invariant_slice(ct, 0)) is not None}
 
         before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in flat_grads)]

@@ -128,7 +128,7 @@ def in_turn(f: Callable[..., Any], args: tuple[Any, ...], api_name: str) -> tupl
         return out, all_carried(out, f"{api_name}: the result")
 
     # in the body the values are unbatched, like the entries of a mapped tensor
-    traced = trace("map", body, [LeafType.of(x, beside=device)._replace(row=()) for x in values])
+    traced = trace("map", body, [LeafType.of(x, default=device)._replace(row=()) for x in values])
     ys = [y.cast(strong_dtype(y.dtype)) for y in traced.leaves]
     step, fixed = closure_converted(ys, traced.params, device)
     if traced.effect is not None or any(map(has_brand, step.src)):

@@ -116,7 +116,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
             sizes.setdefault(name, size)
     tell(x, names)
     activation.activate()
-    provenance.mark_itself(x.uop)  # the errors of what is computed from it name the axes
+    provenance.mark_itself(x.uop)  # errors about values computed from it name the axes
     return x
 
 

@@ -84,7 +84,7 @@ class Brand(Scope):
 
     @property
     def whole(self) -> int:
-        """The total number of examples, including those of other chunks or workers."""
+        """The total number of examples, including the examples of other chunks or workers."""
         return self.size if self.part is None else int(self.part.size)
 
     def vec(self: B, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]:

@@ -17,7 +17,7 @@ Made = Callable[[int], None]
 
 @contextmanager
 def bar(total: int, label: str, unit: str) -> Iterator[Made]:
-    """Show a bar with rate and remaining time, by tqdm or else by tinygrad; show nothing if nobody can see it."""
+    """Show a bar with rate and remaining time, by tqdm or else by tinygrad; nothing without a terminal or notebook."""
     has_tqdm = importlib.util.find_spec("tqdm") is not None
     in_notebook = has_tqdm and "ipykernel" in sys.modules
     if not in_notebook and (sys.stderr is None or not sys.stderr.isatty()):

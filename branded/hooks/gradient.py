@@ -216,7 +216,7 @@ def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
     """Compute the needed cotangents in one call, like tinygrad's own rule.
 
     tinygrad's rule differentiates by all arguments, even if a user's rule rejects one. It also confuses the parameters
-    of functions in the body with those of the body, and keeps outside values from such rules in the body.
+    of functions in the body with the parameters of the body, and keeps outside values from such rules in the body.
     """
     body, args = k.src[0], [*k.src[1:], *ctx.src]
     n, param_at = len(k.src) - 1, {p.arg.slot: p for p in params(body)}

@@ -114,7 +114,7 @@ def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
 
 
 def _is_value(target: UOp, x: Any) -> bool:
-    """Return whether a write makes a new value because there is no memory to write to.
+    """Return whether a write creates a new value because the target has no memory.
 
     A value in a differentiated function counts too: its derivative reads the contents before the write.
     """
@@ -148,7 +148,7 @@ def _assign(original: Method, self: Tensor, x: Any) -> Tensor:
     if isinstance(x, Tensor) and x.uop is self.uop:
         return self
     aliasing.check_part(self, "assign")
-    apart = tensor(new_storage(self.uop))  # tinygrad checks and casts `x`, and shows what it would store
+    apart = tensor(new_storage(self.uop))  # tinygrad checks and casts `x`; the graph shows the value to store
     with aliasing.explain_write_errors("assign", self, lambda: self, x):
         original(apart, x)
     aliasing.write(self, apart.uop.src[1].src[1])

@@ -133,7 +133,7 @@ class Program:
     outs: list[Atom]
 
     def brands(self) -> list[BrandName]:
-        """Return the brands that it enters, in an order that agrees with every row, without those of inner programs."""
+        """Return the brands that it enters, in an order that agrees with every row, without inner programs."""
         rows = [v.type.row for v in (*self.constvars, *self.invars)]
         for e in self.eqns:
             rows += [(b,) for value in e.params.values() for b in _brands(value)]

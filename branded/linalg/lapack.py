@@ -36,7 +36,7 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
 
 
 def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
-    """Apply `f` to all matrices at once; if that fails, to each matrix separately."""
+    """Apply `f` to the stack of all matrices; if that fails, to each matrix separately."""
     with _alone(xs):
         try:
             return _as_list(f(*xs))

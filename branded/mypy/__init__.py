@@ -27,7 +27,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 
 `shapes`: the shapes of a file's data, followed through its functions.
 
-- `values`, `state`       what is known of a value, and of the file that is followed
+- `values`, `state`       facts about a value, and about the file that is followed
 - `evaluate`, `execute`   expressions and statements
 - `tensors`, `libraries`  methods of tensors by the rules of `axes`, and calls of libraries
 - `mapping`               vmap and scan of values

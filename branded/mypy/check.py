@@ -35,7 +35,7 @@ WITHOUT_EFFECT = {
     **dict.fromkeys(("--error-summary", "--no-error-summary"), _COUNTS),
     **dict.fromkeys(("--install-types", "--non-interactive"), _INSTALL),
 }
-"""The options of mypy that would be ignored, and what to do instead."""
+"""The options of mypy that would be ignored, with the alternative to each."""
 
 
 def without_effect(word: str) -> str | None:
@@ -153,7 +153,7 @@ def _convert_notebooks(arguments: Sequence[str], folder: Path) -> tuple[list[str
 
 
 def _in_notebook(m: Message, found: Sequence[notebooks.Notebook]) -> Message | None:
-    """Return a message with the places in notebooks; None for a message that is none in a notebook."""
+    """Return a message with places in notebooks, or None if it is not an error in a notebook."""
     notebook = next((n for n in found if n.python.name == Path(m.file).name), None)
     m = m._replace(text=_rename(m.text, found), notes=tuple(_rename(note, found) for note in m.notes))
     if notebook is None:

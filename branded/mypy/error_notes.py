@@ -13,7 +13,7 @@ from branded.mypy.rows.brand_env import replace_errors, unwatched
 from branded.mypy.rows.hints import notes_for, truth_of
 
 _CODES = {"list-item", "dict-item"}
-"""The codes of errors for each item of a display, of which the first is enough."""
+"""The codes of errors that mypy reports for each item of a display; the first one is enough."""
 
 
 class _Notes:

@@ -14,7 +14,7 @@ SUFFIX = ".ipynb"
 PYTHON_MAGICS = {"capture", "debug", "prun", "time", "timeit"}
 """The cell magics under which a cell is still Python."""
 CODES = {"no-redef", "top-level-await"}
-"""The codes of errors that are none in a notebook: cells define names again, and await without a function."""
+"""The codes that are not errors in a notebook: cells redefine names, and await outside of functions."""
 NAMES = ("display", "get_ipython")
 """The names that IPython defines in each notebook."""
 
@@ -51,7 +51,7 @@ class Notebook(NamedTuple):
         return f"{self.path}:cell {at.cell}:{at.line}"
 
     def is_of_notebooks(self, code: str, text: str) -> bool:
-        """Return whether mypy reports what is an error in a file and no error in a notebook."""
+        """Return whether a message of mypy is an error in a file, but not in a notebook."""
         return code in CODES or any(text == f'Name "{name}" is not defined' for name in NAMES)
 
 

@@ -105,7 +105,7 @@ def functional_call(
         >>> ensemble(stack_module_state(models), x).shape
         (3, 2)
 
-    Source: `torch.func.functional_call`, where what is not in `state` may be changed.
+    Source: `torch.func.functional_call`, which may change tensors that are not in `state`.
     """
     if not callable(module):
         raise StateTypeError(

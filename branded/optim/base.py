@@ -22,7 +22,7 @@ S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)
 class OptState(Generic[S_co]):
     """The static type of an optimizer's state, for annotations; at run time it is a pytree of tensors.
 
-    The state of each example of the brands `S` is an `OptState[S]`.  What is in it has no static type.
+    The state of each example of the brands `S` is an `OptState[S]`. Its parts have no static type.
 
     Example:
         >>> from branded import optim
@@ -53,7 +53,7 @@ class UpdateFn(Protocol[S_co]):
     def __call__(self, updates: T, state: Any, params: Any = None) -> tuple[T, OptState[S_co]]: ...
 
 
-if TYPE_CHECKING:  # an update of one's own may have any types, and each call of `update` keeps the type of its updates
+if TYPE_CHECKING:  # a custom update may have any types, and each call of `update` keeps the type of its updates
 
     class _Pair(tuple[InitFn[S_co], UpdateFn[S_co]], Generic[S_co]):
         def __new__(cls, init: Callable[[Any], Any], update: Callable[..., tuple[Any, Any]]) -> Self: ...

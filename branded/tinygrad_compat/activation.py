@@ -158,7 +158,7 @@ def _restore() -> None:
 def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool = True) -> Any:
     """Run `f` with the scoped names of ours; a plain graph is not computed as a graph of ours in other respects.
 
-    A function that only calls others of the engine, or replays what is compiled, does without these names: to replace
+    A function that only calls others of the engine, or replays compiled kernels, does not need these names. Replacing
     them takes as long as a small kernel.
     """
     with LOCK:
@@ -285,7 +285,7 @@ def _gated_property(plain: Any, ours: Any) -> Any:
 
 
 class _GatedRules:
-    """Rules that are applied outside of the engine, or by a replay: they are those of one of two tables."""
+    """Rules that are applied outside of the engine, or by a replay, from one of two tables."""
 
     def __init__(self, plain: Any, ours: Any) -> None:
         self.plain, self.ours = plain, ours
@@ -305,7 +305,7 @@ def _either(kind: Callable[..., Any], owner: Any, plain: Any, ours: Any) -> Any:
 
 
 def _without(name: str) -> Callable[..., Any] | None:
-    """Return what Python does without a special method, if the method of ours does not do the same by itself."""
+    """Return a function with Python's behavior without a special method, unless our method has the same behavior."""
 
     def sequence(self: Tensor) -> Any:
         class Items:
@@ -411,7 +411,7 @@ def _mend(mend: Callable[[Any], None], module: ModuleType) -> None:
 def enable(*features: str) -> None:
     """Make changes of tinygrad active for all programs of this process, also for those that do not use this package.
 
-    Without it they are active only for the results of this package, and for what is computed from them.
+    Without it they are active only for the results of this package, and for values computed from them.
 
     Args:
         features: `"fixes"` for the fixes of tinygrad's bugs; `"cpu"` for the CPU kernels, which include the fixes.
@@ -439,7 +439,7 @@ def enable(*features: str) -> None:
 
 
 def disable() -> None:
-    """Undo `enable`; what was compiled stays as it is."""
+    """Undo `enable`; compiled programs stay unchanged."""
     if enabled:
         with LOCK:
             enabled.clear()
@@ -466,7 +466,7 @@ def _install() -> None:
         try:
             provenance.begin()
             import_hook.run_with(_mend)
-            for name in private_api.MODULES:  # only what is imported can be compared
+            for name in private_api.MODULES:  # only imported modules can be compared
                 getattr(private_api, name)
             installers.append(_mark_results)
             record(_run_installers)

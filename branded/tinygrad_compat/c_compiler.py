@@ -60,7 +60,7 @@ _failures: list[CompilerError] = []
 
 
 def explain_errors() -> None:
-    """Let errors of the compiler say which one was chosen, and what to do."""
+    """Add the chosen compiler and a fix to its errors."""
     compiler = private_api.ClangCompiler
     compile_: Callable[[Any, str], bytes] = compiler.compile
 

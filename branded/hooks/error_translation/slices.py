@@ -91,7 +91,7 @@ def _slice_size(s: slice) -> str | None:
 
 
 def _written_size(s: ast.Slice) -> str | None:
-    """Return the difference of the bounds as it is written: `3` for `i:i + 3`, `k` for `i - 1:i + k - 1`."""
+    """Return the difference of the bounds as source text: `3` for `i:i + 3`, `k` for `i - 1:i + k - 1`."""
     step = s.step.value if isinstance(s.step, ast.Constant) else s.step
     if s.lower is None or s.upper is None or step not in (None, 1):
         return None

@@ -25,7 +25,7 @@ from branded.graph.uops import tensor
 from branded.learn.explorer.mistakes import format_error, place, write_source
 
 DRAWN = 256
-"""The largest number of cells that is drawn as a picture."""
+"""The largest number of cells that is shown as a picture."""
 
 PAGE = "page"
 """The name of the module in which the blocks of a page run."""

@@ -131,7 +131,7 @@ class Write(Puzzle):
             brands are not checked.
         only_one: Whether it may open one brand only.
         by: The transform that opens the brands.
-        uses: What the text asks for and values do not show: names of operations, or axes such as `in_axes=1`.
+        uses: Requirements of the text that values do not show: names of operations, or axes such as `in_axes=1`.
         also: Returns another complaint about an answer, or None.
     """
 

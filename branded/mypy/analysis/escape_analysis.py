@@ -414,7 +414,7 @@ class _Captured(TypeQuery[list[Brand]]):
 
 
 def captured_brands(t: Type) -> list[Brand]:
-    """Return the brands of a value, also those of values that a function or an object has captured."""
+    """Return the brands of a value, including values that a function or an object has captured."""
     return list(dict.fromkeys([*known_brands(t), *t.accept(_Captured())]))
 
 

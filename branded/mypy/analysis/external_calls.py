@@ -108,7 +108,7 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
 
 
 def _key_type(key: Expression, types: Sequence[Type], ctx: FunctionSigContext | MethodSigContext) -> Type:
-    """Return what the key of `sorted(xs, key=f)` gives for an entry; for `max(x, y, key=f)` an entry is an argument."""
+    """Return the type of `f(entry)` for `sorted(xs, key=f)`; for `max(x, y, key=f)` an entry is an argument."""
     api = checker(ctx)
     entry = item_type(types[0]) if len(types) == 1 else UnionType.make_union(types)
     with trying(api):

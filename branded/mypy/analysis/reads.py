@@ -58,7 +58,7 @@ TEXTS = {
     "format": (f"{_VARIES} has no single text", 'debug.print("{x}", x=x)'),
     **{kind: (f"{_VARIES} has no single {kind}", "use the methods of Tensor instead") for kind in NUMBERS.values()},
 }
-"""What to report of operations that need a single value, and the suggested fix; `READ_TEXT` is for other methods."""
+"""Messages and fixes for operations that need a single value; `READ_TEXT` is for other methods."""
 COMPARISONS = {f"{c}.__{op}__" for c in (VEC, AXES, TENSOR) for op in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
@@ -151,7 +151,7 @@ def reject_tested(
     types: Sequence[Type],
     is_allowed: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Report the first type of which a batched truth value is needed.
+    """Report the first type whose batched truth value is needed.
 
     In the context of builtins.any, mypy infers a list of objects; the function of a filter is inferred in context.
     """
@@ -214,7 +214,7 @@ def reject_format_map(ctx: MethodContext) -> Type:
 
 
 def reject_sentinel(ctx: FunctionContext) -> Type:
-    """Reject batched values in `iter(f, last)`, which compares what `f` returns with `last`."""
+    """Reject batched values in `iter(f, last)`, which compares the results of `f` with `last`."""
     if len(ctx.args) == 2 and ctx.args[1]:
         reject_tested(ctx, [e for es in ctx.args for e in es], [t for types in ctx.arg_types for t in types])
     return ctx.default_return_type
@@ -238,7 +238,7 @@ PLAIN_FIX = "try:   x.item() for one element, x.all().item() or x.any().item() f
 
 
 def reject_case(ctx: FunctionContext) -> Type:
-    """Reject batched values in `match x: case 0`, in an injected call with the paths of what is compared."""
+    """Reject batched values in `match x: case 0`, in an injected call with the paths of the compared values."""
     for e in ctx.args[0][1:]:
         path = ast.literal_eval(e.value) if isinstance(e, StrExpr) else ()
         for t in _types_at(ctx.arg_types[0][0], path):

@@ -38,7 +38,7 @@ _registered: dict[tuple[str, str, str], None] = new_cache()
 
 
 def add_source_facts(module: MypyFile) -> None:
-    """Add what the plugin needs of a file's source to its symbol table: its digest, and its static fields.
+    """Add facts about a file's source to its symbol table: the digest, and the static fields.
 
     mypy's hook for files that it has parsed calls this, except for an unchanged file that mypy parses again to check it
     with other imports. Such a file gets them when it is checked, and at the latest before mypy writes its cache.
@@ -63,7 +63,7 @@ def add_digest(module: MypyFile) -> None:
 
 
 def depend_on_source(module: MypyFile, api: TypeChecker) -> None:
-    """Check the current function again when a body of this module changes, or what the body refers to."""
+    """Check the current function again when a body of this module, or a definition that the body uses, changes."""
     if _recorded:
         _recorded[-1].add(module)
     target = api.tscope.current_target()
@@ -73,7 +73,7 @@ def depend_on_source(module: MypyFile, api: TypeChecker) -> None:
     if module.fullname != api.tree.fullname:
         api.module_refs.update(m.fullname for m in (module, *_imports(module, api)))
     if api.options.fine_grained_incremental or api.options.cache_fine_grained:
-        # the daemon checks single functions, and it does not know what the bodies in this file depend on
+        # the daemon checks single functions, and does not know the dependencies of the bodies in this file
         found, left = dict[str, MypyFile](), [api.tree, module]
         while left:
             m = left.pop()

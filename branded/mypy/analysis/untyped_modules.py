@@ -66,7 +66,7 @@ def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Symbo
     `node` is the name that the value has where it is used, if it has one.
 
     mypy's cache keeps no functions in the types of variables and of decorated functions. To be the same with a cache
-    and without one, those of other files are unknown.
+    and without one, functions of other files are unknown.
     """
     f = t.definition
     if isinstance(node, Decorator) or (isinstance(node, Var) and not is_in_file(node, api)):
@@ -107,7 +107,7 @@ def _assignments(part: Node) -> Iterator[tuple[Node | None, Expression | None]]:
 
 
 def _all_statements(statements: Sequence[Statement]) -> list[Node]:
-    """Return statements, with those of classes in place of the classes."""
+    """Return statements, with each class replaced by its statements."""
     return [s for d in statements for s in (_all_statements(d.defs.body) if isinstance(d, ClassDef) else [d])]
 
 

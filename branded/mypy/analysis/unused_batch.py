@@ -29,7 +29,7 @@ def report_unused_batch(example: ExampleCall, inside: Type) -> None:
 
 
 def _takes_anything(f: Expression, api: TypeChecker) -> bool:
-    """Return whether a function has parameters of type Any: its type does not show what the result depends on."""
+    """Return whether a function has parameters of type Any: its type does not show the dependencies of the result."""
     if isinstance(f, LambdaExpr | CallExpr):
         return False
     return any(t.is_ellipsis_args or any(map(_is_anything, t.arg_types)) for t in callables_of(f, api))
@@ -41,7 +41,7 @@ def _is_anything(t: Type) -> bool:
 
 
 def _loses_brands(f: LambdaExpr, api: TypeChecker) -> bool:
-    """Return whether a type in a lambda's body may hide what the result depends on.
+    """Return whether a type in a lambda's body may hide a dependency of the result.
 
     lambda x: Point(x).norm()   a Point without a row, made from a batched value
     lambda *xs: w + xs[0]       an operand of type Any

@@ -54,7 +54,7 @@ class Mapped:
             self.axis = self.brand
 
     def off(self, t: Type, way: Type, what: str) -> Type:
-        """Remove the mapped axis from an argument; messages call the argument `what`."""
+        """Remove the mapped axis from an argument; `what` is its name in messages."""
         return change_axes(t, way, lambda leaf, n: self._off(leaf, n, what), self.scope)
 
     def _off(self, t: Instance, n: int | None, what: str) -> Known:

@@ -201,7 +201,7 @@ def _index_entries(call: MethodCall, axes: Axes, entries: list[Expression], rest
 
 
 def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
-    """Return the axes that an index leaves in place of one axis."""
+    """Return the axes that an index makes of one axis."""
     if isinstance(e, SliceExpr):
         bounds = [None if b is None or _is_none(b) else b for b in (e.begin_index, e.end_index, e.stride)]
         if not any(bounds):

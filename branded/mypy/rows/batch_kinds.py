@@ -18,7 +18,7 @@ from branded.mypy.rows.algebra import (
 
 
 class BatchKind(IntEnum):
-    """What a value is, by what is known of it."""
+    """The kind of a value, as far as it is known."""
 
     PLAIN = 0
     """The same for all examples."""

@@ -142,17 +142,17 @@ def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     for e in kept:
         e.target = (
             e.target if _trials else _target(api)
-        )  # what mypy's daemon checks here, not the body that was checked
+        )  # the unit that mypy's daemon checks, not the body that was checked
     api.msg.add_errors(kept)
 
 
 def _target(api: TypeChecker) -> str | None:
-    """Return the name of what mypy's daemon checks together: a function or a module; a lambda has no name."""
+    """Return the name of the unit that mypy's daemon checks: a function or a module; a lambda has no name."""
     return api.tscope.current_target() or api.tree.fullname
 
 
 def _set_target(errors: Iterable[ErrorInfo], api: TypeChecker) -> None:
-    """Let mypy's daemon report errors for what it checks here, not for a body that was checked or for a lambda."""
+    """Let mypy's daemon report errors for the unit that it checks, not for a body that was checked or a lambda."""
     for e in errors:
         e.target = _target(api)
 

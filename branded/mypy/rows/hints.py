@@ -47,7 +47,7 @@ class _TypePair(NamedTuple):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether no annotation can name an extra brand: that of a lambda has the name of its parameter."""
+        """Whether no annotation can name an extra brand, as for a lambda, whose brand is named after its parameter."""
         return any(b.islower() for b in self.extra)
 
 

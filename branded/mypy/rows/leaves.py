@@ -128,7 +128,7 @@ def unmappable(
         if t.args:
             yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain)
     elif REGISTERED in t.type.metadata and (has_rows(t.type) or plain(t.type)):
-        return  # its leaves are what its `flatten` returns
+        return  # its `flatten` returns its leaves
     elif has_rows(t.type) or (fields and (result or _tracks_brands(t.type) or plain(t.type))):
         for accessor, field in fields.items():
             yield from unmappable(field, way, f"{what}{accessor}", result, plain)

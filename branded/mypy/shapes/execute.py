@@ -323,7 +323,7 @@ class Interpreter(Evaluator):
         return _every(each)
 
     def _branches(self, bodies: Sequence[Sequence[Statement]]) -> Fact | None:
-        """Execute alternatives, of which one runs."""
+        """Execute alternatives; one of them runs."""
         before, ends, returned = self.frame.names, list[dict[SymbolNode, Fact]](), list[Fact]()
         left = False
         with self.maybe():
@@ -375,7 +375,7 @@ class Interpreter(Evaluator):
         return self._loop(s.body.body, None, UNKNOWN, UNKNOWN) if known is not False else None
 
     def _loop(self, body: Sequence[Statement], index: Expression | None, first: Fact, every: Fact) -> Fact | None:
-        """Execute a loop: its first step with what is known, then further steps until nothing changes."""
+        """Execute a loop: its first step with the known facts, then further steps until nothing changes."""
         names, returned = self.frame.names, list[Fact]()
         leaves = any(isinstance(part, BreakStmt | ContinueStmt) for s in body for part in walk_statement(s))
         self.frame.names = dict(names)

@@ -61,7 +61,7 @@ KNOWN = (
     "time.",
     "sys.",
 )
-"""Libraries whose functions change no shape of what they are given."""
+"""Libraries whose functions do not change the shapes of their arguments."""
 _SHAPED = {"zeros", "ones", "empty", "rand", "randn", "uniform", "normal"}
 _SHAPED |= {"scaled_uniform", "glorot_uniform", "kaiming_uniform", "kaiming_normal"}
 _SHAPE_ARGUMENT = {"zeros", "ones", "empty", "full", "random", "standard_normal"}
@@ -335,7 +335,7 @@ def _zip(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _any_item(items: list[Fact] | Fact | None) -> Fact:
-    """Return what is known of all items."""
+    """Return the facts that hold for all items."""
     return items if isinstance(items, Fact) else reduce(join, items) if items else UNKNOWN
 
 

@@ -178,7 +178,7 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
 
 
 def _check_keys(run: FileState, value: Fact, way: Fact, what: str, at: Context) -> None:
-    """Report a dict in `in_axes` whose keys differ from those of the argument."""
+    """Report a dict in `in_axes` whose keys differ from the argument's."""
     ways = way.items if isinstance(way, Mutable) and way.kind == "dict" else None
     held = value.items if isinstance(value, Mutable) and value.kind == "dict" else None
     if ways is None or held is None:

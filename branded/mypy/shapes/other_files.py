@@ -72,7 +72,7 @@ def is_user_name(fullname: str, api: TypeChecker) -> bool:
 
 
 def name_of_user(module: str, name: str, api: TypeChecker) -> SymbolNode | None:
-    """Return what a name of a file refers to, if the functions of this file are followed."""
+    """Return the definition of a name of a file, if the functions of this file are followed."""
     found = api.modules.get(module)
     symbol = found.names.get(name) if found is not None and is_user_name(f"{module}.{name}", api) else None
     return symbol.node if symbol is not None else None
@@ -186,7 +186,7 @@ def _yields(body: object) -> bool:
 
 
 def _bound_names(body: object) -> Iterable[tuple[str, SymbolNode]]:
-    """Find the variables and functions that a body binds, without those of functions in it."""
+    """Find the variables and functions that a body binds, except in nested functions."""
     if isinstance(body, list | tuple):
         for item in body:
             yield from _bound_names(item)

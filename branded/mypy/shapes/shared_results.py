@@ -80,7 +80,7 @@ class Sharing:
         return found.value
 
     def _unknown(self, key: Key) -> dict[Key, SharedResult]:
-        """Return a shared result and those of the calls in it, without those that this file knows."""
+        """Return a shared result and the results of the calls in it, except results that this file knows."""
         found: dict[Key, SharedResult] = {}
         left = [key]
         while left:

@@ -52,7 +52,7 @@ class Yields:
 
 
 class FileState:
-    """What is known while a file is followed, and the mistakes that were found."""
+    """The facts that are known while a file is followed, and the mistakes that were found."""
 
     def __init__(self, api: TypeChecker, scope: OpenBrands, declared_only: bool = False) -> None:
         self.api, self.tree, self.scope = api, api.tree, scope
@@ -74,9 +74,9 @@ class FileState:
         self.opened: list[FollowedBrand] = []
         """The brands that are open."""
         self.stores: list[tuple[Mutable, object, Context]] = []
-        """What was stored in lists, dicts and objects while a brand is open, with its key and its place."""
+        """Values stored in lists, dicts and objects while a brand is open, with key and place."""
         self.yields: list[Yields] = []
-        """What the generators that are running have yielded."""
+        """The values that running generators have yielded."""
         self.sizes: list[int | None] = []
         """Their batch sizes."""
 
@@ -135,7 +135,7 @@ class FileState:
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
 
     def stored(self, owner: Mutable, key: object, at: Context) -> None:
-        """Note what is stored in a list, a dict or an object, in case it keeps a value of an open brand."""
+        """Record a store into a list, a dict or an object, which may keep a value of an open brand."""
         if self.opened:
             self.stores.append((owner, key, at))
 

@@ -1,7 +1,7 @@
 """`branded check --suggest`: names for the axes of a file's data, and the mistakes that these names would show.
 
-The names are those of the variables of lengths: the table `Tensor.zeros(n_users, n_features)` has the axes `Users` and
-`Features`. A file is followed with these names in place of the lengths.
+The names come from the variables of lengths: the table `Tensor.zeros(n_users, n_features)` has the axes `Users` and
+`Features`. A file is followed with these names instead of the lengths.
 """
 
 from __future__ import annotations

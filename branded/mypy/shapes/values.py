@@ -1,4 +1,4 @@
-"""Abstract values: what is known of a value before the program runs."""
+"""Abstract values: facts about a value before the program runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 
 
 class Fact:
-    """What is known of a value: here, nothing."""
+    """A fact about a value; this base class says nothing."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ class FollowedBrand:
     """The call of the mapped function, or of the loop."""
     depth: int
     loop: str = ""
-    """The name of the loop, if the brand is that of its steps."""
+    """The name of the loop, if its steps are the brand."""
     name: Fact = field(default=UNKNOWN, compare=False)
     """Its `axis_name`, which collectives use."""
 
@@ -76,7 +76,7 @@ class Tuple(Fact):
 
 @dataclass(frozen=True)
 class Stream(Fact):
-    """An iterable of unknown length, and what is known of each of its items."""
+    """An iterable of unknown length, and the fact that holds for each item."""
 
     each: Fact
 
@@ -121,7 +121,7 @@ def is_frozen(info: TypeInfo) -> bool:
 
 
 def forget(value: Fact) -> None:
-    """Forget what unknown code may change in a value."""
+    """Forget the parts of a value that unknown code may change."""
     if isinstance(value, Mutable):
         value.forget()
     elif isinstance(value, Tuple):
@@ -277,7 +277,7 @@ def is_same(a: Fact, b: Fact) -> bool:
 
 
 def join(a: Fact, b: Fact) -> Fact:
-    """Return what is known of a value that is either `a` or `b`."""
+    """Return the fact that holds for a value that is either `a` or `b`."""
     if is_same(a, b):
         return a
     if isinstance(a, Shaped) and isinstance(b, Shaped):

@@ -110,7 +110,7 @@ class RuleCheck:
     """The name of the rule in messages."""
 
     def result(self, f: Expression, types: Sequence[Type]) -> ProperType | None:
-        """Return what the rule returns for arguments of these types; None if it does not accept them."""
+        """Return the result type of the rule for arguments of these types; None if it rejects them."""
         api = self.call.api
         with api.msg.filter_errors(save_filtered_errors=True) as errors:
             out = result_type(f, [Arg(t) for t in types], self.call.at, api)
@@ -133,7 +133,7 @@ class RuleCheck:
         return items
 
     def check_tree(self, t: Type, like: Type, what: str, of: str) -> None:
-        """Report an error if a part of what the rule returned certainly has another tree than it should."""
+        """Report an error if a part of the rule's result certainly has the wrong tree."""
         if join_trees(self.call.tensors(like), self.call.tensors(t)) is None:
             shown = f"{what}: {self.call.show(t)}", f"wanted: {self.call.show(like)}, like {of}"
             self.call.fail(DERIVATIVE, f"{self.which} returned another structure for the {what}", *shown)

@@ -122,7 +122,7 @@ class ExampleCall(NamedTuple):
         )
 
     def _row_fix(self, where: int) -> str:
-        """Return the fix for an argument of one example whose brands are not those of its parameter."""
+        """Return the fix for an argument of one example whose brands differ from its parameter's."""
         signatures = callables_of(self.f, self.mapped.api)
         wanted = [b for c in signatures[:1] for t in c.arg_types[where : where + 1] for b in rows_in(t)]
         if not wanted or not all(isinstance(b, Instance) for b in wanted):

@@ -47,7 +47,7 @@ def optimizer_result(ctx: FunctionContext | MethodContext, scope: OpenBrands) ->
 
 
 def _brands_of(t: Type, api: TypeChecker) -> Iterator[Brand]:
-    """Find the brands of an argument; those of a schedule are the brands of its result."""
+    """Find the brands of an argument; for a schedule, the brands of its result."""
     yield from rows_in(t)
     for f in signatures_of(t, api) if not rows_in(t) else ():
         yield from rows_in(f.ret_type)

@@ -115,7 +115,7 @@ def _leaf_type(call: TransformCall) -> Type | None:
 
 
 def _flat_leaves(t: Type, above: tuple[UnionType, ...] = ()) -> Iterator[ProperType]:
-    """Find the leaves of a tree, and those of the items of unions; a recursive union has the leaves of one level."""
+    """Find the leaves of a tree, and of the items of unions; a recursive union has the leaves of one level."""
     for _, leaf in tree_leaves(t, ""):
         if not isinstance(leaf, UnionType | NoneType):
             yield leaf

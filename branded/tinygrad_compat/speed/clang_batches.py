@@ -71,7 +71,7 @@ class Clang:
                 os.close(read_end)
 
     def compile(self, source: bytes) -> bytes | None:
-        """Return the object file, or None if there is none; the process is then finished."""
+        """Return the object file, or None if the process is finished."""
         try:
             try:
                 remaining = memoryview(source)
@@ -181,7 +181,7 @@ class _Clangs:
             self.changed.notify()
 
     def ready(self, words: Sequence[str]) -> None:
-        """Start a clang process, if there is none, while Python writes the source."""
+        """Start a clang process, unless one is waiting, while Python writes the source."""
         with STARTS:
             if not self.all and (one := self.started(words)) is not None:
                 self.free.append(one)

@@ -1,4 +1,4 @@
-"""Causes of slow kernels, and what to write instead, found in the kernels themselves and not in their times."""
+"""Causes of slow kernels, and suggested changes, found in the kernels rather than in their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that are matrix multiplications or scatters, and what replaces them.
+"""Recognition of kernels that are matrix multiplications or scatters, and their replacements.
 
 A kernel is loops over an expression.  A sum of products of two factors is a matrix multiplication if each factor
 depends on loops that the other one does not.  The names of the axes do not matter: `a @ b`, an einsum, and a
@@ -220,7 +220,7 @@ class _Maker:
             self.whole = None
 
     def _pad(self, u: UOp, found: Padded, slot: int) -> None:
-        """Store the padded array of which a factor reads windows."""
+        """Store the padded array whose windows a factor reads."""
         x = cost.in_rows(slot, list(found.place))
         if elements(x.of) * u.dtype.itemsize > self.limit:
             return

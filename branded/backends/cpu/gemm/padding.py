@@ -3,7 +3,7 @@
 A padded array is read under conditions on an index such as `y + k`, and not on `y` and `k` apart:
 
     0 < y + k < 33 ? x[y + k - 1] : 0      for y < 32, k < 3
-    p[i] = 0 < i < 33 ? x[i - 1] : 0       for i < 34, of which the windows are p[y + k]
+    p[i] = 0 < i < 33 ? x[i - 1] : 0       for i < 34; its windows are p[y + k]
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Padded(NamedTuple):
 
 
 def padded(u: UOp) -> Padded | None:
-    """Return the padded array of which the value `u` reads windows, or None if it is not one that pays."""
+    """Return the padded array whose windows `u` reads, or None if there is none or it does not pay."""
     if u.op is not Ops.WHERE or not all(map(is_plain, u.ranges)) or elements(u.ranges) < LEAST:
         return None
     inside = u.toposort()

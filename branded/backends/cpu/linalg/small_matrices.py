@@ -107,7 +107,7 @@ static REAL reflected_T(REAL *restrict a, i64 ld, i64 rows, i64 columns, REAL *r
   for (i64 i = 1; i < rows; i++) { double x = ABS(a[i * ld]); if (!(x <= large)) large = x; }
   if (large == 0) return 0;
   double first = ABS(a[0]);
-  if (first > large) large = first;  // a part of the sum that is lost beside it is none of the result
+  if (first > large) large = first;  // smaller terms are lost in it
   double unit = large > 0x1p400 ? 0x1p-600 : large < 0x1p-400 ? 0x1p600 : 1;
   for (i64 i = 0; i < rows; i++) { double x = a[i * ld] * unit; sum += x * x; }
   double alpha = a[0], beta = (__builtin_signbit(alpha) ? 1 : -1) * __builtin_sqrt(sum) / unit;

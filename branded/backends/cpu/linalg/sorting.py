@@ -168,7 +168,7 @@ _METHODS = {
 
 
 def _method(x: DType, rows: int, n: int, k: int, indices: bool) -> str:
-    """Return the method for rows of `n` entries, of which the first `k` are wanted."""
+    """Return the method that finds the first `k` of `n` entries in each row."""
     if k <= _FEW and k < n and k * k <= 2 * n:
         return "first"
     if not indices and rows >= _LANES / 2 and 2 < n <= _NETWORK_BYTES * x.itemsize:

@@ -36,7 +36,7 @@ def source(name: str) -> str:
 
 
 def by_keys(space: str, body: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return the lines before a loop, those of its body, and those after it; the body computes maxima of keys.
+    """Return the lines before a loop, of its body, and after it; the body computes maxima of keys.
 
     Args:
         space: the indentation of the loop.

@@ -10,7 +10,7 @@ The comparison determines `j` from `index[i]`.  If `j` is summed, its loop is dr
 If `j` is a loop of the result, the result is filled with 0, and a loop over `i`, in order, adds `x[i]` at `index[i]`.
 The same holds for products and maxima, for several indices, and for an index into several loops, such as `j * 8 + k`.
 
-tinygrad finds a gather with one index by itself, in `pm_load_collapse`, unless the sum has been split in two before.
+tinygrad itself finds a gather with one index, in `pm_load_collapse`, unless the sum has been split in two before.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _conjuncts(u: UOp, is_true: bool) -> Iterator[tuple[UOp, bool]]:
 
 
 class _Determined(NamedTuple):
-    """The values of loops, 0 if there are none, and whether there are."""
+    """The values of loops (0 if there are none), and whether there are any."""
 
     places: dict[UOp, UOp]
     is_valid: UOp

@@ -231,7 +231,7 @@ def memmove() -> int:
 def can_run(device: str) -> bool:
     """Return whether the device's kernels are functions of this process, as in a tested tinygrad, and C is compiled.
 
-    With `HCQ2=1`, tinygrad's kernels wait in a queue, and what C runs at once would come before them.
+    With `HCQ2=1`, tinygrad's kernels wait in a queue, and kernels that C runs immediately would overtake them.
     """
     if os.environ.get("HCQ2", "0") not in ("", "0"):
         return False

@@ -1,6 +1,6 @@
 """Following batched values through the source of a function, and through the functions that it calls.
 
-`ReadFinder` follows calls and remembers what they do, their `Effects`. `FunctionBody` follows the statements of one
+`ReadFinder` follows calls and caches their `Effects`. `FunctionBody` follows the statements of one
 call.
 """
 
@@ -59,7 +59,7 @@ from branded.mypy.rows.batch_kinds import (
 MOST_CALLS = 100
 """The maximum depth of calls to follow."""
 _PREDICATES = {"isinstance", "issubclass", "hasattr", "callable", "len", "id", "type", "repr", "str", "print"}
-"""Built-in functions that read nothing and whose result is no tensor."""
+"""Built-in functions that read no tensor and return none."""
 _SPECIAL = {"float", "int", "bool", "len", "str", "complex"}
 """Built-in functions that call a method of their argument."""
 PUTTERS = {"add", "append", "appendleft", "extend", "insert", "setdefault", "update"}
@@ -100,7 +100,7 @@ def _certain_result(declared: BatchKind, effects: Effects) -> BatchKind:
 
 
 class Effects(NamedTuple):
-    """What a followed call does."""
+    """The effects of a followed call."""
 
     reads: list[Read]
     """The first read, after the calls that lead to it."""
@@ -138,7 +138,7 @@ class ReadFinder:
         owner: TypeInfo | None = None,
         objects: Mapping[str, Made] | None = None,
     ) -> tuple[BatchKind, Effects]:
-        """Follow a call, and return the kind of its result and what it does."""
+        """Follow a call, and return the kind of its result and its effects."""
         objects = objects or {}
         owner = owner if owner is not None and f.info in owner.mro else f.info or None
         used = max([*kinds.values(), *(o.holds for o in objects.values())], default=BatchKind.PLAIN)
@@ -184,7 +184,7 @@ class ReadFinder:
 
 
 _followed: dict[Call, Kept[Effects]] = new_cache()
-"""What calls do."""
+"""The effects of calls."""
 
 
 @dataclass
@@ -825,7 +825,7 @@ def _is_container(t: Type | None) -> bool:
 
 
 def _plain_where(test: ast.expr, is_true: bool) -> Iterator[str]:
-    """Find the names that hold no batched tensor where a test is true or false: `b is None`, `isinstance(x, float)`."""
+    """Find the names that hold no batched tensor if a test is true or false: `b is None`, `isinstance(x, float)`."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield from _plain_where(operand, not is_true)

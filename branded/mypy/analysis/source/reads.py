@@ -89,7 +89,7 @@ def effects_of(
     api: TypeChecker,
     is_traced: bool = False,
 ) -> Effects:
-    """Return what a call of a function does with its batched values, with the parameters of `reads_in`."""
+    """Return the effects of a call with batched values, with the parameters of `reads_in`."""
     kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
     finder = ReadFinder(api, is_traced)
     try:

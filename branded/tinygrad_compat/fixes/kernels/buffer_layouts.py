@@ -50,7 +50,7 @@ def laid_out(sink: UOp) -> UOp:
 
 
 def _reads(value: UOp) -> list[UOp]:
-    """Return the memory reads in the computation of a value, except those of the mask of an index."""
+    """Return the memory reads in the computation of a value, without the mask of an index."""
     return [u for u in _all_reads(value) if not _is_mask(u.src[0])]
 
 
@@ -179,7 +179,7 @@ def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
 
 
 def _is_back(u: UOp) -> bool:
-    """Return whether the axes of a result are in the order of the memory that is read, unlike those of its base."""
+    """Return whether a result has its axes in the order of the memory that is read, and its base has not."""
     return u is not u.base and _order_of(u) > _order_of(u.base)
 
 
@@ -272,7 +272,7 @@ def _is_read_in_order(call: UOp) -> bool:
 
 
 def _moved(u: UOp, s: UOp, strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the strides along the axes of `u`, from the strides along those of its operand `s`."""
+    """Return the strides along the axes of `u`, from the strides of its operand `s`."""
     match u.op:
         case Ops.PERMUTE:
             return tuple(strides[i] for i in u.arg)

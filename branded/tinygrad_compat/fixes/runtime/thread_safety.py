@@ -155,7 +155,7 @@ def _opened_once(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install_tables() -> None:
-    """Give each thread its own state, in place of objects that other modules copy when they are imported."""
+    """Give each thread its own state instead of objects that other modules copy when they are imported."""
     for module in (private_api.realize, private_api.jit, private_api.schedule):
         module.capturing = capturing
     private_api.tensor._METADATA = _Method()
