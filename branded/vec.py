@@ -42,4 +42,4 @@ class Vec(Generic[S_co, _T], metaclass=_VecType):
     """
 
     def __new__(cls, *_: object) -> Vec[S_co, _T]:
-        raise TypeError("Vec is a type for annotations; vmap, or Brand.vec, makes the values that have it")
+        raise TypeError("Vec is a type for annotations; vmap and Brand.vec create values of this type")

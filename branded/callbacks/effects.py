@@ -53,12 +53,12 @@ def _check(api_name: str, types: Sequence[ShapeDtype], args: Sequence[UOp]) -> N
     if where is None and _function.depth:
         where = "the body of a @function"
     if where is None and types and in_call_body():
-        where = "a function with a rule of its own"
+        where = "a function with a custom rule"
     if where is None and types and is_through_a_body():
         where = "a rule that runs for the body of a loop, a checkpoint or a @function"
     if where is not None:
         raise UnsupportedError(
-            f"{api_name}: it is not known how often it would run in {where}",
+            f"{api_name}: the number of its runs is undefined in {where}",
             fix="call it outside, or use pure_callback, which may run any number of times",
         )
     if any(dtypes.is_float(t.dtype) for t in types) and reach_a_leaf(args):

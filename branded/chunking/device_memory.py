@@ -26,9 +26,7 @@ def free(device: str) -> int:
     kind = device.split(":")[0]
     available = _of_the_host() if kind in ("CPU", "PYTHON", "NPY") else _of_cuda(device)
     if available is None:
-        raise OptionError(
-            f'chunk_size: "auto" does not know how much memory {device} has left', fix='memory_limit="2GB"'
-        )
+        raise OptionError(f'chunk_size: "auto" cannot find the free memory of {device}', fix='memory_limit="2GB"')
     return int(available * _SHARE)
 
 

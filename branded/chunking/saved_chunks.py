@@ -69,7 +69,7 @@ class Saved:
             directory.mkdir(parents=True, exist_ok=True)
             there = json.loads(head.read_text()) if head.exists() else None
             if not isinstance(there, dict | None):
-                raise ValueError("run.json is not of a run")
+                raise ValueError("run.json was not written by save=")
             if there is None:
                 _write(head, [json.dumps(run._asdict(), indent=1).encode()])
         except (OSError, ValueError) as error:

@@ -51,7 +51,7 @@ _GIVEN = _argument(
 )
 _CLEAR = _argument(
     "--clear",
-    "delete the entries of branded, or with `all` those of tinygrad as well, which hold compiled kernels",
+    "delete the entries of branded; with `all`, also tinygrad's entries, which hold compiled kernels",
     nargs="?",
     const="branded",
     choices=("branded", "all"),
@@ -70,56 +70,63 @@ _CHECK = (
     ),
     _switch("--suggest", "names for the axes of the data, and the mistakes that they would show"),
     _argument(
-        "paths", "a file, a notebook or a folder; without one, those of mypy's configuration", nargs="*", metavar="PATH"
+        "paths",
+        "files, notebooks or folders (default: mypy's configuration)",
+        nargs="*",
+        metavar="PATH",
     ),
 )
 _DEMO = (
     _argument("--out", "the folder for the pictures (default: demo-pictures)", metavar="DIR"),
-    _switch("--cluster", "all pairs of more digits than fit the memory, on a process for each core"),
-    _argument("--memory", "with --cluster, what pairs may take (default: 256MB)", metavar="SIZE"),
+    _switch("--cluster", "all pairs of more digits than fit into memory, with a process for each core"),
+    _argument("--memory", "with --cluster, the memory of the pairs (default: 256MB)", metavar="SIZE"),
 )
 _EXPLAIN = (
     _FUNCTION,
     _argument("--html", "write it as one HTML file", metavar="OUT"),
     _GIVEN,
-    _switch("--full", "all of it: each step with its types and its loop, the graph, the kernels"),
+    _switch("--full", "the full output: the steps with types and loops, the graph, the kernels"),
     _switch("--kernels", "the kernels too, as C"),
     _argument(
-        "--warn-factor", "warn of a broadcast from N times on (default: 8)", metavar="N", type=_above_0, default=8.0
+        "--warn-factor",
+        "warn of a broadcast that repeats a value N times or more (default: 8)",
+        metavar="N",
+        type=_above_0,
+        default=8.0,
     ),
-    _argument("--warn-bytes", "and from N bytes on (default: 1 MiB)", metavar="N", type=int, default=1 << 20),
+    _argument("--warn-bytes", "and takes N bytes or more (default: 1 MiB)", metavar="N", type=int, default=1 << 20),
 )
 _EXPLORER = (
     _argument("out", "the folder for the page, index.html, and the files that `edit` needs", metavar="OUT"),
-    _argument("--pyodide", "the npm package pyodide, unpacked; without it, npm is asked for it", metavar="DIR"),
-    _switch("--no-edit", "leave out what runs programs in the browser, 9 MB"),
+    _argument("--pyodide", "the npm package pyodide, unpacked (default: npm downloads it)", metavar="DIR"),
+    _switch("--no-edit", "leave out the Python interpreter for the browser, 9 MB"),
     _argument("--site", "the documentation that the page links to (default: next to OUT)", metavar="ADDRESS"),
 )
-_TUNE = _argument(
-    "--tune", "try the kernels in several forms first, and show what they gained", choices=("fast", "best")
-)
+_TUNE = _argument("--tune", "try several forms of each kernel first, and show the gain", choices=("fast", "best"))
 _PUZZLES = (
     _argument("action", "start, check, hint or solution; without one, the list", nargs="?", metavar="ACTION"),
     _argument("words", "the file (default: puzzles.py), numbers of puzzles, or both", nargs="*", metavar="FILE|N"),
 )
 _RUN = (
     _argument("target", "a file, or a function of it that needs no arguments", metavar="FILE.py[:function]"),
-    _argument("args", "what the file finds in sys.argv", nargs=argparse.REMAINDER, metavar="..."),
+    _argument("args", "the file's arguments, in sys.argv", nargs=argparse.REMAINDER, metavar="..."),
 )
-_CODE = _argument("code", "the word behind `why` in a message; without it, all are listed", nargs="?", metavar="CODE")
+_CODE = _argument("code", "the last word of a message; without it, all codes are listed", nargs="?", metavar="CODE")
 
 COMMANDS = {
     "cache": Command(commands.cache, "show or delete the disk cache", (_CLEAR,)),
     "check": Command(commands.check, "find batching mistakes with mypy", _CHECK),
-    "demo": Command(commands.demo, "show vmap at work on 1,797 handwritten digits", _DEMO),
+    "demo": Command(commands.demo, "show vmap on 1,797 handwritten digits", _DEMO),
     "doctor": Command(commands.doctor, "try each feature on the installed tinygrad"),
-    "explain": Command(commands.explain, "show what a function does, and what it costs", _EXPLAIN),
+    "explain": Command(commands.explain, "show the loop, brands, memory and kernels of a function", _EXPLAIN),
     "explorer": Command(commands.explorer, "write a web page that shows vmap", _EXPLORER),
     "info": Command(commands.info, "print versions, device, compiler and patches for a report"),
-    "profile": Command(commands.profile, "show where the time of a function goes", (_FUNCTION, _GIVEN, _TUNE)),
+    "profile": Command(
+        commands.profile, "show the time of a function by line and by kernel", (_FUNCTION, _GIVEN, _TUNE)
+    ),
     "puzzles": Command(commands.puzzles, "exercises that check themselves", _PUZZLES),
     "run": Command(commands.run, "run a file, or one function of it, with all fixes", _RUN),
-    "why": Command(commands.why, "say more of an error, by its code", (_CODE,)),
+    "why": Command(commands.why, "explain an error by its code", (_CODE,)),
 }
 
 

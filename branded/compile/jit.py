@@ -263,7 +263,7 @@ class Jitted:
         pairs = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
         parts = [y for x, is_fixed in pairs for y in ([x] if is_fixed else tree.leaves(x))]
         odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
-        description = "what flatten gave beside the children" if odd is None else tree.describe(odd)
+        description = "the second result of flatten" if odd is None else tree.describe(odd)
         return OptionError(
             f"jit: {description} is static, but not hashable",
             fix="use a tuple or a frozen dataclass, or pass it as a tensor or a number",

@@ -56,7 +56,7 @@ else:
             return Tensor
 
         def __new__(cls, *_: object) -> Axes:
-            raise TypeError("Axes is a type for annotations; as_axes(x, Users, Features) gives a tensor that has it")
+            raise TypeError("Axes is a type for annotations; as_axes(x, Users, Features) returns a tensor of this type")
 
 
 S = TypeVar("S", bound=Brand)

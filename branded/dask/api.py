@@ -85,8 +85,7 @@ def vmap(
             return run_vmap(around[-1], f, options, args, kwargs)
         if is_deferred():
             raise UnsupportedError(
-                "dask.vmap: this call is a part of a program, of a derivative or of a vmap of tensors, and here is "
-                "nothing to distribute",
+                "dask.vmap: a call inside a program, a derivative or a vmap of tensors cannot be distributed",
                 fix="call dask.vmap outside: dask.vmap(grad(f))(x)",
             )
         return _run_distributed(f, options, args, kwargs, leaves)

@@ -70,8 +70,7 @@ for _name in ("neg", "abs", "invert", "lt", "le", "gt", "ge", "getitem", "iter",
 
 def _raise_unavailable(api_name: str) -> NoReturn:
     raise UnsupportedError(
-        f"dask.vmap: {api_name} of the result of a vmap that is distributed within another one: no worker "
-        "has all of it",
+        f"dask.vmap: {api_name} needs the full result of an inner distributed vmap, which no worker has",
         fix="use a collective such as psum in the inner function, or read the result outside",
     )
 
@@ -94,7 +93,10 @@ class TaskPart:
         return self.session.start(self.loop)
 
     def take(self, draw: Callable[[], Tensor]) -> Tensor:
-        raise OptionError("dask.vmap: a random draw", fix="pass a key (branded.random) as an argument")
+        raise OptionError(
+            "dask.vmap: Tensor.rand cannot be sampled on several workers",
+            fix="pass a key (branded.random) as an argument",
+        )
 
     def refuse(self, api_name: str, b: Brand) -> NoReturn:
         raise OptionError(
@@ -142,7 +144,7 @@ class Session:
         if others or in_call_body() or is_differentiating():
             inside = f"`{others[-1].name}`" if others else "a derivative" if is_differentiating() else "a call"
             raise UnsupportedError(
-                f"dask.vmap: {api_name} inside of {inside}, which each worker runs separately",
+                f"dask.vmap: {api_name} inside {inside}, which each worker runs separately",
                 fix="call it directly in the distributed function",
             )
 

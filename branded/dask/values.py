@@ -54,7 +54,7 @@ def numpy_dtype(tensor_dtype: DType, where: str) -> Any:
     dtype = strong_dtype(tensor_dtype)
     if (np_dtype := _to_np_dtype(dtype)) is None or dtype in (dtypes.bfloat16, *dtypes.fp8s):
         raise AxisTypeError(
-            f"dask.vmap: {where} has the dtype {dtype_text(dtype)}, which numpy has not",
+            f"dask.vmap: {where} has the dtype {dtype_text(dtype)}, which numpy does not have",
             fix="y.cast(dtypes.float32) in the function",
         )
     return np.dtype(np_dtype)

@@ -402,7 +402,7 @@ def _sentences(step_columns: Sequence[Column], has_body: bool) -> str:
     return "\n".join(c.why for c in step_columns) or (
         "No operand varies over a brand; its body is not shown step by step."
         if has_body
-        else "No operand varies over a brand, so this is what it is without vmap."
+        else "No operand varies over a brand, so it is the same as without vmap."
     )
 
 

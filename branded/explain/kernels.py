@@ -105,7 +105,7 @@ def _on_the_cpu(call: UOp) -> list[str]:
             return ["// on the CPU as a loop over the entries, which adds each at its index"]
         return ["// on the CPU as several kernels"]
     if suits(private_api.Scheduler(ast, _PlainC(Target("CPU")))):
-        return ["// on the CPU as plain loops, of which clang makes vectors"]
+        return ["// on the CPU as plain loops, which clang vectorizes"]
     return []
 
 

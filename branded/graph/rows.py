@@ -207,7 +207,7 @@ def check_live(u: UOp, api_name: str | Callable[[], str]) -> None:
 
 
 _RETURN = "return the value from the mapped function, and use the result"
-_BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives"
+_BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use the result"
 
 
 def type_text(x: Tensor | UOp, row: Row | None = None) -> str:

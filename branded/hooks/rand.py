@@ -47,7 +47,7 @@ def _brands() -> list[Brand]:
     row = tuple(b for b in open_brands() if not b.is_program)
     if loops := [b for b in row if not b.is_brand]:
         raise RandomnessError(
-            f"randomness: a random draw in the body of {loops[-1].name}, which is traced once, is the same in each "
+            f"randomness: a random sample in the body of {loops[-1].name}, which is traced once, is the same in each "
             f"{loops[-1].turn}",
             fix="carry a key and split it in each step (branded.random), or pass samples as xs"
             if loops[-1].turn == "step"

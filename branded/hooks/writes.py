@@ -68,8 +68,7 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
     for branch in branches():
         if not _is_own(target, root, branch):
             raise WriteError(
-                f"{api_name}: a write in a branch into a tensor from outside of it would be done "
-                "whichever branch is taken",
+                f"{api_name}: a write in a branch into a tensor from outside would run whichever branch is taken",
                 ("tensor", vec_type(target)),
                 fix="return the value from each branch, and write it outside",
             )

@@ -288,9 +288,7 @@ def _primitive(e: Eqn, src: list[UOp]) -> UOp:
     p, dtype = e.params, dtype_of(e.results[0].type.dtype)
     if "arg" in p:  # not expressible as text
         if (info := p["arg"].info) is None:
-            raise ProgramError(
-                f"program: the text of {e.op} does not contain all of it", fix="run the Expr itself, not its text"
-            )
+            raise ProgramError(f"program: the text of {e.op} is incomplete", fix="run the Expr itself, not its text")
         return UOp(info.op, info.dtype, (*src, *info.src[len(src) :]), info.arg)
     if e.op == "STORE":
         shape, value = e.results[0].type.shape, src[0].cast(dtype)

@@ -135,7 +135,7 @@ class Expr:
         for api_name, now, new in (("constvars", p.constvars, program.constvars), ("invars", p.invars, program.invars)):
             if [v.type for v in now] != [v.type for v in new]:
                 raise ProgramError(
-                    f"from_text: the {api_name} are not those of this program",
+                    f"from_text: the {api_name} differ from this program's",
                     ("here", " ".join(str(v.type) for v in now) or "none"),
                     ("text", " ".join(str(v.type) for v in new) or "none"),
                 )

@@ -53,7 +53,7 @@ class Picture:
         try:
             Path(path).write_text(self.svg, encoding="utf-8")
         except (OSError, TypeError, ValueError) as error:
-            reason = "it is no path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
+            reason = "not a path" if isinstance(error, TypeError) else getattr(error, "strerror", None) or str(error)
             raise PictureError(f"picture: cannot write {trees.short_repr(path)}: {reason}") from None
 
     def titled(self, title: str) -> Picture:

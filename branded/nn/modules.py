@@ -166,7 +166,7 @@ def _check_mutable(writes: Mapping[str, tuple[Tensor, Tensor]], wanted: Sequence
                 f"functional_call: the call writes into `{name}`, which `mutable` does not name",
                 ("state", vec_type(x)),
                 ("written", vec_type(new)),
-                fix=f"mutable={[*wanted, name]!r}; or leave it out of the state, if what is written is not wanted",
+                fix=f"mutable={[*wanted, name]!r}; or leave it out of the state to discard the write",
             )
 
 

@@ -71,6 +71,6 @@ def _without_jit(x: object, attributes: Any) -> None:
 
 def _refuse_jit(api_name: str) -> NoReturn:
     raise UnsupportedError(
-        f"functional_call: {api_name} is a TinyJit, which has the module's own tensors in it",
+        f"functional_call: {api_name} is a TinyJit, which has recorded the module's own tensors",
         fix="remove the TinyJit, and wrap the call of functional_call in TinyJit",
     )

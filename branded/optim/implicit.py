@@ -151,7 +151,7 @@ def _equation(
         out, _ = tree.ravel(result)
         if out.shape != x.shape:
             raise OptionError(
-                f"{api_name}: the function gives {out.shape[0]} numbers, and x has {x.shape[0]}",
+                f"{api_name}: the function returns {out.shape[0]} numbers, and x has {x.shape[0]}",
                 ("result", tree.outline(result)),
                 ("x", tree.outline(x0)),
                 fix="return as many equations as unknowns",

@@ -71,7 +71,7 @@ def categorical(
     if len(sizes) < len(batch) or any(m not in (1, k) for m, k in zip(batch[::-1], sizes[::-1], strict=False)):
         raise DrawError(
             "categorical: logits do not broadcast to the shape of the sample",
-            ("logits", f"{vec_type(logits)}, of which axis {dim} has the categories"),
+            ("logits", f"{vec_type(logits)}, with the categories on axis {dim}"),
             ("shape", repr(sizes)),
             fix="use a shape that ends in the other axes of logits",
         )
@@ -273,7 +273,7 @@ def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
         chances = Tensor(array)
     if chances.shape != (n,):
         raise DrawError(
-            f"choice: p has not one number for each of {n} entries",
+            f"choice: p does not have one number for each of {n} entries",
             ("p", vec_type(chances)),
             fix=f"pass a tensor of {n} numbers",
         )

@@ -38,7 +38,7 @@ def _foreign_stubs() -> str:
     if (found := _versions(("tinygrad-stubs",))) == "none":
         return ""
     repair = "pip uninstall tinygrad-stubs, then pip install --force-reinstall --no-deps branded"
-    return f"{found} has replaced those of branded: {repair}"
+    return f"{found} has replaced the stubs of branded: {repair}"
 
 
 def _device() -> str:

@@ -524,13 +524,13 @@ def test_effect_of_unknown_count_is_an_error() -> None:
         return str(caught.value)
 
     once = "\n  try: call it outside, or use pure_callback, which may run any number of times"
-    unknown = "io_callback: it is not known how often it would run in "
+    unknown = "io_callback: the number of its runs is undefined in "
     x = Tensor([1.0, 2.0])
     assert said(lambda: while_loop(lambda c: log.number(c) < 3, lambda c: c + 1, Tensor(0.0)), UnsupportedError) == (
         f"{unknown}while_loop: the condition{once}"
     )
     assert said(lambda: custom_jvp(lambda x: log.number(x))(Tensor(0.0)), UnsupportedError) == (
-        f"{unknown}a function with a rule of its own{once}"
+        f"{unknown}a function with a custom rule{once}"
     )
     assert said(lambda: function(lambda x: log.number(x))(Tensor(0.0)), UnsupportedError) == (
         f"{unknown}the body of a @function{once}"

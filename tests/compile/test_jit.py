@@ -196,7 +196,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a draw": (
         lambda: jit(lambda x: x + Tensor.rand(2))(W),
-        "randomness: a random draw in the body of jit, which is traced once, is the same in each call\n"
+        "randomness: a random sample in the body of jit, which is traced once, is the same in each call\n"
         "  try: pass a key as an argument (branded.random), or sample before the call",
     ),
 }

@@ -69,7 +69,7 @@ NORM = nn.BatchNorm(4, affine=False)
 SHARE = "into a shared tensor"
 BOUND = Variable("frame", 0, 3).bind(2)
 READ = "a value that differs from example to example has no single value to read"
-DRAW = 'a random draw: needs `randomness="same"` or `"different"`'
+DRAW = 'a random sample: needs `randomness="same"` or `"different"`'
 WRITE = "a write into a tensor that all examples share"
 LATER = "written by hand: nothing says what it does with a batch"
 NUMPY = "a value that differs from example to example cannot be read by numpy"

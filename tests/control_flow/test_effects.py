@@ -188,13 +188,13 @@ def test_io_callback_in_custom_vjp() -> None:
         with pytest.raises(UnsupportedError) as caught:
             grad(run)(XS)
         assert str(caught.value) == (
-            "io_callback: it is not known how often it would run in a rule that runs for the body of a loop, a"
-            " checkpoint or a @function\n  try: call it outside, or use pure_callback, which may run any number of times"  # noqa: E501
+            "io_callback: the number of its runs is undefined in a rule that runs for the body of a loop, a checkpoint "
+            "or a @function\n  try: call it outside, or use pure_callback, which may run any number of times"
         )
     f.defvjp(
         lambda x: (x.sin(), while_loop(lambda c: log.tenfold(c) < 30, lambda c: c + 1, x)), lambda r, ct: (r * ct,)
     )
-    with pytest.raises(UnsupportedError, match="how often it would run in while_loop: the condition\n"):
+    with pytest.raises(UnsupportedError, match="undefined in while_loop: the condition\n"):
         grad(summed(f))(XS)  # the error names the innermost scope
     assert not log.taken()
 

@@ -597,7 +597,7 @@ MISTAKES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "a tensor from outside of a branch": (
         lambda x, v: cond(x.sum() > 0, lambda: x.assign(x * 2), lambda: x),
         """
-        assign: a write in a branch into a tensor from outside of it would be done whichever branch is taken
+        assign: a write in a branch into a tensor from outside would run whichever branch is taken
           tensor: Vec[x:3, f32[4]]
           try:    return the value from each branch, and write it outside
         """,
@@ -681,7 +681,7 @@ def test_branch_write_into_popped_tensor_is_error() -> None:
 
         return y, cond(x > 0, writes, lambda: 0)
 
-    with pytest.raises(errors.WriteError, match="a write in a branch into a tensor from outside of it"):
+    with pytest.raises(errors.WriteError, match="a write in a branch into a tensor from outside"):
         vmap(f)(Tensor([1.0, -1.0]))
 
 
@@ -871,7 +871,7 @@ NAMES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         functional_call: the call writes into `cache`, which `mutable` does not name
           state:   f32[2, 4, 2]
           written: f32[2, 4, 2]
-          try:     mutable=['w', 'cache']; or leave it out of the state, if what is written is not wanted
+          try:     mutable=['w', 'cache']; or leave it out of the state to discard the write
         """,
     ),
     "no names": (

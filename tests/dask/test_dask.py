@@ -261,22 +261,26 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         "there is no value to read",
         lambda: vmap(lambda a, s: a * s.item(), in_axes=(0, None))(x, y.sum()),
     ),
-    "draw": (RandomnessError, "a random draw", lambda: vmap(lambda a: a + Tensor.rand(4))(x)),
-    "in vmap": (UnsupportedError, "of a vmap of tensors", lambda: branded.vmap(lambda a: vmap(layer)(x))(Tensor(X))),
-    "in grad": (UnsupportedError, "a part of", lambda: grad(lambda w: vmap(lambda a: (a * w).sum())(x))(Tensor(1.0))),
+    "draw": (RandomnessError, "a random sample", lambda: vmap(lambda a: a + Tensor.rand(4))(x)),
+    "in vmap": (UnsupportedError, "a vmap of tensors", lambda: branded.vmap(lambda a: vmap(layer)(x))(Tensor(X))),
+    "in grad": (
+        UnsupportedError,
+        "a program, a derivative",
+        lambda: grad(lambda w: vmap(lambda a: (a * w).sum())(x))(Tensor(1.0)),
+    ),
     "in a local vmap": (
         UnsupportedError,
-        "a distributed vmap inside of `c`",
+        "a distributed vmap inside `c`",
         lambda: vmap(lambda a: branded.vmap(lambda c: vmap(lambda b: b)(y))(a))(x),
     ),
     "psum in a local vmap": (
         UnsupportedError,
-        "psum over the distributed brand `I` inside of `c`",
+        "psum over the distributed brand `I` inside `c`",
         lambda: vmap(lambda a: branded.vmap(lambda c: psum(c, I))(a), axis_name=I)(x),
     ),
     "psum in grad": (
         UnsupportedError,
-        "inside of a derivative",
+        "inside a derivative",
         lambda: vmap(grad(lambda a: psum(a.sum(), I)), axis_name=I)(x),
     ),
     "gradient through psum": (
@@ -294,9 +298,9 @@ MISTAKES: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {
         "ppermute: brand `I` is distributed",
         lambda: vmap(lambda a: branded.ppermute(a, I, [(0, 9)]), axis_name=I)(x),
     ),
-    "sum of the inner": (UnsupportedError, ".sum of the result of a vmap", inner(lambda r: r.sum())),
-    "arithmetic with the inner": (UnsupportedError, "arithmetic of the result", inner(lambda r: 1 + r)),
-    "entry of the inner": (UnsupportedError, "getitem of the result", inner(lambda r: r[0])),
+    "sum of the inner": (UnsupportedError, ".sum needs the full result", inner(lambda r: r.sum())),
+    "arithmetic with the inner": (UnsupportedError, "arithmetic needs the full result", inner(lambda r: 1 + r)),
+    "entry of the inner": (UnsupportedError, "getitem needs the full result", inner(lambda r: r[0])),
     "varies": (
         AxesError,
         "None needs a result that is the same for all examples",
@@ -335,7 +339,7 @@ WHOLE = {
           try: x.astype("float32")
         """,
     "psum in grad": """
-        dask.vmap: psum over the distributed brand `I` inside of a derivative, which each worker runs separately
+        dask.vmap: psum over the distributed brand `I` inside a derivative, which each worker runs separately
           try: call it directly in the distributed function
         """,
     "all_gather": """
@@ -343,7 +347,7 @@ WHOLE = {
           try: psum, pmean, pmax or pmin; or a function of the whole batch outside, on the array of dask
         """,
     "sum of the inner": """
-        dask.vmap: .sum of the result of a vmap that is distributed within another one: no worker has all of it
+        dask.vmap: .sum needs the full result of an inner distributed vmap, which no worker has
           try: use a collective such as psum in the inner function, or read the result outside
         """,
 }

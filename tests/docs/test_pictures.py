@@ -265,7 +265,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[BrandedError], str]] = {
         "picture: this value belongs to `a`, which is closed\n"
         "  value: Vec[a:2, i32[]]\n"
         "  a:     opened by brand at app.py:12\n"
-        "  try:   b.unvec(value) at the end of `with brand(...) as b:`, and use what that gives",
+        "  try:   b.unvec(value) at the end of `with brand(...) as b:`, and use the result",
     ),
     "not a tensor": (
         lambda: picture.rows({"x": "three"}, {"y": Tensor(1)}),

@@ -345,11 +345,11 @@ LOOPS = {
               value: bool[]
               try:   use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside""",  # noqa: E501
     ),
-    "a random draw": Golden(
+    "a random sample": Golden(
         lambda: scan(lambda c, x: (c + Tensor.rand(1)[0], None), ONE, X),
         errors.RandomnessError,
         """\
-            randomness: a random draw in the body of scan, which is traced once, is the same in each step
+            randomness: a random sample in the body of scan, which is traced once, is the same in each step
               try: carry a key and split it in each step (branded.random), or pass samples as xs""",
     ),
     "a slice by a step": Golden(

@@ -722,7 +722,7 @@ def test_kernel_names_its_cpu_implementation() -> None:
     (each,) = kernels([vmap(lambda a, c: a @ c)(a, Tensor.empty(6, 32, 40)).uop])
     assert each.code.startswith("// on the CPU by BLAS: 6 products of 48 x 32 by 32 x 40\nvoid r_")
     (sums,) = kernels([a.exp().sum(2).uop])
-    assert sums.code.startswith("// on the CPU as plain loops, of which clang makes vectors\nvoid r_")
+    assert sums.code.startswith("// on the CPU as plain loops, which clang vectorizes\nvoid r_")
     rows, ids = Tensor.empty(5000).realize(), Tensor.empty(5000, dtype="int32").realize()
     (added,) = kernels([functions.segment_sum(rows, ids, 300).uop])
     assert added.code.startswith("// on the CPU as a loop over the entries, which adds each at its index\nvoid r_")

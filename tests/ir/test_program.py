@@ -312,7 +312,7 @@ def test_opaque_arguments_need_the_program() -> None:
         at = expr.at(level)  # type: ignore[arg-type]
         same(at(x), f(x))
         same(at.from_text(str(at))(x), f(x))
-    with pytest.raises(BrandedError, match="the text of SHRINK does not contain all of it"):
+    with pytest.raises(BrandedError, match="the text of SHRINK is incomplete"):
         expr.from_text(str(expr).replace("<None>", "<another>"))(x)
 
 
@@ -451,7 +451,7 @@ read: syntax error: '? }' at line 1, column 20
   try: pass text that str(expr) printed""",
     "another program": """\
 ProgramError
-from_text: the invars are not those of this program
+from_text: the invars differ from this program's
   here: f32[2]
   text: f32[3]""",
     "no operation": """\

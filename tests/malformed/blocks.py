@@ -188,7 +188,7 @@ ROWS = (
         "dask.vmap: a draw",
         mapped(lambda x: x + Tensor.rand(1)),
         errors.RandomnessError,
-        "randomness: a random draw in the body of dask.vmap, which is traced once, is the same in each call",
+        "randomness: a random sample in the body of dask.vmap, which is traced once, is the same in each call",
     ),
     refused(
         "dask.vmap: a value of another vmap",

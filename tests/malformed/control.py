@@ -464,7 +464,7 @@ ROWS = (
         "scan: a draw in the body",
         lambda: scan(lambda c, x: (c + Tensor.rand(1).sum(), x), NUMBER, V),
         errors.RandomnessError,
-        "randomness: a random draw in the body of scan, which is traced once, is the same in each step",
+        "randomness: a random sample in the body of scan, which is traced once, is the same in each step",
     ),
     refused(
         "scan: a write into a tensor from outside",

@@ -561,7 +561,7 @@ ROWS = (
         "choice: probabilities of another size",
         lambda: random.choice(KEY, 3, p=[0.5, 0.5]),
         errors.DrawError,
-        "choice: p has not one number for each of 3 entries",
+        "choice: p does not have one number for each of 3 entries",
     ),
     refused(
         "choice: negative probabilities",
@@ -592,7 +592,7 @@ ROWS = (
         "choice: a nested list of probabilities",
         lambda: random.choice(KEY, 2, p=[[0.5], [0.5]]),
         errors.DrawError,
-        "choice: p has not one number for each of 2 entries",
+        "choice: p does not have one number for each of 2 entries",
     ),
     refused(
         "choice: a ragged list of probabilities",

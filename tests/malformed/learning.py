@@ -129,7 +129,7 @@ ROWS = (
         "register_pytree_node: an aux that is not hashable",
         lambda: jit(lambda l: l.a)(line(lambda l: ((l.a, l.b), []))),
         errors.OptionError,
-        "jit: what flatten gave beside the children is static, but not hashable",
+        "jit: the second result of flatten is static, but not hashable",
     ),
     refused(
         "picture: a string",
@@ -194,7 +194,7 @@ ROWS = (
         "picture: saved under a number",
         lambda: picture.cells(V).save(3),
         errors.PictureError,
-        "picture: cannot write 3: it is no path",
+        "picture: cannot write 3: not a path",
     ),
     right("picture: no cells", lambda: "nothing" in picture.cells(Tensor.zeros(0)).description, True),
     refused(

@@ -226,7 +226,7 @@ ROWS = (
         "jit: a draw in the body",
         lambda: jit(lambda x: x + Tensor.rand(3))(V),
         errors.RandomnessError,
-        "randomness: a random draw in the body of jit, which is traced once, is the same in each call",
+        "randomness: a random sample in the body of jit, which is traced once, is the same in each call",
     ),
     refused(
         "jit: a value of a closed brand",
@@ -467,7 +467,7 @@ ROWS = (
         "from_text: a program of other arguments",
         lambda: expr().from_text("{ lambda ; a:f32[2] . let in (a,) }"),
         errors.ProgramError,
-        "from_text: the invars are not those of this program",
+        "from_text: the invars differ from this program's",
     ),
     refused(
         "from_text: an operation that does not exist",
@@ -521,7 +521,7 @@ ROWS = (
         "from_text: a dtype that does not exist",
         lambda: expr().from_text("{ lambda ; a:q32[3] . let in (a,) }"),
         errors.ProgramError,
-        "from_text: the invars are not those of this program",
+        "from_text: the invars differ from this program's",
     ),
     refused(
         "from_text: a variable that is not bound",
@@ -545,7 +545,7 @@ ROWS = (
         "from_text: a size of 10^30",
         lambda: expr().from_text("{ lambda ; a:f32[1000000000000000000000000000000] . let in (a,) }"),
         errors.ProgramError,
-        "from_text: the invars are not those of this program",
+        "from_text: the invars differ from this program's",
     ),
     refused(
         "from_text: a number of 5,000 digits",

@@ -95,7 +95,7 @@ def test_plugin_reports_the_package(
         "branded: the package tinygrad-stubs 0.14.0 has replaced the stubs of branded, so brands are not checked\n"
         "  try:   pip uninstall tinygrad-stubs, then pip install --force-reinstall --no-deps branded\n"
     )
-    assert dict(info.facts("1"))["stubs"].startswith("tinygrad-stubs 0.14.0 has replaced those of branded")
+    assert dict(info.facts("1"))["stubs"].startswith("tinygrad-stubs 0.14.0 has replaced the stubs of branded")
 
 
 def test_metadata_agrees_with_branded() -> None:

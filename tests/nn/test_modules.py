@@ -641,7 +641,7 @@ MISTAKES = {
         lambda: functional_call(JittedCall(), {}, X),
         errors.UnsupportedError,
         """
-        functional_call: JittedCall.__call__ is a TinyJit, which has the module's own tensors in it
+        functional_call: JittedCall.__call__ is a TinyJit, which has recorded the module's own tensors
           try: remove the TinyJit, and wrap the call of functional_call in TinyJit
         """,
     ),

@@ -201,12 +201,12 @@ MISTAKES: dict[str, tuple[type[Exception], Callable[[], Any], str]] = {
     "too few equations": (
         errors.OptionError,
         lambda: optim.root(lambda x: x.sum(), X),
-        "root: the function gives 1 numbers, and x has 2\n  result: f32[]\n  x:      f32[2]",
+        "root: the function returns 1 numbers, and x has 2\n  result: f32[]\n  x:      f32[2]",
     ),
     "a result of another size": (
         errors.OptionError,
         lambda: optim.fixed_point(lambda x: x.cat(x), X),
-        "fixed_point: the function gives 4 numbers",
+        "fixed_point: the function returns 4 numbers",
     ),
     "a tolerance of 0": (errors.OptionError, lambda: optim.root(lambda x: x, X, tol=0), "root: tol=0 is not a number"),
     "a string as maxiter": (

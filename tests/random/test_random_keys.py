@@ -856,7 +856,7 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         categorical: logits do not broadcast to the shape of the sample
-          logits: f32[2, 3], of which axis 1 has the categories
+          logits: f32[2, 3], with the categories on axis 1
           shape:  (3,)
           try:    use a shape that ends in the other axes of logits
         """,
@@ -923,7 +923,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.choice(KEY, 3, p=[0.5, 0.5]),
         errors.DrawError,
         """
-        choice: p has not one number for each of 3 entries
+        choice: p does not have one number for each of 3 entries
           p:   f32[2]
           try: pass a tensor of 3 numbers
         """,

@@ -167,8 +167,8 @@ print(branded.vmap(lambda a, b: a * b + 1)(Tensor([1, 2, 3]), Tensor([4, 6, 8]))
 
 def warned(db: Path, why: str) -> str:
     return (
-        f"RuntimeWarning: cache: compiled kernels cannot be kept in {db}: {why}; each process compiles them anew "
-        "(CACHEDB names another file, CACHELEVEL=0 leaves the cache out)"
+        f"RuntimeWarning: cache: compiled kernels cannot be stored in {db}: {why}; each process compiles them again "
+        "(set CACHEDB to another file, or CACHELEVEL=0 to disable the cache)"
     )
 
 
@@ -207,7 +207,7 @@ def test_unusable_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, db: str
         put, get = device.diskcache_put, device.diskcache_get
         assert put("kernels", "k", b"v") == b"v" and get("kernels", "k") is None and put("kernels", "k", b"w") == b"w"
     (one,) = said
-    assert str(one.message).startswith(f"cache: compiled kernels cannot be kept in {tmp_path / db}: ")
+    assert str(one.message).startswith(f"cache: compiled kernels cannot be stored in {tmp_path / db}: ")
 
 
 def test_two_processes_share_an_empty_cache(tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ def test_full_disk(tmp_path: Path, free: int, alone: Server) -> None:
 
     status, results, [warning] = run(mounted + filled + PROGRAM)
     assert (status, results) == (0, [RIGHT])
-    assert f"RuntimeWarning: cache: compiled kernels cannot be kept in {db}: d" in warning  # disk is full, or I/O error
+    assert (
+        f"RuntimeWarning: cache: compiled kernels cannot be stored in {db}: d" in warning
+    )  # disk is full, or I/O error
     assert run(emptied + PROGRAM) == (0, [RIGHT], [])
     assert run(PROGRAM, CC="/no/compiler") == (0, [RIGHT], [])

@@ -58,12 +58,12 @@ print(len(made), all(p.src[-1].arg for p in made))
 """
 RIGHT = ["[3.0, 5.0, 7.0, 18.0]", "[4.0, 7.0, 10.0, 24.0]"]
 FAILED = (
-    "compiler: the processes in which tinygrad compiles end as they start, with status 1; from now on this process "
-    "compiles (PARALLEL=0 starts none)"
+    "compiler: tinygrad's compile processes exit at the start with status 1; from now on this process compiles "
+    "(set PARALLEL=0 to start none)"
 )
 KILLED = (
-    "compiler: the processes in which tinygrad compiles were ended by signal 9; what they have not done, this process "
-    "compiles (PARALLEL=0 starts none)"
+    "compiler: tinygrad's compile processes were ended by signal 9; this process compiles the remaining kernels "
+    "(set PARALLEL=0 to start none)"
 )
 
 
@@ -112,7 +112,7 @@ def test_workers_cannot_be_started(run: Run) -> None:
     assert out.out.splitlines() == [
         RIGHT[0],
         f"{RIGHT[1]} 0",
-        f"compiler: the processes in which tinygrad compiles {why}",
+        f"compiler: tinygrad's compile processes {why}",
     ], out.err
 
 

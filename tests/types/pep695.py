@@ -300,7 +300,7 @@ def total[S: Brand](u: Vec[Users | S]) -> Vec[S]:
 assert_type(vmap(lambda u: centered(u), axis_name=Users)(x), Tensor)
 
 
-# --- a function with a rule of its own
+# --- a function with a custom rule
 @custom_vjp
 def product[S: Brand, S1: Brand](a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
     return a * b

@@ -44,7 +44,7 @@ def write(out: Path, pyodide: Path | None = None, *, edit: bool = True, site: st
     if edit and pyodide is not None:
         parts = runtime.write(out, pyodide)
     elif edit and runtime.npm() is None:
-        print("explorer: without edit, since there is no npm: pip install 'branded[explorer]'", file=sys.stderr)
+        print("explorer: without edit, because npm is not installed: pip install 'branded[explorer]'", file=sys.stderr)
     elif edit:
         with tempfile.TemporaryDirectory(prefix="branded-") as folder:
             parts = runtime.write(out, runtime.fetch(Path(folder)))

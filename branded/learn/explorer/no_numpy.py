@@ -46,4 +46,4 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def __getattr__(name: str) -> NoReturn:
     if name.startswith("__"):
         raise AttributeError(name)
-    raise ImportError(f"numpy does not run in the browser, so there is no numpy.{name}; a Tensor takes lists")
+    raise ImportError(f"numpy does not run in the browser, so numpy.{name} is missing; pass lists to Tensor")

@@ -139,7 +139,7 @@ def fetch(folder: Path) -> Path:
         )
     data = archive.read_bytes()
     if base64.b64encode(hashlib.sha512(data).digest()).decode() != _INTEGRITY:
-        raise ExplorerError(f"explorer: what npm brought is not pyodide {PYODIDE}, by its checksum")
+        raise ExplorerError(f"explorer: the package from npm does not have the checksum of pyodide {PYODIDE}")
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)  # from Python 3.11.4 on
         tar.extractall(folder)

@@ -99,7 +99,7 @@ class Derivative:
         rows = [b for a in args for b in unique_brands(a.type)] + self.scope.crossed[crossed:]
         if hides_brands(inside) and not any(hides_brands(a.type) for a in args):
             type_text = show(inside, self.api)
-            note = f'{self.what}: what the function gives has the type "{type_text}" here, so it is not checked'
+            note = f'{self.what}: the function returns "{type_text}" here, so its result is not checked'
             self.api.note(note, self.at, code=ERROR)
         if places is None or hides_brands(inside):
             return UNKNOWN

@@ -99,7 +99,7 @@ class Vmap:
             report_read(reads, [brand], context, api)
         if hides_brands(inside):
             if not is_told and not any(hides_brands(a.type) for a in args):
-                note = f'vmap: what the function gives has the type "{show(inside, api)}" here, so it is not checked'
+                note = f'vmap: the function returns "{show(inside, api)}" here, so its result is not checked'
                 api.note(note, context, code=ERROR)
             return UNKNOWN
         if not (o.is_repeat or is_told):

@@ -86,7 +86,7 @@ def _typed_dict(e: DictExpr, api: TypeChecker) -> Type | None:
 
 def report_attribute(ctx: AttributeContext, name: str) -> Type:
     """Report `vmap(f, X).tolist()`: the arguments were passed as options."""
-    message = f'vmap: what it gives is a function, which has no attribute "{name}"'
+    message = f'vmap: vmap(f, x) is a function, which has no attribute "{name}"'
     fix = f"try:   vmap(f)(x).{name}, because vmap(f) returns a function"
     fail(checker(ctx), ctx.context, ERROR, message, fix)
     return AnyType(TypeOfAny.from_error)

@@ -104,15 +104,15 @@ def _status() -> int | None:
 def _give_up(status: int) -> None:
     if status > 0:
         private_api.worker.PARALLEL.value = 0
-        why = f"end as they start, with status {status}; from now on this process compiles"
+        why = f"exit at the start with status {status}; from now on this process compiles"
     else:
-        why = f"were ended by signal {-status}; what they have not done, this process compiles"
-    _warn(f"{why} (PARALLEL=0 starts none)")
+        why = f"were ended by signal {-status}; this process compiles the remaining kernels"
+    _warn(f"{why} (set PARALLEL=0 to start none)")
     _end()
 
 
 def _warn(why: str) -> None:
-    warnings.warn(f"compiler: the processes in which tinygrad compiles {why}", RuntimeWarning, stacklevel=3)
+    warnings.warn(f"compiler: tinygrad's compile processes {why}", RuntimeWarning, stacklevel=3)
 
 
 def _end() -> None:

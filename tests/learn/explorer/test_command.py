@@ -71,7 +71,7 @@ def test_explorer_without_npm_has_no_editor(
 ) -> None:
     monkeypatch.setattr(runtime, "npm", lambda: None)
     assert cli.main(["explorer", str(tmp_path)]) == 0
-    said = "explorer: without edit, since there is no npm: pip install 'branded[explorer]'\n"
+    said = "explorer: without edit, because npm is not installed: pip install 'branded[explorer]'\n"
     assert capsys.readouterr().err == said
     assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
     with pytest.raises(ExplorerError, match="npm is not installed"):
@@ -106,7 +106,7 @@ def test_npm_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         runtime.fetch(tmp_path)
     (tmp_path / f"pyodide-{runtime.PYODIDE}.tgz").write_bytes(b"something else")
     monkeypatch.setattr(runtime, "npm", lambda: [sys.executable, "-c", ""])
-    with pytest.raises(ExplorerError, match="by its checksum"):
+    with pytest.raises(ExplorerError, match="does not have the checksum"):
         runtime.fetch(tmp_path)
 
 

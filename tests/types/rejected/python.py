@@ -73,7 +73,7 @@ def total(a: Vec[S]) -> Vec[S]:
 
 
 # --- the arguments in the place of the options
-vmap(lambda a: a * 2, x).tolist()  # E: vmap: what it gives is a function, which has no attribute "tolist"
+vmap(lambda a: a * 2, x).tolist()  # E: vmap: vmap(f, x) is a function, which has no attribute "tolist"
 
 # --- a name that is not open
 vmap(lambda a: psum(a, "nosuch"))(x)  # E: psum: no brand 'nosuch' is open here

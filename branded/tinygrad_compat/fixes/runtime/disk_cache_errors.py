@@ -19,8 +19,8 @@ from branded.tinygrad_compat import private_api
 def _off(error: Exception) -> None:
     private_api.CACHELEVEL.value = 0
     warnings.warn(
-        f"cache: compiled kernels cannot be kept in {private_api.CACHEDB}: {error}; each process compiles them anew "
-        "(CACHEDB names another file, CACHELEVEL=0 leaves the cache out)",
+        f"cache: compiled kernels cannot be stored in {private_api.CACHEDB}: {error}; each process compiles them again "
+        "(set CACHEDB to another file, or CACHELEVEL=0 to disable the cache)",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -21,7 +21,7 @@ from branded.tinygrad_compat.fixes.runtime import realized_writes
 from branded.tinygrad_compat.tinygrad_lock import serial
 from branded.tinygrad_compat.uops import living_tensors
 
-NOTE = "tinygrad: this ended in the midst of writes: what was written into holds its old values or the new ones"
+NOTE = "tinygrad: writes were interrupted: a tensor that they change has its old or its new values"
 
 
 class _Run:

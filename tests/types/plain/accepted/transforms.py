@@ -256,7 +256,7 @@ def centered(a: Vec[S]) -> Vec[S]:
 vmap(centered, axis_name="users")(x)
 
 
-# --- a function with a rule of its own, of tensors
+# --- a function with a custom rule, of tensors
 @custom_jvp
 def soft(a: Tensor) -> Tensor:
     return (1 + a.exp()).log()
@@ -271,7 +271,7 @@ assert_type(soft(x), Tensor)
 assert_type(grad(soft)(Tensor(1.0)), Tensor)
 
 
-# --- a function with a rule of its own, of rows
+# --- a function with a custom rule, of rows
 @custom_vjp
 def scaled(a: Vec[S]) -> Vec[S]:
     return a * 2
@@ -301,7 +301,7 @@ def either(p: Vec[S], a: Vec[S1], b: Vec[S2]) -> Vec[S | S1 | S2]:
     return cond(p, lambda: a, lambda: b)
 
 
-# --- a function with a rule of its own, at two rows
+# --- a function with a custom rule, at two rows
 @custom_jvp
 def softplus(a: Vec[S]) -> Vec[S]:
     return (1 + a.exp()).log()
