@@ -71,7 +71,7 @@ BOUND = Variable("frame", 0, 3).bind(2)
 READ = "a value that differs from example to example has no single value to read"
 DRAW = 'a random sample: needs `randomness="same"` or `"different"`'
 WRITE = "a write into a tensor that all examples share"
-LATER = "written by hand: nothing says what it does with a batch"
+LATER = "a hand-written kernel has no batching rule"
 NUMPY = "a value that differs from example to example cannot be read by numpy"
 IN_SHAPE = "a shape or an offset that differs from example to example"
 
@@ -120,15 +120,15 @@ REFUSED: dict[str, Refusal] = {
     "item": Refusal(READ, ReadError, number("item")),
     **{name: Refusal(READ, ReadError, number(name)) for name in (
         "__bool__", "__int__", "__float__", "__complex__", "__index__")},
-    **{name: Refusal("the method of Tensor of that name does it", OperandError, number(name)) for name in (
+    **{name: Refusal("use the method of Tensor: `round`, `trunc`", OperandError, number(name)) for name in (
         "__round__", "__trunc__")},
     "__format__": Refusal(READ, ReadError, lambda x: format(x.sum(), ".2f")),
     "__array_ufunc__": Refusal(NUMPY, OperandError, np.sin),
     "__array_function__": Refusal(NUMPY, OperandError, np.sum),
     "backward": Refusal(
-        "the gradients of all examples have no single tensor to go to; those of `gradient` are results",
+        "`backward` stores into one tensor, and each example has its own gradient: use `gradient`",
         ReadError, number("backward")),
-    "__iter__": Refusal("a 0-d value has no entries", ReadError, lambda x: list(x.sum()), "of a 0-d value"),
+    "__iter__": Refusal("a 0-d value has no entries", ReadError, lambda x: list(x.sum()), "for a 0-d value"),
     **{name: Refusal(DRAW, RandomnessError, drawn(name, 2, 3)) for name in (
         "rand", "randn", "randint", "normal", "uniform", "scaled_uniform", "glorot_uniform", "kaiming_uniform",
         "kaiming_normal")},
@@ -183,7 +183,7 @@ NOT_PER_EXAMPLE: dict[str, Fact] = {
     "is_floating_point": Fact(DTYPE, lambda x: (x.is_floating_point(), x.int().is_floating_point())),
     "device": Fact("where the values are", lambda x: x.device),
     "uop": Fact("the graph itself; its open `RANGE`s are the brands", lambda x: x.uop.shape),
-    "grad": Fact("filled by `backward`, which is refused", lambda x: x.grad),
+    "grad": Fact("filled by `backward`, which raises an error", lambda x: x.grad),
     "is_param": Fact("a mark for optimizers", lambda x: x.is_param),
     "is_param_": Fact("sets the mark for optimizers", lambda x: (x * 1).is_param_(False).is_param),
     "arange": Fact(MAKES, lambda x: Tensor.arange(1, 7, 2).tolist()),
@@ -192,15 +192,15 @@ NOT_PER_EXAMPLE: dict[str, Fact] = {
     "full": Fact(MAKES, lambda x: Tensor.full((2, 2), 7).tolist()),
     "ones": Fact(MAKES, lambda x: Tensor.ones(2).tolist()),
     "const": Fact(MAKES, lambda x: Tensor.const(2.5).item()),
-    "invalids": Fact("makes a tensor whose values mean nothing", lambda x: Tensor.invalids(2, 3).shape),
-    "from_blob": Fact("makes a tensor of foreign memory", lambda x: Tensor.from_blob(FLOATS_AT, (4,)).tolist()),
+    "invalids": Fact("creates a tensor of undefined values", lambda x: Tensor.invalids(2, 3).shape),
+    "from_blob": Fact("creates a tensor over existing memory", lambda x: Tensor.from_blob(FLOATS_AT, (4,)).tolist()),
     "from_url": Fact("reads a file or the network", lambda x: Tensor.from_url(__file__).nbytes()),
-    "manual_seed": Fact("sets the seed of all draws", lambda x: Tensor.manual_seed(3)),
+    "manual_seed": Fact("sets the seed of all samples", lambda x: Tensor.manual_seed(3)),
     "__init__": Fact(MAKES, lambda x: (Tensor([1, 2]).tolist(), Tensor(3).item())),
     "__del__": Fact(PYTHON),
     "__hash__": Fact(PYTHON, lambda x: hash(x) == id(x)),
     "__repr__": Fact("prints the brands and the type of one example"),
-    "__delitem__": Fact("tinygrad refuses it for every tensor", lambda x: refusal(lambda: x.__delitem__(0))),
+    "__delitem__": Fact("tinygrad raises an error for every tensor", lambda x: refusal(lambda: x.__delitem__(0))),
 }  # fmt: skip
 
 

@@ -17,24 +17,28 @@ INTRODUCTION = """\
 # Conformance
 
 The law: for every function `f` and every batch, `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, in values, dtype and
-shape.  This page lists every public name of tinygrad's `Tensor` and every special method that it or its mixins define,
-and every layer of `tinygrad.nn`, with what is known about each.  It is made by `python -m tests.conformance`, from the
-class and from the table of cases in `tests/conformance/cases`.
+shape.  This page lists every public name and special method of tinygrad's `Tensor`, and every layer of `tinygrad.nn`,
+with its status. `python -m tests.conformance` writes the page from the class and from the cases in
+`tests/conformance/cases`.
 
-| what is proved | by |
+| checked | by the test |
 |---|---|
 | the law, for each case and each way to map it | `test_vmap_matches_loop` |
-| arguments are left as they were, and a write into a shared one raises an error | `test_vmap_matches_loop` |
-| a case calls the names that it is counted for | `test_case_calls_its_covered_names` |
-| a name that is not supported raises the error that is named here | `test_rejected_use_raises_its_error` |
-| what is not per example is the same inside a mapped function as outside | `test_fact_holds_inside_vmap` |
-| no name of the class is missing here | `test_every_name_is_listed` |
-| no name is here that the class has not | `test_listed_names_exist` |
-| this page is what the table says | `test_page_is_up_to_date` |
+| arguments do not change, and a write into a shared argument raises an error | `test_vmap_matches_loop` |
+| a case calls the names that it covers | `test_case_calls_its_covered_names` |
+| an unsupported name raises the listed error | `test_rejected_use_raises_its_error` |
+| a name that is not per example has the same value in a mapped function | `test_fact_holds_inside_vmap` |
+| every name of the class is listed | `test_every_name_is_listed` |
+| every listed name exists | `test_listed_names_exist` |
+| this page is up to date | `test_page_is_up_to_date` |
 
-The ways to map a case: *zip*, all arguments over one brand; *broadcast*, each argument alone with the others shared;
-*outer*, the first argument over one brand and the others over a second one, inside or outside of it; *nested*, all over
-two brands, the outer one the last axis of arguments and results; and one depth from *3 to 6*, another for each case.
+Each case is mapped in these ways:
+
+- *zip*: all arguments over one brand
+- *broadcast*: one argument over a brand, the others shared
+- *outer*: the first argument over one brand, the others over a second brand, nested in either order
+- *nested*: all arguments over two brands, with the last axis for the outer one
+- *depth*: all arguments over 3 to 6 brands, depending on the case
 """
 
 
@@ -55,8 +59,8 @@ def _counts() -> Iterator[str]:
     yield "|---|---|"
     yield f"| names of `Tensor` | {len(methods)} |"
     yield f"| covered by cases | {len(covered & set(methods))} |"
-    yield f"| refused in some use, and covered in others | {sum(n in covered for n in REFUSED if n in methods)} |"
-    yield f"| always refused | {sum(n not in covered for n in REFUSED)} |"
+    yield f"| rejected in some uses, and covered in others | {sum(n in covered for n in REFUSED if n in methods)} |"
+    yield f"| always rejected | {sum(n not in covered for n in REFUSED)} |"
     yield f"| not per example | {len(NOT_PER_EXAMPLE)} |"
     yield f"| layers of `tinygrad.nn`, all covered | {len(layers())} |"
     yield f"| cases | {len(CASES)} |"
@@ -85,7 +89,7 @@ def _row(name: str) -> tuple[str, str, str]:
     cases = [case for case in CASES if name in case.covers]
     status = ", ".join(_ways(cases))
     if (refusal := REFUSED.get(name)) is not None:
-        status += f"; refused {refusal.when}: {refusal.why} (`{refusal.error.__name__}`)"
+        status += f"; rejected {refusal.when}: {refusal.why} (`{refusal.error.__name__}`)"
     return f"`{name}`", str(len(cases)), status
 
 
@@ -99,7 +103,7 @@ def _ways(cases: list[Case]) -> Iterator[str]:
 
 def _refused() -> Iterator[str]:
     covered = {name for case in CASES for name in case.covers}
-    yield "## Always refused"
+    yield "## Always rejected"
     yield ""
     rows = ((f"`{n}`", r.why, f"`{r.error.__name__}`") for n, r in sorted(REFUSED.items()) if n not in covered)
     yield from _table(("method", "reason", "error"), rows)

@@ -112,15 +112,18 @@ ALARMS = {  # the correct programs that are rejected: by which checkers, and why
         "to mypy without the plugin it is a `Vec[Never]`",
     ),
     "a named brand is removed from the result": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
-    "a gradient of a function of rows is a Tensor, without unvec": (
+    "a gradient of a function with type variables is a Tensor, without unvec": (
         _MYPY_ALONE,
         "to mypy without the plugin it is a `Vec[Never]`",
     ),
-    "a carry whose row grows in a step": (
+    "a carry that gains a brand in a step": (
         _PLAIN - {"ty"},
         "annotate the initial carry with all brands: `c: Vec[S] = init`",
     ),
-    "a dict of tensors for one of rows": (_MYPY_ALONE, "write `dict[str, Vec[Never]]` for `dict[str, Tensor]`"),
+    "a dict of tensors for a dict of batched values": (
+        _MYPY_ALONE,
+        "write `dict[str, Vec[Never]]` for `dict[str, Tensor]`",
+    ),
     "fields of a generic class are Tensors": (_MYPY_ALONE, "to mypy without the plugin it is a `Vec[Never]`"),
     "isinstance of a Vec": (
         {"pyright", "basedpyright", "pyrefly"},

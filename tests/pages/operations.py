@@ -37,13 +37,13 @@ INTRODUCTION = """\
 # Supported operations
 
 Every method of tinygrad's `Tensor` is made of a few primitives, and `vmap` needs a rule for each primitive, not for
-each method. This page lists the rules. It is made by `python -m tests.pages.operations` from the table that
-[`branded/dispatch.py`](../../branded/dispatch.py) holds, and a test compares the two. What becomes of each method is in
-[Conformance](../conformance.md).
+each method. This page lists the rules. `python -m tests.pages.operations` writes it from the table in
+[`branded/dispatch.py`](../../branded/dispatch.py), and a test compares the two. [Conformance](../conformance.md) lists
+the methods.
 
 ## How a rule is chosen
 
-For each brand there is one question: which operands vary over it? `resolve` answers it.
+For each brand, `resolve` finds out which operands vary over it.
 
 ```python
 >>> from branded import brand
@@ -57,27 +57,27 @@ mul
 
 ```
 
-A primitive with one operand works per example; one with several zips or broadcasts, for each brand. *Forward mode* is
-the rule of `jvp`; a dash means that there is none, because it is an operation of integers, or one that no method of
-`Tensor` uses. Reverse mode uses tinygrad's own rules. *Used by* names a few methods whose graphs contain the primitive,
-as found by the conformance tests.
+A primitive with one operand runs per example. A primitive with several operands zips or broadcasts, for each brand.
+*Forward mode* is the rule of `jvp`. A dash means that there is no rule, because the operation is on integers, or no
+method of `Tensor` uses it. Reverse mode uses tinygrad's own rules. *Used by* names a few methods whose graphs contain
+the primitive, as found by the conformance tests.
 """
 NOTHING = """\
 ## Nothing to do
 
-These have no operands that could vary over a brand: {}. A `RANGE` that is a brand is where rows begin.
+These have no operands that could vary over a brand: {}. A `RANGE` may be a brand itself.
 """
 REFUSED_METHODS = """\
-## Refused methods
+## Rejected methods
 
-Some methods are refused always, some in one use. Each row is one reason.
+Some methods always raise an error, some only in one use. Each row is one reason.
 """
 SIMPLIFIES = """\
 ## Simplifications
 
-A rule may still refuse a single use, such as a `bitcast` of a 0-d value to another item size, or a write through a view
-that it cannot follow; the message says which. A loop is a `FUNCTION` with rules of its own ([Control
-flow](../control.md)), and so is a function with a rule of the user's ([Rules of your own](../rules.md)).
+A rule may still reject a single use, such as a `bitcast` of a 0-d value to another item size, or a write through an
+unsupported view. A loop is a `FUNCTION` with its own rules ([Control flow](../control.md)), and so is a function with
+[custom rules](../rules.md).
 """
 
 
@@ -140,7 +140,7 @@ def _names(op: Ops, names: list[str]) -> str:
 
 
 def _refused_primitives() -> Iterator[str]:
-    yield "## Refused primitives\n"
+    yield "## Rejected primitives\n"
     of: dict[Rule, list[Ops]] = defaultdict(list)
     for op in _sorted({*TABLE, *LEAVES}):
         for f in rules_of(op):

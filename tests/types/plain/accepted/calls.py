@@ -25,7 +25,7 @@ def add(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
 # --- a named function, called at once
 assert_type(unvec(vmap(double)(x)), Tensor)
 
-# --- a function of two rows
+# --- a function of two type variables
 assert_type(unvec(vmap(add)(x, y)), Tensor)
 
 # --- in_axes and out_axes

@@ -19,7 +19,7 @@ class State(Generic[S_co]):
     speed: Vec[S_co]
 
 
-# --- functions of several rows
+# --- functions of several type variables
 def fused(a: Vec[S], b: Vec[S1], c: Vec[S2]) -> Vec[S | S1 | S2]:
     return a * b + c
 
@@ -32,7 +32,7 @@ def of_two(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
 assert_type(unvec(vmap(fused)(x, y, y)), Tensor)
 
 
-# --- an argument that is left out, or is a number, has the empty row
+# --- an omitted argument, or a number, has no brands
 def scaled(a: Vec[S], k: Vec[S1] | float = 2.0) -> Vec[S | S1]:
     return a * k
 
@@ -42,7 +42,7 @@ def by_default(a: Vec[S]) -> Vec[S]:
     return scaled(a, 3.0)
 
 
-# --- a Vec without arguments is one of the empty row
+# --- a bare Vec has no brands
 def norm(v: Vec) -> Tensor:
     return unvec(v.square().sum()).realize()
 
@@ -50,7 +50,7 @@ def norm(v: Vec) -> Tensor:
 assert_type(norm(x), Tensor)
 
 
-# --- a class without arguments is one of the empty row
+# --- a bare class has no brands
 def energy(s: State) -> Tensor:
     return unvec((s.position * s.speed).sum())
 
@@ -58,7 +58,7 @@ def energy(s: State) -> Tensor:
 assert_type(energy(State(x, y)), Tensor)
 
 
-# --- a class of the empty row where one of a row is wanted
+# --- a class without brands where one with brands is expected
 def step(s: State[S], dt: Vec[S1]) -> State[S | S1]:
     return State(s.position + s.speed * dt, s.speed)
 
@@ -68,7 +68,7 @@ def from_rest(dt: Vec[S]) -> State[S]:
     return step(rest, dt)
 
 
-# --- an alias without arguments is one of the empty row
+# --- a bare alias has no brands
 def loaded() -> Params:
     return {"w": x}
 
@@ -80,6 +80,6 @@ def predict(p: Params[S], a: Vec[S1]) -> Vec[S | S1]:
 params: dict[str, Vec[Never]] = loaded()
 
 
-# --- a function of a row
+# --- a function of one type variable
 def twice(f: Callable[[Vec[S]], Vec[S]], a: Vec[S]) -> Vec[S]:
     return f(f(a))

@@ -41,7 +41,7 @@ def stacked(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
     return Tensor.stack(a, b)
 
 
-# --- a gradient of a function of rows is a Tensor, without unvec
+# --- a gradient of a function with type variables is a Tensor, without unvec
 def norm(a: Vec[S]) -> Vec[S]:
     return a.square().sum()
 
@@ -49,7 +49,7 @@ def norm(a: Vec[S]) -> Vec[S]:
 slope: Tensor = grad(norm)(x)
 
 
-# --- a carry whose row grows in a step
+# --- a carry that gains a brand in a step
 def step(c: Vec[S1], a: Vec[S2]) -> tuple[Vec[S1 | S2], None]:
     return c + a, None
 
@@ -58,7 +58,7 @@ def final(xs: Vec[S]) -> Vec[S]:
     return scan(step, Tensor(0.0), xs)[0]
 
 
-# --- a dict of tensors for one of rows
+# --- a dict of tensors for a dict of batched values
 def loss(p: dict[str, Vec[S]], a: Vec[S1]) -> Vec[S | S1]:
     return (p["w"] * a).sum()
 

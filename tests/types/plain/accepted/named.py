@@ -32,7 +32,7 @@ def score(u: Vec[Users], i: Vec[Items]) -> Vec[Users | Items]:
 vmap(vmap(score, in_axes=(None, 0), axis_name=Items), in_axes=(0, None), axis_name=Users)(x, y)
 
 
-# --- a named brand next to a row variable
+# --- a named brand next to a type variable
 def beside(u: Vec[Users], a: Vec[S]) -> Vec[Users | S]:
     return u + a
 
@@ -69,7 +69,7 @@ with brand("points", 2) as points:
     assert_type(unvec(points.unvec(p + p)), Tensor)
 
 
-# --- one of two brands is taken out of the row
+# --- one of two brands is removed
 def of_items(a: Vec[Users | Items]) -> Vec[Items]:
     return psum(a, Users)
 
@@ -78,7 +78,7 @@ def of_users(u: Vec[Users]) -> Vec[Users]:
     return vmap(lambda i: score(u, i), axis_name=Items)(y)
 
 
-# --- the last brand is taken out of the row
+# --- the last brand is removed
 def total(a: Vec[Users | Items]) -> Tensor:
     return unvec(psum(psum(a, Users), Items))
 

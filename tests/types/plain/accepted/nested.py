@@ -21,7 +21,7 @@ def add(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
 assert_type(unvec(vmap(vmap(add, in_axes=(None, 0)), in_axes=(0, None))(x, y)), Tensor)
 
 
-# --- a function over one row calls the mapped one over another
+# --- a function over one brand calls a function mapped over another
 def outer(a: Vec[S]) -> Vec[S]:
     return vmap(add, in_axes=(None, 0))(a, y)
 
@@ -29,7 +29,7 @@ def outer(a: Vec[S]) -> Vec[S]:
 assert_type(unvec(vmap(outer)(x)), Tensor)
 
 
-# --- a vmap over a value that has a row already
+# --- a vmap over a batched value
 def total(r: Vec[S]) -> Vec[S]:
     return r.sum()
 

@@ -13,7 +13,7 @@ S3 = TypeVar("S3", bound=Brand)
 x, W = Tensor([1.0, 2.0]), Tensor.ones(2, 2)
 
 
-# --- operators of two rows
+# --- operators of two brands
 def operators(a: Vec[S1], b: Vec[S2]) -> None:
     assert_type(a + b, Vec[S1 | S2])
     assert_type(a - b, Vec[S1 | S2])
@@ -25,7 +25,7 @@ def operators(a: Vec[S1], b: Vec[S2]) -> None:
     assert_type(a == b, Vec[S1 | S2])
 
 
-# --- operators of one row
+# --- operators of one brand
 def zipped(a: Vec[S], b: Vec[S]) -> None:
     assert_type(a + b, Vec[S])
     assert_type(a @ b, Vec[S])
@@ -51,7 +51,7 @@ def with_plain(a: Vec[S]) -> None:
     assert_type(a @ W, Vec[S])
 
 
-# --- methods of one value keep its row
+# --- methods of one value keep its brands
 def methods(a: Vec[S]) -> Vec[S]:
     h = a.exp().relu().softmax().reshape(2, -1).permute(1, 0).cast(dtypes.float)
     assert_type(h, Vec[S])
@@ -61,7 +61,7 @@ def methods(a: Vec[S]) -> Vec[S]:
     return h.flatten()
 
 
-# --- where, by all three rows
+# --- where, with three brands
 def where(c: Vec[S1], a: Vec[S2], b: Vec[S3]) -> None:
     assert_type(c.where(a, b), Vec[S1 | S2 | S3])
     assert_type((c > 0).where(a, 0), Vec[S1 | S2])
@@ -100,7 +100,7 @@ def optional(a: Vec[S1], b: Vec[S2] | None = None) -> Vec[S1 | S2]:
     return a if b is None else a + b
 
 
-# --- linear, by the rows of the weights too
+# --- linear, with batched weights
 def linear(a: Vec[S1], w: Vec[S2], b: Vec[S3]) -> None:
     assert_type(a.linear(w, b), Vec[S1 | S2 | S3])
     assert_type(a.linear(W), Vec[S1])

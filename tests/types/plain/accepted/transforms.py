@@ -64,19 +64,19 @@ def plain_loss(w: Tensor, x: Tensor) -> Tensor:
 assert_type(grad(plain_loss)(w, x), Tensor)
 
 
-# --- grad of a function of rows
+# --- grad of a function with type variables
 def descend(a: Vec[S]) -> Vec[S]:
     return a - grad(norm)(a)
 
 
 vmap(descend)(X)
 
-# --- grad of a function of rows, of plain tensors
+# --- grad of a function with type variables, of plain tensors
 unvec(grad(norm)(w))
 unvec(grad(loss)(w, x))
 
 
-# --- a gradient has the rows of all arguments
+# --- a gradient has the brands of all arguments
 def per_example(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
     return grad(loss)(a, b)
 
@@ -171,7 +171,7 @@ def tick(c: Tensor, _: None) -> tuple[Tensor, Tensor]:
 assert_type(scan(tick, zero, length=3), tuple[Tensor, Tensor])
 
 
-# --- scan in a function of rows
+# --- scan in a function with type variables
 def running(xs: Vec[S]) -> Vec[S]:
     def body(c: Vec[S], a: Vec[S]) -> tuple[Vec[S], Vec[S]]:
         return c + a, c
@@ -203,7 +203,7 @@ def twice(c: Tensor) -> Tensor:
 assert_type(while_loop(go, twice, zero), Tensor)
 
 
-# --- while_loop in a function of rows
+# --- while_loop in a function with type variables
 def grow(a: Vec[S]) -> Vec[S]:
     def small(c: Vec[S]) -> Vec[S]:
         return c < 100
@@ -271,7 +271,7 @@ assert_type(soft(x), Tensor)
 assert_type(grad(soft)(Tensor(1.0)), Tensor)
 
 
-# --- a function with a custom rule, of rows
+# --- a function with a custom rule and type variables
 @custom_vjp
 def scaled(a: Vec[S]) -> Vec[S]:
     return a * 2
@@ -296,12 +296,12 @@ def grand_total(u: Vec[Users]) -> Tensor:
     return unvec(psum(u, Users))
 
 
-# --- a choice between values of two rows
+# --- a choice between values of two brands
 def either(p: Vec[S], a: Vec[S1], b: Vec[S2]) -> Vec[S | S1 | S2]:
     return cond(p, lambda: a, lambda: b)
 
 
-# --- a function with a custom rule, at two rows
+# --- a function with a custom rule, at two brands
 @custom_jvp
 def softplus(a: Vec[S]) -> Vec[S]:
     return (1 + a.exp()).log()

@@ -51,6 +51,6 @@ def of_list(a: Vec[S]) -> Vec[S]:
     return total([a, a])  # E
 
 
-# --- unvec of a row that is not empty
+# --- unvec of a value that has brands
 def opened(a: Vec[S]) -> Tensor:
     return unvec(a)  # E

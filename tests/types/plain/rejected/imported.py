@@ -40,11 +40,11 @@ def reduced(a: Vec[S]) -> Vec:
     return a.sum()  # E
 
 
-# --- a row that is left out
+# --- a brand is left out
 def added(a: Vec[S], b: Vec[S1]) -> Vec[S]:
     return a + b  # E
 
 
-# --- the class of a row that is left out
+# --- the brand of a class is left out
 def moved(s: State[S], by: Vec[S1]) -> State[S]:
     return State(s.position + by)  # E

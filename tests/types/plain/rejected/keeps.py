@@ -71,7 +71,7 @@ def write(a: Vec[S]) -> Vec[S]:
     return a
 
 
-# --- an in-place operator that makes the row larger
+# --- an in-place operator that adds a brand
 def in_place(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
     out: Vec[S1] = a * 2
     out += b  # E

@@ -38,7 +38,7 @@ def data(a: Vec[S]) -> Vec[S]:
     return a
 
 
-# --- tolist() of two rows
+# --- tolist() of two brands
 def two(a: Vec[S1], b: Vec[S2]) -> Vec[S1 | S2]:
     print((a + b).tolist())  # E
     return a

@@ -18,22 +18,22 @@ class Users(Brand): ...
 class Items(Brand): ...
 
 
-# --- a sum of two rows, declared as one
+# --- a sum over two brands, declared as one
 def zipped(a: Vec[S1], b: Vec[S2]) -> Vec[S1]:
     return a + b  # E
 
 
-# --- a product of matrices of two rows, declared as one
+# --- a matrix product over two brands, declared as one
 def product(a: Vec[S1], b: Vec[S2]) -> Vec[S2]:
     return a @ b  # E
 
 
-# --- the condition of where has a row too
+# --- the condition of where has a brand too
 def where(c: Vec[S1], a: Vec[S2]) -> Vec[S2]:
     return (c > 0).where(a, 0)  # E
 
 
-# --- the index has a row too
+# --- the index has a brand too
 def lookup(a: Vec[S1], i: Vec[S2]) -> Vec[S1]:
     return a[i]  # E
 
@@ -49,12 +49,12 @@ def assigned(u: Vec[Users], i: Vec[Items]) -> Vec[Users]:
     return out
 
 
-# --- another row than the declared one
+# --- another brand than the declared one
 def other(a: Vec[S1], b: Vec[S2]) -> Vec[S2]:
     return a if b.ndim else b  # E
 
 
-# --- a declared empty row
+# --- declared without brands
 def empty(a: Vec[S]) -> Vec[Never]:
     return a * 2  # E
 

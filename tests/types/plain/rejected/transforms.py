@@ -33,7 +33,7 @@ def slope(a: Vec[S]) -> Tensor:
     return grad(loss)(w, a)  # E
 
 
-# --- a gradient is declared without a row that it has
+# --- a gradient is declared without a brand that it has
 def slope_of(a: Vec[S], b: Vec[S1]) -> Vec[S]:
     return grad(loss)(a, b)  # E
 
@@ -88,7 +88,7 @@ def alone(c: Tensor, a: Tensor) -> Tensor:
 scan(alone, zero, x)  # E
 
 
-# --- scan: the row of the steps is left out
+# --- scan: the brand of the steps is left out
 def last(xs: Vec[S], init: Vec[S1]) -> Vec[S1]:
     return scan(lambda c, a: (c + a, None), init, xs)[0]  # E
 
@@ -100,7 +100,7 @@ fori_loop(0, "3", lambda i, c: c, zero)  # E
 while_loop(lambda c: (c, c), lambda c: c, zero)  # E
 
 
-# --- cond: the row of the predicate is left out
+# --- cond: the brand of the predicate is left out
 def pick(p: Vec[S], a: Vec[S1]) -> Vec[S1]:
     return cond(p, lambda: a, lambda: a * 2)  # E
 
