@@ -113,7 +113,7 @@ def _leaf(x: Any, form: list[Any], leaves: list[Any]) -> None:
         form.append(_type_of(x))
     elif type(x) in NUMBERS:
         form.append(type(x) if type(x) is not int or tree.fits(x, dtypes.int32) else _large(x))
-    elif (t := tree.as_tensor(x)) is not None:
+    elif (t := tree.as_tensor(x, copy=False)) is not None:
         form.append(_type_of(t))
     else:
         form.append(Static(exactly(x)))

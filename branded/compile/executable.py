@@ -356,7 +356,7 @@ class _Input:
 def _tensor(x: Any) -> Tensor:
     if type(x) is Known:
         return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
-    t = tree.as_tensor(x)
+    t = tree.as_tensor(x, copy=False)  # computed in this call
     assert t is not None
     return t
 

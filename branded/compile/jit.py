@@ -330,7 +330,7 @@ def _check_numbers(numbers: dict[UOp, int], traced: Traced) -> None:
 
 def _input(x: Any) -> Any:
     """Return an argument as a tensor, or unchanged if it is static."""
-    if (t := tree.as_tensor(x)) is None:
+    if (t := tree.as_tensor(x, copy=False)) is None:
         return x
     check_live(t.uop, "jit")
     return t

@@ -263,7 +263,7 @@ def _chances(p: Vec[S] | Sequence[float], n: int) -> Vec[S]:
         chances: Vec[S] = p if p.dtype in FLOATS else p.cast(dtypes.float32)
     else:
         try:
-            array = np.asarray(p, dtype=np.float32)
+            array = np.array(p, dtype=np.float32)
         except (TypeError, ValueError):
             raise DrawTypeError(f"choice: p is {tree.describe(p)}", fix="pass a list of numbers, or a tensor") from None
         if not (np.isfinite(array).all() and (array >= 0).all() and (array.sum() > 0 or not n)):

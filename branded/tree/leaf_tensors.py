@@ -17,14 +17,18 @@ from branded.tree.formatting import describe, package_of
 from branded.tree.nodes import leaves, rebuild
 
 
-def as_tensor(x: Any) -> Tensor | None:
-    """Return a leaf as a tensor if it is a tensor, a number or an array of numbers, else None."""
+def as_tensor(x: Any, *, copy: bool = True) -> Tensor | None:
+    """Return a leaf as a tensor if it is a tensor, a number or an array of numbers, else None.
+
+    An array is copied, because a tensor is read later, and the caller may have written into the array by then. Without
+    `copy` the tensor shares the memory of the array.
+    """
     if isinstance(x, Tensor):
         return x
     if isinstance(x, bool | int | float):
         return Tensor(x)
     if isinstance(x, np.ndarray | np.generic) and _has_dtype(x):
-        return Tensor(np.asarray(x, dtype=x.dtype.newbyteorder("=")))
+        return Tensor(np.array(x, dtype=x.dtype.newbyteorder("="), copy=copy or None))
     return None
 
 
