@@ -14,7 +14,6 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.autodiff.elementwise import Elementwise
 from branded.core import boundary
 from branded.core.analysis.aliasing import apply_views, part, write_view
 from branded.core.boundary import copied, stage
@@ -27,6 +26,7 @@ from branded.graph.scope import brand_of, scope_at
 from branded.graph.tags import is_symbolic_zero, is_tagged
 from branded.graph.uops import again, is_float, on_device, tensor
 from branded.tinygrad_compat.private_api import broadcast_to, reduce_axes
+from branded.tinygrad_compat.uops import is_inexact
 
 Tangent = UOp | None
 Push = Callable[..., Tangent]
@@ -270,17 +270,6 @@ def max_mask(x: UOp, n: int, dtype: Any) -> UOp:
     stored = x.contiguous()
     mask: UOp = stored.eq(reduce_axes(stored, Ops.MAX, tuple(range(n)))).cast(dtype)
     return mask
-
-
-_ROUNDED = {Ops.ADD, Ops.MUL, Ops.RECIPROCAL, Ops.SIN, Ops.EXP2, Ops.LOG2, Ops.SQRT, Ops.POW}
-
-
-def is_inexact(x: UOp) -> bool:
-    """Return whether several rounded operations compute `x`, so that kernels may fuse and round them differently."""
-    inside = x.toposort(lambda u: u.op in GroupOp.Elementwise or u.op in GroupOp.Movement or u.op is Ops.GETTUPLE)
-    if any(u.op is Ops.GETTUPLE and isinstance(primitive_of(u.src[0]), Elementwise) for u in inside):
-        return True
-    return sum(u.op in _ROUNDED and dtypes.is_float(u.dtype) for u in inside) > 1
 
 
 def products_of_others(x: UOp, n: int) -> UOp:

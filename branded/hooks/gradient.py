@@ -11,7 +11,6 @@ from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.autodiff.forward import (
     cosine,
-    is_inexact,
     max_mask,
     no_range_rule,
     power_by_base,
@@ -37,6 +36,7 @@ from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import reduce_axes
 from branded.tinygrad_compat.tensor_methods import Method, wrap
+from branded.tinygrad_compat.uops import is_inexact
 
 
 def _gradient(original: Method) -> Method:

@@ -2,6 +2,10 @@
 
 tinygrad searches for the element that equals the maximum. If the maximum is NaN, no element does: `argmax` of three
 elements was 3. If NaN is not the first element, the index could be that of the largest other element.
+
+The kernel of the maximum and the kernel of the comparison both compute the elements. If they round differently, no
+element equals the maximum either. So the elements are materialized if several rounded operations compute them, also for
+the indices of `max_pool2d` and `cummax`.
 """
 
 from __future__ import annotations
@@ -12,6 +16,11 @@ from tinygrad import Tensor, dtypes
 
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.tensor_methods import inner_method
+from branded.tinygrad_compat.uops import is_inexact
+
+
+def _materialized(x: Tensor) -> Tensor:
+    return x.contiguous() if is_inexact(x.uop) else x
 
 
 def install() -> None:
@@ -20,7 +29,7 @@ def install() -> None:
     def argmax(self: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         if not (dtypes.is_float(self.dtype) and isinstance(axis, int) and -self.ndim <= axis < self.ndim):
             return original(self, axis, keepdim)
-        dim = axis % self.ndim
+        self, dim = _materialized(self), axis % self.ndim
         n: Any = self.shape[dim]
         # rank equal elements so that the first is the largest
         ranks = Tensor.arange(n, 0, -1).reshape(n, *(1,) * (self.ndim - dim - 1))
@@ -30,3 +39,15 @@ def install() -> None:
         return at_first.cast(dtypes.int32)
 
     tensor_methods.replace_method("argmax", original, argmax)
+    for name in ("cummax", "max_pool2d"):
+        _materialize_operand(name)
+
+
+def _materialize_operand(name: str) -> None:
+    original = inner_method(getattr(Tensor, name))
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        has_indices = name == "cummax" or kwargs.get("return_indices") or len(args) == 6
+        return original(_materialized(self) if has_indices else self, *args, **kwargs)
+
+    tensor_methods.replace_method(name, original, method)
