@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tinygrad import dtypes
@@ -23,13 +23,15 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
 from branded.backends.cpu.renderer import maxima, remainders
+from branded.backends.cpu.renderer.reads import LONG as LONG
+from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
+from branded.backends.cpu.renderer.reads import adjacent, gathers, is_gated, with_options
+from branded.backends.cpu.renderer.reads import in_order as in_order
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
 from branded.tinygrad_compat.private_api import AddrSpace, KernelOptError, Opt, OptOps, Scheduler
 from branded.tinygrad_compat.thread_local_options import PerThread
 
-LONG = 16
-"""The minimum number of steps for which vectorizing a loop pays."""
 LONG_SUM, LONG_SUM_OF_NUMBERS = 28, 37
 """The minimum lengths for a maximum or a sum of cheap terms, and for a sum of plain elements."""
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
@@ -50,8 +52,6 @@ MANY, NARROW = 64, 64
 """The minimum number of terms for plain loops down columns that span less than `NARROW` bytes."""
 STEPS, DEAREST, FLAT = 1 << 17, 8, 1 << 14
 """The minimum steps of a part, the weight of a slow operation in it, and the minimum steps of a loop to divide."""
-LOOPS: Any = Opt(OptOps.NOLOCALS) if private_api.are_there(Opt, OptOps) else None
-"""The mark of a chosen kernel: an option without effect on the CPU, where tinygrad never uses it."""
 
 
 class _CpuCodegen(PerThread):
@@ -74,11 +74,6 @@ class _Looks(threading.local):
 looks = _Looks()
 
 
-def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
-    """Return whether a loop of at least `least` steps accesses memory contiguously or at a fixed place."""
-    return r.vmax + 1 >= least and all(step(i, r) in (0, 1) for i in indices)
-
-
 def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
     """Return whether the innermost loop of a reduction reads contiguously and is long enough to vectorize."""
     is_dear = any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
@@ -99,11 +94,6 @@ def _long_sum(reduce: UOp) -> int:
     return LONG_SUM if _works(reduce) else LONG_SUM_OF_NUMBERS
 
 
-def is_gated(k: Scheduler) -> bool:
-    """Return whether a load has a condition."""
-    return any(len(b.src) < 2 or b.src[1].get_valid().op is not Ops.CONST for b in k.bufs)
-
-
 def suits(k: Scheduler) -> bool:
     """Return whether this kernel is fastest as plain loops, judged by its form alone without timing.
 
@@ -114,20 +104,6 @@ def suits(k: Scheduler) -> bool:
     if not (reduces := k.reduceops):
         return in_order([b.src[1] for b in k.bufs], k.rngs[-1])
     return all((inner := _innermost(k, reduce)) is not None and reduces_in_order(reduce, inner) for reduce in reduces)
-
-
-def gathers(k: Scheduler) -> Scheduler | None:
-    """Return plain loops for a kernel that loads elements at computed places, one at each step; None for others."""
-    if not k.rngs or k.reduceops:
-        return None
-    loop, is_gather = k.rngs[-1], False
-    for b in k.bufs:
-        index = b.src[1].get_idx()
-        if step(index, loop) is None and any(u.op is Ops.INDEX for u in index.toposort()):
-            is_gather = True
-        elif not in_order([index], loop) or b.src[1].get_valid().op is not Ops.CONST:
-            return None
-    return _with(k, [LOOPS]) if is_gather else None
 
 
 def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
@@ -141,7 +117,7 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
             raise look(k)
         if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
             return original(k)
-        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow, gathers)
+        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow, gathers, adjacent)
         variant = next((candidate for form in forms if (candidate := form(k)) is not None), None)
         return _shorter(k, original(k)) if variant is None else divide_among_cores(variant)
 
@@ -149,7 +125,7 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
 
 
 def plain(k: Scheduler) -> Scheduler | None:
-    return _with(k, [LOOPS]) if suits(k) else None
+    return with_options(k, [LOOPS]) if suits(k) else None
 
 
 def over_rows(k: Scheduler) -> Scheduler | None:
@@ -174,7 +150,7 @@ def over_rows(k: Scheduler) -> Scheduler | None:
     if any((by := step(b.src[1], r)) is None or not 0 <= by <= ROW for b in k.bufs):
         return None
     try:
-        return _with(k, [LOOPS, *options])
+        return with_options(k, [LOOPS, *options])
     except KernelOptError:
         return None
 
@@ -211,7 +187,7 @@ def abreast(k: Scheduler) -> Scheduler | None:
         return None
     for n in (n for n, least in ABREAST if terms >= least):
         for axis in (axis for axis in reversed(axes) if k.full_shape[axis] % n == 0):
-            return _with(k, [LOOPS, Opt(OptOps.UPCAST, axis, n)])
+            return with_options(k, [LOOPS, Opt(OptOps.UPCAST, axis, n)])
     return None
 
 
@@ -226,7 +202,7 @@ def narrow(k: Scheduler) -> Scheduler | None:
             return None
         if not in_order(_indices(reduce), columns, 1):
             return None
-    return _with(k, [LOOPS, Opt(OptOps.UPCAST, axes[-1], 0)])
+    return with_options(k, [LOOPS, Opt(OptOps.UPCAST, axes[-1], 0)])
 
 
 def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
@@ -243,7 +219,7 @@ def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
     for n in (n for n in PARTS if n <= min(most, steps // STEPS)):
         for axis in (i for i in axes if k.full_shape[i] % n == 0):
             try:
-                return _with(k, [Opt(OptOps.THREAD, axis, n)])
+                return with_options(k, [Opt(OptOps.THREAD, axis, n)])
             except KernelOptError:  # a loop that not all results have
                 continue
     return k
@@ -254,14 +230,7 @@ def _shorter(k: Scheduler, variant: Scheduler) -> Scheduler:
     dear = sum(u.op in DEAR for u in k.ast.toposort())
     if variant.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
         return variant
-    return _with(k, [opt for opt in variant.applied_opts if opt.op is not OptOps.UNROLL])
-
-
-def _with(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
-    k = k.copy()
-    for opt in opts:
-        k.apply_opt(opt)
-    return k
+    return with_options(k, [opt for opt in variant.applied_opts if opt.op is not OptOps.UNROLL])
 
 
 # clang by default fuses a product with its sum under the conditions of the factors, which prevents vectorization

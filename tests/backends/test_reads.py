@@ -1,0 +1,65 @@
+"""Kernels whose form depends on the order of their reads: transposed operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded.tinygrad_compat import private_api
+from tests.backends.test_cpu import is_loops, programs_of, pytestmark
+from tests.support.by_numpy import read
+from tests.support.examples import in_memory
+
+pytestmark = list(pytestmark)
+R = np.random.default_rng(0)
+
+
+def data(*shape: int, dtype: str = "float32") -> Tensor:
+    return in_memory((R.standard_normal(shape) * 50).astype(dtype))
+
+
+TRANSPOSED: dict[str, Callable[[], Tensor]] = {
+    "a copy": lambda: data(40, 64).T.contiguous(),
+    "a prime number of rows": lambda: data(41, 64).T.contiguous(),
+    "a sum": lambda: data(64, 64) + data(64, 64).T,
+    "computed": lambda: (data(40, 64).T * 0.01).exp(),
+    "both transposed": lambda: (data(40, 64) - data(40, 64)).T.contiguous(),
+    "from the end": lambda: data(40, 64).T.flip(1) + 1,
+    "rows from the end": lambda: data(40, 64).T.flip((0, 1)) + 1,
+    "padded": lambda: data(40, 64).T.pad((1, 2)) + 1,
+    "joined": lambda: data(40, 64).T.cat(data(64, 40), dim=1),
+    "batches": lambda: data(5, 40, 64).transpose(1, 2).contiguous(),
+    "three axes": lambda: data(16, 5, 24).permute(2, 1, 0).contiguous(),
+    "doubles": lambda: data(40, 64, dtype="float64").T.contiguous(),
+    "integers of 8 bits": lambda: data(40, 64, dtype="int8").T + 1,
+    "integers of 8 bits, a prime number of rows": lambda: data(41, 64, dtype="int8").T + 1,
+    "halves": lambda: data(40, 64, dtype="float16").T + 1,
+}
+OTHERS: dict[str, Callable[[], Tensor]] = {
+    "contiguous": lambda: data(40, 64) + 1,
+    "few rows": lambda: data(8, 64).T.contiguous(),
+    "a prime number of columns": lambda: data(40, 61).T.contiguous(),
+    "every other column": lambda: data(40, 64)[:, ::2].T.contiguous(),
+}
+
+
+def width(program: UOp) -> list[object]:
+    return [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is private_api.OptOps.UPCAST]
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_columns_are_read_eight_at_a_time(name: str) -> None:
+    (program,) = programs_of(TRANSPOSED[name]())
+    assert is_loops(program) and width(program)[0] == 8
+    x = TRANSPOSED[name]()
+    np.testing.assert_allclose(x.numpy(), read(x), rtol=2e-6)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_reads_are_left_alone(name: str) -> None:
+    (program,) = programs_of(OTHERS[name]())
+    assert not (is_loops(program) and width(program) == [8])
