@@ -1,16 +1,18 @@
-"""Kernels whose form depends on the order of their reads: transposed operands."""
+"""Kernels whose form depends on the order of their reads: transposed operands, and sums that read no memory."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from tinygrad import Tensor
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
+from branded import value_and_grad
 from branded.tinygrad_compat import private_api
-from tests.backends.test_cpu import is_loops, programs_of, pytestmark
+from tests.backends.test_cpu import is_loops, programs_of, pytestmark, source
 from tests.support.by_numpy import read
 from tests.support.examples import in_memory
 
@@ -63,3 +65,15 @@ def test_columns_are_read_eight_at_a_time(name: str) -> None:
 def test_other_reads_are_left_alone(name: str) -> None:
     (program,) = programs_of(OTHERS[name]())
     assert not (is_loops(program) and width(program) == [8])
+
+
+def test_a_sum_without_reads_is_computed_once() -> None:
+    """The derivative of the diagonal is a mask; each element of the result would sum its row and its column again."""
+
+    def loss(x: Tensor) -> Tensor:
+        return (x.log_softmax(0).diagonal() + x.log_softmax(1).diagonal()).mean()
+
+    value, gradient = value_and_grad(loss)(data(96, 96) / 50)
+    linear = private_api.realize.compile_linear(value.linear_with_vars(gradient)[0])
+    programs = [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
+    assert max(len(re.findall(r"for \(int", source(program))) for program in programs) <= 2

@@ -10,6 +10,8 @@ entries by an index has one term that counts, and is not split: see `scatter`.
 
 A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
 computes it twice, so a chain of them doubles at each step: in tinygrad alone, 18 steps of a stencil never finish.
+A sum that reads no memory stays there as well.  tinygrad inlines the sums of the rows of a mask into a kernel over all
+elements, which then computes such a sum for each element.
 """
 
 from __future__ import annotations
@@ -59,9 +61,11 @@ def parts(index: UOp) -> int:
 
 
 def is_long(value: UOp) -> bool:
-    """Return whether a chain of values like this one would double at each step."""
+    """Return whether a chain of values like this one would double at each step, or sum again for each element."""
     inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
-    return len(inside) > OPERATIONS or sum(u.op is Ops.INDEX for u in inside) > READS
+    if len(inside) > OPERATIONS or sum(u.op is Ops.INDEX for u in inside) > READS:
+        return True
+    return any(u.op is Ops.REDUCE and math.prod(int(r.vmax) + 1 for r in u.src[1:]) > READS for u in inside)
 
 
 def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
