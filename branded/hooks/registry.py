@@ -16,6 +16,7 @@ from branded.hooks import (
     host_sort,
     last_entry,
     operands,
+    pairwise_einsum,
     rand,
     reads,
     shapes,
@@ -28,7 +29,7 @@ from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
     *(detect, operands, reads, writes, shapes, gradient, functions, rand),
-    *(host_sort, host_cumsum, last_entry, transposed_convolution, program_cache, schedule_cache),
+    *(host_sort, host_cumsum, last_entry, transposed_convolution, pairwise_einsum, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
 _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}
