@@ -93,6 +93,23 @@ def test_rows_are_reduced_in_groups(name: str) -> None:
         np.testing.assert_array_equal(found, of().numpy())
 
 
+@pytest.mark.parametrize(
+    ("of", "steps"),
+    [
+        (lambda x: x.sum(0) + x.max(1), 2),
+        (lambda x: x.sum(0) * x.abs().sum(0) - x.sum(1), 3),
+        (lambda x: x.sum(1) * x.max(1), 1),
+    ],
+)
+def test_columns_next_to_other_reductions(of: Callable[[Tensor], Tensor], steps: int) -> None:
+    """`x.logsumexp(0) + x.logsumexp(1)` goes down the columns and along the rows in one kernel."""
+    x = whole(300, 300)
+    assert len(kernels(of(x))) == steps
+    found = of(x).numpy()
+    with cpu.plain():
+        np.testing.assert_array_equal(found, of(x).numpy())
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_reductions_stay_one_kernel(name: str) -> None:
     assert len(kernels(OTHERS[name]())) == 1

@@ -268,11 +268,16 @@ class _Maker:
             self.new[u] = self._store(x, u, u.dtype)
 
     def _columns(self) -> None:
-        """Compute a column sum in groups of rows."""
+        """Compute column sums in groups of rows."""
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
-        if len(reds) != 1 or frozenset(reds[0].ranges) != frozenset(self.over):
+        if any(frozenset(red.ranges) != frozenset(self.over) for red in reds):
             return
-        now, over, merged = merge_loops(reds[0], self.over)
+        for red in reds[: self.room]:
+            self._in_groups(red)
+
+    def _in_groups(self, red: UOp) -> None:
+        now, over, merged = merge_loops(red, self.over)
+        before = len(self.parts)
         while (found := some_rows(now, over)) is not None:
             x = cost.in_rows(NEW + len(self.parts), found.loops)
             if elements(x.of) * now.dtype.itemsize > self.limit:
@@ -282,8 +287,8 @@ class _Maker:
             for part in found.parts:
                 self.parts.append(_storing_kernel(at.substitute(part.places), part.value, part.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
-        if self.parts:
-            self.new[reds[0]] = now.substitute(merged)
+        if len(self.parts) > before:
+            self.new[red] = now.substitute(merged)
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
         """Return the value for BLAS to compute: the sum, or the sum times a constant if that is its only use."""
