@@ -38,8 +38,13 @@ UNBATCHED = {f"{name}_like" for name in ("zeros", "ones", "full", "rand", "randn
 
 def open_brand(run: FileState, f: Fact, name: Fact | None, at: Context, loop: str = "") -> FollowedBrand:
     """Return the brand that a vmap or a loop opens around a function."""
-    label = loop or getattr(name, "value", None) or (name.info.name if isinstance(name, Class) else _parameter(f))
-    return FollowedBrand(str(label), at, len(run.opened), loop, name or NONE)
+    label = loop or label_of(name) or _parameter(f)
+    return FollowedBrand(label, at, len(run.opened), loop, name or NONE)
+
+
+def label_of(name: Fact | None) -> str:
+    """Return the text of an `axis_name`, or an empty text if it is unknown."""
+    return name.info.name if isinstance(name, Class) else str(getattr(name, "value", None) or "")
 
 
 def _parameter(f: Fact) -> str:
@@ -81,19 +86,20 @@ def with_brand(value: Fact, brand: FollowedBrand) -> Fact:
             return Shaped(x.axes, x.brands | {brand})
         return Shaped((), frozenset({brand})) if isinstance(x, Const | Size | Number) and is_number(x) else x
 
-    return _map_leaves(value, leaf)
+    return map_leaves(value, leaf)
 
 
 def close_brand(value: Fact, brand: FollowedBrand) -> Fact:
     """Return a value without a brand."""
-    return _map_leaves(value, lambda x: Shaped(x.axes, x.brands - {brand}) if isinstance(x, Shaped) else x)
+    return map_leaves(value, lambda x: Shaped(x.axes, x.brands - {brand}) if isinstance(x, Shaped) else x)
 
 
-def _map_leaves(value: Fact, leaf: Callable[[Fact], Fact]) -> Fact:
+def map_leaves(value: Fact, leaf: Callable[[Fact], Fact]) -> Fact:
+    """Return a tree with other leaves."""
     if isinstance(value, Tuple):
-        return Tuple(tuple(_map_leaves(item, leaf) for item in value.items))
+        return Tuple(tuple(map_leaves(item, leaf) for item in value.items))
     if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        return Mutable(value.kind, {k: _map_leaves(v, leaf) for k, v in value.items.items()}, value.info)
+        return Mutable(value.kind, {k: map_leaves(v, leaf) for k, v in value.items.items()}, value.info)
     return leaf(value)
 
 

@@ -51,10 +51,10 @@ from mypy.types import CallableType, Instance, LiteralType, Type, get_proper_typ
 from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
-from branded.mypy.shapes import libraries, tensors
+from branded.mypy.shapes import libraries, modules, tensors
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.libraries import LONGEST
-from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user
+from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
 from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -111,6 +111,18 @@ class Evaluator(FileState):
         self.steps += 1
         if self.steps > STEPS:
             raise OutOfSteps
+        value = self._evaluate(e)
+        return NUMBER if value is UNKNOWN and self._is_float(e) else value
+
+    def _is_float(self, e: Expression | None) -> bool:
+        """Return whether mypy knows that an expression of this file is a float."""
+        if not isinstance(e, NameExpr | MemberExpr | CallExpr | IndexExpr) or path_of(e) is not None:
+            return False
+        t = self.api.lookup_type_or_none(e)
+        p = get_proper_type(t) if t is not None else None
+        return isinstance(p, Instance) and p.type.fullname == "builtins.float"
+
+    def _evaluate(self, e: Expression | None) -> Fact:
         match e:
             case IntExpr() | FloatExpr() | StrExpr():
                 return Const(e.value)
@@ -216,7 +228,7 @@ class Evaluator(FileState):
         match base:
             case Shaped():
                 return tensors.attribute(self, base, name, at)
-            case Mutable(kind="object" | "Linear"):
+            case Mutable(kind=kind) if kind == "object" or kind in modules.LAYERS:
                 if base.items is not None and name in base.items:
                     return base.items[name]
                 return self._from_class(base, name, at)
@@ -230,6 +242,8 @@ class Evaluator(FileState):
                     return Function(f.node, f.frame, bound) if f is not None else UNKNOWN
                 if node is not None and isinstance(node.node, Decorator):
                     return self._from_decorator(node.node, base, at)
+                if node is not None and isinstance(node.node, Var) and base.info.is_enum:
+                    return Const((base.info.fullname, name))
             case Function(node=FuncDef(name=own)) if name == "__name__":
                 return Const(own)
             case LibraryName(owner=None):
@@ -481,8 +495,8 @@ class Evaluator(FileState):
                 method = self._from_class(f, "__call__", at)
                 if isinstance(method, Function):
                     return self.call_function(method, given, at)
-            case Mutable(kind="Linear", items=items) if items is not None and len(given.positional) == 1:
-                return libraries.apply_linear(items, given.positional[0])
+            case Mutable(kind=kind) if kind in modules.LAYERS and len(given.positional) == 1:
+                return modules.call_layer(self, f, given.positional[0], at)
             case LibraryName():
                 return libraries.call(self, f, given, at)
         for value in given.all():

@@ -85,6 +85,7 @@ from branded.mypy.shapes.values import (
     changed,
     forget,
     is_any_axis,
+    is_frozen,
     is_immutable,
     is_same,
     items_of,
@@ -541,7 +542,7 @@ class Interpreter(Evaluator):
             elif argument.initializer is not None and given.exact:
                 with self.maybe():
                     value = self.evaluate(argument.initializer)
-                if isinstance(value, Mutable):
+                if isinstance(value, Mutable) and not (value.info is not None and is_frozen(value.info)):
                     value = UNKNOWN
             value = UNKNOWN if value is None else value
             frame.names[variable] = self._declared_parameter(types[i] if types else None, value, variable, f.node)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
+from itertools import combinations, pairwise, product
 
 from mypy.nodes import ARG_POS, CallExpr, Context
 from mypy.types import Instance, Type
@@ -11,10 +13,10 @@ from mypy.types import Instance, Type
 from branded.mypy.axes.mapped_axis import conflicting_names
 from branded.mypy.axes.table import METHODS
 from branded.mypy.axes.types import is_named, known_length
-from branded.mypy.codes import DERIVATIVE, ERROR
+from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes import loops, mapping, tensors
+from branded.mypy.shapes import derivatives, loops, mapping, modules, optimizers, tensors
 from branded.mypy.shapes.brands import UNBATCHED, check_read, check_truth, of_collective
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -53,6 +55,7 @@ KNOWN = (
     "builtins.",
     "dataclasses.",
     "functools.",
+    "itertools.",
     "math.",
     "numpy",
     "tinygrad.",
@@ -68,12 +71,12 @@ _SHAPE_ARGUMENT = {"zeros", "ones", "empty", "full", "random", "standard_normal"
 _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0}
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
-_DECORATORS = {"functools.wraps", "functools.cache", "functools.lru_cache"}
+_DECORATORS = {f"functools.{name}" for name in ("wraps", "cache", "lru_cache", "singledispatch")}
 _ELEMENTWISE = {"abs", "cos", "exp", "log", "negative", "sin", "sqrt", "square", "tan", "tanh"}
 _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
-_SAMPLES = {"normal", "uniform", "exponential", "gumbel", "laplace", "bits"}
-_OPTIMIZER = "branded.optim.GradientTransformation"
-_OPTIMIZERS = {"adagrad", "adam", "adamw", "chain", "lamb", "lion", "rmsprop", "sgd"}
+_OF_KEYS = dict.fromkeys(("normal", "exponential", "gumbel", "laplace", "bits", "uniform", "randint"), 1)
+_SAMPLES = {**_OF_KEYS, "bernoulli": 2, "gamma": 2, "loggamma": 2, "poisson": 2, "t": 2, "beta": 3}
+"""The position of the shape, in functions of a key alone and in functions of other parameters too."""
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
 LONGEST = 64
 """The length of a list whose items are known, at most."""
@@ -98,13 +101,15 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     if module.startswith("branded.random"):
         return add_brands(_of_random(run, name, given), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
-        return _of_optim(module, name, given)
+        return optimizers.of_optim(name, given)
     if f.name.startswith("branded."):
         return _of_branded(run, name, given, at)
     if f.name.startswith("numpy"):
         return _of_numpy(run, f.name, name, given)
-    if f.name.startswith("tinygrad.nn.") and name == "Linear":
-        return _linear(run, given)
+    if f.name.startswith("tinygrad.nn.") and name in modules.LAYERS:
+        return modules.layer(run, name, given)
+    if f.name == "tinygrad.nn.state.get_state_dict":
+        return modules.get_state_dict(given)
     if name in _UNCHANGED and given.positional:
         return given.positional[0]
     if f.name in _DECORATORS:
@@ -165,28 +170,28 @@ def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
 # ---- tensors that are made ----
 
 
-def _of_optim(module: str, name: str, given: Arguments) -> Fact:
-    """Return optimizers, and the updates that they make of gradients."""
-    if module == _OPTIMIZER:
-        return Tuple((given.positional[0], UNKNOWN)) if name == "update" and given.positional else UNKNOWN
-    if name == "apply_updates" and given.positional:
-        return given.positional[0]
-    return LibraryName(_OPTIMIZER) if name in _OPTIMIZERS else UNKNOWN
-
-
 def _of_random(run: FileState, name: str, given: Arguments) -> Fact:
-    """Return the keys and the samples of `branded.random`."""
+    """Return the keys and the samples of `branded.random`, for a key of the shape (2,)."""
     key = given.get(0, "key")
     if name in ("key", "fold_in"):
         return Shaped((run.length(2),))
-    if not isinstance(key, Shaped) or key.axes is None or len(key.axes) != 1:
+    if name != "split" and isinstance(key, Shaped) and key.axes is not None and len(key.axes) != 1:
         return Shaped()
     if name == "split":
         shape = tensors.shape_of(run, [given.get(1, "num") or Const(2)]).axes
         return Shaped((*shape, run.length(2))) if shape is not None else Shaped()
+    if name == "permutation" and (x := given.get(1, "x")) is not None:
+        return Shaped((tensors.axis_of_value(run, x),)) if is_int(x) else Shaped(x.axes) if isinstance(x, Shaped) else x
     if name in _SAMPLES:
-        size = given.get(1, "shape")
-        return Shaped(()) if size is None else tensors.shape_of(run, [size]) if items_of(size) is not None else Shaped()
+        size = given.get(_SAMPLES[name], "shape")
+        is_given = size is not None and size != NONE
+        parameters = [v for n, v in given.keywords.items() if n not in ("key", "shape", "dtype")]
+        parameters += [] if name in _OF_KEYS else given.positional[1:]
+        if not is_given and name not in _OF_KEYS and not all(is_number(v) or v == Shaped(()) for v in parameters):
+            return Shaped()
+        if not is_given or size is None:
+            return Shaped(())
+        return tensors.shape_of(run, [size]) if items_of(size) is not None else Shaped()
     return Shaped()
 
 
@@ -282,24 +287,6 @@ def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> Fac
     if name == "eye" and given.positional:
         return Shaped((tensors.axis_of_value(run, given.positional[0]),) * 2)
     return UNKNOWN
-
-
-def _linear(run: FileState, given: Arguments) -> Fact:
-    n, m = given.get(0, "in_features"), given.get(1, "out_features")
-    if n is None or m is None:
-        return UNKNOWN
-    rows, columns = tensors.axis_of_value(run, m), tensors.axis_of_value(run, n)
-    bias = given.get(2, "bias")
-    values: dict[object, Fact] = {"weight": Shaped((rows, columns)), "bias": NONE if bias else Shaped((rows,))}
-    return Mutable("Linear", values)
-
-
-def apply_linear(layer: dict[object, Fact], x: Fact) -> Fact:
-    """Return the value of a linear layer."""
-    weight, brands = layer.get("weight", UNKNOWN), brands_of(Tuple((x, *layer.values())))
-    if not isinstance(x, Shaped) or not x.axes or not isinstance(weight, Shaped) or weight.axes is None:
-        return Shaped(None, brands)
-    return Shaped((*x.axes[:-1], weight.axes[0]), brands)
 
 
 # ---- Python ----
@@ -471,7 +458,42 @@ def _number(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
     return NUMBER if kind == "float" else UNKNOWN
 
 
+def _pairwise(run: FileState, given: Arguments, at: Context) -> Fact:
+    items = run.iterate(given.positional[0]) if given.positional else None
+    if isinstance(items, list):
+        return list_of([Tuple(pair) for pair in pairwise(items)])
+    return Stream(Tuple((items, items))) if items is not None else UNKNOWN
+
+
+def _chain(run: FileState, given: Arguments, at: Context) -> Fact:
+    each = [run.iterate(v) for v in given.positional]
+    if all(isinstance(e, list) for e in each):
+        return list_of([item for e in each if isinstance(e, list) for item in e])
+    return Stream(reduce(join, map(_any_item, each)))
+
+
+def _product(run: FileState, given: Arguments, at: Context) -> Fact:
+    each = [run.iterate(v) for v in given.positional]
+    known = [e for e in each if isinstance(e, list)]
+    if given.keywords or not each:
+        return UNKNOWN
+    if len(known) == len(each) and math.prod(map(len, known)) <= LONGEST:
+        return list_of([Tuple(row) for row in product(*known)])
+    return Stream(Tuple(tuple(map(_any_item, each))))
+
+
+def _combinations(run: FileState, given: Arguments, at: Context) -> Fact:
+    items, n = run.iterate(given.get(0, "iterable") or UNKNOWN), as_number(given.get(1, "r"))
+    if isinstance(items, list) and n is not None and math.comb(len(items), n) <= LONGEST:
+        return list_of([Tuple(row) for row in combinations(items, n)])
+    return Stream(Tuple((_any_item(items),) * n)) if n is not None and 0 <= n <= LONGEST else UNKNOWN
+
+
 _PYTHON: dict[str, Rule] = {
+    "itertools.chain": _chain,
+    "itertools.combinations": _combinations,
+    "itertools.pairwise": _pairwise,
+    "itertools.product": _product,
     "builtins.len": _length,
     "builtins.range": _python_range,
     "builtins.zip": _zip,
@@ -511,6 +533,8 @@ def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fa
                 return list_of([Tuple((Const(k), v)) for k, v in owner.items.items()])
             case "copy":
                 return Mutable("dict", dict(owner.items))
+            case "get" if isinstance(key := given.get(0, "key"), Const):
+                return owner.items.get(key.value, given.get(1, "default") or NONE)
     if isinstance(owner, Mutable) and f.name == "_replace" and owner.items is not None and given.exact:
         return Mutable("object", owner.items | given.keywords, owner.info)
     if isinstance(owner, Mutable) and owner.kind == "list" and f.name == "append" and owner.items is not None:
@@ -542,8 +566,14 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
         return of_collective(name, given)
     if name == "as_axes":
         return _as_axes(run, given, at)
-    if name in ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian"):
-        return _derivative(run, name, given, at)
+    if name in derivatives.NAMES:
+        return derivatives.derivative(run, name, given, at)
+    if name == "vjp":
+        return derivatives.vjp(run, given, at)
+    if name == "functional_call":
+        return modules.functional_call(run, given, at)
+    if name == "stack_module_state":
+        return modules.stack_module_state(run, given)
     if name == "map" and len(given.positional) == 2:
         return mapping.mapped_call(run, given.positional[0], Arguments(given.positional[1:]), Const(0), Const(0), at)
     if name == "scan":
@@ -580,32 +610,3 @@ def _with_length(run: FileState, name: Type, old: Type) -> Type:
         return old if name is ANY_AXIS and not is_named(old) else name
     n = known_length(old)
     return name if n is None else name.copy_modified(last_known_value=run.length(n))
-
-
-_REDUCED = "try:   reduce it, for example with .sum() or .mean()"
-
-
-def _derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
-    f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
-    if f is None:
-        return UNKNOWN
-    is_plain = given.keywords.keys() <= {"f", "argnums"} and name in ("grad", "value_and_grad")
-
-    def called(more: Arguments) -> Fact:
-        result = run.call(f, more, at)
-        lengths = [known_length(a) for a in result.axes or ()] if isinstance(result, Shaped) else []
-        if is_plain and any(n is not None and n != 1 for n in lengths):
-            assert isinstance(result, Shaped) and result.axes is not None
-            returned = f"it returns a tensor of shape {tensors.format_axes(result.axes)}"
-            run.report(at, DERIVATIVE, f"{name}: the function must return one float, and {returned}", _REDUCED)
-        numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
-        if not is_plain or numbers is None:
-            return UNKNOWN
-        places = [as_number(n) for n in numbers]
-        each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
-                for p in places]  # fmt: skip
-        brands = brands_of(Tuple(tuple(more.all()))) | brands_of(result)
-        gradient = add_brands(each[0] if as_number(argnums) is not None else Tuple(tuple(each)), brands)
-        return gradient if name == "grad" else Tuple((result, gradient))
-
-    return Wrapped(called)

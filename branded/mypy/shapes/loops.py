@@ -26,6 +26,7 @@ from branded.mypy.shapes.values import (
     add_brands,
     as_number,
     brands_of,
+    is_tree,
     items_of,
     join,
 )
@@ -75,14 +76,15 @@ def result_of_loop(run: FileState, name: str, before: Fact, after: Fact, at: Con
 
 
 def join_carries(before: Fact, after: Fact) -> Fact:
-    xs, ys = items_of(before), items_of(after)
-    if isinstance(before, Tuple) and isinstance(after, Tuple) and len(before.items) == len(after.items):
-        return Tuple(tuple(map(join_carries, before.items, after.items)))
+    """Return what is known of a carry, with the brands of both."""
     if isinstance(before, Shaped) and isinstance(after, Shaped):
         return add_brands(join(before, after), before.brands | after.brands)
-    if xs is not None and ys is not None and len(xs) == len(ys) and isinstance(before, Mutable):
-        keys = list(before.items or ())
-        return Mutable(before.kind, dict(zip(keys, map(join_carries, xs, ys), strict=True)), before.info)
+    if isinstance(before, Tuple) and isinstance(after, Tuple) and len(before.items) == len(after.items):
+        return Tuple(tuple(map(join_carries, before.items, after.items)))
+    if isinstance(before, Mutable) and isinstance(after, Mutable) and is_tree(before):
+        xs, ys = before.items, after.items
+        if xs is not None and ys is not None and xs.keys() == ys.keys():
+            return Mutable(before.kind, {k: join_carries(xs[k], ys[k]) for k in xs}, before.info)
     return join(before, after)
 
 

@@ -9,10 +9,17 @@ from mypy.nodes import Context
 from mypy.types import Instance, Type
 
 from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
-from branded.mypy.codes import AXES, AXIS_RANGE, AXIS_TYPE, ERROR, SIZE
+from branded.mypy.codes import AXES, AXIS_RANGE, AXIS_TYPE, ERROR, NAME_TAKEN, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes.brands import check_unmapped_results, close_brand, open_brand, report_kept
-from branded.mypy.shapes.loops import result_of_loop, step_of_loop
+from branded.mypy.shapes.brands import (
+    check_unmapped_results,
+    close_brand,
+    is_name,
+    label_of,
+    open_brand,
+    report_kept,
+)
+from branded.mypy.shapes.loops import join_carries, result_of_loop, step_of_loop
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.tensors import format_axes, format_axis
 from branded.mypy.shapes.values import (
@@ -32,6 +39,7 @@ from branded.mypy.shapes.values import (
     Tuple,
     Wrapped,
     as_number,
+    brands_of,
     is_number,
     is_tree,
     items_of,
@@ -203,6 +211,9 @@ def mapped_call(
     size: int | None = None,
 ) -> Fact:
     """Return the result of `vmap(f, in_axes, out_axes, axis_name=name, axis_size=size)(*given)`."""
+    if name not in (None, NONE) and any(is_name(b.name, name) for b in run.opened):
+        fix = "try:   use another name for the inner brand"
+        run.report(at, NAME_TAKEN, f'axis_name: brand "{label_of(name)}" is already open', fix)
     brand = open_brand(run, f, name, at)
     mapped = _Axis(run, at, axis, None if run.declared_only else brand)
     ways = items_of(in_axes)
@@ -247,8 +258,13 @@ def scan(run: FileState, given: Arguments, at: Context) -> Fact:
     with step_of_loop(run, "scan", f, init, at) as (carry, brand), run.maybe(not mapped.is_certain):
         mapped.brand = None if run.declared_only else brand
         step = change(xs, Const(0), mapped.take, "the steps")
-        result = items_of(close_brand(run.call(f, Arguments([carry, step]), at), brand))
-    if result is None or len(result) != 2:
-        return UNKNOWN
+        result = items_of(run.call(f, Arguments([carry, step]), at))
+        if result is None or len(result) != 2:
+            return UNKNOWN
+        if brands_of(result[0]) - brands_of(carry):  # later steps get a carry with more brands
+            with run.maybe():
+                again = items_of(run.call(f, Arguments([join_carries(carry, result[0]), step]), at))
+            result = again if again is not None and len(again) == 2 else result
+        result = [close_brand(value, brand) for value in result]
     carry = result_of_loop(run, "scan", init, result[0], at)
     return Tuple((carry, change(result[1], Const(0), mapped.put, numbers=True)))

@@ -7,12 +7,12 @@ from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, T
 from mypy.plugin import FunctionContext
 from mypy.types import CallableType, Instance, NoneType, Type
 
-from branded.mypy.codes import AXES, ERROR, ESCAPE, OPERAND, READ
+from branded.mypy.codes import AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ
 from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way
 from branded.mypy.shapes.execute import Interpreter
 
 END = "<end of file>"
-FOUND_BY_TYPES = (AXES, ESCAPE, OPERAND, READ)
+FOUND_BY_TYPES = (AXES, ESCAPE, NAME_TAKEN, OPERAND, READ)
 """Mistakes that types find too, in most programs."""
 
 

@@ -3,12 +3,34 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import singledispatch
+from itertools import chain, combinations, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
-from tinygrad import Tensor
+from tinygrad import Tensor, nn
+from tinygrad.nn.state import get_state_dict
 
-from branded import Brand, as_axes, cond, fori_loop, grad, jvp, ppermute, random, scan, vmap, while_loop
+from branded import (
+    Brand,
+    as_axes,
+    cond,
+    fori_loop,
+    grad,
+    hessian,
+    jacrev,
+    jvp,
+    optim,
+    ppermute,
+    random,
+    scan,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
+from branded.nn.modules import functional_call, stack_module_state
 from tests.types.other import shapes as other
 
 
@@ -185,3 +207,120 @@ def all_scaled(xs: Tensor) -> Tensor:
 all_scaled(other.load())
 vmap(lambda o: other.nearest(spheres, o))(rays.T)  # E: -: `5` differs from `3` at axis -1
 assert vmap(other.power(2))(other.load()).shape == (2, 2)  # E: assert: the shape is (3, 2) here
+
+
+# --- the stacked states of modules, and calls with them
+class Net:
+    def __init__(self) -> None:
+        self.hidden, self.norm, self.out = nn.Linear(4, 8), nn.LayerNorm(8), [nn.Linear(8, 2, bias=False)]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        h = self.norm(self.hidden(x))
+        return self.out[0](h if h.max() > 0 else -h)  # E: bool: a value that varies over "state"
+
+
+net = Net()
+stacked, inputs = stack_module_state([net, Net(), Net()]), Tensor.ones(5, 4)
+
+
+def by_state(state: dict[str, Tensor], x: Tensor) -> Tensor:
+    return functional_call(net, state, x)
+
+
+vmap(lambda a, b: a @ b)(stacked["hidden.weight"], inputs)  # E: vmap: mapped sizes differ: argument 1 has 3
+vmap(lambda a, b: a * b)(stacked["out.0.weight"], Tensor.ones(2))  # E: vmap: mapped sizes differ: argument 1 has 3
+outputs = vmap(by_state, in_axes=(0, None))(stacked, inputs)
+vmap(lambda o, y: o - y)(outputs, Tensor.ones(5, 2))  # E: vmap: mapped sizes differ: argument 1 has 3
+vmap(lambda w, x: w @ x)(get_state_dict(net)["hidden.weight"], inputs)  # E: vmap: mapped sizes differ: argument 1 has 8
+tokens = nn.Embedding(9, 6)(Tensor.arange(3))
+vmap(lambda t, y: t - y)(tokens, Tensor.ones(6))  # E: vmap: mapped sizes differ: argument 1 has 3
+nn.Linear(4, 8)(outputs)  # E: Linear: the input has 2 features, and the layer wants 4
+
+
+# --- Jacobians, Hessians and pullbacks
+def cubes(x: Tensor) -> Tensor:
+    return (x * x * x).cat(x)
+
+
+wide = vmap(jacrev(cubes))(Tensor.ones(5, 2))
+vmap(lambda j, x: j @ x)(wide, Tensor.ones(4, 2))  # E: vmap: mapped sizes differ: argument 1 has 5
+wide + Tensor.ones(5, 2, 4)  # E: +: `4` differs from `2` at axis -2
+hessian(lambda x: cubes(x).sum())(Tensor.ones(2)) + Tensor.eye(3)  # E: +: `2` differs from `3` at axis -2
+vjp(cubes, Tensor.ones(2))[1](Tensor.ones(4))[0] + Tensor.ones(4)  # E: +: `2` differs from `4` at axis -1
+value_and_grad(lambda x: (x.sum(), x), has_aux=True)(Tensor.ones(2))[1] + Tensor.ones(3)  # E: +: `2` differs from `3`
+
+# --- updates of an optimizer, its schedule, and the solutions of a solver
+rates = Tensor([0.1, 0.2, 0.3])
+
+
+@dataclass(frozen=True)
+class Training:
+    params: dict[str, Tensor]
+    state: optim.OptState
+
+
+def trained(rate: Tensor) -> Tensor:
+    opt, start = optim.chain(optim.clip(1.0), optim.adam(rate)), {"w": Tensor.ones(2)}
+
+    def step(now: Training, _: None) -> tuple[Training, Tensor]:
+        loss, grads = value_and_grad(lambda p: p["w"].square().sum())(now.params)
+        updates, state = opt.update(grads, now.state, now.params)
+        return Training(optim.apply_updates(now.params, updates), state), loss
+
+    _, losses = scan(step, Training(start, opt.init(start)), length=4)
+    return Tensor(losses.tolist())  # E: tolist: a value that varies over "rate"
+
+
+vmap(trained)(rates)
+plan: Tensor = vmap(optim.cosine_decay_schedule(0.1, 5))(Tensor.arange(5))  # N: vmap: what the function gives has
+vmap(lambda r, p: r * p)(rates, plan)  # E: vmap: mapped sizes differ: argument 1 has 3
+found = vmap(lambda x: optim.minimize(lambda v: v.square().sum(), x).x)(Tensor.ones(3, 2))
+found + Tensor.ones(3)  # E: +: `2` differs from `3`
+
+# --- keys and samples
+for_one, for_all = random.split(random.key(0))
+vmap(random.normal)(random.split(for_all, 3)) + Tensor.ones(4)  # E: +: `3` differs from `4` at axis -1
+random.randint(for_one, (3,), 0, 9) + Tensor.ones(4)  # E: +: `3` differs from `4` at axis -1
+random.permutation(for_one, 5) + Tensor.ones(4)  # E: +: `5` differs from `4` at axis -1
+
+
+def drawn(key: Tensor) -> Tensor:
+    return random.split(key, 3)
+
+
+vmap(lambda k, x: random.normal(k) + x)(drawn(for_one), Tensor.ones(4))  # E: vmap: mapped sizes differ: argument 1
+
+
+# --- members of an enum as keys, itertools, frozen defaults, a dispatched function, and floats that mypy knows
+class Way(Enum):
+    ROWS = "rows"
+    COLUMNS = "columns"
+
+
+@dataclass(frozen=True)
+class Options:
+    size: int = 3
+
+
+@singledispatch
+def filled(x: Tensor, options: Options = Options()) -> Tensor:
+    return x * Tensor.ones(options.size)  # E: *: `4` differs from `3` at axis -1
+
+
+TABLES = {Way.ROWS: Tensor.ones(4, 2), Way.COLUMNS: Tensor.ones(2, 4)}
+vmap(lambda x: x * four)(TABLES[Way.ROWS])  # E: *: `2` differs from `4` at axis -1
+filled(four)
+ones = [vmap(lambda a, b: a * b)(a, b) for a, b in pairwise([four, four, rates])]  # E: vmap: mapped sizes differ
+twos = [a + b for a, b in combinations([four, rates], 2)]  # E: +: `4` differs from `3`
+each = [a + b for a, b in product([four], [rates])]  # E: +: `4` differs from `3`
+summed = [x + rates for x in chain([rates], [four])]  # E: +: `4` differs from `3`
+settings: dict[str, float] = {}
+(four * settings["rate"] * settings.get("decay", 0.5)) + rates  # E: +: `4` differs from `3`
+
+
+# --- a brand that is opened again in a function
+def per_user(x: Tensor, xs: Tensor) -> Tensor:
+    return vmap(lambda y: x * y, axis_name=Users)(xs)  # E: axis_name: brand "Users" is already open
+
+
+vmap(per_user, in_axes=(0, None), axis_name=Users)(four, rates)

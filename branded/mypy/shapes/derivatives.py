@@ -1,0 +1,97 @@
+"""Derivatives of functions: the shapes of gradients and Jacobians."""
+
+from __future__ import annotations
+
+from mypy.nodes import Context
+
+from branded.mypy.axes.types import known_length
+from branded.mypy.codes import DERIVATIVE
+from branded.mypy.shapes.brands import map_leaves
+from branded.mypy.shapes.state import FileState
+from branded.mypy.shapes.tensors import format_axes
+from branded.mypy.shapes.values import (
+    UNKNOWN,
+    Arguments,
+    Const,
+    Fact,
+    Shaped,
+    Tuple,
+    Wrapped,
+    add_brands,
+    as_number,
+    brands_of,
+    items_of,
+)
+
+NAMES = ("grad", "value_and_grad", "jacfwd", "jacrev", "hessian")
+_REDUCED = "try:   reduce it, for example with .sum() or .mean()"
+
+
+def derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
+    """Return the function `grad(f)`, or that of another transform of NAMES."""
+    f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
+    has_aux = given.get(2, "has_aux") or Const(False)
+    if f is None or not given.exact:
+        return UNKNOWN
+    is_gradient = name in ("grad", "value_and_grad")
+
+    def called(more: Arguments) -> Fact:
+        result, aux = run.call(f, more, at), None
+        if has_aux != Const(False):
+            result, aux = (items_of(result) or [UNKNOWN] * 2)[:2]
+        _check_scalar(run, name if is_gradient else "", result, at)
+        numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
+        if numbers is None:
+            return UNKNOWN
+        places = [as_number(n) for n in numbers]
+        each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
+                for p in places]  # fmt: skip
+        brands = brands_of(Tuple(tuple(more.all()))) | brands_of(result)
+        slopes = each if is_gradient else [jacobian(result, x) for x in each]
+        if name == "hessian" and len(each) == 1:
+            slopes = [jacobian(slopes[0], each[0])]
+        elif name == "hessian":
+            slopes = [UNKNOWN] * len(each)
+        slope = add_brands(slopes[0] if as_number(argnums) is not None else Tuple(tuple(slopes)), brands)
+        if name == "value_and_grad":
+            return Tuple((result if aux is None else Tuple((result, aux)), slope))
+        return slope if aux is None else Tuple((slope, aux))
+
+    return Wrapped(called)
+
+
+def _check_scalar(run: FileState, name: str, result: Fact, at: Context) -> None:
+    axes = result.axes or () if isinstance(result, Shaped) else ()
+    if name and any(n is not None and n != 1 for n in map(known_length, axes)):
+        returned = f"it returns a tensor of shape {format_axes(axes)}"
+        run.report(at, DERIVATIVE, f"{name}: the function must return one float, and {returned}", _REDUCED)
+
+
+def jacobian(result: Fact, x: Fact) -> Fact:
+    """Return the derivative of each tensor of the result with respect to each tensor of `x`."""
+
+    def of(y: Fact) -> Fact:
+        return map_leaves(x, lambda leaf: _product(y, leaf))
+
+    return map_leaves(result, of)
+
+
+def _product(y: Fact, x: Fact) -> Fact:
+    if not isinstance(y, Shaped) or not isinstance(x, Shaped):
+        return UNKNOWN
+    axes = (*y.axes, *x.axes) if y.axes is not None and x.axes is not None else None
+    return Shaped(axes, y.brands | x.brands)
+
+
+def vjp(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return the value of `vjp(f, *primals)`, and the function of its cotangents."""
+    f, *primals = given.positional or [UNKNOWN]
+    if not given.exact or given.keywords:
+        return UNKNOWN
+    out = run.call(f, Arguments(primals), at)
+
+    def pulled(more: Arguments) -> Fact:
+        brands = brands_of(Tuple((out, *primals, *more.all())))
+        return Tuple(tuple(add_brands(x, brands) for x in primals))
+
+    return Tuple((out, Wrapped(pulled)))
