@@ -40,6 +40,7 @@ from mypy.types import (
 
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads, searches
 from branded.mypy.analysis.caches import forget
+from branded.mypy.analysis.handed_functions import accept_tensor_functions
 from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.analysis.source.reads import report_jit_reads
 from branded.mypy.analysis.source_digest import LIBRARIES, add_source_facts
@@ -143,7 +144,7 @@ class BrandedPlugin(Plugin):
         self.method_calls: Hooks[MethodSigContext, FunctionLike] = {
             **dict.fromkeys(indexing.INDEXED, indexing.index_signature),
             **dict.fromkeys(operands.UNITED, operands.method_signature),
-            **dict.fromkeys(custom_rules.CALLS, custom_rules.custom_rule_signature),
+            **dict.fromkeys(custom_rules.CALLS, partial(custom_rules.custom_rule_signature, scope=scope)),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
             external_calls.SORT: external_calls.reject_batched_arguments,
@@ -205,6 +206,8 @@ class BrandedPlugin(Plugin):
         hook = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.array_signature
+        if fullname == "builtins.map":
+            return accept_tensor_functions
         generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
         return self._with_names(fullname, hook or (operands.operand_signature if generic else self._plain(fullname)))
 

@@ -67,6 +67,7 @@ from branded.mypy.analysis.function_source import (
     unused_parameters,
     without_decorator,
 )
+from branded.mypy.analysis.handed_functions import accept_tensor_functions, tensor_function, with_brands
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.reads import certain_reads, effects_of, reads_in, report_read, report_stored
 from branded.mypy.analysis.source.walk import own_parts
@@ -135,6 +136,7 @@ class Instances:
             self.asked = api.tree, knows_us(api) and not is_silent_library(api)
         if not self.asked[1]:
             return None
+        accept_tensor_functions(ctx)
         sig = _at_bounds(ctx.default_signature)
         if isinstance(node, Var) and isinstance(held := definition_of(sig, node, api), FuncDef | Decorator):
             node = held
@@ -144,7 +146,7 @@ class Instances:
         if (
             row_variables(sig)
             or not is_untyped_function(definition_of(sig, node, api) if isinstance(node, Var) else node, api)
-            or not any(is_unbatched(t) or _tensor_function(t) for t in sig.arg_types)
+            or not any(is_unbatched(t) or tensor_function(t) for t in sig.arg_types)
         ):
             return None
         rows = [self._passed_rows(t, actuals, api) for t, actuals in zip(sig.arg_types, ctx.args, strict=False)]
@@ -271,7 +273,7 @@ class Instances:
             return result
         declared = {n or "": t for n, t in zip(sig.arg_names, sig.arg_types, strict=False)}
         rows = {
-            (n, i): self._passed_rows(declared[n], [e], api) if _tensor_function(declared[n]) else self._rows([e], api)
+            (n, i): self._passed_rows(declared[n], [e], api) if tensor_function(declared[n]) else self._rows([e], api)
             for n, es in args_by_name.items()
             for i, e in enumerate(es)
         }
@@ -281,7 +283,7 @@ class Instances:
         """Return the brands of the arguments for a parameter: of tensors, or of the results of functions."""
         if is_unbatched(declared):
             return self._rows(expressions, api)
-        f = _tensor_function(declared)
+        f = tensor_function(declared)
         if f is None:
             return []
         rows: list[Brand] = []
@@ -420,6 +422,8 @@ def _without_name(t: Type, row: Sequence[Brand], api: TypeChecker) -> Type:
     return p.copy_modified(fallback=api.named_generic_type("typing._TypedDict", []))
 
 
+CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
+"""Decorators of branded whose function runs with batched values."""
 REDUCTIONS = {f"branded.collectives.reductions.{name}" for name in ("psum", "pmean", "pmax", "pmin", "all_gather")}
 
 
@@ -455,7 +459,7 @@ def _body_of(node: Node | None, sig: CallableType, api: TypeChecker) -> FuncDef 
         return node if isinstance(node, FuncDef) else None
     names, t = decorators_of(node, api), node.func.type
     is_kept = isinstance(t, CallableType) and t.arg_types == sig.arg_types and t.ret_type == sig.ret_type
-    is_plain = names is not None and all(n and not n.startswith("branded.") for n in names)
+    is_plain = names is not None and all(n and (not n.startswith("branded.") or n in CUSTOM) for n in names)
     return node.func if is_kept and is_plain else None
 
 
@@ -483,20 +487,9 @@ def _readers(
     return found
 
 
-def _tensor_function(t: Type) -> CallableType | None:
-    """Return the type of a parameter that is a function from tensors to tensors; None for other types."""
-    p = get_proper_type(t)
-    is_plain = isinstance(p, CallableType) and is_unbatched(p.ret_type) and not any(map(rows_in, p.arg_types))
-    return p if is_plain and isinstance(p, CallableType) and not p.variables else None
-
-
 def _add_brands_to_function(t: Type, brands: Sequence[Brand]) -> CallableType | None:
-    f = _tensor_function(t)
-    if f is None:
-        return None
-    return f.copy_modified(
-        arg_types=[add_brands(a, brands) for a in f.arg_types], ret_type=add_brands(f.ret_type, brands)
-    )
+    f = tensor_function(t)
+    return with_brands(f, list(brands)) if f is not None else None
 
 
 def _partly_batched_dict(declared: Type, args: Sequence[Expression], api: TypeChecker) -> TypedDictType | None:

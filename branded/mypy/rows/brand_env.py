@@ -45,6 +45,8 @@ from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
 from branded.mypy.rows.algebra import BRAND, Brand, row_variables, rows_in
 
 AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
+PlainCall = Callable[[FunctionSigContext | MethodSigContext, Node | None], CallableType | None]
+"""The signature for a call with batched arguments of a function of tensors; None for other functions."""
 
 
 def checker(ctx: AnyContext) -> TypeChecker:
@@ -221,7 +223,7 @@ class OpenBrands:
         """Whether a mapped tensor needs named axes."""
         self.followed: Callable[[TypeChecker], None] | None = None
         """Called with the checker of each file that uses vmap, once it is checked."""
-        self.plain_call: Callable[[FunctionSigContext, Node | None], CallableType | None] = lambda ctx, node: None
+        self.plain_call: PlainCall = lambda ctx, node: None
         """The rule for calls of functions that are annotated with `Tensor` only; the plugin sets it."""
         self._lookup = lookup
         self._classes: dict[str, TypeInfo] = new_cache()

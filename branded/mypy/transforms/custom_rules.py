@@ -92,12 +92,14 @@ def _static_positions(ctx: FunctionContext) -> list[int] | None:
     return static if isinstance(static, list) else None
 
 
-def custom_rule_signature(ctx: MethodSigContext) -> FunctionLike:
+def custom_rule_signature(ctx: MethodSigContext, scope: OpenBrands) -> FunctionLike:
     """Return the signature of `custom_jvp(f)`."""
     attrs = ctx.type.extra_attrs if isinstance(ctx.type, Instance) else None
     f = get_proper_type(attrs.attrs.get(CALLED)) if attrs is not None else None
     if isinstance(f, CallableType):  # the arguments match the parameters of f, which has as many
-        return operands.operand_signature(ctx._replace(default_signature=f))
+        ctx = ctx._replace(default_signature=f)
+        node = getattr(getattr(ctx.context, "callee", None), "node", None)
+        return scope.plain_call(ctx, node) or operands.operand_signature(ctx)
     return f if isinstance(f, Overloaded) else ctx.default_signature
 
 

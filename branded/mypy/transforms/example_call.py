@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
 from mypy.errors import ErrorInfo
-from mypy.nodes import CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
+from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, get_proper_type
 
@@ -43,6 +43,7 @@ class ExampleCall(NamedTuple):
         lifted = types_in_context(f, lifted, args, mapped.at, api)
         call = synthetic_call(self._callee(), lifted, args, mapped.at)
         if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
+            _pass_defaults(call, f)
             return type_of_call(call, api)
         with trying(api) as errors, self._keeping(call):
             inside = api.get_expression_type(call)
@@ -137,6 +138,18 @@ class ExampleCall(NamedTuple):
 
 
 _PROTOCOL = "instead of Callable use a Protocol with `def __call__(self, x: Vec[S], /) -> Vec[S]: ...`"
+
+
+def _pass_defaults(call: CallExpr, f: LambdaExpr) -> None:
+    """Pass the defaults of a lambda, of which mypy then knows the types: `lambda x, n=2: x**n`."""
+    left = list(f.arg_names[sum(k == ARG_POS for k in call.arg_kinds) :])
+    if not all(k in (ARG_POS, ARG_NAMED) for k in call.arg_kinds):
+        return
+    for name, argument in zip(f.arg_names, f.arguments, strict=True):
+        if name in left and name not in call.arg_names and argument.initializer is not None:
+            call.args.append(argument.initializer)
+            call.arg_kinds.append(ARG_NAMED)
+            call.arg_names.append(name)
 
 
 def _returns_function(f: CallExpr) -> bool:

@@ -1,0 +1,69 @@
+"""Functions of tensors as arguments of generic functions, which call them with batched values.
+
+def apply(f: Callable[[T], U], x: T) -> U: ...
+
+vmap(lambda x: apply(norm, x))(X)       T is a Vec here, and `norm` is declared for Tensor
+"""
+
+from __future__ import annotations
+
+from mypy.checker import TypeChecker
+from mypy.nodes import Expression, LambdaExpr, RefExpr
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.types import AnyType, CallableType, FunctionLike, Type, TypeVarType, get_proper_type
+
+from branded.mypy.analysis.source.reads import certain_reads
+from branded.mypy.analysis.untyped_modules import is_untyped_function
+from branded.mypy.rows.algebra import Brand, add_brands, is_unbatched, rows_in
+from branded.mypy.rows.brand_env import checker, trying
+from branded.mypy.rows.operands import is_deep
+
+
+def tensor_function(t: Type) -> CallableType | None:
+    """Return the type of a function from tensors to tensors; None for other types."""
+    p = get_proper_type(t)
+    is_plain = isinstance(p, CallableType) and is_unbatched(p.ret_type) and not any(map(rows_in, p.arg_types))
+    return p if is_plain and isinstance(p, CallableType) and not p.variables else None
+
+
+def with_brands(f: CallableType, brands: list[Brand]) -> CallableType:
+    """Return the type of a function of tensors for arguments that vary over brands."""
+    args = [add_brands(a, brands) for a in f.arg_types]
+    return f.copy_modified(arg_types=args, ret_type=add_brands(f.ret_type, brands))
+
+
+def accept_tensor_functions(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+    """Let the functions of tensors among the arguments of a generic call accept its batched values."""
+    sig, api = ctx.default_signature, checker(ctx)
+    overrides = api.expr_checker.type_overrides
+    for t, actuals in zip(sig.arg_types, ctx.args, strict=False):
+        p = get_proper_type(t)
+        if not isinstance(p, CallableType) or not p.arg_types or not any(map(_is_open, p.arg_types)):
+            continue
+        for e in actuals:
+            if isinstance(e, LambdaExpr) or is_deep(e):
+                continue
+            overrides.pop(e, None)  # from a check with other brands
+            with trying(api):
+                f = tensor_function(api.get_expression_type(e))
+            node = e.node if isinstance(e, RefExpr) else None
+            if f is None or not is_untyped_function(node, api) or certain_reads(node, api):
+                continue
+            brands = [b for a in p.arg_types for b in rows_in(a)] or _brands_of_others(ctx, e, api)
+            if brands:
+                overrides[e] = with_brands(f, brands)
+    return sig
+
+
+def _is_open(t: Type) -> bool:
+    """Return whether the call decides which brands a parameter of a function has."""
+    return isinstance(get_proper_type(t), TypeVarType) or bool(rows_in(t))
+
+
+def _brands_of_others(ctx: FunctionSigContext | MethodSigContext, f: Expression, api: TypeChecker) -> list[Brand]:
+    brands: list[Brand] = []
+    for e in (e for actuals in ctx.args for e in actuals if e is not f):
+        if not isinstance(e, LambdaExpr) and not is_deep(e):
+            with trying(api):
+                brands += rows_in(api.get_expression_type(e))
+    return [b for b in dict.fromkeys(brands) if not isinstance(b, AnyType)]

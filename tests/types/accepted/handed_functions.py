@@ -1,0 +1,74 @@
+"""Functions of tensors that are given to others, and functions with rules, in a file that does not know `Vec`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any, Generic, TypeVar, assert_type
+
+from tinygrad import Tensor
+
+from branded import custom_jvp, custom_vjp, grad, vmap
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+@dataclass(frozen=True)
+class Box(Generic[T]):
+    value: T
+
+    def map(self, f: Callable[[T], U]) -> "Box[U]":
+        return Box(f(self.value))
+
+
+def apply(f: Callable[[T], U], x: T) -> U:
+    return f(x)
+
+
+def largest(x: Tensor) -> Tensor:
+    return x / x.max()
+
+
+def traced(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    return f
+
+
+held = traced(largest)
+X = Tensor.ones(3, 2)
+
+# --- functions of tensors, given to generic functions with batched values
+assert_type(vmap(lambda x: Box(x).map(largest).value)(X), Tensor)
+assert_type(vmap(lambda x: Box(x).map(held).map(largest).value)(X), Tensor)
+assert_type(vmap(lambda x: apply(largest, x))(X), Tensor)
+assert_type(vmap(lambda x: vmap(lambda y: apply(held, x * y))(X))(X), Tensor)
+assert_type(vmap(lambda x: sum(map(largest, [x, x]), x))(X), Tensor)
+assert_type(vmap(lambda x: reduce(lambda y, f: f(y), [largest, held], x))(X), Tensor)
+assert_type(apply(largest, X), Tensor)
+
+# --- defaults of a lambda
+assert_type([vmap(lambda x, n=n: (x**n).sum())(X) for n in (1, 2)], list[Tensor])
+assert_type(vmap(lambda x, y, n=2, m=3: (x**n * y).sum() * m)(X, X), Tensor)
+
+
+# --- functions of tensors with rules of their own
+@custom_vjp
+def scaled(x: Tensor, k: float) -> Tensor:
+    return x * k
+
+
+@custom_jvp
+def product(x: Tensor, y: Tensor) -> Tensor:
+    return x * y
+
+
+@product.defjvp
+def product_jvp(primals: Any, tangents: Any) -> Any:
+    (x, y), (dx, dy) = primals, tangents
+    return product(x, y), x * dy + y * dx
+
+
+assert_type(vmap(scaled, in_axes=(0, None))(X, 2.0), Tensor)
+assert_type(vmap(product, in_axes=(0, None))(X, X[0]), Tensor)
+assert_type(vmap(lambda x: vmap(lambda y: product(x, y) + scaled(y, 2.0))(X))(X), Tensor)
+assert_type(vmap(partial(product, X[0]))(X), Tensor)
+assert_type(vmap(grad(lambda x: product(x, x).sum()))(X), Tensor)

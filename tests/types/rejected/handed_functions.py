@@ -1,0 +1,42 @@
+"""Mistakes in functions that are given to others and in functions with rules, in a file that does not know `Vec`."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tinygrad import Tensor
+
+from branded import custom_jvp, vmap
+
+T = TypeVar("T")
+U = TypeVar("U")
+X = Tensor.ones(3, 2)
+
+
+def apply(f: Callable[[T], U], x: T) -> U:
+    return f(x)
+
+
+def reader(x: Tensor) -> Tensor:
+    return x / x.max().item()
+
+
+def largest(x: Tensor) -> Tensor:
+    return x / x.max()
+
+
+# --- a function that reads, given to a generic function
+vmap(lambda x: apply(reader, x))(X)  # E: Argument 1 to "apply" has incompatible type
+vmap(lambda x: next(map(reader, [x, x])))(X)  # E: Argument 1 to "map" has incompatible type
+
+# --- the result of a function that was given to another one
+vmap(lambda x: apply(largest, x).item())(X)  # E: item: a value that varies over "x" has no single value to read
+vmap(lambda x: apply(largest, x), out_axes=None)(X)  # E: out_axes: None needs a result that is the same
+
+
+# --- a read in a function with a rule of its own
+@custom_jvp
+def normalized(x: Tensor) -> Tensor:
+    return x / x.sum().item()  # E: item: a value that varies over "x" has no single value to read
+
+
+vmap(normalized)(X)
