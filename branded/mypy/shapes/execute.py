@@ -64,7 +64,7 @@ from branded.mypy.shapes import libraries
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.evaluate import Evaluator, declared_value, field_names
 from branded.mypy.shapes.other_files import path_of
-from branded.mypy.shapes.shared_results import Key, Sharing
+from branded.mypy.shapes.shared_results import Key, Result, Sharing, key_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps, Yields
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
@@ -103,8 +103,8 @@ class Interpreter(Evaluator):
 
     shares = True
     """Whether results are the same for each file that is followed."""
-    results: dict[Key, tuple[int, Fact]]
-    """The results of functions of the module, by their arguments, with the number of changes before."""
+    results: dict[Key, Result]
+    """The results of functions of a module."""
 
     def run(self) -> None:
         self.results = {}
@@ -466,23 +466,25 @@ class Interpreter(Evaluator):
         is_simple = (
             f.frame.outer is None and not given.keywords and given.exact and all(map(is_immutable, given_values))
         )
-        key: Key = node, given_values, bool(self.uncertain), (bool(self.inside), *self.opened)
-        is_shared = is_simple and self.shares and not self.declared_only and path_of(node) is not None
-        version, known = self.results.get(key, (-1, UNKNOWN)) if is_simple else (-1, UNKNOWN)
-        if version == changed[0]:
+        if not is_simple:
+            return self._run_function(f, given, at)
+        key, is_elsewhere = key_of(self, node, given_values), path_of(node) is not None
+        is_shared = self.shares and not self.declared_only and is_elsewhere
+        known = self.results.get(key)
+        if known is not None and known.version == changed[0] and (value := known.under(self.opened)) is not None:
             if is_shared:
                 self.sharing.called(key)
-            return known
+            return value
         if is_shared and (found := self.sharing.find(key)) is not None:
             return found
-        n_found, before = len(self.findings), changed[0]
+        before = changed[0], self.told if is_elsewhere else len(self.findings)
         if is_shared:
             result = self.sharing.compute(key, lambda: self._run_function(f, given, at))
         else:
             result = self._run_function(f, given, at)
         # a mistake in a function of another file is reported at each call
-        if is_simple and changed[0] == before and len(self.findings) == n_found:
-            self.results[key] = before, result
+        if (changed[0], self.told if is_elsewhere else len(self.findings)) == before:
+            self.results[key] = Result(result, tuple(self.opened), changed[0])
         return result
 
     def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:

@@ -65,6 +65,8 @@ class FileState:
         self.steps = self.inside = self.deepest = 0
         self.unshared = 0
         """How often more than the arguments of a function determined its result, or a mistake was found."""
+        self.told = 0
+        """How often a mistake was found."""
         self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
         """The functions of this file that are running, and where they are called."""
         self.entered: set[FuncDef | LambdaExpr] = set()
@@ -118,6 +120,7 @@ class FileState:
         if self.uncertain:
             return
         self.unshared += 1
+        self.told += 1
         calls = self.calls
         if (path := path_of(at)) is not None:  # in another file: the error is at the call in this file
             places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
