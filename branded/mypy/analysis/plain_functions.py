@@ -57,6 +57,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.computed_bodies import brands_of_result
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function, shared_defaults
 from branded.mypy.analysis.external_calls import is_silent_library, knows_us
@@ -353,6 +354,8 @@ class Instances:
     ) -> tuple[Type, list[ErrorInfo]]:
         """Check a body with these argument types; return the result type and the brand errors."""
         assert isinstance(f.type, CallableType)
+        if not shared and (brands := brands_of_result(f, types, api)) is not None:
+            return add_brands(f.type.ret_type, [b for b in rows if b in brands]), []
         self_types = f.type.arg_types[: len(f.type.arg_types) - len(types)]  # self
         t = f.type.copy_modified(arg_types=[*self_types, *types], ret_type=result)
         copy = recheck_function(f, t, api, rows, lambda copy: check_body_escapes(copy, api, shared, is_again=True))
@@ -370,8 +373,8 @@ class Instances:
         ]
         if len(errors) > n_told or len(certain) < len(returned) or not returned:
             return result, told
-        brands = {b for t in certain for b in rows_in(t)}
-        return add_brands(f.type.ret_type, [b for b in rows if b in brands]), told
+        found = {b for t in certain for b in rows_in(t)}
+        return add_brands(f.type.ret_type, [b for b in rows if b in found]), told
 
     def _own_places(self, f: FuncDef, api: TypeChecker) -> set[ErrorPlace]:
         """Return the places of the errors that mypy reports in the function itself, for its declared types."""
