@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 from mypy import main
 
-from branded.mypy.analysis import dependence, function_source, plain_functions
+from branded.mypy.analysis import computed_bodies, dependence, function_source, plain_functions
 from tests.fuzz import classes, edits
 from tests.support.warm import MYPY, STRICT, apart, warm
 
@@ -171,6 +172,7 @@ def work(file: Path, cache: Path) -> Counter[str]:
         return called
 
     plain_functions.recheck_function = counted(plain_functions.recheck_function)  # type: ignore[assignment]
+    computed_bodies._follow_body = counted(computed_bodies._follow_body)  # type: ignore[assignment]
     function_source._find_unused = counted(function_source._find_unused)
     dependence._Follower.result = counted(dependence._Follower.result)  # type: ignore[method-assign]
     os.chdir(file.parent)
@@ -181,7 +183,7 @@ def work(file: Path, cache: Path) -> Counter[str]:
     return counts
 
 
-@pytest.mark.parametrize("first", ["x * 2", "x * x.item()"])
+@pytest.mark.parametrize("first", ["x * 2", "x[0]", "x * x.item()"])
 def test_work_is_linear_in_the_call_graph(first: str, tmp_path: Path) -> None:
     counts = []
     for n in (40, 80):
@@ -191,7 +193,7 @@ def test_work_is_linear_in_the_call_graph(first: str, tmp_path: Path) -> None:
         file = project(tmp_path, "".join([*functions, *uses]))
         counts.append(work(file, tmp_path / "cache"))
     few, many = counts
-    assert few["recheck_function"] >= 40 and few["result"] >= 40
+    assert few["_follow_body" if first == "x * 2" else "recheck_function"] >= 40 and few["result"] >= 40
     assert few["errors"] == many["errors"] == (2 if "item" in first else 0)
     for name in few:
         assert many[name] <= 2.2 * few[name], name
@@ -207,6 +209,49 @@ def test_work_is_linear_in_mutual_recursion(tmp_path: Path) -> None:
         counts.append(work(project(tmp_path, "".join([*functions, "y = vmap(f0)(X)\n"])), tmp_path / "cache"))
     few, many = counts
     assert few["result"] >= 20 and many["result"] <= 2.2 * few["result"]
+
+
+COMPUTED = """
+def norm(x: Tensor, k: float) -> Tensor:
+    y = x.square().sum() + k
+    return x / y.sqrt()
+def first(a: Tensor, b: Tensor) -> Tensor:
+    return a * 2
+def chain(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    return first(norm(a, 2), b) - first(c, a).softmax(0)
+def shared(a: Tensor, b: Tensor) -> Tensor:
+    return norm(b, 1.0)
+def away(a: Tensor, b: Tensor) -> Tensor:
+    return half(a) * -half(b) + 1
+def read(a: Tensor, b: Tensor) -> Tensor:
+    return loud(a) + b
+def rebound(a: Tensor, b: Tensor) -> Tensor:
+    c = a + 1
+    c = c + b
+    return c
+def late(a: Tensor) -> Tensor:
+    return a.sum() * loop(a)
+def loop(a: Tensor) -> Tensor:
+    return late(a) + 1
+x1 = vmap(lambda a: reveal_type(vmap(lambda b: reveal_type(chain(a, X[0], b)))(X)))(X)
+x2 = vmap(lambda a: reveal_type(vmap(lambda b: reveal_type(shared(a, b)))(X)))(X)
+x3 = vmap(lambda a: reveal_type(vmap(lambda b: reveal_type(away(a, b)))(X)))(X)
+x4 = vmap(lambda a: reveal_type(vmap(lambda b: reveal_type(read(b, a)))(X)))(X)
+x5 = vmap(lambda a: reveal_type(vmap(lambda b: reveal_type(rebound(b, a)))(X)))(X)
+x6 = vmap(late)(X), vmap(norm, in_axes=(0, None))(X, 2.0), vmap(shared, in_axes=(0, None))(X, X[0])
+"""
+
+
+def test_bodies_that_only_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The brands of their results are those that a second check of the body finds."""
+    half = "from tinygrad import Tensor\ndef half(x: Tensor) -> Tensor:\n    return x / 2\n"
+    loud = "def loud(x: Tensor) -> Tensor:\n    return x / x.item()\n"
+    (tmp_path / "low.py").write_text(half + loud)
+    project(tmp_path, f"from low import half, loud\n{COMPUTED}", edits.CONFIG)
+    shutil.copytree(tmp_path / "cache", tmp_path / "other", dirs_exist_ok=True)
+    computed = edits.by_mypy(tmp_path, tmp_path / "cache")
+    monkeypatch.setattr(plain_functions, "brands_of_result", lambda f, types, api: None)
+    assert computed == edits.by_mypy(tmp_path, tmp_path / "other") and len(computed) > 15
 
 
 # ---- failures ----

@@ -33,11 +33,12 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import all_places, flow_of
 from branded.mypy.analysis.function_source import unused_parameters
 from branded.mypy.analysis.needed_names import needed_names
 from branded.mypy.analysis.source.reads import effects_of
-from branded.mypy.analysis.source_digest import depend_on_source
+from branded.mypy.analysis.source_digest import Kept, depend_on_source, keep, use
 from branded.mypy.analysis.untyped_modules import is_in_file, is_untyped_function
 from branded.mypy.axes.types import has_axes
 from branded.mypy.rows.algebra import TENSOR, VEC, Brand, add_brands, rows_in
@@ -53,19 +54,43 @@ _ELEMENTWISE = """
 """
 _ALONG = "log_softmax logsumexp max mean min prod softmax softmin std sum var"
 METHODS = {*_ELEMENTWISE.split(), *_ALONG.split()}
-DEEPEST = 8
-"""The depth of calls that are followed, at most."""
+DEEPEST = 100
+"""The depth of calls that are followed, at most. Calls below it are followed first."""
 
 
 class NotFollowed(Exception):
     """The body has another statement or expression."""
 
 
+Call = tuple[FuncDef, tuple[Brands | None, ...]]
+
+
+class TooDeep(Exception):
+    """A call below `DEEPEST`."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+
+_known: dict[Call, Kept[Brands | None]] = new_cache()
+
+
 def brands_of_result(f: FuncDef, types: Sequence[Type], api: TypeChecker) -> Brands | None:
     """Return the brands of a function's result for these types of its arguments; None if its body must be checked."""
     depend_on_source(api.tree, api)
     try:
-        return _of_function(f, [_brands_of(t) for t in types], api, DEEPEST)
+        left: list[Call] = [(f, tuple(_brands_of(t) for t in types))]
+        while True:
+            try:
+                result = _of_function(*left[-1], api, DEEPEST)
+            except TooDeep as deeper:
+                if deeper.call in left:  # a recursion
+                    return None
+                left.append(deeper.call)
+            else:
+                left.pop()
+                if not left:
+                    return result
     except NotFollowed:
         return None
 
@@ -82,9 +107,34 @@ def _brands_of(t: Type) -> Brands | None:
     return brands
 
 
-def _of_function(f: FuncDef, given: Sequence[Brands | None], api: TypeChecker, depth: int) -> Brands:
+def _of_function(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, depth: int) -> Brands:
+    """Return the brands of the result of a function of this file."""
+    call = f, given
+    if call not in _known:
+        if not depth:
+            raise TooDeep(call)
+        _known[call] = None, set()  # a recursion is not followed
+        try:
+            _known[call] = keep(lambda: _of_body(f, given, api, depth))
+        except TooDeep:
+            del _known[call]
+            raise
+    result = use(_known[call], api)
+    if result is None:
+        raise NotFollowed
+    return result
+
+
+def _of_body(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, depth: int) -> Brands | None:
+    try:
+        return _follow_body(f, given, api, depth)
+    except NotFollowed:
+        return None
+
+
+def _follow_body(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, depth: int) -> Brands:
     declared = f.type
-    if not depth or not isinstance(declared, CallableType) or f.info or f.is_coroutine or f.is_generator:
+    if not isinstance(declared, CallableType) or f.info or f.is_coroutine or f.is_generator:
         raise NotFollowed
     wanted = [_brands_of(t) for t in declared.arg_types]
     is_plain = all(k == ARG_POS for k in declared.arg_kinds) and not declared.variables
@@ -130,7 +180,7 @@ def _of_expression(
         case CallExpr(callee=NameExpr(node=FuncDef() as f)) if not any(map(is_deep, e.args)):
             is_simple = all(k == ARG_POS for k in e.arg_kinds) and len(e.args) == len(f.arg_names)
             if is_simple and "." in f.fullname and is_untyped_function(f, api) and not needed_names(f, api):
-                return _of_call(f, [_of_expression(arg, names, api, depth) for arg in e.args], api, depth - 1)
+                return _of_call(f, tuple(_of_expression(arg, names, api, depth) for arg in e.args), api, depth - 1)
     raise NotFollowed
 
 
@@ -139,7 +189,7 @@ def _is_literal(e: Expression) -> bool:
     return isinstance(e, IntExpr) or (isinstance(e, NameExpr) and e.name in ("True", "False"))
 
 
-def _of_call(f: FuncDef, given: Sequence[Brands | None], api: TypeChecker, depth: int) -> Brands:
+def _of_call(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, depth: int) -> Brands:
     """Return the brands of the result of a function that is called in the body."""
     if is_in_file(f, api):
         if not any(given):

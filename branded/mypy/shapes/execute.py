@@ -64,7 +64,7 @@ from branded.mypy.shapes import libraries
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.evaluate import Evaluator, declared_value, field_names
 from branded.mypy.shapes.other_files import path_of
-from branded.mypy.shapes.shared_results import Key, Result, Sharing, key_of
+from branded.mypy.shapes.shared_results import Key, Result, Sharing, key_of, result_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps, Yields
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
@@ -468,23 +468,23 @@ class Interpreter(Evaluator):
         )
         if not is_simple:
             return self._run_function(f, given, at)
-        key, is_elsewhere = key_of(self, node, given_values), path_of(node) is not None
+        (key, used), is_elsewhere = key_of(self, node, given_values), path_of(node) is not None
         is_shared = self.shares and not self.declared_only and is_elsewhere
         known = self.results.get(key)
-        if known is not None and known.version == changed[0] and (value := known.under(self.opened)) is not None:
+        if known is not None and known.version == changed[0] and (value := known.under(self, used)) is not None:
             if is_shared:
                 self.sharing.called(key)
             return value
-        if is_shared and (found := self.sharing.find(key)) is not None:
+        if is_shared and (found := self.sharing.find(key, used)) is not None:
             return found
         before = changed[0], self.told if is_elsewhere else len(self.findings)
         if is_shared:
-            result = self.sharing.compute(key, lambda: self._run_function(f, given, at))
+            result = self.sharing.compute(key, used, lambda: self._run_function(f, given, at))
         else:
             result = self._run_function(f, given, at)
         # a mistake in a function of another file is reported at each call
         if (changed[0], self.told if is_elsewhere else len(self.findings)) == before:
-            self.results[key] = Result(result, tuple(self.opened), changed[0])
+            self.results[key] = result_of(self, result, used)
         return result
 
     def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:

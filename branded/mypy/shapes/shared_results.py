@@ -1,6 +1,6 @@
 """Results of functions by their arguments, and those of other files, which the files that call them share.
 
-The brands of two vmaps of the same depth are equal here: a result has the brands of the vmaps around the call.
+Which vmaps the brands of the arguments are from does not matter: the result of a call has the brands of its arguments.
 
 A result is shared between files only if nothing but the arguments determines it. It counts as many steps as its
 computation, so that a file is followed equally far, whichever files were checked before it.
@@ -8,7 +8,7 @@ computation, so that a file is followed equally far, whichever files were checke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
@@ -16,7 +16,17 @@ from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source_digest import depend_on_source, keep
 from branded.mypy.shapes.state import DEEPEST, STEPS, FileState
-from branded.mypy.shapes.values import Const, Fact, FollowedBrand, Shaped, Tuple, changed, is_immutable
+from branded.mypy.shapes.values import (
+    NONE,
+    Const,
+    Fact,
+    FollowedBrand,
+    Shaped,
+    Tuple,
+    brands_of,
+    changed,
+    is_immutable,
+)
 
 Body = FuncDef | LambdaExpr
 Key = tuple[Body, tuple[Fact, ...], bool, tuple[object, ...]]
@@ -24,29 +34,44 @@ Key = tuple[Body, tuple[Fact, ...], bool, tuple[object, ...]]
 _PLACE = Context()
 
 
+Used = tuple[FollowedBrand, ...]
+"""The open brands of the arguments of a call, outermost first."""
+
+
 @dataclass(frozen=True)
 class Result:
-    """The result of a call, with the brands that were open, and the number of changes before the call."""
+    """The result of a call, the brands that were open, and the number of changes before the call."""
 
     value: Fact
+    used: Used
     opened: tuple[FollowedBrand, ...]
     version: int
 
-    def under(self, opened: Sequence[FollowedBrand]) -> Fact | None:
-        """Return the result of the same call in these vmaps; None if it may hold a brand of the other ones."""
-        if self.opened == tuple(opened):
+    def under(self, run: FileState, used: Used) -> Fact | None:
+        """Return the result of a call with the same key; None if it may hold brands of the other call."""
+        if self.used == used and (is_value(self.value) or self.opened == tuple(run.opened)):
             return self.value
-        names = dict(zip(self.opened, opened, strict=True))
-        return _renamed(self.value, names) if is_value(self.value) else None
+        return _renamed(self.value, dict(zip(self.used, used, strict=True))) if is_value(self.value) else None
 
 
-def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> Key:
-    """Return the key of a call, which has a brand for each depth of vmaps."""
-    opened, around = run.opened, tuple((b.loop, b.name, n) for b, n in zip(run.opened, run.sizes, strict=True))
-    if opened:
-        names = {b: FollowedBrand("", _PLACE, b.depth) for b in opened}
-        given = tuple(_renamed(value, names) for value in given)
-    return node, given, bool(run.uncertain), (bool(run.inside), *around)
+def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Used]:
+    """Return the key of a call, whose brands have numbers, and these brands.
+
+    A collective can name a brand that no argument has.
+    """
+    if not run.opened:
+        return (node, given, bool(run.uncertain), (bool(run.inside),)), ()
+    held = frozenset[FollowedBrand]().union(*map(brands_of, given))
+    used = tuple(b for b in run.opened if b in held)
+    numbers = {b: FollowedBrand("", _PLACE, i, b.loop) for i, b in enumerate(used)}
+    opened = zip(run.opened, run.sizes, strict=True)
+    named = [(b.name, n, numbers.get(b)) for b, n in opened if b.name != NONE]
+    given = tuple(_renamed(value, numbers) for value in given) if used else given
+    return (node, given, bool(run.uncertain), (bool(run.inside), *named)), used
+
+
+def result_of(run: FileState, value: Fact, used: Used) -> Result:
+    return Result(value, used, tuple(run.opened), changed[0])
 
 
 def is_value(value: Fact) -> bool:
@@ -99,7 +124,7 @@ class Sharing:
         else:
             self.run.unshared += 1
 
-    def find(self, key: Key) -> Fact | None:
+    def find(self, key: Key, used: Used) -> Fact | None:
         """Return the shared result of a call, if it is its result in this place too."""
         run, found = self.run, _shared.get(key)
         if found is None:
@@ -116,7 +141,7 @@ class Sharing:
         self.within += steps
         run.steps += steps
         run.deepest = max(run.deepest, depth)
-        return found.result.under(run.opened)
+        return found.result.under(run, used)
 
     def _unknown(self, key: Key) -> dict[Key, SharedResult]:
         """Return a shared result and the results of the calls in it, except results that this file knows."""
@@ -129,7 +154,7 @@ class Sharing:
                 left += found[k].calls
         return found
 
-    def compute(self, key: Key, run_function: Callable[[], Fact]) -> Fact:
+    def compute(self, key: Key, used: Used, run_function: Callable[[], Fact]) -> Fact:
         """Return the result of a call, and share it if nothing but the arguments determines it."""
         run, outer = self.run, (self.calls, self.entered)
         self.calls, self.entered = [], set()
@@ -139,9 +164,8 @@ class Sharing:
         steps, depth = run.steps - before[0], run.deepest - len(run.calls)
         if is_value(value) and (run.unshared, changed[0]) == before[2:4] and run.steps < STEPS // 2:
             own = steps - (self.within - before[1])
-            _shared[key] = SharedResult(
-                Result(value, tuple(run.opened), changed[0]), own, depth, self.calls, self.entered, modules
-            )
+            result = result_of(run, value, used)
+            _shared[key] = SharedResult(result, own, depth, self.calls, self.entered, modules)
             outer[0].append(key)
         else:
             run.unshared += 1

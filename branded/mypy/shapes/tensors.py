@@ -170,14 +170,13 @@ def method(
     rule = table.METHODS.get(name)
     if rule is None:
         return UNKNOWN
-    given = {k: [(e, as_type(run, v)) for e, v in actuals] for k, actuals in values.items()}
-    what, self_type = table.method_label(name), as_type(run, own)
-    call = FollowedCall(what, at, None, run.scope, self_type, given, starred, run)  # type: ignore[arg-type]
     if own.axes is None and name in _REDUCED and not values and not run.declared_only:
         return Shaped(())
-    if own.axes is None and name not in ("gather",):
-        result: Known | list[Known] = None
-    else:
+    result: Known | list[Known] = None
+    if own.axes is not None or name == "gather":
+        given = {k: [(e, as_type(run, v)) for e, v in actuals] for k, actuals in values.items()}
+        what, self_type = table.method_label(name), as_type(run, own)
+        call = FollowedCall(what, at, None, run.scope, self_type, given, starred, run)  # type: ignore[arg-type]
         result = _exact_length(call, name, rule(call))
     if name in ("sort", "var_mean", "std_mean", "cummax", "cummin"):
         each = result if isinstance(result, list) else [None, None]
@@ -252,7 +251,7 @@ def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dic
         return NUMBER if name == "item" else UNKNOWN
     callee = getattr(at.callee, "name", "")
     if name in table.METHODS:
-        given = by_parameter(run, name, at, values)
+        given = by_parameter(run, name, at, values) if values else {}
         starred = any(k in (ARG_STAR, ARG_STAR2) for k in at.arg_kinds)
         return method(run, at, own, name, given, starred) if given is not None else Shaped()
     for value in values.values():
