@@ -19,6 +19,7 @@ from branded import BrandedError
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import clang_batches
+from branded.tinygrad_compat.speed.clang_batches import Command
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -40,7 +41,7 @@ COMPILER: Any = Device["CPU"].renderer.compiler
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[clang_batches._Clangs]:
     """An empty set of clang processes for this test."""
-    if clang_batches._words(COMPILER) is None:
+    if (command := clang_batches._command(COMPILER)) is None or command.cc1 is None:
         COMPILER.compile(KERNELS[0])
     monkeypatch.setattr(clang_batches, "clangs", own := clang_batches._Clangs())
     yield own
@@ -168,7 +169,7 @@ def test_forked_child_closes_the_pipes(alone: clang_batches._Clangs) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
     """The child closes the pipe that the thread reads, without taking the thread's lock."""
-    one = clang_batches.Clang(["sh", "-c", "exec sleep 60", "sh"])
+    one = clang_batches.Clang(Command(cc1=["sh", "-c", "exec sleep 60", "sh"]))
     alone.all.append(one)
     thread = threading.Thread(target=one.compile, args=(b"",))
     thread.start()
@@ -193,15 +194,16 @@ def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
 
 
 def test_compiler_without_output_is_given_up(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [alone.compile(["false"], b"") for _ in range(clang_batches.FAILURES)] == [None] * clang_batches.FAILURES
-    assert alone.all == [] and alone.started(["false"]) is None
+    wrong, missing = Command(cc1=["false"]), Command(cc1=["/no/compiler"])
+    assert [alone.compile(wrong, b"") for _ in range(clang_batches.FAILURES)] == [None] * clang_batches.FAILURES
+    assert alone.all == [] and alone.started(wrong) is None
     monkeypatch.setattr(alone, "failures", 0)
-    assert alone.compile(["/no/compiler"], b"") is None and alone.failures == 1
+    assert alone.compile(missing, b"") is None and alone.failures == 1
 
 
 def test_clang_with_short_output_is_not_awaited() -> None:
     """After the short output, clang may already wait for the next file."""
-    one = clang_batches.Clang(["sh", "-c", "echo no; exec sleep 60", "sh"])
+    one = clang_batches.Clang(Command(cc1=["sh", "-c", "echo no; exec sleep 60", "sh"]))
     assert one.compile(b"") is None and one.process.poll() is None
     one.end()
 
@@ -216,11 +218,12 @@ def test_program_may_close_all_descriptors(alone: clang_batches._Clangs) -> None
 
 
 @pytest.mark.parametrize("cc", ["true", "false", "echo", "/no/compiler"])
-def test_other_compilers_use_the_driver(cc: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clang_batches, "_known", {})
+def test_other_compilers_use_the_driver(
+    cc: str, alone: clang_batches._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(clang_batches, "_driver_command", lambda *_: [cc, "-c", "-", "-o", "-"])
-    assert clang_batches._words(COMPILER) is None and clang_batches._by_the_driver(COMPILER, b"") is None
-    assert list(clang_batches._known.values()) == [None] and clang_batches._words(COMPILER) is None
+    assert [clang_batches._compile(COMPILER, b"") for _ in range(2)] == [None, None] and alone.failures == 1
+    assert list(clang_batches._known.values()) == [None] and kept == {} and alone.all == []
 
 
 @pytest.fixture
@@ -240,23 +243,30 @@ def test_first_kernel_reveals_the_cc1_command(
 ) -> None:
     started = record_calls(monkeypatch, subprocess, "Popen")
     clang_batches.ready(COMPILER)
-    assert started == []
-    first = COMPILER.compile(KERNELS[0])
-    assert [call[0][-1] for call in started] == ["-v"] and alone.all == []
-    second = COMPILER.compile(KERNELS[1])
-    assert ["-cc1" in call[0] for call in started] == [False, True] and alone.all[0].made == 1
+    codes = [COMPILER.compile(source) for source in KERNELS[:2]]
+    assert alone.all[0].made == 2 and alone.all[0].log == -1
+    (words,) = kept.values()
+    alone.end()
+    codes.append(COMPILER.compile(KERNELS[2]))
+    assert ["-cc1" in call[0] for call in started] == [False, True] and started[1][0][: len(words)] == words
     monkeypatch.undo()
-    assert [machine_code(first), machine_code(second)] == [machine_code(by_tinygrad(source)) for source in KERNELS[:2]]
+    assert [*map(machine_code, codes)] == [machine_code(by_tinygrad(source)) for source in KERNELS[:3]]
 
 
-def test_cc1_command_is_cached_on_disk(kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cc1_command_is_cached_on_disk(
+    alone: clang_batches._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     COMPILER.compile(KERNELS[0])
     (words,) = kept.values()
-    clang_batches._known.clear()
-    assert clang_batches._words(COMPILER) == words
-    clang_batches._known.clear()
+
+    def cached() -> Any:
+        clang_batches._known.clear()
+        command = clang_batches._command(COMPILER)
+        return command and command.cc1
+
+    assert "-cc1" in words and cached() == words
     monkeypatch.setattr(clang_batches, "features", lambda: "of another machine")
-    assert clang_batches._words(COMPILER) is None
+    assert cached() is None
 
 
 @pytest.mark.parametrize("source", [WARNS, WRONG])
@@ -270,6 +280,7 @@ def test_first_kernel_may_fail_to_compile(
         assert machine_code(COMPILER.compile(source)) == machine_code(by_tinygrad(source))
     assert "<stdin>:1:" in capfd.readouterr().err
     assert machine_code(COMPILER.compile(KERNELS[2])) == machine_code(by_tinygrad(KERNELS[2]))
+    assert len(kept) == 1  # the command
 
 
 def test_replay_source_matches_tinygrads_compiler(alone: clang_batches._Clangs) -> None:
@@ -297,7 +308,8 @@ def test_new_compiler_does_not_hang(alone: clang_batches._Clangs, monkeypatch: p
     own = threading.Thread(target=Tensor.realize, args=ys, daemon=True)
     own.start()
     own.join(60)
-    assert not own.is_alive() and list(clang_batches._known.values()) != [None]
+    (command,) = clang_batches._known.values()
+    assert not own.is_alive() and command is not None and command.cc1 is not None
 
 
 def test_program_can_wait_for_all_its_children() -> None:

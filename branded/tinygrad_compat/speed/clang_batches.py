@@ -3,8 +3,10 @@
 tinygrad starts one per kernel, and the start takes about half of the time of a kernel. The command that the driver
 starts, `clang -cc1`, accepts several files and compiles them in turn. Here these files are pipes. Each source is
 written to the next pipe as soon as it exists. The object files are read from another pipe, in the same order. The
-process ends when all pipes are read, or when their writers are gone. The driver prints its command when it compiles the
-first source.
+process ends when all pipes are read, or when their writers are gone.
+
+The first process is the driver itself, with the pipes as arguments that it passes on to the command. It compiles like
+the other processes, and writes its command to one more pipe. The command is cached.
 
 If the output is not an object file, because of a warning or an error, tinygrad compiles the source in its usual way.
 """
@@ -23,6 +25,7 @@ import struct
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
@@ -33,8 +36,8 @@ from branded.tinygrad_compat.tinygrad_lock import STARTS
 
 FILES = 16
 """The number of files per process. Each is a pipe that is open in this process."""
-SOON = 0.02
-"""The seconds to wait for a process of another thread before a new one is started."""
+SOON = 0.05
+"""The seconds to wait for a process of another thread before a new one is started: the time of a few kernels."""
 FAILURES = 3
 """The number of processes without any output after which no more are started."""
 TABLE = "branded_clang"
@@ -42,33 +45,57 @@ TABLE = "branded_clang"
 _ELF, _HEADER, _PIPE = b"\x7fELF", 64, 1 << 16
 
 
+@dataclass(eq=False)
+class Command:
+    """The command of a compiler."""
+
+    driver: Sequence[str] = ()
+    """The command line of the driver."""
+    cc1: Sequence[str] | None = None
+    """The command that the driver starts, without the files; None before it is known."""
+
+    def learn(self, log: str) -> None:
+        """Keep the command that the driver wrote."""
+        if self.cc1 is None and (cc1 := _parse_cc1_command(log, self.driver)) is not None:
+            private_api.helpers.diskcache_put(TABLE, _cache_key(self.driver), cc1)
+            self.cc1 = cc1
+
+
 class Clang:
     """A clang process that waits for sources."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.words, self.made = words, 0
+    def __init__(self, command: Command) -> None:
+        self.command, self.made = command, 0
         self.ends: list[int] = []
-        reads: list[int] = []
+        self.log = -1
+        passed: list[int] = []
         try:
             for _ in range(FILES):
                 read_end, end = os.pipe()
-                reads.append(read_end)
+                passed.append(read_end)
                 self.ends.insert(0, end)
+            files, env = [f"/dev/fd/{read_end}" for read_end in passed], None
+            if command.cc1 is None:
+                self.log, log = os.pipe()
+                passed.append(log)
+                env = os.environ | {"CC_PRINT_OPTIONS": "1", "CC_PRINT_OPTIONS_FILE": f"/dev/fd/{log}"}
+                files = [word for file in files for word in ("-Xclang", file)]
             self.process: subprocess.Popen[bytes] = subprocess.Popen(
-                [*words, *(f"/dev/fd/{read_end}" for read_end in reads)],
+                [*(command.cc1 or command.driver), *files],
                 bufsize=0,  # avoids a lock that another thread may hold at a fork
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                pass_fds=reads,
+                pass_fds=passed,
                 process_group=0,  # keeps Ctrl-C away from it
+                env=env,
             )
         except BaseException:
             self._close()
             raise
         finally:
-            for read_end in reads:
-                os.close(read_end)
+            for fd in passed:
+                os.close(fd)
 
     def compile(self, source: bytes) -> bytes | None:
         """Return the object file, or None if the process is finished."""
@@ -80,9 +107,20 @@ class Clang:
             finally:
                 os.close(self.ends[-1])
                 self.ends.pop()  # not before the close, so that a forked child closes it too
-            return self._object()
+            code = self._object()
+            if self.log >= 0:
+                self._learn()
+            return code
         except OSError:  # the process was ended, or its pipes were closed
             return None
+
+    def _learn(self) -> None:
+        os.set_blocking(self.log, False)  # a compiler that is not clang has written nothing
+        try:
+            self.command.learn(os.read(self.log, _PIPE).decode(errors="replace"))
+        finally:
+            os.close(self.log)
+            self.log = -1
 
     def _object(self) -> bytes | None:
         code = self._more(b"", 1)
@@ -117,10 +155,10 @@ class Clang:
         self.process.returncode = 0  # it is not a child of the forked child
 
     def _close(self) -> None:
-        for end in self.ends:
+        for end in (*self.ends, *([self.log] if self.log >= 0 else [])):
             with contextlib.suppress(OSError):  # a program may have closed all files
                 os.close(end)
-        self.ends = []
+        self.ends, self.log = [], -1
         if (process := getattr(self, "process", None)) is not None:
             with contextlib.suppress(OSError):
                 process.stdout.close()
@@ -135,8 +173,8 @@ class _Clangs:
         self.free: list[Clang] = []
         self.failures = 0
 
-    def compile(self, words: Sequence[str], source: bytes) -> bytes | None:
-        if (one := self.taken(words)) is None:
+    def compile(self, command: Command, source: bytes) -> bytes | None:
+        if (one := self.taken(command)) is None:
             return None
         code = None
         try:
@@ -145,24 +183,24 @@ class _Clangs:
             self.given_back(one, code is not None)
         return code
 
-    def taken(self, words: Sequence[str]) -> Clang | None:
+    def taken(self, command: Command) -> Clang | None:
         with STARTS:
-            if not (free := self._free(words)) and len(self.all) > len(self.free):
+            if not (free := self._free(command)) and len(self.all) > len(self.free):
                 self.changed.wait(SOON)
-                free = self._free(words)
-            one = free[0] if free else self.started(words)
+                free = self._free(command)
+            one = free[0] if free else self.started(command)
             if one is not None and free:
                 self.free.remove(one)
             return one
 
-    def _free(self, words: Sequence[str]) -> list[Clang]:
-        return [one for one in self.free if one.words == words]
+    def _free(self, command: Command) -> list[Clang]:
+        return [one for one in self.free if one.command is command]
 
-    def started(self, words: Sequence[str]) -> Clang | None:
+    def started(self, command: Command) -> Clang | None:
         if self.failures >= FAILURES:
             return None
         try:
-            one = Clang(words)
+            one = Clang(command)
         except OSError:  # too many processes or open files
             self.failures += 1
             return None
@@ -180,10 +218,10 @@ class _Clangs:
                 one.end()
             self.changed.notify()
 
-    def ready(self, words: Sequence[str]) -> None:
+    def ready(self, command: Command) -> None:
         """Start a clang process, unless one is waiting, while Python writes the source."""
         with STARTS:
-            if not self.all and (one := self.started(words)) is not None:
+            if not self.all and (one := self.started(command)) is not None:
                 self.free.append(one)
 
     def end(self) -> None:
@@ -228,31 +266,18 @@ def _driver_command(compile_: Any, compiler: Any) -> list[str]:
     return [*zig_clang.command(), *arguments[1:]]
 
 
-def _parse_cc1_command(output: str, program: Sequence[str]) -> list[str] | None:
-    """Return the command that the driver printed, without the file, or None if this is not clang."""
+def _parse_cc1_command(log: str, driver: Sequence[str]) -> list[str] | None:
+    """Return the command that the driver wrote, without the files, or None if this is not clang."""
     import shlex
 
-    lines = [
-        (shlex.split(line) if "\\" in line else [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', line)])[1:]
-        for line in output.splitlines()
-        if " -cc1 " in line
-    ]
-    for words in lines:
-        if words[0] == "-cc1" and words[-1] == "-" and "-o" in words and words[words.index("-o") + 1] == "-":
-            return [*program, *(word for word in words[:-1] if word not in ("-disable-free", "-v"))]
+    program = [*takewhile(lambda word: not word.startswith("-"), driver)]
+    for line in log.splitlines():
+        if ' "-cc1" ' not in line:
+            continue
+        words = (shlex.split(line) if "\\" in line else re.findall(r'"([^"]*)"', line))[1:]
+        if words[-1] == "-" and "-o" in words and words[words.index("-o") + 1] == "-":
+            return [*program, *(w for w in words[:-1] if w != "-disable-free" and not w.startswith("/dev/fd/"))]
     return None
-
-
-def _first(words: Sequence[str], source: bytes) -> tuple[list[str] | None, bytes | None]:
-    """Return the driver's command, None after an error, and the object file, None also after a warning."""
-    out = subprocess.run([*words, "-v"], input=source, capture_output=True)
-    messages = out.stderr.decode(errors="replace")
-    command = (
-        None
-        if out.returncode
-        else _parse_cc1_command(messages, [*takewhile(lambda word: not word.startswith("-"), words)])
-    )
-    return command, out.stdout if command and out.stdout[:4] == _ELF and "warning:" not in messages else None
 
 
 def _cache_key(words: Sequence[str]) -> str:
@@ -264,43 +289,36 @@ def _cache_key(words: Sequence[str]) -> str:
 clangs = _Clangs()
 _original: list[Any] = []
 """The original compile function of tinygrad, for the other cases."""
-_known: dict[str, list[str] | None] = {}
+_known: dict[str, Command | None] = {}
 
 
-def _words(compiler: Any) -> list[str] | None:
-    """Return the cached command for a compiler, or None if it is unknown."""
+def _command(compiler: Any) -> Command | None:
+    """Return the command of a compiler, or None if it is not clang."""
     if (key := repr(vars(compiler))) not in _known:
         try:
-            command = private_api.helpers.diskcache_get(TABLE, _cache_key(_driver_command(_original[0], compiler)))
+            driver = _driver_command(_original[0], compiler)
+            cc1 = private_api.helpers.diskcache_get(TABLE, _cache_key(driver))
+            _known[key] = Command(driver, cc1 if isinstance(cc1, list) else None)
         except Warning:
             raise  # a warning about the database, which is disabled from now on
         except Exception:  # tinygrad's own compilation reports the error better
-            command = _known[key] = None
-        if not isinstance(command, list):
-            return None
-        _known[key] = command
+            _known[key] = None
     return _known[key]
 
 
-def _by_the_driver(compiler: Any, source: bytes) -> bytes | None:
-    """Compile the first source with the driver, which prints its command, and cache the command."""
-    if (key := repr(vars(compiler))) in _known:
+def _compile(compiler: Any, source: bytes) -> bytes | None:
+    if (command := _command(compiler)) is None:
         return None
-    _known[key] = None  # until it is found, other threads use tinygrad's own function
-    code = None
-    with contextlib.suppress(OSError, ValueError):
-        words = _driver_command(_original[0], compiler)
-        command, code = _first(words, source)
-        if command is not None:
-            private_api.helpers.diskcache_put(TABLE, _cache_key(words), command)
-            _known[key] = command
+    code = clangs.compile(command, source)
+    if code is None and command.cc1 is None:
+        _known[repr(vars(compiler))] = None
     return code
 
 
 def ready(compiler: Any) -> None:
     """Start clang for a compilation that will follow, while Python writes the source."""
-    if _original and isinstance(compiler, private_api.ClangCompiler) and (words := _words(compiler)) is not None:
-        clangs.ready(words)
+    if _original and isinstance(compiler, private_api.ClangCompiler) and (command := _command(compiler)) is not None:
+        clangs.ready(command)
 
 
 def _without_idle(wait: Callable[..., Any]) -> Callable[..., Any]:
@@ -324,8 +342,7 @@ def install() -> None:
 
     @functools.wraps(compile_)
     def compile_here(self: Any, src: str) -> bytes:
-        words, source = _words(self), src.encode()
-        code = _by_the_driver(self, source) if words is None else clangs.compile(words, source)
+        code = _compile(self, src.encode())
         return compile_(self, src) if code is None else code
 
     compiler.compile = compile_here
