@@ -9,6 +9,7 @@ caches, as does `IGNORE_BEAM_CACHE=1`, since the programs on disk include result
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -17,6 +18,7 @@ import pickle
 import platform
 import re
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +34,10 @@ TABLE = "branded_programs"
 CODE = "branded_code"
 FOLDERS = ("tinygrad_compat", "backends")
 OF_TINYGRAD = (
-    *(f"{folder}/**/*.py" for folder in ("codegen", "renderer", "schedule", "uop", "mixin")),
+    *("codegen", "renderer", "schedule", "uop", "mixin"),
     *("dtype.py", "runtime/ops_cpu.py", "runtime/support/compiler_cpu.py", "runtime/support/elf.py"),
 )
-"""The code of tinygrad that makes kernels."""
+"""The folders and files of tinygrad that make kernels."""
 _READ = re.compile(rb"""getenv\(f?["'](\w+)["']""")
 TABLES = "branded_%"
 """The tables of this module, of `schedule_cache.py` and of `clang_batches.py`."""
@@ -121,20 +123,40 @@ def _code() -> str:
     Both are recomputed if a file has changed.
     """
     package, base = Path(__file__).parents[2], Path(tinygrad.__file__).parent
-    sources = [str(path) for part in FOLDERS for path in (package / part).glob("**/*.py")]
-    sources += [str(path) for pattern in OF_TINYGRAD for path in base.glob(pattern)]
-    files = sorted((path, (stat := Path(path).stat()).st_size, stat.st_mtime_ns) for path in sources)
+    sources = [package / name for name in FOLDERS] + [base / name for name in OF_TINYGRAD]
+    files = sorted(file for source in sources for file in _files(str(source)))
     key = hashlib.sha256(repr(files).encode()).hexdigest()
     if is_kept() and isinstance(kept := private_api.helpers.diskcache_get(CODE, key), str):
         return kept
     ours, variables = hashlib.sha256(), set[str]()
-    for path, _, _ in files:
-        ours.update(text := Path(path).read_bytes())
+    for path, size, _ in files:
+        file = os.open(path, os.O_RDONLY)  # in half of the time of `read_bytes`
+        try:
+            ours.update(text := os.read(file, size))
+        finally:
+            os.close(file)
         variables.update(name.decode() for name in _READ.findall(text))
     digest = " ".join([ours.hexdigest(), *sorted(variables - {"CC"})])  # `made_by` has the compiler
     if is_kept():
         private_api.helpers.diskcache_put(CODE, key, digest)
     return digest
+
+
+def _files(path: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the path, size and time of a source file, or of those in a folder; `glob` and `stat` take 7 times as long.
+
+    A missing file is left out.
+    """
+    if path.endswith(".py"):
+        with contextlib.suppress(FileNotFoundError):
+            yield path, (stat := Path(path).stat()).st_size, stat.st_mtime_ns
+        return
+    with contextlib.suppress(FileNotFoundError), os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield entry.path, (stat := entry.stat()).st_size, stat.st_mtime_ns
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _files(entry.path)
 
 
 def count() -> None:
