@@ -87,4 +87,6 @@ def _outs_ins(name: host_calls.HostName) -> tuple[tuple[int, ...], tuple[int, ..
     return tuple(range(name.outs)), tuple(range(name.outs, n))
 
 
-activation.install_later(install)
+activation.install_later(
+    install, lambda: (private_api.tensor, private_api.rangeify, private_api.realize, private_api.jit)
+)

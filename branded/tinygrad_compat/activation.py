@@ -396,10 +396,10 @@ def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
         _scoped[key] = _Replaced(owner, name, plain if known is None else known.plain, ours)
 
 
-def install_later(install: Callable[[], None]) -> None:
-    """Install more changes at the first use, or now if that was before."""
+def install_later(install: Callable[[], None], modules: Callable[[], Iterable[ModuleType]]) -> None:
+    """Install more changes, to these modules, at the first use, or now if that was before."""
     if _Status.is_active:
-        record(install)
+        record(install, modules())
     else:
         installers.append(install)
 
