@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
@@ -103,10 +103,25 @@ def _join_rules(original: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
             return original(self, more)
         joined = type(self)([])
         joined.patterns = self.patterns + more.patterns
-        joined.pdict = {op: [*self.pdict.get(op, ()), *more.pdict.get(op, ())] for op in (*self.pdict, *more.pdict)}
+        joined.pdict = _Joined(self.pdict, more.pdict)
         return joined
 
     return add
+
+
+class _Joined(dict[Ops, list[Any]]):
+    """The rules of two matchers by operation. Most sums see few operations, so a list is joined at its first use."""
+
+    def __init__(self, *parts: Mapping[Ops, list[Any]]) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def __missing__(self, op: Ops) -> list[Any]:
+        rules = self[op] = [rule for part in self.parts for rule in part.get(op, ())]
+        return rules
+
+    def get(self, op: Ops, default: Any = None) -> Any:  # type: ignore[override]
+        return self[op] or default
 
 
 class _Known(dict[Any, dict[UOp, UOp]]):
