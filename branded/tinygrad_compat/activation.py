@@ -78,6 +78,7 @@ _ALWAYS = {
     "realize": ("capturing", "estimate_uop", "get_call_name", "get_call_outs_ins"),
     "schedule": ("capturing",),
     "function": ("_function", "pm_ctx"),
+    "gradient": ("all_metadata",),
     "helpers": ("db_connection",),
     "ops_cpu": ("mmap",),
     "tensor": ("TRACEMETA", "all_tensors", "_METADATA", "cpu_profile"),

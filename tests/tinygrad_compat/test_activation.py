@@ -34,6 +34,7 @@ from branded import (
 )
 from branded.errors import OptionError
 from branded.tinygrad_compat import activation, private_api, provenance
+from tests.tinygrad_compat import faults
 
 X = Tensor([[4.0, 1.0], [1.0, 3.0]]).realize()
 CALLS: dict[str, Callable[[], Any]] = {
@@ -97,6 +98,11 @@ def test_fixes_belong_to_graphs() -> None:
     assert (mapped + 1).cast(dtypes.int32).tolist() == [0, 101]
     by_hand = Tensor([255, 99], dtype=dtypes.uint8).realize()
     assert (by_hand + 1).cast(dtypes.int32).tolist() == [256, 100]
+
+
+def test_gradients_of_plain_programs_keep_no_names() -> None:
+    """Constants belong to all graphs: the names of plain gradients would be stored with our kernels."""
+    faults.metadata()
 
 
 def test_other_thread_is_plain_during_a_body() -> None:
