@@ -123,13 +123,13 @@ for text in json.load(sys.stdin):
 """
 
 
-def run(everything: Sequence[Mutant], in_types: Container[str] = ()) -> list[str]:
+def run(everything: Sequence[Mutant], in_types: Container[str] = (), before: str = "") -> list[str]:
     """Return the faults of the programs themselves: a program that raises, or a mistake without effect.
 
-    Mistakes of the kinds `in_types` may affect types only.
+    Mistakes of the kinds `in_types` may affect types only. The code `before` runs once, before all programs.
     """
     done = subprocess.run(
-        [sys.executable, "-c", RUN], input=json.dumps([m.text for m in everything]), capture_output=True, text=True,
+        [sys.executable, "-c", before + RUN], input=json.dumps([m.text for m in everything]), capture_output=True, text=True,
         check=False,
     )  # fmt: skip
     wrong, results = [], [json.loads(line) for line in done.stdout.splitlines()]

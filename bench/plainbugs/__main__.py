@@ -66,21 +66,21 @@ class Results(NamedTuple):
     alarms: dict[tuple[str, str], set[str]]  # the errors in programs without a mistake, by program and checker
 
 
-def results() -> Results:
-    """The results of all checkers on all programs."""
+def results(checkers: Sequence[Checker] = PLAIN) -> Results:
+    """The results of checkers on all programs."""
     programs = everything()
     of = Counter(m.kind for m in programs)
     found: dict[str, Counter[str | None]] = {}
     missed: dict[str, list[str]] = {}
     alarms: dict[tuple[str, str], set[str]] = {}
-    for checker in PLAIN:
+    for checker in checkers:
         errors = check(checker, programs)
         right = {m.program: errors[m.name] for m in programs if not m.kind}
         seen = [m for m in programs if (errors[m.name] - right[m.program] if m.kind else errors[m.name])]
         found[checker.name] = Counter(m.kind for m in seen)
         missed[checker.name] = [f"{m.name} ({m.kind})" for m in programs if m.kind and m not in seen]
         alarms |= {(m.program, checker.name): errors[m.name] for m in programs if not m.kind and errors[m.name]}
-    names = [c.name for c in PLAIN]
+    names = [c.name for c in checkers]
     rows = [["mistake", "of", *names]]
     rows += [[text, str(of[kind]), *(str(found[name][kind]) for name in names)] for kind, text in KINDS.items()]
     rows.append(["all", str(sum(of[k] for k in KINDS)), *(str(sum(found[n][k] for k in KINDS)) for n in names)])

@@ -18,10 +18,10 @@ import pytest
 
 import branded
 from branded import cli
-from branded.cli import commands
 from branded.learn import demo
+from branded.mypy.check import check as _loaded  # noqa: F401  before the forks
 from branded.tools import user_files
-from tests.support.warm import CHECK, warm
+from tests.support.warm import CHECK, apart, warm
 
 Write = Callable[..., Path]
 
@@ -385,15 +385,18 @@ app.py:20: note: Revealed type is "Vec[a | b, Tensor]"
 """
 
 
+@apart
+def _checked(folder: Path, *paths: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        return cli.main(["check", *paths]), out.getvalue(), err.getvalue()
+
+
 def check(folder: Path, *paths: str) -> subprocess.CompletedProcess[str]:
-    """Return the output of `python -m branded check`, run in this process so that mypy is imported once."""
+    """Return the output of `python -m branded check`, run in a fork so that mypy is imported once."""
     if not (folder / ".mypy_cache").exists():
         warm(folder / ".mypy_cache")
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.chdir(folder), redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patched:
-        patched.setattr(commands.gc, "freeze", lambda: None)  # this process goes on after the command
-        status = cli.main(["check", *paths])
-    return subprocess.CompletedProcess(paths, status, out.getvalue(), err.getvalue())
+    return subprocess.CompletedProcess(paths, *_checked(folder, *paths))
 
 
 def test_check_prints_brand_errors_first(write: Write) -> None:

@@ -12,9 +12,9 @@ import pytest
 from mypy import main as mypy_main
 
 from branded.mypy.check import WITHOUT_EFFECT
-from branded.mypy.check import check as run_check
+from branded.mypy.check import check as checked
 from tests.cli.test_cli import check
-from tests.support.warm import CHECK, MYPY, STRICT, warm
+from tests.support.warm import CHECK, MYPY, STRICT, apart, warm
 
 READ = (
     "from tinygrad import Tensor\nfrom branded import vmap\n\nvmap(lambda a: a.numpy())(Tensor([1, 2]))\nn: int = 'x'\n"
@@ -34,6 +34,7 @@ app.py:5:10: error: Incompatible types in assignment (expression has type "str",
 1 brand error, 1 other error (checked 1 file)
 """
 ROOT = Path(__file__).resolve().parents[2]
+run_check = apart(checked)
 
 
 @pytest.fixture

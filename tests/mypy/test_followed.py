@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from bench.mapbugs import __main__ as mapbugs
-from branded.mypy.shapes.suggest import suggest
-from tests.support.warm import MYPY, STRICT, warm
+from tests.support.realized import BY_NUMPY
+from tests.support.warm import CHECK, MYPY, STRICT, warm
 
 EVERYTHING = [m for path in mapbugs.PROGRAMS for m in mapbugs.mutants(path)]
 
 
-@pytest.mark.by_numpy
 def test_mistakes_change_the_results() -> None:
-    assert mapbugs.run(EVERYTHING) == []
+    assert mapbugs.run(EVERYTHING, before=BY_NUMPY) == []
 
 
 @pytest.mark.parametrize(("way", "least"), [("shapes", 122), ("Axes", 120)])
@@ -36,7 +34,7 @@ def test_mistakes_are_found_without_false_alarms(
 @pytest.mark.parametrize("name", ["mypy.ini", "pyproject.toml"])
 def test_require_axes(name: str, tmp_path: Path) -> None:
     is_toml = name.endswith("toml")
-    plugin = '[tool.mypy]\nplugins = ["branded.mypy"]\n' if is_toml else STRICT
+    plugin = '[tool.mypy]\nplugins = ["branded.mypy"]\nenable_error_code = ["truthy-bool"]\n' if is_toml else STRICT
     setting = "[tool.branded]\nrequire_axes = true\n" if is_toml else "\n[branded]\nrequire_axes = true\n"
     (tmp_path / name).write_text(plugin + setting)
     (tmp_path / "app.py").write_text(
@@ -50,7 +48,7 @@ def test_require_axes(name: str, tmp_path: Path) -> None:
         "c = vmap(lambda x, w: (x * w).sum(), in_axes=(0, None))(X, Tensor.ones(2))\n"
         "d = vmap(lambda t: t[0].sum())((X, Tensor.ones(3)))\n"
     )
-    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    warm(tmp_path / ".mypy_cache", MYPY, mapbugs.CONFIG if is_toml else STRICT)
     command = [*MYPY, "--output", "json", "--config-file", name, "app.py"]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     wanted = "argument 1 has no axes, and `require_axes` is set"
@@ -91,10 +89,8 @@ def test_suggested_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         "    print(scores(U, I).tolist())\n"
         "main()\n"
     )
-    assert suggest(["app.py"]) == SUGGESTED
-    done = subprocess.run(
-        [sys.executable, "-m", "branded", "check", "--suggest", "app.py"], capture_output=True, text=True, check=False
-    )
+    warm(tmp_path / ".mypy_cache")
+    done = subprocess.run([*CHECK, "--suggest", "app.py"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, SUGGESTED)
 
 
