@@ -120,7 +120,7 @@ def test_values_and_indices_come_from_one_network() -> None:
     def kernels(values: Tensor, indices: Tensor) -> int:
         return len(values.schedule_linear(indices).src)
 
-    with Context(BRANDED_CPU=0):
+    with Context(BRANDED_CPU=0, NOOPT=1):  # clang would need longer for unrolled loops
         assert kernels(*vmap(lambda row: row.sort())(x)) <= kernels(*x.sort()) + 2
         values, indices = vmap(lambda row: row.topk(3))(x)
         assert values.tolist()[0] == [15, 14, 13]

@@ -12,10 +12,10 @@ from tinygrad import Tensor
 from branded import fori_loop, index_add, jit, pure_callback, vmap
 from branded.tools.profile import Cause, Profile, profile
 from branded.tools.profile.causes import tracing
+from tests.support.examples import in_memory, normals
 
-TABLE, ROWS = Tensor.rand(500, 64).realize(), Tensor.rand(512, 1024).realize()
-INDEX, UPDATES = Tensor([i * 7 % 500 for i in range(300)]).realize(), Tensor.rand(300, 64).realize()
-COLUMNS = Tensor.rand(1024, 512).realize()
+TABLE, ROWS, COLUMNS = normals(500, 64), normals(512, 1024), normals(1024, 512)
+INDEX, UPDATES = in_memory(np.arange(300, dtype=np.int32) * 7 % 500), normals(300, 64)
 
 
 def of(f: Callable[..., Any], *args: Any) -> list[Cause]:

@@ -13,6 +13,7 @@ from tinygrad import Tensor
 from branded import cli, grad, jit, scan, vmap, while_loop
 from branded.backends.cpu.runtime import native
 from branded.tools.profile import Peak, Profile, Timed, profile
+from tests.support.examples import normals
 
 
 def shape(found: Profile) -> list[tuple[str, int, int]]:
@@ -30,7 +31,7 @@ def head(x: Tensor, w: Tensor) -> Tensor:
     return z.softmax()
 
 
-X, W = Tensor.rand(4, 32, 32).realize(), Tensor.rand(32, 32).realize()
+X, W = normals(4, 32, 32), normals(32, 32)
 
 
 def test_kernels_and_lines_of_a_mapped_function() -> None:
