@@ -466,6 +466,56 @@ def _life(start: Any) -> Any:
     return scan(step, (start > 0).cast("uint8"), None, length=30)
 
 
+def _contrastive(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """A contrastive loss of pairs in both directions, and its gradient."""
+
+    def loss(ws: Any) -> Any:
+        u, v = x @ ws[0], y @ ws[1]
+        u, v = (z / (z.square().sum(1, keepdim=True) + 1e-6).sqrt() for z in (u, v))
+        score = u @ v.T / 0.1
+        return -(score.log_softmax(1).diagonal() + score.log_softmax(0).diagonal()).mean()
+
+    return value_and_grad(loss)((a, b))
+
+
+def _checksums(messages: Any) -> Any:
+    """CRC-32 of messages, byte by byte and bit by bit."""
+
+    def byte(crc: Any, b: Any) -> Any:
+        crc = crc ^ b
+        for _ in range(8):
+            crc = ((crc & 1) != 0).where((crc >> 1) ^ 0xEDB88320, crc >> 1)
+        return crc, None
+
+    def one(message: Any) -> Any:
+        return scan(byte, Tensor(0xFFFFFFFF, dtype="uint32"), message)[0] ^ 0xFFFFFFFF
+
+    return vmap(one)(messages.cast("uint32"))
+
+
+def _tucker(core: Any, a: Any, b: Any, c: Any) -> Any:
+    """A tensor from its core and a factor for each axis, and the squared norm of each of its slices."""
+    whole = Tensor.einsum("abc,ia,jb,kc->ijk", core, a, b, c)
+    return whole, whole.square().sum((1, 2))
+
+
+def _normalized(score: Any) -> Any:
+    """The mutual likelihood of rows and columns, as for the matches of two sets of features."""
+    likelihood = 2 * score - score.logsumexp(0, keepdim=True) - score.logsumexp(1, keepdim=True)
+    return likelihood.exp(), score.logsumexp(0) + score.logsumexp(1)
+
+
+def _experts(gate: Any, w1: Any, w2: Any, x: Any) -> Any:
+    """A layer of which each token passes two of eight experts."""
+
+    def token(x: Any) -> Any:
+        weight, chosen = top_k((x @ gate).softmax(), 2)
+        hidden = Tensor.einsum("d,kdh->kh", x, w1[chosen]).relu()
+        return Tensor.einsum("k,kh,khd->d", weight / weight.sum(), hidden, w2[chosen])
+
+    return vmap(token)(x)
+
+
 KINDS = (
     Program("particle filter, 512 of 10", (ints(1000, 2), floats(10)), of("particle_filter", _particle_filter)),
     Program(
@@ -543,4 +593,17 @@ KINDS = (
         of("graph_attention", _graph_attention),
     ),
     Program("game of life, 128²", (floats(128, 128),), of("life", _life)),
+    Program(
+        "contrastive loss, 512 pairs",
+        (floats(128, 64, scale=0.2), floats(100, 64, scale=0.2), floats(512, 128), floats(512, 100)),
+        of("contrastive", _contrastive),
+    ),
+    Program("CRC-32 of 5,003 messages", (ints(256, 5003, 128),), of("checksums", _checksums)),
+    Program("Tucker product, 48³", (floats(24, 24, 24), *(floats(48, 24, scale=0.2),) * 3), of("tucker", _tucker)),
+    Program("mutual likelihood, 512²", (floats(512, 512),), of("normalized", _normalized)),
+    Program(
+        "two of eight experts, 211 tokens",
+        (floats(32, 8, scale=0.3), floats(8, 32, 64, scale=0.2), floats(8, 64, 32, scale=0.2), floats(211, 32)),
+        of("experts", _experts),
+    ),
 )

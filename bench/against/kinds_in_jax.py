@@ -409,3 +409,42 @@ def life(start: Any) -> Any:
         return cells, cells.astype(jnp.int32).sum()
 
     return lax.scan(step, (start > 0).astype(jnp.uint8), None, length=30)
+
+
+def contrastive(a: Any, b: Any, x: Any, y: Any) -> Any:
+    def loss(ws: Any) -> Any:
+        u, v = x @ ws[0], y @ ws[1]
+        u, v = (z / jnp.sqrt(jnp.square(z).sum(1, keepdims=True) + 1e-6) for z in (u, v))
+        score = u @ v.T / 0.1
+        return -(jnp.diagonal(nn.log_softmax(score, 1)) + jnp.diagonal(nn.log_softmax(score, 0))).mean()
+
+    return value_and_grad(loss)((a, b))
+
+
+def checksums(messages: Any) -> Any:
+    def byte(crc: Any, b: Any) -> Any:
+        crc = crc ^ b
+        for _ in range(8):
+            crc = jnp.where(crc & 1, (crc >> 1) ^ jnp.uint32(0xEDB88320), crc >> 1)
+        return crc, None
+
+    return vmap(lambda message: ~lax.scan(byte, jnp.uint32(0xFFFFFFFF), message)[0])(messages.astype("uint32"))
+
+
+def tucker(core: Any, a: Any, b: Any, c: Any) -> Any:
+    whole = jnp.einsum("abc,ia,jb,kc->ijk", core, a, b, c)
+    return whole, jnp.square(whole).sum((1, 2))
+
+
+def normalized(score: Any) -> Any:
+    likelihood = 2 * score - logsumexp(score, 0, keepdims=True) - logsumexp(score, 1, keepdims=True)
+    return jnp.exp(likelihood), logsumexp(score, 0) + logsumexp(score, 1)
+
+
+def experts(gate: Any, w1: Any, w2: Any, x: Any) -> Any:
+    def token(x: Any) -> Any:
+        weight, chosen = lax.top_k(nn.softmax(x @ gate), 2)
+        hidden = nn.relu(jnp.einsum("d,kdh->kh", x, w1[chosen]))
+        return jnp.einsum("k,kh,khd->d", weight / weight.sum(), hidden, w2[chosen])
+
+    return vmap(token)(x)
