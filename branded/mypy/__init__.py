@@ -49,7 +49,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 - `walk`, `recheck`   traversal, and a second check of a body with other types
 - `memoize`, `caches`  cached types in the body of a lambda, cached results about functions
 - `source_digest`     a digest of the bodies that an importer looks into, for mypy's cache
-- `untyped_modules`, `plain_functions`, `computed_bodies`  functions of files without `Vec`
+- `untyped_modules`, `plain_functions`, `source.computed_bodies`  functions of files without `Vec`
 - `escape_analysis`   batched values that a mapped function stores, and brands that are lost
 - `dependence`, `function_source`  the arguments that a result depends on
 - `unused_batch`      batches that were closed over

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from mypy import main
 
-from branded.mypy.analysis import computed_bodies, dependence, function_source, plain_functions
+from branded.mypy.analysis import dependence, function_source, plain_functions
+from branded.mypy.analysis.source import computed_bodies
 from tests.fuzz import classes, edits
 from tests.support.warm import MYPY, STRICT, apart, warm
 

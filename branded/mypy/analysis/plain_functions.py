@@ -57,7 +57,6 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.computed_bodies import brands_of_result
 from branded.mypy.analysis.dependence import Flow, Place, all_places, flow_of
 from branded.mypy.analysis.escape_analysis import check_body_escapes, outlives, resolve_function, shared_defaults
 from branded.mypy.analysis.external_calls import is_silent_library, knows_us
@@ -70,6 +69,7 @@ from branded.mypy.analysis.function_source import (
 )
 from branded.mypy.analysis.handed_functions import accept_tensor_functions, tensor_function, with_brands
 from branded.mypy.analysis.recheck import recheck_function
+from branded.mypy.analysis.source.computed_bodies import brands_of_result
 from branded.mypy.analysis.source.reads import certain_reads, effects_of, reads_in, report_read, report_stored
 from branded.mypy.analysis.source.walk import own_parts
 from branded.mypy.analysis.untyped_modules import assigned_to, definition_of, is_in_file, is_untyped_function
