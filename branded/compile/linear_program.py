@@ -208,7 +208,37 @@ def _create_calls(results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp]) -> 
         with config.waiting():
             linear, vals = private_api.create_linear_with_vars(big)
     slots = {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}
-    return linear.substitute(slots, walk=True), vals
+    return _copy_nothing_from_hosts(linear.substitute(slots, walk=True)), vals
+
+
+def _copy_nothing_from_hosts(linear: UOp) -> UOp:
+    """Let host calls write results where they are wanted, not to a buffer that a kernel then copies."""
+    calls = list(linear.src)
+    uses = Counter(u.buf_uop for u in _arguments(linear))
+    for copy in linear.src:
+        if (ends := _copied(copy)) is None or [uses[u] for u in ends] != [1, 2]:
+            continue
+        for i, call in enumerate(calls):
+            if isinstance(name := call.src[0].arg, host_calls.HostName) and ends[1] in call.src[1 : 1 + name.outs]:
+                calls[i] = call.replace(src=tuple(ends[0] if u is ends[1] else u for u in call.src))
+                calls.remove(copy)
+                break
+    return linear if len(calls) == len(linear.src) else linear.replace(src=tuple(calls))
+
+
+def _copied(call: UOp) -> tuple[UOp, UOp] | None:
+    """Return the parameter and the buffer of a kernel that only copies the whole buffer, or None."""
+    stores = [u for u in call.src[0].toposort() if u.op is Ops.STORE] if call.src[0].op is Ops.SINK else []
+    if len(stores) != 1 or len(call.src) != 3 or any(x.op is not Ops.INDEX for x in stores[0].src):
+        return None
+    to, source = stores[0].src
+    args = [call.src[1 + x.src[0].arg.slot] if x.src[0].op is Ops.PARAM else None for x in (to, source)]
+    if to.src[1:] != source.src[1:] or None in args or args[0] is args[1]:
+        return None
+    (dest, buffer), sizes = args, {(u.dtype, u.max_numel(), u.device) for u in args if u is not None}
+    if dest is None or buffer is None or len(sizes) > 1:
+        return None
+    return (dest, buffer) if dest.op is Ops.PARAM and buffer.op is Ops.BUFFER else None
 
 
 def _tune_kernels(linear: UOp, is_compiled: bool) -> UOp:

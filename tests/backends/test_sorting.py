@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
+from tinygrad.uop.ops import Ops, UOp
 
 import branded
 from branded import grad, jit, scan, vmap
 from branded.backends.cpu.linalg import sorting
 from branded.backends.cpu.runtime import host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
+from branded.compile import linear_program
 
 pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
@@ -145,3 +148,33 @@ def test_only_one_method_is_compiled(shape: tuple[int, int], k: int, indices: bo
     functions = {"first": "*first(", "radix": "*sorted(", "network": "by_network("}
     source = sorting.source(dtypes.float32, method)
     assert [name for name, text in functions.items() if text in source] == [method]
+
+
+CALLS: dict[str, tuple[Any, int, int]] = {
+    "first": (lambda x: x.topk(4)[0], 1, 0),
+    "both": (lambda x: x.sort(), 2, 0),
+    "read by a kernel": (lambda x: (x.sort()[0], x.sort()[0].sum()), 1, 2),
+    "reversed": (lambda x: x.sort()[0].flip(0), 1, 1),
+    "returned twice": (lambda x: (x.sort()[0], x.sort()[0]), 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_are_not_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    f, hosts, kernels = CALLS[name]
+    compiled: list[UOp] = []
+    compile_ = linear_program._compile
+
+    def noted(linear: UOp, params: Any) -> UOp:
+        compiled.extend(linear.src)
+        return compile_(linear, params)
+
+    monkeypatch.setattr(linear_program, "_compile", noted)
+    x = Tensor(sample("float32", (5, 19))).realize()
+    right = vmap(f)(x)
+    program = jit(vmap(f))
+    program(Tensor.zeros(5, 19).contiguous().realize())
+    counted = Counter(call.src[0].op for call in compiled)
+    assert counted == Counter({Ops.CUSTOM_FUNCTION: hosts, Ops.SINK: kernels})
+    for out, y in zip(branded.tree.leaves(program(x)), branded.tree.leaves(right), strict=True):
+        np.testing.assert_array_equal(out.numpy(), y.numpy())
