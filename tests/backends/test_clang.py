@@ -19,7 +19,7 @@ from branded import BrandedError
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import clang_batches
-from branded.tinygrad_compat.speed.clang_batches import Command
+from branded.tinygrad_compat.speed.clang_batches import ClangCommand
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -169,7 +169,7 @@ def test_forked_child_closes_the_pipes(alone: clang_batches._Clangs) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
     """The child closes the pipe that the thread reads, without taking the thread's lock."""
-    one = clang_batches.Clang(Command(cc1=["sh", "-c", "exec sleep 60", "sh"]))
+    one = clang_batches.Clang(ClangCommand(cc1=["sh", "-c", "exec sleep 60", "sh"]))
     alone.all.append(one)
     thread = threading.Thread(target=one.compile, args=(b"",))
     thread.start()
@@ -194,7 +194,7 @@ def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
 
 
 def test_compiler_without_output_is_given_up(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong, missing = Command(cc1=["false"]), Command(cc1=["/no/compiler"])
+    wrong, missing = ClangCommand(cc1=["false"]), ClangCommand(cc1=["/no/compiler"])
     assert [alone.compile(wrong, b"") for _ in range(clang_batches.FAILURES)] == [None] * clang_batches.FAILURES
     assert alone.all == [] and alone.started(wrong) is None
     monkeypatch.setattr(alone, "failures", 0)
@@ -203,7 +203,7 @@ def test_compiler_without_output_is_given_up(alone: clang_batches._Clangs, monke
 
 def test_clang_with_short_output_is_not_awaited() -> None:
     """After the short output, clang may already wait for the next file."""
-    one = clang_batches.Clang(Command(cc1=["sh", "-c", "echo no; exec sleep 60", "sh"]))
+    one = clang_batches.Clang(ClangCommand(cc1=["sh", "-c", "echo no; exec sleep 60", "sh"]))
     assert one.compile(b"") is None and one.process.poll() is None
     one.end()
 

@@ -46,7 +46,7 @@ _ELF, _HEADER, _PIPE = b"\x7fELF", 64, 1 << 16
 
 
 @dataclass(eq=False)
-class Command:
+class ClangCommand:
     """The command of a compiler."""
 
     driver: Sequence[str] = ()
@@ -64,7 +64,7 @@ class Command:
 class Clang:
     """A clang process that waits for sources."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: ClangCommand) -> None:
         self.command, self.made = command, 0
         self.ends: list[int] = []
         self.log = -1
@@ -173,7 +173,7 @@ class _Clangs:
         self.free: list[Clang] = []
         self.failures = 0
 
-    def compile(self, command: Command, source: bytes) -> bytes | None:
+    def compile(self, command: ClangCommand, source: bytes) -> bytes | None:
         if (one := self.taken(command)) is None:
             return None
         code = None
@@ -183,7 +183,7 @@ class _Clangs:
             self.given_back(one, code is not None)
         return code
 
-    def taken(self, command: Command) -> Clang | None:
+    def taken(self, command: ClangCommand) -> Clang | None:
         with STARTS:
             if not (free := self._free(command)) and len(self.all) > len(self.free):
                 self.changed.wait(SOON)
@@ -193,10 +193,10 @@ class _Clangs:
                 self.free.remove(one)
             return one
 
-    def _free(self, command: Command) -> list[Clang]:
+    def _free(self, command: ClangCommand) -> list[Clang]:
         return [one for one in self.free if one.command is command]
 
-    def started(self, command: Command) -> Clang | None:
+    def started(self, command: ClangCommand) -> Clang | None:
         if self.failures >= FAILURES:
             return None
         try:
@@ -218,7 +218,7 @@ class _Clangs:
                 one.end()
             self.changed.notify()
 
-    def ready(self, command: Command) -> None:
+    def ready(self, command: ClangCommand) -> None:
         """Start a clang process, unless one is waiting, while Python writes the source."""
         with STARTS:
             if not self.all and (one := self.started(command)) is not None:
@@ -289,16 +289,16 @@ def _cache_key(words: Sequence[str]) -> str:
 clangs = _Clangs()
 _original: list[Any] = []
 """The original compile function of tinygrad, for the other cases."""
-_known: dict[str, Command | None] = {}
+_known: dict[str, ClangCommand | None] = {}
 
 
-def _command(compiler: Any) -> Command | None:
+def _command(compiler: Any) -> ClangCommand | None:
     """Return the command of a compiler, or None if it is not clang."""
     if (key := repr(vars(compiler))) not in _known:
         try:
             driver = _driver_command(_original[0], compiler)
             cc1 = private_api.helpers.diskcache_get(TABLE, _cache_key(driver))
-            _known[key] = Command(driver, cc1 if isinstance(cc1, list) else None)
+            _known[key] = ClangCommand(driver, cc1 if isinstance(cc1, list) else None)
         except Warning:
             raise  # a warning about the database, which is disabled from now on
         except Exception:  # tinygrad's own compilation reports the error better

@@ -120,7 +120,7 @@ class _Joined(dict[Ops, list[Any]]):
         rules = self[op] = [rule for part in self.parts for rule in part.get(op, ())]
         return rules
 
-    def get(self, op: Ops, default: Any = None) -> Any:  # type: ignore[override]
+    def get(self, op: Ops, default: Any = None) -> Any:
         return self[op] or default
 
 
