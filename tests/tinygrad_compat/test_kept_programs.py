@@ -113,11 +113,13 @@ def test_edited_tinygrad_has_other_cache_keys(tmp_path: Path, monkeypatch: pytes
     edited = tmp_path / "codegen" / "late.py"
     edited.write_text('limit = getenv("LIMIT", 4)\n')
     monkeypatch.setattr(tinygrad, "__file__", str(tmp_path / "__init__.py"))
+    key = program_cache.made_by.__wrapped__
     with Context(CACHELEVEL=0):
-        before = program_cache._code().split()
+        before = key()
         edited.write_text('limit = getenv("LIMIT", 8)\n')
-        after = program_cache._code().split()
-    assert before[0] != after[0] and "LIMIT" in after
+        after = key()
+        monkeypatch.setenv("LIMIT", "9")
+        assert len({before, after, key()}) == 3
 
 
 def test_program_is_written_once_until_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
