@@ -9,7 +9,7 @@ from tinygrad import Tensor
 
 from branded.chunking.footprint import Footprint, footprint
 from branded.core.brand import Brand
-from branded.core.tracing.dry_run import looked_at
+from branded.core.tracing.dry_run import dry_run
 from branded.errors import MemoryLimitError, examples
 
 WIDTH = 16
@@ -34,7 +34,7 @@ class Chunks:
     def of(self, chunk: int) -> Footprint:
         """Return the footprint of one chunk, traced once for each size."""
         if chunk not in self.known:
-            self.known[chunk] = looked_at(lambda: self._seen(chunk))
+            self.known[chunk] = dry_run(lambda: self._seen(chunk))
         return self.known[chunk]
 
     def _seen(self, chunk: int) -> Footprint:

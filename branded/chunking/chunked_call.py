@@ -209,13 +209,13 @@ class Chunked:
         """Compute and save each chunk before the next one; chunks that are already saved are read."""
         from branded.chunking.saved_chunks import Saved
         from branded.core.progress import bar
-        from branded.core.tracing.dry_run import looked_at
+        from branded.core.tracing.dry_run import dry_run
 
         # an unrealized argument would be computed again in each chunk
         realize_tensors(self.leaves)
         saved, is_mapped = None, [a is not None for a in self.axes]
         if self.how.save is not None or any(map(_is_nowhere, itertools.compress(self.leaves, is_mapped))):
-            first = looked_at(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
+            first = dry_run(lambda: self._part(0, chunk, Draws(self.size, self.instead))[1])
             if self.how.save is not None:
                 saved = Saved(self.how.save, first, self._axes(first[0]), self.size, chunk)
             self._place([y.uop for y in first[1] if isinstance(y, Tensor)])

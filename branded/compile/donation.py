@@ -74,7 +74,9 @@ def take_memory(t: Tensor, result: Result) -> PooledBuffer | None:
     u = donate(t)
     is_reshaped, ref = u.op is Ops.RESHAPE, u.__dict__.get(PooledBuffer.KEY)
     remembered = ref() if ref is not None else None
-    if _counts(u) != _alone(is_reshaped, remembered is not None) or (is_reshaped and u.src[0].op is Ops.RESHAPE):
+    if _counts(u) != _sole_reference(is_reshaped, remembered is not None) or (
+        is_reshaped and u.src[0].op is Ops.RESHAPE
+    ):
         return None
     if u.shape != result.shape:
         return PooledBuffer(base_of(u).reshape(result.shape))
@@ -87,7 +89,7 @@ def _counts(u: UOp) -> tuple[int, int, int]:
 
 
 @functools.cache
-def _alone(is_reshaped: bool, is_remembered: bool) -> tuple[int, int, int]:
+def _sole_reference(is_reshaped: bool, is_remembered: bool) -> tuple[int, int, int]:
     """Return the reference counts of a value, its base and its buffer if only one variable refers to them."""
     u: UOp = UOp.new_buffer("CPU", 4, dtypes.float32).reshape((2, 2) if is_reshaped else (4,))
     base_of(u).buffer.ensure_allocated()  # type: ignore[union-attr]

@@ -17,7 +17,7 @@ from branded.control_flow.sequential_vmap import in_turn
 from branded.core.boundary import stage
 from branded.core.entry import entry
 from branded.core.sharding.resharding import everywhere
-from branded.core.tracing.dry_run import looked_at
+from branded.core.tracing.dry_run import dry_run
 from branded.core.tracing.recording import is_recording
 from branded.core.validation.arguments import call_checked, check_function
 from branded.core.values import vec_type
@@ -122,7 +122,7 @@ def _every(x: UOp, b: Scope) -> UOp:
 def _of_one_example(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any] | None:
     """Return the result of the function itself, which the rule must match in tree and shapes; None if it fails."""
     try:
-        return (looked_at(lambda: f(*args)),)
+        return (dry_run(lambda: f(*args)),)
     except Exception:  # the function may contain operations that vmap rejects, which is why it has a rule
         return None
 

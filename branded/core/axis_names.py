@@ -11,7 +11,7 @@ from tinygrad import Tensor
 
 from branded.core.brand import Brand
 from branded.errors import AxesError, AxisTypeError, SizeError, count_noun
-from branded.graph.known_axes import names_of, tell
+from branded.graph.known_axes import names_of, set_axes
 from branded.graph.rows import type_text
 from branded.graph.scope import open_brands
 from branded.tinygrad_compat import activation, provenance
@@ -114,7 +114,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
                 )
         if isinstance(name, type):
             sizes.setdefault(name, size)
-    tell(x, names)
+    set_axes(x, names)
     activation.activate()
     provenance.mark_itself(x.uop)  # errors about values computed from it name the axes
     return x

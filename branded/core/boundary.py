@@ -168,7 +168,7 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
     Brands in a value's row stay open. Reverse mode and the bodies of functions and loops need it.
     """
     if not any(map(has_pending, roots)):
-        return _alone(roots)
+        return _without_closed_brands(roots)
 
     def closed(u: UOp) -> UOp | None:
         if u.op is not Ops.STAGE or (b := brand_of(u.src[1])) is None or b in keep:
@@ -176,11 +176,11 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
         # with the rule of STAGE, which repeats a value that lost the brand when another brand was closed
         return Pass((b,)).run([u], {}, has_brand)[0].uop
 
-    out = _alone(replace_ops(roots, closed, has_pending))
+    out = _without_closed_brands(replace_ops(roots, closed, has_pending))
     return copied_to_all(out, _one_device(left_brands(roots))) if any(info_of(u).sharded for u in roots) else out
 
 
-def _alone(us: Sequence[UOp]) -> list[UOp]:
+def _without_closed_brands(us: Sequence[UOp]) -> list[UOp]:
     """Return the same values without closed brands that occur in their graphs but not in their rows."""
     if not any(info_of(u).sibling_varies for u in us):
         return list(us)

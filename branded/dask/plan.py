@@ -16,7 +16,7 @@ from tinygrad.dtype import DType, strong_dtype
 
 from branded import tree
 from branded.core.tracing.body import LeafType, Steps
-from branded.core.tracing.dry_run import looked_at
+from branded.core.tracing.dry_run import dry_run
 from branded.core.tracing.effect_tokens import Body, collect_effects
 from branded.core.values import vec_type
 from branded.core.vmap import MappedCall, Options
@@ -58,7 +58,7 @@ class MetaTrace(Session):
             with current.during(self), collect_effects(Body()), opened(self.scope):
                 return run_vmap(self, f, options, args, kwargs)
 
-        return looked_at(traced)
+        return dry_run(traced)
 
     def whole(self, loop: int) -> int:
         return sum(self.loops[loop])

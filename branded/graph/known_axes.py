@@ -21,22 +21,22 @@ Axis = type | int | None
 Names = tuple[type | None, ...]
 """For each axis its name, or None if its name is unknown."""
 
-told: dict[int, tuple[weakref.ref[Tensor], tuple[Axis, ...]]] = {}
+axes_by_id: dict[int, tuple[weakref.ref[Tensor], tuple[Axis, ...]]] = {}
 """The axes that `as_axes` declared for a tensor, by its id."""
 
 
-def tell(x: Tensor, axes: tuple[Axis, ...]) -> None:
+def set_axes(x: Tensor, axes: tuple[Axis, ...]) -> None:
     """Remember the axes of a tensor, as long as the tensor is alive."""
     key = id(x)
-    told[key] = weakref.ref(x, lambda _: told.pop(key, None)), axes
+    axes_by_id[key] = weakref.ref(x, lambda _: axes_by_id.pop(key, None)), axes
 
 
 def names_of(x: Tensor | UOp) -> Names:
     """Return the names of the axes of one example of a value."""
     u = x.uop if isinstance(x, Tensor) else x
-    if not told:
+    if not axes_by_id:
         return (None,) * len(u.shape)
-    if isinstance(x, Tensor) and (axes := told.get(id(x))) is not None:
+    if isinstance(x, Tensor) and (axes := axes_by_id.get(id(x))) is not None:
         return _only_names(axes[1])
     cached = _declared_names()
     for v in u.toposort(lambda v: v not in cached, enter_calls=False) if cached else ():
@@ -51,7 +51,7 @@ def _only_names(axes: Sequence[Axis]) -> Names:
 def _declared_names() -> dict[UOp, Names]:
     """Return the declared names by value, without values that unrelated tensors may equal (constants)."""
     declared: dict[UOp, Names] = {}
-    for ref, axes in list(told.values()):
+    for ref, axes in list(axes_by_id.values()):
         if (x := ref()) is not None and any(v.op in _UNIQUE for v in x.uop.toposort()):
             names = _only_names(axes)
             declared[x.uop] = names if declared.get(x.uop, names) == names else (None,) * len(names)

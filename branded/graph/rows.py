@@ -16,7 +16,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import EscapeError
-from branded.graph.known_axes import names_of, told
+from branded.graph.known_axes import axes_by_id, names_of
 from branded.graph.primitive import uses
 from branded.graph.scope import Row, brand_of, union
 from branded.graph.tags import is_leaf
@@ -213,7 +213,7 @@ _BLOCK = "b.unvec(value) at the end of `with brand(...) as b:`, and use the resu
 def type_text(x: Tensor | UOp, row: Row | None = None) -> str:
     u = x.uop if isinstance(x, Tensor) else x
     sizes = [srender(s) for s in u.shape]
-    if told:
+    if axes_by_id:
         sizes = [s if n is None else f"{n.__name__}:{s}" for n, s in zip(names_of(x), sizes, strict=True)]
     per_example = f"{dtype_text(u.dtype)}[{', '.join(sizes)}]"
     row = visible(row_of(u) if row is None else row)

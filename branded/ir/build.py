@@ -75,11 +75,11 @@ def _record_program(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Writt
         if any(u not in scope.env for u in call.results):
             _call(scope, call)
     program = scope.finish(results)
-    _tell(frame, program)
+    _mark_derivative_steps(frame, program)
     return program
 
 
-def _tell(frame: Frame, program: Written) -> None:
+def _mark_derivative_steps(frame: Frame, program: Written) -> None:
     """Mark the equations that are steps of a derivative: no call recorded them, and its results depend on them."""
     for d in frame.derived:
         below = UOp.sink(*d.results).toposort(enter_calls=False)

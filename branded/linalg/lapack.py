@@ -37,7 +37,7 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
 
 def _each(f: Work, xs: Arrays) -> list[np.ndarray]:
     """Apply `f` to the stack of all matrices; if that fails, to each matrix separately."""
-    with _alone(xs):
+    with _limit_threads(xs):
         try:
             return _as_list(f(*xs))
         except np.linalg.LinAlgError:
@@ -126,7 +126,7 @@ def solve_triangular(lower: bool, unit: bool) -> Work:
             if trsm is None or (math.prod(batch) > _MANY and a.shape[-1] <= _SMALL):
                 _substitute(np.broadcast_to(a, (*batch, *a.shape[-2:])), x, lower, unit)
             else:
-                with _alone([x]):
+                with _limit_threads([x]):
                     _by_blas(trsm, np.ascontiguousarray(a), x, lower, unit)
         return [x]
 
@@ -187,7 +187,7 @@ _WORTH = 1 << 26
 """The least number of multiplications for which the threads of OpenBLAS are faster than one thread."""
 
 
-def _alone(xs: Arrays) -> AbstractContextManager[None]:
+def _limit_threads(xs: Arrays) -> AbstractContextManager[None]:
     n = max(max(x.shape[-2:]) for x in xs)
     return _one_thread() if n > _SMALL and n**3 < _WORTH else nullcontext()
 

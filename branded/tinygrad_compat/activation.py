@@ -405,8 +405,8 @@ def install_later(install: Callable[[], None], modules: Callable[[], Iterable[Mo
         installers.append(install)
 
 
-def _mend(mend: Callable[[Any], None], module: ModuleType) -> None:
-    record(lambda: mend(module), [module])
+def _patch(patch: Callable[[Any], None], module: ModuleType) -> None:
+    record(lambda: patch(module), [module])
 
 
 def enable(*features: str) -> None:
@@ -466,7 +466,7 @@ def _install() -> None:
         _Status.is_installing = True
         try:
             provenance.begin()
-            import_hook.run_with(_mend)
+            import_hook.run_with(_patch)
             for name in private_api.MODULES:  # only imported modules can be compared
                 getattr(private_api, name)
             installers.append(_mark_results)

@@ -8,18 +8,18 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-_Mend = Callable[[Any], None]
+_Patch = Callable[[Any], None]
 
 
 class _Finder:
     """A finder that delegates to Python's finders and patches each module after its last line."""
 
     def __init__(self) -> None:
-        self.mends: dict[str, list[_Mend]] = {}
-        self.run: Callable[[_Mend, ModuleType], None] = lambda mend, module: mend(module)
+        self.patches: dict[str, list[_Patch]] = {}
+        self.run: Callable[[_Patch, ModuleType], None] = lambda patch, module: patch(module)
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name not in self.mends:
+        if name not in self.patches:
             return None
         others = (
             finder.find_spec(name, path, target) for finder in sys.meta_path if type(finder).__module__ != __name__
@@ -30,8 +30,8 @@ class _Finder:
 
             def exec_module(module: ModuleType) -> None:
                 execute(module)
-                for mend in self.mends[name]:
-                    self.run(mend, module)
+                for patch in self.patches[name]:
+                    self.run(patch, module)
 
             setattr(spec.loader, "exec_module", exec_module)  # noqa: B010  mypy: a method is not assigned
         return spec
@@ -40,16 +40,16 @@ class _Finder:
 _finder = _Finder()
 
 
-def run_with(run: Callable[[_Mend, ModuleType], None]) -> None:
-    """Let `run(mend, module)` patch the modules that are imported from now on."""
+def run_with(run: Callable[[_Patch, ModuleType], None]) -> None:
+    """Let `run(patch, module)` patch the modules that are imported from now on."""
     _finder.run = run
 
 
-def when_imported(name: str, mend: _Mend) -> None:
-    """Call `mend(module)` now, or as soon as the module of this name is imported."""
+def when_imported(name: str, patch: _Patch) -> None:
+    """Call `patch(module)` now, or as soon as the module of this name is imported."""
     if (module := sys.modules.get(name)) is not None:
-        mend(module)
+        patch(module)
         return
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    _finder.mends.setdefault(name, []).append(mend)
+    _finder.patches.setdefault(name, []).append(patch)

@@ -12,7 +12,7 @@ from branded import tree
 from branded.chunking.footprint import Footprint, footprint
 from branded.compile.jit import Jitted
 from branded.core.entry import entry
-from branded.core.tracing.dry_run import looked_at
+from branded.core.tracing.dry_run import dry_run
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
 from branded.explain import code
@@ -131,7 +131,7 @@ def _memory(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         usage = footprint([y.uop for y in tree.leaves(out) if isinstance(y, Tensor)])
         return usage, _try_make_expr(f, args, kwargs)
 
-    usage, expr = looked_at(run)
+    usage, expr = dry_run(run)
     parts = (usage.peak, usage.there, usage.results, usage.between, usage.work)
     return Memory(*parts, tuple(_largest(usage, expr, f)))
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from branded.errors import CallError, TreeError
 from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, PyTree, aux_of, flat, node, outline, places
-from branded.tree.paths import ways
+from branded.tree.paths import part_paths
 from branded.tree.structures import Structure, check_structure
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def map_leaves(
     columns = [[x for x, n in parts if n is None]]
     columns += [_along(api_name, parts, x, (names[0], name)) for x, name in zip(rest, names[1:], strict=True)]
     if with_path:
-        columns.insert(0, [path for path, (_, n) in zip(ways(parts), parts, strict=True) if n is None])
+        columns.insert(0, [path for path, (_, n) in zip(part_paths(parts), parts, strict=True) if n is None])
     values = [f(*xs) for xs in zip(*columns, strict=True)]
     stack: list[Any] = []
     for _, n in reversed(parts):  # children before their container, the last container first

@@ -117,10 +117,10 @@ def leaves_with_path(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[tuple[
     Source: `jax.tree.leaves_with_path`.
     """
     parts = flat(tree, is_leaf)
-    return [(path, x) for path, (x, n) in zip(ways(parts), parts, strict=True) if n is None]
+    return [(path, x) for path, (x, n) in zip(part_paths(parts), parts, strict=True) if n is None]
 
 
-def ways(parts: Flat) -> Iterator[Path]:
+def part_paths(parts: Flat) -> Iterator[Path]:
     """Return the path to each part of a tree."""
     waiting: list[Path] = [()]
     for x, n in parts:

@@ -52,12 +52,12 @@ def test_as_axes_returns_its_tensor() -> None:
 
 def test_axes_of_deleted_tensors_are_forgotten() -> None:
     gc.collect()
-    before = len(known_axes.told)
+    before = len(known_axes.axes_by_id)
     tensors = [as_axes(Tensor.ones(2), Users) for _ in range(5)]
-    assert len(known_axes.told) == before + 5
+    assert len(known_axes.axes_by_id) == before + 5
     del tensors
     gc.collect()
-    assert len(known_axes.told) == before
+    assert len(known_axes.axes_by_id) == before
 
 
 def test_axes_inside_vmap() -> None:

@@ -53,7 +53,7 @@ def test_state_survives_interrupt(program: Callable[[], Any]) -> None:
 
 ENDS = (
     "Context.__exit__",
-    "_off",
+    "_disable_gc",
     "disable_gc.__exit__",
     "_Scope.__exit__",
     "undone",
@@ -88,7 +88,7 @@ def test_interrupts_at_the_end_of_a_block(name: str) -> None:
     values(program())
     wanted, points = values(program()), Within(ENDS)
     points.run(program)
-    assert points.found["Context.__exit__"] and points.found["_off"]
+    assert points.found["Context.__exit__"] and points.found["_disable_gc"]
     for end, found in points.found.items():
         for at in found[-12:]:
             assert not interrupt(program, at, KeyboardInterrupt(), wanted), end

@@ -202,6 +202,6 @@ def test_missing_chosen_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_cache_warning_points_to_its_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private_api.CACHELEVEL, "value", private_api.CACHELEVEL.value)
-    with pytest.warns(RuntimeWarning, match="cache: compiled kernels cannot be kept") as found:
-        disk_cache_errors._off(OSError("full"))
+    with pytest.warns(RuntimeWarning, match="cache: compiled kernels cannot be stored") as found:
+        disk_cache_errors._disable_cache(OSError("full"))
     assert found[0].filename == __file__

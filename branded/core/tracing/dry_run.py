@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @in_engine
-def looked_at(run: Callable[[], T]) -> T:
+def dry_run(run: Callable[[], T]) -> T:
     """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
     tables = [Tensor.__dict__[name] for name in (private_api.COUNTERS, private_api.SEEDS)]
     saved = [dict(table) for table in tables]

@@ -20,7 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.core.tracing.state import is_tracing, may_be_differentiating
 from branded.errors import BrandedError, OperandError, source
-from branded.graph.known_axes import names_of, told
+from branded.graph.known_axes import axes_by_id, names_of
 from branded.graph.scope import may_be_in_brand
 from branded.graph.uops import tensor
 from branded.hooks.reads import READS
@@ -51,7 +51,7 @@ def _wrap_alu(original: Method) -> Method:
             return out
         u = UOp(op, src=(self.uop, *[x.uop for x in src]))
         names[u] = (method,)
-        if src and told:
+        if src and axes_by_id:
             _look(u)
         elif src and (may_be_in_brand() or may_be_differentiating()):
             _compare(u)
@@ -105,7 +105,7 @@ def _look(u: UOp) -> None:
 
 def _is_ours(*values: Any) -> bool:
     """Return whether to translate an error: in a body, or if an axis has a name."""
-    if is_tracing() or not told:
+    if is_tracing() or not axes_by_id:
         return is_tracing()
     return any(isinstance(x, Tensor | UOp) and any(names_of(x)) for x in tree.leaves(values))
 
@@ -137,7 +137,7 @@ def _find_translation(error: BaseException, trace: Any) -> BrandedError | None:
     """Return the translation of an error in a method, or None if it should not be translated."""
     if not isinstance(error, (*_TOLD, *_OF_TYPES)) or isinstance(error, BrandedError):
         return None
-    if not (is_tracing() or told):
+    if not (is_tracing() or axes_by_id):
         return None
     call: TracebackType | None = trace
     while call is not None and call.tb_frame.f_code.co_name != private_api.NAMES_KERNELS:

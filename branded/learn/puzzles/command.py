@@ -111,7 +111,7 @@ def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
     found: list[Status] = []
     for p in puzzles:
         verdict = given.judged(p)
-        _tell(p, verdict)
+        _print_verdict(p, verdict)
         found.append(verdict.status)
     solved = found.count(Status.SOLVED)
     if len(puzzles) > 1:
@@ -152,5 +152,5 @@ def _line(puzzle: Puzzle, status: str) -> str:
     return f"{puzzle.number:4}  {puzzle.title:<34}{status}".rstrip()
 
 
-def _tell(puzzle: Puzzle, verdict: Verdict) -> None:
+def _print_verdict(puzzle: Puzzle, verdict: Verdict) -> None:
     print(_line(puzzle, verdict.status.value), *(f"        {line}" for line in verdict.lines), sep="\n", flush=True)

@@ -182,12 +182,12 @@ def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
     return Access(slot, Beginning(), of, None)
 
 
-def _ways(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
+def _layouts(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
     """Yield the existing layout of an operand and possible precomputed layouts; BLAS accepts both sides transposed."""
-    if (there := _there(x, red.dtype)) is not None:
+    if (there := _stored(x, red.dtype)) is not None:
         yield there
-    beside = _there(other, red.dtype)
-    own, near = x.ranges - {*red.src[1:]}, [result.of, beside.of if beside is not None else {}]
+    other_access = _stored(other, red.dtype)
+    own, near = x.ranges - {*red.src[1:]}, [result.of, other_access.of if other_access is not None else {}]
     yield laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
     others = [n for r, n in result.of.items() if r not in x.ranges]
     inner = {r for r in own if others and result.of[r] < min(others)}
@@ -196,7 +196,7 @@ def _ways(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> It
         yield laid_out(slot, x.ranges, [order, *near])
 
 
-def _there(x: Factors, dtype: DType) -> Access | None:
+def _stored(x: Factors, dtype: DType) -> Access | None:
     """Return the operand's access if it is a buffer that has all its axes, else None."""
     found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
     return found if found is not None and found.of.keys() == x.ranges else None
@@ -230,7 +230,7 @@ def plan(
     best: ProductPlan | None = None
     result = out or laid_out(slot, red.ranges, [])
     for a, b in _pairs(factors, sums):
-        ways = _ways(a, b, red, result, slot + 1), _ways(b, a, red, result, slot + 2)
+        ways = _layouts(a, b, red, result, slot + 1), _layouts(b, a, red, result, slot + 2)
         for places in itertools.product(*map(list, ways)):
             found = _plan_for_layouts(red, (a, b), places, result, limit, alpha)
             if found is not None and (best is None or found.cost < best.cost):

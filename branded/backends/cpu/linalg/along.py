@@ -44,7 +44,7 @@ def source(name: str, dtype: DType) -> str:
 
 
 @functools.cache
-def _glue(name: str, dtype: DType) -> tuple[Any, int]:
+def _c_function(name: str, dtype: DType) -> tuple[Any, int]:
     return native.compile_function(source(name, dtype), "branded_along")
 
 
@@ -60,7 +60,7 @@ def _along(name: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -
         return None
     if (steps := batches.steps(y.shape[:-1], args, (1,) * len(args))) is None:
         return None
-    function, address = _glue(name, x.dtype)
+    function, address = _c_function(name, x.dtype)
     size = math.prod(y.shape)
     by = batches.shared(size, steps, results, size // y.shape[-1])
     numbers = [0, 0, 0, x.shape[-1], y.shape[-1], 0, *steps, *by]

@@ -253,7 +253,7 @@ def source(dtype: DType, parts: frozenset[str]) -> str:
 
 
 @functools.cache
-def _glue(dtype: DType, parts: frozenset[str]) -> tuple[Any, int]:
+def _c_function(dtype: DType, parts: frozenset[str]) -> tuple[Any, int]:
     return native.compile_function(source(dtype, parts), "branded_fourier")
 
 
@@ -275,7 +275,7 @@ def _transform(kind: str, n: int, results: Sequence[ArrayType], args: Sequence[A
     size, examples = int(plan[3]), math.prod(batch)
     by = batches.shared(examples * size * math.log2(2 * size), steps, results, examples)
     lanes = min(_LANES, examples) if size <= _SHORT else 1
-    function, address = _glue(dtype, plan.parts | ({"bins"} if "r" in kind else set()))
+    function, address = _c_function(dtype, plan.parts | ({"bins"} if "r" in kind else set()))
     numbers = [ctypes.addressof(plan), 0, KINDS.index(kind), lanes, n, 0, *steps, *by]
     return CFunction(address, function, functools.partial(batches.words, numbers, len(results)))
 

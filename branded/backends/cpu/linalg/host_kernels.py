@@ -158,7 +158,7 @@ def source(operation: str, dtype: DType) -> str:
 
 
 @functools.cache
-def _glue(operation: str, dtype: DType) -> tuple[Any, int]:
+def _c_function(operation: str, dtype: DType) -> tuple[Any, int]:
     return native.compile_function(source(operation, dtype), "branded_count")
 
 
@@ -171,7 +171,7 @@ def _host_function(
 ) -> CFunction | None:
     if steps is None:
         return None
-    function, address = _glue(operation, dtype)
+    function, address = _c_function(operation, dtype)
     table = memory_table() if operation == "standing" else 0
     return CFunction(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *by], 1))
 

@@ -56,7 +56,7 @@ def _lapack_function(
     work = examples * max(m, n) ** 3 * (ITERATED if kind in _ITERATED else STRAIGHT) if alone else 0
     parts = batches.shared(work, steps, results, examples)
     numbers = [ctypes.addressof(table), alone, more, m, n, k, *steps, *parts]
-    function, address = _glue(kind, dtype)
+    function, address = _c_function(kind, dtype)
     return CFunction(address, function, functools.partial(batches.words, numbers, len(results)))
 
 
@@ -77,5 +77,5 @@ def _table(dtype: DType) -> Any:
 
 
 @functools.cache
-def _glue(kind: str, dtype: DType) -> tuple[Any, int]:
+def _c_function(kind: str, dtype: DType) -> tuple[Any, int]:
     return native.compile_function(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")

@@ -194,7 +194,7 @@ def source(dtype: DType, method: str) -> str:
 
 
 @functools.cache
-def _glue(dtype: DType, method: str) -> tuple[Any, int]:
+def _c_function(dtype: DType, method: str) -> tuple[Any, int]:
     return native.compile_function(source(dtype, method), "branded_sort")
 
 
@@ -214,5 +214,5 @@ def _sort(descending: bool, indices: bool, results: Sequence[ArrayType], args: S
     work = examples * n * (1 if k <= _FEW and k * k <= 2 * n else 2 * x.dtype.itemsize)
     by = batches.shared(work, steps, results, examples)
     numbers = [host_kernels.memory_table(), 0, descending + 2 * indices, n, 0, k, *steps, *by]
-    function, address = _glue(x.dtype, _method(x.dtype, examples, n, k, indices))
+    function, address = _c_function(x.dtype, _method(x.dtype, examples, n, k, indices))
     return CFunction(address, function, functools.partial(batches.words, numbers, 1))

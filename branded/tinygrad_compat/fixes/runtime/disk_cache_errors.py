@@ -16,7 +16,7 @@ from typing import Any
 from branded.tinygrad_compat import private_api
 
 
-def _off(error: Exception) -> None:
+def _disable_cache(error: Exception) -> None:
     private_api.CACHELEVEL.value = 0
     warnings.warn(
         f"cache: compiled kernels cannot be stored in {private_api.CACHEDB}: {error}; each process compiles them again "
@@ -34,7 +34,7 @@ def _or_without(original: Callable[..., Any], instead: Callable[..., Any]) -> Ca
         except sqlite3.ProgrammingError:
             raise  # an incorrect call, not a problem of the file
         except (OSError, sqlite3.DatabaseError) as error:
-            _off(error)
+            _disable_cache(error)
             return instead(*args, **kwargs)
 
     return cached

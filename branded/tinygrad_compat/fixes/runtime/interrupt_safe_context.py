@@ -39,7 +39,7 @@ def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _off(_: Any) -> Afterwards:
+def _disable_gc(_: Any) -> Afterwards:
     """Disable garbage collection and return a context manager that enables it again if it was enabled."""
     block = Afterwards(operator.call, gc.enable if gc.isenabled() else int)
     try:
@@ -51,7 +51,7 @@ def _off(_: Any) -> Afterwards:
 
 
 def install() -> None:
-    private_api.helpers.disable_gc._recreate_cm = _off
+    private_api.helpers.disable_gc._recreate_cm = _disable_gc
     private_api.codegen.do_to_program = _allowed_again(private_api.codegen.do_to_program)
     function = private_api.function._function
     function.__call__ = _allowed_again(function.__call__)

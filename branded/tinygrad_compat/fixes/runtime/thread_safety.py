@@ -130,7 +130,7 @@ class _Buffers:
 _LOCK = "_branded_lock"
 
 
-def _alone(original: Callable[..., Any]) -> Callable[..., Any]:
+def _one_caller(original: Callable[..., Any]) -> Callable[..., Any]:
     """Let one thread at a time call a TinyJit, with a lock per TinyJit because its function is the user's."""
 
     @functools.wraps(original)
@@ -182,7 +182,7 @@ def install() -> None:
             setattr(owner, name, serial(getattr(owner, name)))
     for name, wrapped in (("linear_with_vars", realized_writes.caught_up), ("assign", realized_writes.writing)):
         setattr(Tensor, name, wrapped(getattr(Tensor, name)))
-    private_api.jit._TinyJit.__call__ = _alone(private_api.jit._TinyJit.__call__)
+    private_api.jit._TinyJit.__call__ = _one_caller(private_api.jit._TinyJit.__call__)
     opened = "_Device__get_canonicalized_item"
     setattr(private_api.device._Device, opened, _opened_once(getattr(private_api.device._Device, opened)))
 
