@@ -64,7 +64,7 @@ from branded.mypy.shapes import libraries
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.evaluate import Evaluator, declared_value, field_names
 from branded.mypy.shapes.other_files import path_of
-from branded.mypy.shapes.shared_results import Key, Result, Sharing, key_of, result_of
+from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps, Yields
 from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
@@ -103,7 +103,7 @@ class Interpreter(Evaluator):
 
     shares = True
     """Whether results are the same for each file that is followed."""
-    results: dict[Key, Result]
+    results: dict[Key, KnownResult]
     """The results of functions of a module."""
 
     def run(self) -> None:

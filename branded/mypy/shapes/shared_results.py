@@ -39,7 +39,7 @@ Used = tuple[FollowedBrand, ...]
 
 
 @dataclass(frozen=True)
-class Result:
+class KnownResult:
     """The result of a call, the brands that were open, and the number of changes before the call."""
 
     value: Fact
@@ -70,8 +70,8 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
     return (node, given, bool(run.uncertain), (bool(run.inside), *named)), used
 
 
-def result_of(run: FileState, value: Fact, used: Used) -> Result:
-    return Result(value, used, tuple(run.opened), changed[0])
+def result_of(run: FileState, value: Fact, used: Used) -> KnownResult:
+    return KnownResult(value, used, tuple(run.opened), changed[0])
 
 
 def is_value(value: Fact) -> bool:
@@ -89,7 +89,7 @@ def _renamed(value: Fact, names: Mapping[FollowedBrand, FollowedBrand]) -> Fact:
 class SharedResult:
     """The result of a function, and the work that it took."""
 
-    result: Result
+    result: KnownResult
     steps: int
     """The expressions that were evaluated, without those in `calls`."""
     depth: int
@@ -107,7 +107,7 @@ _shared: dict[Key, SharedResult] = new_cache()
 class Sharing:
     """The shared results that are used and computed while one file is followed."""
 
-    def __init__(self, run: FileState, known: dict[Key, Result]) -> None:
+    def __init__(self, run: FileState, known: dict[Key, KnownResult]) -> None:
         self.run, self.known = run, known
         self.within = 0
         """The steps in calls whose results are shared."""

@@ -34,7 +34,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.dependence import all_places, flow_of
+from branded.mypy.analysis.dependence import NotFollowed, all_places, flow_of
 from branded.mypy.analysis.function_source import unused_parameters
 from branded.mypy.analysis.needed_names import needed_names
 from branded.mypy.analysis.source.reads import effects_of
@@ -56,10 +56,6 @@ _ALONG = "log_softmax logsumexp max mean min prod softmax softmin std sum var"
 METHODS = {*_ELEMENTWISE.split(), *_ALONG.split()}
 DEEPEST = 100
 """The depth of calls that are followed, at most. Calls below it are followed first."""
-
-
-class NotFollowed(Exception):
-    """The body has another statement or expression."""
 
 
 Call = tuple[FuncDef, tuple[Brands | None, ...]]
