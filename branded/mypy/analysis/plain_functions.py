@@ -67,9 +67,9 @@ from branded.mypy.analysis.function_source import (
     unused_parameters,
     without_decorator,
 )
-from branded.mypy.analysis.handed_functions import accept_tensor_functions, tensor_function, with_brands
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.computed_bodies import brands_of_result
+from branded.mypy.analysis.source.handed_functions import accept_tensor_functions, tensor_function, with_brands
 from branded.mypy.analysis.source.reads import certain_reads, effects_of, reads_in, report_read, report_stored
 from branded.mypy.analysis.source.walk import own_parts
 from branded.mypy.analysis.untyped_modules import assigned_to, definition_of, is_in_file, is_untyped_function
