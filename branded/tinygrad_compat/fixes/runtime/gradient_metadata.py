@@ -12,7 +12,7 @@ from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.tinygrad_compat import activation, private_api
+from branded.tinygrad_compat import private_api
 
 
 class Once:
@@ -25,9 +25,7 @@ class Once:
         return self._names.get(u, default)
 
     def __setitem__(self, u: UOp, names: tuple[Any, ...]) -> None:
-        if not activation.is_on():
-            self._names[u] = names
-        elif u.op is not Ops.CONST:
+        if u.op is not Ops.CONST:
             self._names[u] = tuple(dict.fromkeys(names))
 
 
