@@ -7,6 +7,7 @@ tangent of the result. The pass skips values that do not depend on the different
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -243,14 +244,15 @@ def no_range_rule(api_name: str, u: UOp) -> UnsupportedError:
 def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
     """Reduce the tangent.
 
-    A sum has the sum of the tangents. A maximum has their mean over the elements that attain it. A product has the sum
-    of each tangent times all other factors.
+    A sum has the sum of the tangents, and a matrix product has two products, which kernels recognize. A maximum has the
+    mean of the tangents of the elements that attain it. A product has the sum of each tangent times all other factors.
     """
     op, n = u.arg
     x: Any
     x, axes = u.src[0], tuple(range(u.arg[1]))
     if op is Ops.ADD:
-        return u.replace(src=(d, *u.src[1:]))
+        terms = (u.replace(src=(term, *u.src[1:])) for term in _tangents_of_factors(x, d))
+        return functools.reduce(lambda a, b: a + b, terms)
     if len(u.src) > 1:
         raise no_range_rule("jvp", u)
     if op is Ops.MAX:
@@ -259,6 +261,24 @@ def reduce(u: UOp, d: UOp, *_: Tangent) -> Tangent:
         return mean
     total: UOp = reduce_axes(products_of_others(x, n) * d, Ops.ADD, axes)
     return total
+
+
+def _tangents_of_factors(x: UOp, d: UOp) -> Sequence[UOp]:
+    """Return the terms of `d`, the tangent of the product `x`, if one factor lacks an axis; else `d` alone.
+
+    x = a b: `a` has axes i and k, `b` has only k     da b, a db     both have i and k     da b + a db
+    """
+    moves = []
+    while x.op in GroupOp.Movement and d.op is x.op:
+        moves.append(d)
+        x, d = x.src[0], d.src[0]
+    if x.op is Ops.MUL and d.op is Ops.ADD and any(1 < f.numel() < x.numel() for f in x.src):
+        terms: Sequence[UOp] = d.src
+    else:
+        terms = (d,)
+    for move in reversed(moves):
+        terms = [move.replace(src=(term, *move.src[1:])) for term in terms]
+    return terms
 
 
 def max_mask(x: UOp, n: int, dtype: Any) -> UOp:

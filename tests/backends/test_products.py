@@ -15,7 +15,7 @@ import pytest
 from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.uop.ops import Ops
 
-from branded import grad, jit, scan, vmap, while_loop
+from branded import grad, jit, jvp, scan, vmap, while_loop
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
@@ -244,6 +244,16 @@ def test_array_is_padded_before_windows_are_read() -> None:
     made, kernels, got = execute(tensors(x)[0].conv2d(tensors(w)[0], padding=1))
     assert (len(made), len(kernels)) == (1, 2)
     close(got, _convolved(x, w, 1, 1, 1)[0])
+
+
+@pytest.mark.parametrize("is_mapped", [False, True])
+def test_tangent_of_product_is_two_products(is_mapped: bool) -> None:
+    x, w, dx, dw = (array(*shape) for shape in ((64, 48), (48, 56), (64, 48), (48, 56)))
+    f = vmap(lambda x, w: x @ w, in_axes=(0, None)) if is_mapped else Tensor.matmul
+    _, tangent = jvp(f, tuple(tensors(x, w)), tuple(tensors(dx, dw)))
+    products, _, got = execute(tangent)
+    assert len(products) == 2
+    close(got, dx @ w + x @ dw)
 
 
 def test_per_example_gradients_are_products() -> None:
