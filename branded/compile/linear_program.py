@@ -216,7 +216,7 @@ def _copy_nothing_from_hosts(linear: UOp) -> UOp:
     calls = list(linear.src)
     uses = Counter(u.buf_uop for u in _arguments(linear))
     for copy in linear.src:
-        if (ends := _copied(copy)) is None or [uses[u] for u in ends] != [1, 2]:
+        if (ends := _ends_of_copy(copy)) is None or [uses[u] for u in ends] != [1, 2]:
             continue
         for i, call in enumerate(calls):
             if isinstance(name := call.src[0].arg, host_calls.HostName) and ends[1] in call.src[1 : 1 + name.outs]:
@@ -226,7 +226,7 @@ def _copy_nothing_from_hosts(linear: UOp) -> UOp:
     return linear if len(calls) == len(linear.src) else linear.replace(src=tuple(calls))
 
 
-def _copied(call: UOp) -> tuple[UOp, UOp] | None:
+def _ends_of_copy(call: UOp) -> tuple[UOp, UOp] | None:
     """Return the parameter and the buffer of a kernel that only copies the whole buffer, or None."""
     stores = [u for u in call.src[0].toposort() if u.op is Ops.STORE] if call.src[0].op is Ops.SINK else []
     if len(stores) != 1 or len(call.src) != 3 or any(x.op is not Ops.INDEX for x in stores[0].src):

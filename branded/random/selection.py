@@ -149,7 +149,7 @@ def _population(x: Vec[S] | int, api_name: str, name: str, axis: int) -> tuple[i
     n = as_int(x)
     if n is None:
         raise DrawTypeError(
-            f"{api_name}: {name} is {vec_type(x)}, which has no entries",
+            f"{api_name}: {name} is {vec_type(x)}, neither an int nor a tensor with an axis",
             fix="pass an int, or a tensor with at least one axis",
         )
     if n < 0:

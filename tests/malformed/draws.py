@@ -507,7 +507,7 @@ ROWS = (
         "permutation: a string",
         lambda: random.permutation(KEY, "abc"),
         errors.DrawTypeError,
-        "permutation: x is the str 'abc', which has no entries",
+        "permutation: x is the str 'abc', neither an int nor a tensor with an axis",
     ),
     refused(
         "permutation: a negative number",
@@ -519,13 +519,13 @@ ROWS = (
         "permutation: a float",
         lambda: random.permutation(KEY, 3.0),
         errors.DrawTypeError,
-        "permutation: x is the float 3.0, which has no entries",
+        "permutation: x is the float 3.0, neither an int nor a tensor with an axis",
     ),
     refused(
         "permutation: a number",
         lambda: random.permutation(KEY, NUMBER),
         errors.DrawTypeError,
-        "permutation: x is float[], which has no entries",
+        "permutation: x is float[], neither an int nor a tensor with an axis",
     ),
     refused(
         "permutation: 10^30",
@@ -537,13 +537,13 @@ ROWS = (
         "permutation: an array",
         lambda: random.permutation(KEY, NP),
         errors.DrawTypeError,
-        "permutation: x is numpy float32[3], which has no entries",
+        "permutation: x is numpy float32[3], neither an int nor a tensor with an axis",
     ),
     refused(
         "permutation: a list",
         lambda: random.permutation(KEY, [1, 2, 3]),
         errors.DrawTypeError,
-        "permutation: x is a list, which has no entries",
+        "permutation: x is a list, neither an int nor a tensor with an axis",
     ),
     refused(
         "choice: nothing to draw from",
@@ -585,7 +585,7 @@ ROWS = (
         "choice: a list to draw from",
         lambda: random.choice(KEY, ["a", "b"]),
         errors.DrawTypeError,
-        "choice: a is a list, which has no entries",
+        "choice: a is a list, neither an int nor a tensor with an axis",
     ),
     right("choice: probabilities of a tensor of ints", lambda: random.choice(KEY, 3, p=N).shape, ()),
     refused(

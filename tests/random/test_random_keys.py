@@ -891,7 +891,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.permutation(KEY, 2.5),
         errors.DrawTypeError,
         """
-        permutation: x is the float 2.5, which has no entries
+        permutation: x is the float 2.5, neither an int nor a tensor with an axis
           try: pass an int, or a tensor with at least one axis
         """,
     ),
@@ -907,7 +907,7 @@ MISTAKES: dict[str, Golden] = {
         lambda: random.choice(KEY, [1, 2]),
         errors.DrawTypeError,
         """
-        choice: a is a list, which has no entries
+        choice: a is a list, neither an int nor a tensor with an axis
           try: pass an int, or a tensor with at least one axis
         """,
     ),

@@ -71,12 +71,12 @@ def jacobian(result: Fact, x: Fact) -> Fact:
     """Return the derivative of each tensor of the result with respect to each tensor of `x`."""
 
     def of(y: Fact) -> Fact:
-        return map_leaves(x, lambda leaf: _product(y, leaf))
+        return map_leaves(x, lambda leaf: _outer_shape(y, leaf))
 
     return map_leaves(result, of)
 
 
-def _product(y: Fact, x: Fact) -> Fact:
+def _outer_shape(y: Fact, x: Fact) -> Fact:
     if not isinstance(y, Shaped) or not isinstance(x, Shaped):
         return UNKNOWN
     axes = (*y.axes, *x.axes) if y.axes is not None and x.axes is not None else None

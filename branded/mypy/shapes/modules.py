@@ -121,10 +121,10 @@ def stack_module_state(run: FileState, given: Arguments) -> Fact:
     if not known or len(known) != len(states) or any(s.keys() != known[0].keys() for s in known):
         return Mutable("dict", None)
     n = run.length(len(every)) if isinstance(modules, list) else ANY_AXIS
-    return Mutable("dict", {k: _stacked(n, [s[k] for s in known]) for k in known[0]})
+    return Mutable("dict", {k: _stack(n, [s[k] for s in known]) for k in known[0]})
 
 
-def _stacked(n: Type, each: list[Fact]) -> Fact:
+def _stack(n: Type, each: list[Fact]) -> Fact:
     first = each[0].axes if isinstance(each[0], Shaped) else None
     return Shaped((n, *first) if first is not None and all(x == each[0] for x in each) else None)
 

@@ -51,7 +51,7 @@ class KnownResult:
         """Return the result of a call with the same key; None if it may hold brands of the other call."""
         if self.used == used and (is_value(self.value) or self.opened == tuple(run.opened)):
             return self.value
-        return _renamed(self.value, dict(zip(self.used, used, strict=True))) if is_value(self.value) else None
+        return _rename(self.value, dict(zip(self.used, used, strict=True))) if is_value(self.value) else None
 
 
 def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Used]:
@@ -66,7 +66,7 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
     numbers = {b: FollowedBrand("", _PLACE, i, b.loop) for i, b in enumerate(used)}
     opened = zip(run.opened, run.sizes, strict=True)
     named = [(b.name, n, numbers.get(b)) for b, n in opened if b.name != NONE]
-    given = tuple(_renamed(value, numbers) for value in given) if used else given
+    given = tuple(_rename(value, numbers) for value in given) if used else given
     return (node, given, bool(run.uncertain), (bool(run.inside), *named)), used
 
 
@@ -79,10 +79,10 @@ def is_value(value: Fact) -> bool:
     return is_immutable(value) or isinstance(value, Const)
 
 
-def _renamed(value: Fact, names: Mapping[FollowedBrand, FollowedBrand]) -> Fact:
+def _rename(value: Fact, names: Mapping[FollowedBrand, FollowedBrand]) -> Fact:
     if isinstance(value, Shaped) and value.brands:
         return Shaped(value.axes, frozenset(names.get(b, b) for b in value.brands))
-    return Tuple(tuple(_renamed(item, names) for item in value.items)) if isinstance(value, Tuple) else value
+    return Tuple(tuple(_rename(item, names) for item in value.items)) if isinstance(value, Tuple) else value
 
 
 @dataclass

@@ -296,7 +296,7 @@ static void *work(void *p) {{
 
 
 @functools.cache
-def _c_function() -> tuple[Any, int]:
+def _product_function() -> tuple[Any, int]:
     return native.compile_function(_SOURCE, "branded_product")
 
 
@@ -310,10 +310,10 @@ def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, value
     form, *numbers = p.numbers()
     words = [[0, 1, *first, *addresses, *by, form + shared, *numbers, system] for addresses in args]
     step_at = _TAKES.index("i") if step in variables else -1
-    return native.Hosted(_c_function()[1], words, name.short, is_c=True, step=step_at)
+    return native.Hosted(_product_function()[1], words, name.short, is_c=True, step=step_at)
 
 
 def run(call: UOp, addresses: Sequence[int], value_of: dict[str, int]) -> None:
     (args,) = kernel(call, [addresses], None, value_of).args
     words = array("Q", cast("Sequence[int]", args))
-    _c_function()[0](words.buffer_info()[0])
+    _product_function()[0](words.buffer_info()[0])

@@ -184,9 +184,9 @@ def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
 
 def _layouts(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
     """Yield the existing layout of an operand and possible precomputed layouts; BLAS accepts both sides transposed."""
-    if (there := _stored(x, red.dtype)) is not None:
+    if (there := _access_of(x, red.dtype)) is not None:
         yield there
-    other_access = _stored(other, red.dtype)
+    other_access = _access_of(other, red.dtype)
     own, near = x.ranges - {*red.src[1:]}, [result.of, other_access.of if other_access is not None else {}]
     yield laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
     others = [n for r, n in result.of.items() if r not in x.ranges]
@@ -196,7 +196,7 @@ def _layouts(x: Factors, other: Factors, red: UOp, result: Access, slot: int) ->
         yield laid_out(slot, x.ranges, [order, *near])
 
 
-def _stored(x: Factors, dtype: DType) -> Access | None:
+def _access_of(x: Factors, dtype: DType) -> Access | None:
     """Return the operand's access if it is a buffer that has all its axes, else None."""
     found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
     return found if found is not None and found.of.keys() == x.ranges else None

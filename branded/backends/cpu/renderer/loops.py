@@ -248,7 +248,7 @@ def _name(operation: str, dtype: DType) -> str:
     return f"{operation}_{_FLOATS[dtype]}"
 
 
-def _c_function(operation: str, dtype: DType) -> str:
+def _definition(operation: str, dtype: DType) -> str:
     body = _BODIES[operation].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
     function = f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
     return f"{function}\n{maxima.source(_FLOATS[dtype])}" if operation == "largest" else function
@@ -290,7 +290,7 @@ def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
     for u in uops:
         if u.op is Ops.STORE and (reduction := _reduction(u)) is not None:
             operation, args = reduction
-            functions[_c_function(operation, u.src[1].dtype)] = None
+            functions[_definition(operation, u.src[1].dtype)] = None
             places = ", ".join(f"{{{i}}}" for i in range(len(args)))
             name = _name(operation, u.src[1].dtype)
             call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))

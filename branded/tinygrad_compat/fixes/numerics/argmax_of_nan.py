@@ -19,7 +19,7 @@ from branded.tinygrad_compat.tensor_methods import inner_method
 from branded.tinygrad_compat.uops import is_inexact
 
 
-def _materialized(x: Tensor) -> Tensor:
+def _materialize(x: Tensor) -> Tensor:
     return x.contiguous() if is_inexact(x.uop) else x
 
 
@@ -29,7 +29,7 @@ def install() -> None:
     def argmax(self: Tensor, axis: int | None = None, keepdim: bool = False) -> Tensor:
         if not (dtypes.is_float(self.dtype) and isinstance(axis, int) and -self.ndim <= axis < self.ndim):
             return original(self, axis, keepdim)
-        self, dim = _materialized(self), axis % self.ndim
+        self, dim = _materialize(self), axis % self.ndim
         n: Any = self.shape[dim]
         # rank equal elements so that the first is the largest
         ranks = Tensor.arange(n, 0, -1).reshape(n, *(1,) * (self.ndim - dim - 1))
@@ -48,6 +48,6 @@ def _materialize_operand(name: str) -> None:
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         has_indices = name == "cummax" or kwargs.get("return_indices") or len(args) == 6
-        return original(_materialized(self) if has_indices else self, *args, **kwargs)
+        return original(_materialize(self) if has_indices else self, *args, **kwargs)
 
     tensor_methods.replace_method(name, original, method)
