@@ -200,8 +200,7 @@ ROWS = (
         "dask.vmap: within a vmap of tensors",
         lambda: vmap(lambda a: blocks.vmap(lambda x: x + a)(D1))(V),
         errors.UnsupportedError,
-        "dask.vmap: this call is a part of a program, of a derivative or of a vmap of tensors, and here is nothing to "
-        "distribute",
+        "dask.vmap: a call inside a program, a derivative or a vmap of tensors cannot be distributed",
     ),
     refused(
         "dask.vmap: an array of dask in the body",

@@ -31,7 +31,7 @@ from branded.mypy.shapes.values import (
     items_of,
 )
 
-READS = {*METHODS, "realize"} - {"backward"}
+READS = {*METHODS} - {"backward"}
 UNBATCHED = {f"{name}_like" for name in ("zeros", "ones", "full", "rand", "randn", "empty", "const")}
 """Methods that use the shape and the dtype of a tensor only."""
 

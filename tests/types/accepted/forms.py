@@ -388,6 +388,10 @@ class Network:
 assert_type(vmap(Network())(X), Tensor)
 
 
+# --- realize in a body computes nothing yet, so it reads nothing
+assert_type(vmap(lambda a: (a + 1).realize())(X), Tensor)
+
+
 # --- TinyJit around vmap
 @TinyJit
 def jitted(values: Tensor) -> Tensor:

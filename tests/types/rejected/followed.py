@@ -272,7 +272,7 @@ def trained(rate: Tensor) -> Tensor:
 
 
 vmap(trained)(rates)
-plan: Tensor = vmap(optim.cosine_decay_schedule(0.1, 5))(Tensor.arange(5))  # N: vmap: what the function gives has
+plan: Tensor = vmap(optim.cosine_decay_schedule(0.1, 5))(Tensor.arange(5))  # N: vmap: the function returns "Any" here
 vmap(lambda r, p: r * p)(rates, plan)  # E: vmap: mapped sizes differ: argument 1 has 3
 found = vmap(lambda x: optim.minimize(lambda v: v.square().sum(), x).x)(Tensor.ones(3, 2))
 found + Tensor.ones(3)  # E: +: `2` differs from `3`
