@@ -4,6 +4,8 @@
     e^y = e^f 2^k                          a polynomial for |f| <= ln 2 / 2
     2^k = 2^h 2^(k - h), h = round(k / 2)  each is a float32, also where e^y is infinite or less than the smallest
 
+A power that is 0 is not computed as a product that underflows, which takes Intel processors many times as long.
+
 The error is below one unit in the last place for all inputs, and below 1.2 without fused multiply-add.  tinygrad
 computes e^y as 2^x with x = y / ln 2, a rounded quotient: for y = 80 the error reaches 60 units.  Here a power of 2 of
 such a product is turned back into a power of e.
@@ -51,17 +53,19 @@ def source() -> str:
   return {polynomial} * a * b;
 }}
 static inline __attribute__((always_inline)) float power_of_e(float y) {{
-  float x = y < {_hex(LEAST * math.log(2))} ? {_hex(LEAST * math.log(2))} : y;
+  float x = y < {_hex(LEAST * math.log(2))} ? 0.0f : y;
   x = x > {_hex(MOST * math.log(2))} ? {_hex(MOST * math.log(2))} : x;
   float k = x * {_hex(inverse)} + {ROUNDS}f, h = x * {_hex(inverse / 2)} + {ROUNDS}f, whole = k - {ROUNDS}f;
   float f = x - whole * {_hex(first)};
-  return scaled_power(f - whole * {_hex(rest)}, k, h);
+  float power = scaled_power(f - whole * {_hex(rest)}, k, h);
+  return y < {_hex(LEAST * math.log(2))} ? 0.0f : power;
 }}
 static inline __attribute__((always_inline)) float power_of_2(float y) {{
-  float x = y < {LEAST}.0f ? {LEAST}.0f : y;
+  float x = y < {LEAST}.0f ? 0.0f : y;
   x = x > {MOST}.0f ? {MOST}.0f : x;
   float k = x + {ROUNDS}f, h = x * 0.5f + {ROUNDS}f;
-  return scaled_power((x - (k - {ROUNDS}f)) * {_hex(math.log(2))}, k, h);
+  float power = scaled_power((x - (k - {ROUNDS}f)) * {_hex(math.log(2))}, k, h);
+  return y < {LEAST}.0f ? 0.0f : power;
 }}"""
 
 
