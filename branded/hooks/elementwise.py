@@ -72,9 +72,8 @@ def _logcumsumexp(self: Tensor, axis: int = 0) -> Tensor:
     m, n = _finite(x.cummax(-1)[0].detach()), x.shape[-1]
     is_before = Tensor.ones(n, n, buffer=False, dtype=dtypes.bool).tril()
     sums = is_before.where(x.unsqueeze(-2) - m.unsqueeze(-1), -math.inf).exp().sum(-1)
-    is_empty = sums.eq(
-        0
-    )  # all entries so far are -inf: use the last entry, whose derivative is 1, not the derivative of log 0
+    # all entries so far are -inf: use the last entry, whose derivative is 1, not the derivative of log 0
+    is_empty = sums.eq(0)
     return is_empty.where(x, is_empty.where(1, sums).log() + m).transpose(-1, axis)
 
 

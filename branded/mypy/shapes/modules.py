@@ -100,7 +100,7 @@ def state_dict(value: Fact, prefix: str = "") -> dict[str, Fact] | None:
         return None
     found: dict[str, Fact] = {}
     for name, child in children.items():
-        inner = state_dict(child, f"{prefix}.{name}" if prefix else str(name))
+        inner = state_dict(child, _below(prefix, name))
         if inner is None:
             return None
         found |= inner
