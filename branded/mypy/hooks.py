@@ -208,7 +208,7 @@ class BrandedPlugin(Plugin):
             return operands.array_signature
         if fullname == "builtins.map":
             return accept_tensor_functions
-        generic = fullname.startswith("branded.functions.") or self._is_generic_in_rows(fullname)
+        generic = fullname.startswith(functions.MODULES) or self._is_generic_in_rows(fullname)
         return self._with_names(fullname, hook or (operands.operand_signature if generic else self._plain(fullname)))
 
     def _with_names(self, fullname: str, hook: Signature | None) -> Signature | None:

@@ -167,7 +167,7 @@ class Instances:
         idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
         united = list(dict.fromkeys(b for row in used for b in row))
-        result = add_brands(sig.ret_type, united)
+        result = _change_result(sig.ret_type, lambda row: [*row, *united])
         f = _body_of(node, sig, api)
         if f is not None and is_in_file(f, api):
             told = times_told[0]
@@ -323,7 +323,7 @@ class Instances:
         brands = _fresh_brands(types)
         numbered = (shared, *(change(t, _renaming(brands, _NUMBERED)) for t in types), *handed)
         if key not in known and len(brands) <= len(_NUMBERED) and numbered in self.clean.get(f, {}):
-            return change(self.clean[f][numbered], _renaming(_NUMBERED, brands))
+            return _change_result(self.clean[f][numbered], _renaming(_NUMBERED, brands))
         if key not in known:
             if len(known) >= MOST:
                 return result
@@ -337,7 +337,7 @@ class Instances:
                 self.busy.pop()
         body_result, errors = known[key]
         if not errors and len(brands) <= len(_NUMBERED):
-            self.clean.setdefault(f, {})[numbered] = change(body_result, _renaming(brands, _NUMBERED))
+            self.clean.setdefault(f, {})[numbered] = _change_result(body_result, _renaming(brands, _NUMBERED))
         add_errors(api, errors)
         while self.later and not self.busy:
             self._result(*self.later.pop(), api)
@@ -493,6 +493,12 @@ def _readers(
 def _add_brands_to_function(t: Type, brands: Sequence[Brand]) -> CallableType | None:
     f = tensor_function(t)
     return with_brands(f, list(brands)) if f is not None else None
+
+
+def _change_result(t: Type, f: Change) -> Type:
+    """Change the rows of a result. A function that is returned depends on the batched values that it uses."""
+    p = get_proper_type(t)
+    return p.copy_modified(ret_type=change(p.ret_type, f)) if isinstance(p, CallableType) else change(t, f)
 
 
 def _partly_batched_dict(declared: Type, args: Sequence[Expression], api: TypeChecker) -> TypedDictType | None:

@@ -9,7 +9,7 @@ from mypy.expandtype import expand_type
 from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
-from mypy.types import AnyType, CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarId, TypeVarType, get_proper_type
 
 from branded.mypy.analysis.memoize import cache_in_body
 from branded.mypy.axes.types import names_axis
@@ -59,7 +59,8 @@ def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: 
             continue
         rows = [_argument_brands(t) for t in types]
         united = union_row(b for row in rows for b in row)
-        if sig.is_type_obj() and (not rows or any(is_same_type(union_row(row), united) for row in rows)):
+        is_exact = not rows or any(is_same_type(union_row(row), united) for row in rows)
+        if sig.is_type_obj() and is_exact and not _is_unpacked(api):
             continue  # mypy infers the row from the context too: an object may have more brands than its parts
         solution[v.id] = united
     return (
@@ -67,6 +68,12 @@ def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: 
         if solution and not sig.is_type_obj()
         else _substitute_variables(sig, solution)
     )
+
+
+def _is_unpacked(api: TypeChecker) -> bool:
+    """Return whether the call is unpacked, as in `a, b = State(x, y)`: its context would have the row Any."""
+    t = get_proper_type(api.expr_checker.type_context[-1])
+    return isinstance(t, TupleType) and t.partial_fallback.type.fullname == "builtins.tuple"
 
 
 def method_signature(ctx: MethodSigContext) -> CallableType:

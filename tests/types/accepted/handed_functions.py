@@ -72,3 +72,24 @@ assert_type(vmap(product, in_axes=(0, None))(X, X[0]), Tensor)
 assert_type(vmap(lambda x: vmap(lambda y: product(x, y) + scaled(y, 2.0))(X))(X), Tensor)
 assert_type(vmap(partial(product, X[0]))(X), Tensor)
 assert_type(vmap(grad(lambda x: product(x, x).sum()))(X), Tensor)
+
+
+# --- a function that is returned uses the batched values around it
+def divided(k: Tensor) -> Callable[[Tensor], Tensor]:
+    def inner(x: Tensor) -> Tensor:
+        return x / k
+
+    return inner
+
+
+def step(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return x + f(x)
+
+
+def steps(k: Tensor, x: Tensor) -> Tensor:
+    f = divided(k)
+    return step(f, step(f, x))
+
+
+assert_type(vmap(lambda k: vmap(lambda x: steps(k, x))(X))(X), Tensor)
+assert_type(vmap(lambda k: steps(k, X[0]))(X), Tensor)

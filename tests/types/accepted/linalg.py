@@ -49,3 +49,16 @@ assert_type(vmap(lambda a: linalg.slogdet(a).logabsdet)(As), Tensor)
 assert_type(linalg.solve(A, b), Tensor)
 assert_type(unvec(linalg.eigh(A).eigenvalues), Tensor)
 assert_type(grad(lambda a: linalg.det(a))(A), Tensor)
+
+
+# --- unpacked results
+sign, log = linalg.slogdet(A)
+assert_type(log, Tensor)
+values, vectors = linalg.eigh(A)
+assert_type(vectors, Tensor)
+
+
+def unpacked(a: Vec[S], b: Vec[S1]) -> Vec[S | S1]:
+    q, r = linalg.qr(a)
+    x, _, _, _ = linalg.lstsq(a, b)
+    return q @ r + x

@@ -40,3 +40,17 @@ def normalized(x: Tensor) -> Tensor:
 
 
 vmap(normalized)(X)
+
+
+# --- a read of a result that depends on the batched values of a function that was returned
+def divided(k: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda x: x / k
+
+
+def steps(k: Tensor, x: Tensor) -> Tensor:
+    f = divided(k)
+    return x * f(Tensor.ones(2)).max().item()  # E: item: a value that varies over "k" has no single value to read
+
+
+vmap(lambda k: steps(k, X[0]))(X)
+vmap(lambda k: steps(k, k))(X)
