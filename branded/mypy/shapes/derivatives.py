@@ -6,9 +6,9 @@ from mypy.nodes import Context
 
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import DERIVATIVE
+from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import map_leaves
 from branded.mypy.shapes.state import FileState
-from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     UNKNOWN,
     Arguments,

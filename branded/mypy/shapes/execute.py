@@ -61,12 +61,12 @@ from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.shapes import libraries
+from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.evaluate import Evaluator, declared_value, field_names
 from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps, Yields
-from branded.mypy.shapes.tensors import format_axes
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
@@ -191,12 +191,22 @@ class Interpreter(Evaluator):
         value = self.evaluate(s.rvalue)
         for target in s.lvalues:
             node = target.node if isinstance(target, NameExpr) else None
+            self._check_count(target, s.rvalue, value)
             declared = node.type if isinstance(node, Var) and s.type is not None else None
             kept = declared_value(declared, value) if declared is not None else value
             is_unnamed = isinstance(kept, Size) and is_any_axis(kept.axis)
             if is_unnamed and isinstance(target, NameExpr):
                 kept = self.symbol(target.name, s.line)
             self.assign(target, kept)
+
+    def _check_count(self, target: Expression, e: Expression, value: Fact) -> None:
+        """Report `n, d = x.shape` and `a, b = x.chunk(3)`, whose length mypy does not know, for other lengths."""
+        name = getattr(e.callee if isinstance(e, CallExpr) else e, "name", "")
+        if not isinstance(target, TupleExpr) or not isinstance(value, Tuple) or name not in ("shape", "chunk", "split"):
+            return
+        values, names = len(value.items), len(target.items)
+        if values != names and not any(isinstance(t, StarExpr) for t in target.items):
+            self.report(target, SHAPE, f"{name}: there are {values} values for {names} names")
 
     def assign(self, target: Expression, value: Fact) -> None:
         match target:

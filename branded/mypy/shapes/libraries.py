@@ -17,6 +17,7 @@ from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import derivatives, loops, mapping, modules, optimizers, tensors
+from branded.mypy.shapes.axes import axis_of_value, format_axes, format_axis, shape_of
 from branded.mypy.shapes.brands import UNBATCHED, check_read, check_truth, of_collective
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -178,10 +179,10 @@ def _of_random(run: FileState, name: str, given: Arguments) -> Fact:
     if name != "split" and isinstance(key, Shaped) and key.axes is not None and len(key.axes) != 1:
         return Shaped()
     if name == "split":
-        shape = tensors.shape_of(run, [given.get(1, "num") or Const(2)]).axes
+        shape = shape_of(run, [given.get(1, "num") or Const(2)]).axes
         return Shaped((*shape, run.length(2))) if shape is not None else Shaped()
     if name == "permutation" and (x := given.get(1, "x")) is not None:
-        return Shaped((tensors.axis_of_value(run, x),)) if is_int(x) else Shaped(x.axes) if isinstance(x, Shaped) else x
+        return Shaped((axis_of_value(run, x),)) if is_int(x) else Shaped(x.axes) if isinstance(x, Shaped) else x
     if name in _SAMPLES:
         size = given.get(_SAMPLES[name], "shape")
         is_given = size is not None and size != NONE
@@ -191,7 +192,7 @@ def _of_random(run: FileState, name: str, given: Arguments) -> Fact:
             return Shaped()
         if not is_given or size is None:
             return Shaped(())
-        return tensors.shape_of(run, [size]) if items_of(size) is not None else Shaped()
+        return shape_of(run, [size]) if items_of(size) is not None else Shaped()
     return Shaped()
 
 
@@ -207,16 +208,16 @@ def _class_method(run: FileState, name: str, given: Arguments, at: Context) -> F
     if run.declared_only and name not in ("stack", "cat", "einsum"):
         return Shaped()
     if name in _SHAPED or (name == "randint" and given.positional):
-        return tensors.shape_of(run, given.positional)
+        return shape_of(run, given.positional)
     if name == "full" and given.positional:
-        return tensors.shape_of(run, given.positional[:1])
+        return shape_of(run, given.positional[:1])
     if name == "arange":
         return _range(run, given)
     if name == "linspace" and len(given.positional) > 2:
-        return Shaped((tensors.axis_of_value(run, given.positional[2]),))
+        return Shaped((axis_of_value(run, given.positional[2]),))
     if name == "eye" and given.positional:
-        n = tensors.axis_of_value(run, given.positional[0])
-        return Shaped((n, tensors.axis_of_value(run, given.positional[1]) if len(given.positional) > 1 else n))
+        n = axis_of_value(run, given.positional[0])
+        return Shaped((n, axis_of_value(run, given.positional[1]) if len(given.positional) > 1 else n))
     if name == "einsum":
         values = dict(enumerate(given.positional))
         if len(values) == len(at.args):
@@ -251,7 +252,7 @@ def _join_tensors(run: FileState, name: str, given: Arguments) -> Fact:
 
 def _range(run: FileState, given: Arguments) -> Fact:
     if len(given.positional) == 1 and is_int(given.positional[0]):
-        return Shaped((tensors.axis_of_value(run, given.positional[0]),))
+        return Shaped((axis_of_value(run, given.positional[0]),))
     bounds = [as_number(v) for v in given.positional]
     if None in bounds or not bounds or len(bounds) > 3 or 0 in bounds[2:]:
         return Shaped((ANY_AXIS,))
@@ -266,26 +267,26 @@ def _of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> Fac
     size = given.keywords.get("size") or given.keywords.get("shape")
     if ".random." in fullname or fullname.startswith("numpy.Generator"):
         if name in ("rand", "randn"):
-            return tensors.shape_of(run, given.positional)
+            return shape_of(run, given.positional)
         at = _SIZE_ARGUMENT.get(name)
         if size is None and at is not None and len(given.positional) > at:
             size = given.positional[at]
-        return tensors.shape_of(run, [size]) if size is not None else UNKNOWN
+        return shape_of(run, [size]) if size is not None else UNKNOWN
     if name in _ELEMENTWISE and len(given.positional) == 1:
         return given.positional[0] if isinstance(given.positional[0], Shaped) else UNKNOWN
     if name == "stack" and given.positional and (items := items_of(given.positional[0])):
         axis = given.get(1, "axis") or Const(0)
         return _join_tensors(run, "stack", Arguments(items, {"dim": axis}))
     if name in _SHAPE_ARGUMENT and (size := size or given.get(0, "shape")) is not None:
-        return tensors.shape_of(run, [size])
+        return shape_of(run, [size])
     if name in ("array", "asarray") and given.positional:
         return _from_data(run, given)
     if name == "arange":
         return _range(run, given) if all(map(is_int, given.positional)) else Shaped((ANY_AXIS,))
     if name == "linspace" and len(given.positional) > 2:
-        return Shaped((tensors.axis_of_value(run, given.positional[2]),))
+        return Shaped((axis_of_value(run, given.positional[2]),))
     if name == "eye" and given.positional:
-        return Shaped((tensors.axis_of_value(run, given.positional[0]),) * 2)
+        return Shaped((axis_of_value(run, given.positional[0]),) * 2)
     return UNKNOWN
 
 
@@ -596,10 +597,10 @@ def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
         axes.append(Instance(info, []) if info is not None else run.length(n) if n is not None else ANY_AXIS)
     if isinstance(x, Shaped) and x.axes is not None and len(x.axes) == len(axes):
         for i, j in conflicting_names(x.axes, axes)[:1]:
-            a, b = tensors.format_axis(x.axes[i]), tensors.format_axis(axes[i])
+            a, b = format_axis(x.axes[i]), format_axis(axes[i])
             wrong = f"as_axes: axis {i} is `{a}`, but is named `{b}`"
             fix = f"try:   use `{a}` as name {i + 1}, not {j + 1}"
-            run.report(at, ERROR, wrong, f"value: axes {tensors.format_axes(x.axes)}", fix)
+            run.report(at, ERROR, wrong, f"value: axes {format_axes(x.axes)}", fix)
         axes = [_with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
     return Shaped(tuple(axes) if given.exact else None, brands_of(x))
 

@@ -11,7 +11,7 @@ from mypy.nodes import Context
 
 from branded.mypy.axes.types import known_length, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, CARRY, DERIVATIVE
-from branded.mypy.shapes import tensors
+from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import close_brand, is_name, open_brand, with_brand
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -90,7 +90,7 @@ def join_carries(before: Fact, after: Fact) -> Fact:
 
 def _check_scalar(run: FileState, value: Fact, what: str, fix: str, at: Context) -> None:
     if isinstance(value, Shaped) and value.axes and not run.declared_only:
-        run.report(at, CARRY, f"{what} has the shape {tensors.format_axes(value.axes)}, and is not a scalar", fix)
+        run.report(at, CARRY, f"{what} has the shape {format_axes(value.axes)}, and is not a scalar", fix)
 
 
 def check_carry(run: FileState, name: str, before: Fact, after: Fact, at: Context) -> None:
@@ -107,7 +107,7 @@ def _check_same(run: FileState, a: Fact, b: Fact, message: str, first: str, seco
         lengths = [(known_length(x), known_length(y)) for x, y in pairs]
         differ = any(x is not None and y is not None and x != y for x, y in lengths)
         if len(a.axes) != len(b.axes) or differ or any(unify_axes(x, y) is None for x, y in pairs):
-            shown = (f"{n}: {tensors.format_axes(v.axes)}" for n, v in ((first, a), (second, b)) if v.axes is not None)
+            shown = (f"{n}: {format_axes(v.axes)}" for n, v in ((first, a), (second, b)) if v.axes is not None)
             run.report(at, DERIVATIVE if "tangent" in message else CARRY, message, *shown, fix)
         return
     xs, ys = items_of(a), items_of(b)

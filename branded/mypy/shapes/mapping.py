@@ -11,6 +11,7 @@ from mypy.types import Instance, Type
 from branded.mypy.axes.types import axis_length, is_named, is_size, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, AXIS_TYPE, ERROR, NAME_TAKEN, SIZE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import (
     check_unmapped_results,
     close_brand,
@@ -21,7 +22,6 @@ from branded.mypy.shapes.brands import (
 )
 from branded.mypy.shapes.loops import join_carries, result_of_loop, step_of_loop
 from branded.mypy.shapes.state import FileState
-from branded.mypy.shapes.tensors import format_axes, format_axis
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,

@@ -8,7 +8,8 @@ from mypy.types import Type
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import SHAPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes import tensors
+from branded.mypy.shapes.axes import axis_of_value, format_axes, shape_of
+from branded.mypy.shapes.resized import convolution
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -22,6 +23,8 @@ from branded.mypy.shapes.values import (
     Shaped,
     Tuple,
     Wrapped,
+    add_brands,
+    as_number,
     brands_of,
     is_number,
     items_of,
@@ -29,20 +32,22 @@ from branded.mypy.shapes.values import (
 
 _AFFINE = {"affine", "elementwise_affine", "track_running_stats"}
 _STATISTICS = ("running_mean", "running_var")
-LAYERS = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Embedding")
+LAYERS = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Embedding", "Conv1d", "Conv2d")
 """The classes of `tinygrad.nn` whose tensors have known shapes."""
 
 
 def layer(run: FileState, name: str, given: Arguments) -> Fact:
     """Return a new layer of `tinygrad.nn` with its tensors."""
     first, second = given.get(0, _FIRST[name]), given.get(1, _SECOND.get(name, ""))
-    if not given.exact or first is None:
+    if not given.exact or first is None or run.declared_only:
         return UNKNOWN
-    one = tensors.shape_of(run, [first]).axes
+    if name in ("Conv1d", "Conv2d"):
+        return _convolution(run, given, 1 if name == "Conv1d" else 2)
+    one = shape_of(run, [first]).axes
     vector = Shaped(one)
     match name:
         case "Linear" | "Embedding":
-            rows, columns = (tensors.axis_of_value(run, v) if v is not None else ANY_AXIS for v in (first, second))
+            rows, columns = (axis_of_value(run, v) if v is not None else ANY_AXIS for v in (first, second))
             if name == "Embedding":
                 return Mutable(name, {"weight": Shaped((rows, columns))})
             bias = given.get(2, "bias") or Const(True)
@@ -52,7 +57,7 @@ def layer(run: FileState, name: str, given: Arguments) -> Fact:
         case "RMSNorm":
             return Mutable(name, {"weight": vector}) if len(given.positional) + len(given.keywords) == 1 else UNKNOWN
         case "GroupNorm":
-            vector = tensors.shape_of(run, [second]) if second is not None else Shaped()
+            vector = shape_of(run, [second]) if second is not None else Shaped()
     if len(given.positional) > 2 or given.keywords.keys() & _AFFINE:
         return UNKNOWN
     items: dict[object, Fact] = {"weight": vector, "bias": vector}
@@ -63,7 +68,34 @@ def layer(run: FileState, name: str, given: Arguments) -> Fact:
 
 _FIRST = {"Linear": "in_features", "Embedding": "vocab_size", "LayerNorm": "normalized_shape", "RMSNorm": "dim"}
 _FIRST |= {"BatchNorm": "sz", "GroupNorm": "num_groups"}
+_FIRST |= {"Conv1d": "in_channels", "Conv2d": "in_channels"}
 _SECOND = {"Linear": "out_features", "Embedding": "embed_size", "GroupNorm": "num_channels"}
+
+
+_SETTINGS = ("bias", "groups", "stride", "dilation", "padding")
+"""The attributes of a convolution, in the order of the arguments of `Tensor.conv2d`."""
+
+
+def _convolution(run: FileState, given: Arguments, rank: int) -> Fact:
+    """Return a new convolution: its tensors, and the settings that its call needs."""
+    channels, out, size = given.get(0, "in_channels"), given.get(1, "out_channels"), given.get(2, "kernel_size")
+    padding, bias = given.get(4, "padding") or Const(0), given.get(7, "bias") or Const(True)
+    is_text = isinstance(padding, Const) and isinstance(padding.value, str)
+    settings = {
+        "stride": given.get(3, "stride"),
+        "dilation": given.get(5, "dilation"),
+        "groups": given.get(6, "groups"),
+    }
+    groups, n = as_number(settings["groups"] or Const(1)), as_number(channels)
+    if out is None or size is None or not isinstance(bias, Const):
+        return UNKNOWN
+    windows = items_of(size) or [size] * rank
+    inner = run.length(n // groups) if n is not None and groups else ANY_AXIS
+    outer = axis_of_value(run, out)
+    items: dict[object, Fact] = {k: Const(1) if v is None else v for k, v in settings.items()}
+    items |= {"weight": Shaped((outer, inner, *(axis_of_value(run, w) for w in windows)))}
+    items |= {"bias": Shaped((outer,)) if bias.value else NONE, "padding": UNKNOWN if is_text else padding}
+    return Mutable("Conv2d", items)
 
 
 def call_layer(run: FileState, owner: Mutable, x: Fact, at: Context) -> Fact:
@@ -73,11 +105,15 @@ def call_layer(run: FileState, owner: Mutable, x: Fact, at: Context) -> Fact:
     axes, known = (v.axes if isinstance(v, Shaped) else None for v in (x, weight))
     if axes is None or (owner.kind in ("Linear", "Embedding") and (known is None or len(known) != 2)):
         return Shaped(None, brands)
+    if owner.kind == "Conv2d":
+        settings = Arguments([weight, *(held.get(k, UNKNOWN) for k in _SETTINGS)])
+        return add_brands(convolution(run, axes, known, settings, at) if known is not None else Shaped(), brands)
     if owner.kind == "Linear" and known is not None:
         n, wanted = known_length(axes[-1]) if axes else None, known_length(known[1])
         if n is not None and wanted is not None and n != wanted:
             wrong = f"Linear: the input has {n} features, and the layer wants {wanted}"
-            run.report(at, SHAPE, wrong, f"given: shape {tensors.format_axes(axes)}")
+            run.report(at, SHAPE, wrong, f"given: shape {format_axes(axes)}")
+            return Shaped(None, brands)
         return Shaped((*axes[:-1], known[0]) if axes else None, brands)
     return Shaped((*axes, known[1]) if owner.kind == "Embedding" and known is not None else axes, brands)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mypy.errorcodes import ErrorCode
@@ -19,7 +18,7 @@ from mypy.nodes import (
     FuncDef,
     OverloadedFuncDef,
 )
-from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, TypeOfAny, TypeVarType
+from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, TypeOfAny
 
 from branded.mypy.axes import table
 from branded.mypy.axes.calls import Axes, Known, MethodCall
@@ -27,6 +26,8 @@ from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.shapes import resized
+from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import READS, UNBATCHED, check_read
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -45,7 +46,6 @@ from branded.mypy.shapes.values import (
     forget,
     is_any_axis,
     is_int,
-    items_of,
     size_of,
 )
 
@@ -53,25 +53,6 @@ _OPERATORS = {symbol: name for name, symbol in table.SYMBOLS.items()}
 _REDUCED = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"}
 """Methods that return a scalar if no axis is given."""
 _OF_NUMPY = {"astype": "cast", "copy": "clone"}
-
-
-def format_axes(axes: Sequence[Type]) -> str:
-    """Format the axes of a tensor as a shape: `(4, Users)`."""
-    inner = ", ".join(map(_describe_axis, axes))
-    return f"({inner},)" if len(axes) == 1 else f"({inner})"
-
-
-def _describe_axis(axis: Type) -> str:
-    n, name = known_length(axis), format_axis(axis)
-    return name if n is None or name == str(n) else f"{name}:{n}"
-
-
-def format_axis(axis: Type) -> str:
-    if is_any_axis(axis):
-        return "?"
-    if (n := axis_length(axis)) is not None:
-        return str(n)
-    return axis.type.name if isinstance(axis, Instance) else axis.name if isinstance(axis, TypeVarType) else str(axis)
 
 
 @dataclass
@@ -254,6 +235,8 @@ def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dic
         given = by_parameter(run, name, at, values) if values else {}
         starred = any(k in (ARG_STAR, ARG_STAR2) for k in at.arg_kinds)
         return method(run, at, own, name, given, starred) if given is not None else Shaped()
+    if (result := resized.resized(run, own, name, at, values)) is not None:
+        return result
     for value in values.values():
         forget(value)
     info = run.scope.instance(TENSOR).type
@@ -286,21 +269,3 @@ def by_parameter(
         elif kind == ARG_NAMED and keyword is not None:
             given.setdefault(keyword, []).append((e, values[j]))
     return given
-
-
-def axis_of_value(run: FileState, value: Fact) -> Type:
-    """Return the axis whose length is a value."""
-    if isinstance(axis := getattr(value, "axis", None), Type):
-        return axis
-    n = as_number(value)
-    if n is not None:
-        return run.length(n)
-    return ANY_AXIS
-
-
-def shape_of(run: FileState, values: Sequence[Fact]) -> Shaped:
-    """Return the array of a shape that is passed as `f(3, n)` or `f((3, n))`."""
-    entries = items_of(values[0]) if len(values) == 1 and items_of(values[0]) is not None else list(values)
-    if entries is None or any(not is_int(v) and len(values) == 1 for v in entries):
-        return Shaped() if entries != [] else Shaped(())
-    return Shaped(tuple(axis_of_value(run, v) for v in entries))

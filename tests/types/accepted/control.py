@@ -131,6 +131,7 @@ assert_type(scan(lambda s, a: (State(s.position + a, s.speed), None), State(zero
 assert_type(scan(move, State(zero, zero), x)[0], State[Never])
 assert_type(vmap(lambda r: scan(move, State(zero, zero), r)[0].position)(X), Tensor)
 
+
 # --- a NamedTuple that is unpacked where it is made
 def unpacked(x: Vec[S], y: Vec[S1]) -> Vec[S | S1]:
     place, speed = Point(x, y)

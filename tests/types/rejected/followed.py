@@ -324,3 +324,34 @@ def per_user(x: Tensor, xs: Tensor) -> Tensor:
 
 
 vmap(per_user, in_axes=(0, None), axis_name=Users)(four, rates)
+
+
+# --- parts of tensors, convolutions and losses have other lengths
+class Attention:
+    def __init__(self, dim: int, heads: int) -> None:
+        self.heads, self.qkv, self.out = heads, nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        n, _ = x.shape
+        q, k, v = (a.reshape(n, self.heads, -1).transpose(0, 1) for a in self.qkv(x).chunk(3, dim=-1))
+        return self.out(q.scaled_dot_product_attention(k, v).reshape(-1))  # E: Linear: the input has 48 features
+
+
+def pooled(x: Tensor) -> Tensor:
+    rows, columns, _ = x.shape  # E: shape: there are 2 values for 3 names
+    return x.reshape(1, 1, rows, columns).max_pool2d()
+
+
+def parts(x: Tensor) -> Tensor:
+    a, b, c = x.split(4)  # E: split: there are 2 values for 3 names
+    return a + b + c
+
+
+convolved = nn.Conv2d(3, 8, 3, stride=2)(Tensor.rand(4, 3, 16, 16))
+vmap(Attention(8, 2))(Tensor.rand(4, 6, 8))
+vmap(pooled)(Tensor.rand(4, 6, 8))
+vmap(parts)(Tensor.rand(4, 6, 8))
+nn.Conv2d(4, 8, 3)(convolved)  # E: conv2d: the input has 8 channels, and the weight wants 4
+vmap(lambda x: x.max_pool2d((2, 2)) + four)(convolved)  # E: +: `3` differs from `4`
+vmap(lambda x, y: x.cross_entropy(y) * y.topk(2)[0] + four)(convolved, convolved)  # E: +: `2` differs from `4`
+vmap(lambda x: x.pad((1, 1)) + x)(four.repeat(3, 1))  # E: +: `6` differs from `4`
