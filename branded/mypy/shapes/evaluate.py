@@ -37,6 +37,7 @@ from mypy.nodes import (
     SliceExpr,
     StarExpr,
     StrExpr,
+    SuperExpr,
     SymbolNode,
     TempNode,
     TupleExpr,
@@ -71,6 +72,7 @@ from branded.mypy.shapes.values import (
     Size,
     Stream,
     Tuple,
+    Variables,
     Wrapped,
     add_brands,
     as_number,
@@ -147,6 +149,8 @@ class Evaluator(FileState):
                 return self._dict(e)
             case LambdaExpr():
                 return Function(e, self.frame)
+            case SuperExpr():
+                return self._super(e)
             case ConditionalExpr():
                 return self._conditional(e)
             case ComparisonExpr():
@@ -251,6 +255,20 @@ class Evaluator(FileState):
             case LibraryName() if base.owner is not None:
                 return UNKNOWN
         return UNKNOWN
+
+    def _super(self, e: SuperExpr) -> Fact:
+        """Return `super().name`: the method of the next class that defines it, for this object."""
+        frame: Variables | None = self.frame
+        own: Fact | None = None
+        while own is None and frame is not None:
+            own = next((v for node, v in frame.names.items() if isinstance(node, Var) and node.is_self), None)
+            frame = frame.outer
+        if not isinstance(own, Mutable) or own.info is None or e.info not in own.info.mro:
+            return UNKNOWN
+        classes = own.info.mro
+        found = next((c.names[e.name].node for c in classes[classes.index(e.info) + 1 :] if e.name in c.names), None)
+        f = self._body(found) if isinstance(found, FuncDef) else None
+        return Function(f.node, f.frame, (own,)) if f is not None else UNKNOWN
 
     def _from_class(self, base: Mutable, name: str, at: Context) -> Fact:
         if base.info is None:
@@ -519,7 +537,7 @@ class Evaluator(FileState):
                     return UNKNOWN
                 self.call_function(Function(f.node, f.frame, (made,)), Arguments(), at)
             return made
-        known = "builtins.object", "typing."
+        known = "abc.ABC", "builtins.object", "typing.", "typing_extensions."
         names = [c.fullname for c in info.mro if not c.fullname.startswith(known)]
         if any(not self.is_own(n) and not is_user_name(n, self.api) for n in names):
             return UNKNOWN

@@ -12,7 +12,7 @@ from mypy.nodes import Context
 from branded.mypy.axes.types import known_length, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, CARRY, DERIVATIVE
 from branded.mypy.shapes.axes import format_axes
-from branded.mypy.shapes.brands import close_brand, is_name, open_brand, with_brand
+from branded.mypy.shapes.brands import close_brand, is_name, map_leaves, open_brand, with_brand
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
@@ -39,7 +39,8 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         fix = "try:   use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example"
         _check_scalar(run, p[0], "cond: the predicate", fix, at)
         results = [run.call(f, Arguments(p[3:]), at) for f in p[1:3]]
-        return add_brands(join(*results), brands_of(p[0]))
+        brands = brands_of(p[0])  # a predicate without brands chooses one branch
+        return add_brands(join_carries(*results) if brands else join(*results), brands)
     if name == "switch" and len(p) > 1:
         results = [run.call(f, Arguments(p[2:]), at) for f in items_of(p[1]) or ()]
         return add_brands(reduce(join, results), brands_of(p[0])) if results else UNKNOWN
@@ -52,7 +53,10 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         with step_of_loop(run, name, p[1], p[2], at) as (carry, brand):
             _check_scalar(run, run.call(p[0], Arguments([carry]), at), "while_loop: the condition", fix, at)
             after = run.call(p[1], Arguments([carry]), at)
-        return result_of_loop(run, name, p[2], close_brand(after, brand), at)
+            condition = run.call(p[0], Arguments([join_carries(carry, after)]), at)
+        result = result_of_loop(run, name, p[2], close_brand(after, brand), at)
+        brands = brands_of(condition) - {brand}  # each example has its own number of steps
+        return map_leaves(result, lambda x: add_brands(x, brands))
     return UNKNOWN
 
 

@@ -1,5 +1,6 @@
 """Reads, conditions and escapes of values behind containers, generators and functions that are values."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -7,7 +8,7 @@ from typing import Protocol
 
 from tinygrad import Tensor
 
-from branded import fori_loop, vmap
+from branded import cond, fori_loop, vmap, while_loop
 
 X = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -144,3 +145,55 @@ def keep(x: Tensor) -> Tensor:
 
 
 vmap(keep)(X)
+
+
+# --- the number of steps of a loop whose condition varies, and results of branches
+def steps_to(limit: Tensor) -> Tensor:
+    def step(s: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        return s[0] + 1, s[1] * limit
+
+    n, _ = while_loop(lambda s: s[1] < 10, step, (Tensor(0), Tensor(1.0)))
+    return n if n < 100 else -n  # E: bool: a value that varies over "limit"
+
+
+def doubled(k: Tensor) -> Tensor:
+    def twice(y: Tensor) -> Tensor:
+        return y * 2
+
+    y = cond(k > 0, twice, twice, Tensor(1.0))
+    return y if y > 1 else -y  # E: bool: a value that varies over "k"
+
+
+vmap(steps_to)(Tensor([2.0, 3.0]))
+vmap(doubled)(Tensor([2.0, 3.0]))
+
+
+# --- in the methods of a class hierarchy
+class Policy(ABC):
+    def __init__(self, weights: Tensor) -> None:
+        self.weights = weights
+
+    @abstractmethod
+    def score(self, x: Tensor) -> Tensor: ...
+
+    def best(self, xs: Tensor) -> Tensor:
+        return vmap(self.score)(xs).argmax()
+
+
+class Linear(Policy):
+    def score(self, x: Tensor) -> Tensor:
+        y = (x * self.weights).sum()  # E: *: `3` differs from `4` at axis -1
+        return y if y > 0 else y * 0  # E: bool: a value that varies over "x"
+
+
+class Bounded(Linear):
+    def __init__(self, weights: Tensor, bound: float) -> None:
+        super().__init__(weights)
+        self.bound = bound
+
+    def score(self, x: Tensor) -> Tensor:
+        return super().score(x).clip(-self.bound, self.bound)
+
+
+Linear(Tensor.ones(3)).best(X)
+Bounded(Tensor.ones(4), 2.0).best(X)
