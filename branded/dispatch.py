@@ -1,4 +1,4 @@
-"""The core of vmap: how an operation acts on operands that vary over brands.
+"""The core of vmap: the choice between zip and broadcast, and the pass that batches a graph.
 
     users:3   a    b    c            all operands vary over users: zip, the examples are paired
     users:3   d    e    f
@@ -9,8 +9,9 @@
               a+d  b+d  c+d          the row of the result is {users, items}
               a+e  b+e  c+e
 
-`kind` decides this for each brand.  `resolve` picks a rule, which emits the same operation on batched operands.  These
-have one leading axis for each brand of their row.  `close` runs the rules over a graph once, for all brands.
+The row of a value is the set of brands over which it varies.  `kind` chooses zip or broadcast for each brand.
+`resolve` picks a rule, which emits the same operation on batched operands.  A batched operand has one leading axis for
+each brand of its row.  `close` runs the rules over a graph once, for all brands.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def resolve(op: Ops, operands: Iterable[Row], within: Pass | None = None) -> Res
     Args:
         op: An operation of tinygrad.
         operands: The row of each operand.
-        within: The run of the rules that asks, if any.
+        within: The pass that applies the rule, if any.
 
     Returns:
         A `Resolution` with the row of the result, the sizes of its brands, and the rule.

@@ -1,8 +1,8 @@
 """The boundary of a brand: how a value enters a brand and how it leaves it.
 
-enter    INDEX(x, RANGE)    an axis of `x` becomes the brand: `x` per example
-stage    STAGE(y, RANGE)    the brand becomes the leading axis of `y` later, since another brand is open in `y`
-leave    run the batching rules over the graph of `y`; the result has no RANGE
+enter    INDEX(x, RANGE)    the value of one example: an axis of `x` becomes the brand
+stage    STAGE(y, RANGE)    mark the brand as left, and batch later, because another brand is still open in `y`
+leave    run the batching rules over the graph of `y`; the result has the examples as an axis, and no RANGE
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from branded.tinygrad_compat.private_api import _function, keep_axis, keep_devic
 
 
 def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
-    """Return `x` per example: its axis `axis` becomes the brand."""
+    """Return the value of one example: the axis `axis` of `x` becomes the brand."""
     if axis:
         x = UOp(Ops.PERMUTE, x.dtype, (x,), (axis, *(i for i in range(len(x.shape)) if i != axis)))
     out = UOp(Ops.INDEX, x.dtype, (x, b.range))
@@ -40,25 +40,25 @@ def enter(x: UOp, b: Scope, axis: int = 0) -> UOp:
 
 
 def stage(y: UOp, b: Scope) -> UOp:
-    """Return `y` with the examples of `b` as its leading axis, not yet batched: an outer brand is still open in it."""
+    """Mark `b` as left, with its examples as the leading axis; batching waits until all brands in `y` are left."""
     out = UOp(Ops.STAGE, y.dtype, (y, b.range), Leaving(y))
     return _keep_shards(y, out, 1) if info_of(y).sharded else out
 
 
 def stack_examples(y: UOp, b: Scope) -> UOp:
-    """Return the values of all examples of `b`, not yet batched; an unbatched value is repeated."""
+    """Return the values of all examples of `b` by `stage`; a value that does not vary over `b` is repeated."""
     return stage(y, b) if b in row_of(y) else expand(y, (b.size,))
 
 
 def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
-    """Declare the axis of `out` over which `x` is sharded, after `out` has gained or lost a leading axis."""
+    """Set the sharded axis of `out`, which is `x` with `gained` more leading axes."""
     if (axis := x.axis) is not None:
         keep_axis(out, axis + gained if axis + gained >= 0 else None)
     return out
 
 
 def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
-    """Return `x` per example, and record the step if a typed program is being traced."""
+    """Call `enter`, and record it as an equation if `make_expr` is tracing."""
     if b.devices:
         x = shard_examples(x, b, axis)
     out = enter(x.uop, b, axis)
@@ -74,7 +74,7 @@ def placed(b: Scope) -> dict[str, tuple[str, ...]]:
 
 
 def exit_brand(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
-    """Return the values of all examples, and record the step if a typed program is being traced.
+    """Return the values of all examples, and record this as an equation if `make_expr` is tracing.
 
     A value that is not batched over `b` is repeated.
     """
@@ -86,21 +86,21 @@ def exit_brand(us: Sequence[UOp], b: Scope, axes: Sequence[int], repeat: int) ->
 
 
 def enter_all(x: UOp, brands: Iterable[Scope]) -> UOp:
-    """Return `x` per example: its leading axes become these brands."""
+    """Return the value of one example: the leading axes of `x` become these brands."""
     for b in brands:
         x = enter(x, b)
     return x
 
 
 def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
-    """Return a value that all examples share as a batched value, with a copy for each example of these brands."""
+    """Turn a shared value into a batched value, with one copy for each example of these brands."""
     for b in brands:
         x = enter(expand(x, (b.size,)), b)
     return x
 
 
 def lower_unbatched(u: UOp) -> UOp:
-    """Return an unbatched value in plain operations, even if collectives were used to compute it."""
+    """Batch the graph of an unbatched value, which may contain brands that were left, such as those of collectives."""
     info = info_of(u)
     return closed([u])[0].uop if (info.has_brand or info.sharded) and not info.row else u
 
@@ -116,8 +116,8 @@ def drop_brand(u: UOp, brand: Scope) -> UOp:
 def _is_last(u: UOp, brand: Scope) -> bool:
     """Return whether `brand` is the only brand open in `u`.
 
-    A brand that was left while it is still open counts, because derivatives may still need it.  So does an open brand
-    that occurs in the graph but not in the row: a rule may ask for the argument of one step of a loop.
+    A brand that `y` has left but whose block is still open counts as open, because derivatives may still need it.  An
+    open brand in the graph but not in the row counts too: a rule may need the argument of one step of a loop.
     """
     info = info_of(u)
     if not info.has_brand or info.row not in ((brand,), ()):
@@ -130,8 +130,8 @@ def _is_last(u: UOp, brand: Scope) -> bool:
 def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> list[UOp]:
     """Return the values of all examples of `brand`, stacked along `axes`; a value that does not vary is repeated.
 
-    If another brand is still open in a value, the pass that closes that brand does the batching.  A graph is therefore
-    batched once, however deep vmaps are nested.  Only the body of a @function must be lowered immediately.
+    If another brand is still open in a value, batching waits until that brand is closed.  So a graph is batched once,
+    however deep vmaps are nested.  Only the body of a `@function` must be batched immediately.
     """
     last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
     done = dict(zip(last, closed(last), strict=True)) if last else {}
@@ -148,7 +148,7 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
 
 
 def closed(us: Sequence[UOp], over: Row | None = None) -> list[Batched]:
-    """Batch the values over all brands, or over `over`; if some are sharded, copy the others to the same devices."""
+    """Batch the values over the brands `over`, by default all; copy operands to the devices of sharded values."""
     out = close(us) if over is None else Pass(over).run(us, {}, has_brand)
     if not any(info_of(u).sharded for u in us):
         return out
@@ -165,7 +165,7 @@ def _one_device(brands: Iterable[Scope]) -> tuple[str, ...]:
 def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
     """Batch the values over every brand that their graphs left, except those in `keep`.
 
-    Brands in a value's row stay open. Reverse mode and the bodies of functions and loops need it.
+    Brands in a value's row stay open. Reverse mode and the bodies of functions and loops call this.
     """
     if not any(map(has_pending, roots)):
         return _without_closed_brands(roots)
@@ -191,7 +191,7 @@ def _without_closed_brands(us: Sequence[UOp]) -> list[UOp]:
 
 
 class _Closed(Scope):
-    """A brand that is never open: its values cannot be used."""
+    """A brand that is never open: `check_live` raises an error for each use of its values."""
 
     is_brand = True
 
@@ -201,9 +201,9 @@ class _Closed(Scope):
 
 
 class Lost(_Closed):
-    """The brand of an invalid value.
+    """The brand of a value that should have changed when `written` was written to its view `view`, and did not.
 
-    Its view `view` was overwritten with `written`, but the value itself has no memory that could show the write.
+    The value is an expression without memory, so the write could not reach it, and each use raises an error.
     """
 
     def __init__(self, view: UOp, written: UOp) -> None:

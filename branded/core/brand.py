@@ -1,4 +1,4 @@
-"""Brands, as users open, enter and leave them: `with brand("users", 3) as users`, `users.vec(X)`, `users.unvec(y)`."""
+"""The class `Brand`, and `with brand(...)`: `with brand("users", 3) as users`, `users.vec(X)`, `users.unvec(y)`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 B = TypeVar("B", bound="Brand")
 S = TypeVar("S", bound="Brand", default=Never)
-"""The row of an argument; a number has none, so its row is empty. Functions of several arguments use S1, S2 and S3."""
+"""The row of an argument; empty for a number. Functions of several arguments use S1, S2 and S3."""
 S1 = TypeVar("S1", bound="Brand", default=Never)
 S2 = TypeVar("S2", bound="Brand", default=Never)
 S3 = TypeVar("S3", bound="Brand", default=Never)
@@ -123,7 +123,7 @@ class Brand(Scope):
                 ("tensor", type_text(t.uop)),
                 fix="use another axis, or another brand",
             )
-        if self in row_of(t.uop):  # a value that varies over the brand already: each example takes its own entry
+        if self in row_of(t.uop):  # already batched over the brand: each example takes its own entry
             index = tensor(enter(UOp.arange(self.size), self))
             return cast("Vec[S | B, T]", t.permute(axis, *(i for i in range(t.ndim) if i != axis))[index])
         return cast("Vec[S | B, T]", entered(t, self, axis))
@@ -187,7 +187,7 @@ def make_brand(
     where: str = "",
     randomness: Randomness = "error",
 ) -> Brand:
-    """Create a brand, not yet open; raise NameTakenError if a brand with that name is open."""
+    """Create a brand without opening it; raise NameTakenError if a brand with that name is open."""
     if name is None:
         return Brand(size, hint=hint, where=where, randomness=randomness)
     if name is Brand:

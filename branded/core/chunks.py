@@ -26,7 +26,7 @@ class Draws:
     """The random samples of a chunked vmap, taken once for the whole batch so that chunks do not change them."""
 
     def __init__(self, size: int, instead: str, cut: Callable[[Tensor, int, int, int], Tensor] | None = None) -> None:
-        """Start without samples; `instead` is the fix for unsupported code, `cut` takes a chunk of a sample."""
+        """Start without samples; errors suggest the fix `instead`, and `cut` returns the chunk of a sample."""
         self.instead, self.cut = instead, cut
         self.size, self.made, self.next, self.start = size, list[Tensor](), 0, 0
 
@@ -90,7 +90,7 @@ class ChunkOptions(NamedTuple):
 
 
 WHOLE = ChunkOptions()
-"""The options of a batch without chunks."""
+"""The options of a call that runs the whole batch together."""
 
 lookers: ContextStack[list[Brand]] = ContextStack("branded_lookers_at_a_chunk")
 """The observers of a chunk, which are notified of the brands opened in it."""

@@ -1,4 +1,4 @@
-"""The entry into this package: its changes to tinygrad are active while its functions run, and for their results."""
+"""The wrapper of each public function: the changes to tinygrad are active while it runs, and for its results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def entry(f: F) -> F:
 
 
 def mark_results(out: T) -> T:
-    """Return results of ours, after marking them."""
+    """Mark the tensors of a result, so that the changes to tinygrad apply when they are computed; return the result."""
     for x in (out,) if isinstance(out, Tensor) else tree.leaves(out):
         if isinstance(x, Tensor):
             provenance.mark(x.uop)

@@ -51,7 +51,7 @@ def check_results(results: Sequence[tuple[Any, str, bool]], entered: Sequence[tu
     """Raise if a result repeats a value that was reduced over the examples, or if an argument is not used.
 
     Args:
-        results: Each result, its name in messages, and whether it leaves with an axis.
+        results: Each result, its name in messages, and whether its `out_axes` is an int.
         entered: The per-example values of the arguments, and the names of the arguments.
         b: The brand of the call.
     """
@@ -81,8 +81,8 @@ def check_results(results: Sequence[tuple[Any, str, bool]], entered: Sequence[tu
 def check_key_use(key: Tensor, api_name: str) -> Iterator[None]:
     """Raise if the examples of a strict brand share a key, or if a key is used twice.
 
-    The block is the function that uses the key, whose own samples are not checked.  `fold_in` derives many keys from
-    one, and a branch may use the key that another branch uses.
+    The `with` block contains the function that uses the key; keys that it uses internally are not checked.  `fold_in`
+    may use one key many times, and two branches may use the same key.
     """
     used = {b: b.used_keys for b in open_brands() if isinstance(b, Brand) and b.used_keys is not None}
     if not used:

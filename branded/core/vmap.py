@@ -315,14 +315,14 @@ class MappedCall:
         return tree.argument_paths(self.args, self.kwargs)[i]
 
     def _share(self, is_shared: Sequence[bool], i: int) -> str:
-        """Return the advice, for an error, that shares these leaves across examples, among them leaf `i`."""
+        """Return the fix for an error: share these leaves, including leaf `i`, by `in_axes=None`."""
         if i >= len(self.leaves) - sum(len(tree.leaves(x)) for x in self.kwargs.values()):
             return "functools.partial(f, ...)"
         axes = [None if one else axis for axis, one in zip(self.axes, is_shared, strict=True)]
         return in_axes_text(self.args, axes) or f"use in_axes=None for {self.place(i)}"
 
     def _shared(self, i: int) -> str:
-        """Return the advice that shares leaf `i`, which has no axes, and all others like it."""
+        """Return the fix that shares leaf `i` and all other leaves without axes."""
         has_axes = [isinstance(x, Tensor) and bool(x.shape) for x in self.leaves]
         return self._share([not x for x in has_axes], i) if any(has_axes) else "pass a tensor with an axis of examples"
 
@@ -403,7 +403,7 @@ class MappedCall:
         return possible_axes(self.args, shapes, self.axes)
 
     def _share_or_slice(self, first: int | None, i: int) -> str:
-        """Return the advice to share leaf `i`, or to slice the longer of two leaves, unless it is to one entry."""
+        """Return the fix: share leaf `i`, or slice the longer of two leaves unless one entry would remain."""
         sizes = {k: self.leaves[k].shape[self.axes[k]] for k in (first, i) if k is not None}
         least = min([*sizes.values(), *([] if self.options.axis_size is None else [self.options.axis_size])])
         longer = [k for k, n in sizes.items() if n > least]
@@ -430,7 +430,7 @@ class MappedCall:
         o, n = self.options, len(self.devices)
         chunks, rest = o.chunks, self.size % n if n else 0
         if n and (rest or chunks.size is not None) and open_brands():
-            self.devices, n, rest = self.devices[:1], min(n, 1), 0  # nothing is put together in an outer brand
+            self.devices, n, rest = self.devices[:1], min(n, 1), 0  # results on several devices cannot be joined here
         if chunks.size is None and 0 < rest < self.size:
             chunks = chunks._replace(size=self.size - rest)  # the remainder is a chunk of its own
         if chunks.size is None:
@@ -507,7 +507,7 @@ class MappedCall:
 
 
 def _shared(y: Any, b: Brand) -> Any:
-    """Return a result that does not vary over `b`, without `b` in its graph."""
+    """Remove `b` from the graph of a result that does not vary over it."""
     return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, b)) is not y.uop else y
 
 

@@ -1,1 +1,1 @@
-"""UOp graphs: build and rewrite them, and find their open brands."""
+"""UOp graphs: scopes, the brands over which a value varies, tags, and primitives."""

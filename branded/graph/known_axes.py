@@ -4,7 +4,7 @@ Only the declarations are stored.  When a message or the user asks for the names
 how operations moved the named axes:
 
 X           as_axes(X, Users, Features)
-X @ Y.T     as_axes(Y, Items, Features): a sum of products, whose axes are `Users` and `Items`
+X @ Y.T     with as_axes(Y, Items, Features), a sum of products with the axes `Users` and `Items`
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _only_names(axes: Sequence[Axis]) -> Names:
 
 
 def _declared_names() -> dict[UOp, Names]:
-    """Return the declared names by value, without values that unrelated tensors may equal (constants)."""
+    """Return the declared names by UOp, without constants, whose UOp unrelated tensors may share."""
     declared: dict[UOp, Names] = {}
     for ref, axes in list(axes_by_id.values()):
         if (x := ref()) is not None and any(v.op in _UNIQUE for v in x.uop.toposort()):

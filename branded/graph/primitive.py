@@ -25,7 +25,7 @@ class Batched(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """The values of a TUPLE or FUNCTION, which GETTUPLE selects."""
+    """The results of a TUPLE or FUNCTION as `Batched`; GETTUPLE selects one of them."""
 
     uop: UOp
     rows: tuple[Row, ...]
@@ -49,20 +49,20 @@ class BatchingRun(Protocol):
 
 
 class OnOneDevice:
-    """A run over the step of a loop, which runs on one device, no matter where its examples are."""
+    """A `BatchingRun` over the step of a loop, which runs on one device even if the examples are on several."""
 
 
 class Primitive:
-    """The transformation rules of a FUNCTION call.  Arguments are counted without the body."""
+    """The transformation rules of a FUNCTION call.  Argument 0 is the first after the body: `u.src[1]`."""
 
     is_rule = False
     """Whether its derivative is a custom rule, which runs in the scope of the call."""
     is_transposed = False
     """Whether it exists only to be transposed, and cannot run."""
     is_opaque = False
-    """Whether its body only describes the types of the results."""
+    """Whether its body gives only the types of the results, and does not compute them."""
     is_atomic = False
-    """Whether its results are computed together; results that a tensor still uses are then kept."""
+    """Whether its results are computed together.  If so, results that a live tensor needs are kept when it runs."""
     can_fail = False
     """Whether it runs a function of the user, which may raise."""
     is_local = False
@@ -70,7 +70,7 @@ class Primitive:
 
     @property
     def content(self) -> str:
-        """The content that distinguishes it from other primitives with an equal body but a different meaning."""
+        """A text that differs between primitives with equal bodies and different meanings, for the key of a graph."""
         return ""
 
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
@@ -160,14 +160,17 @@ def uses(call: UOp, i: int) -> set[int]:
 
 
 def depends(u: UOp) -> Sequence[UOp]:
-    """Return the operands on which `u` depends; for a result of a function, only the arguments that it uses."""
+    """Return the operands on which `u` depends; for a result of a function, the arguments that the result uses."""
     if u.op is Ops.GETTUPLE and (call := u.src[0]).op is Ops.FUNCTION:
         return [call.src[1 + slot] for slot in uses(call, u.arg)]
     return u.src
 
 
 def derives_from(u: UOp) -> Sequence[UOp]:
-    """Return the operands with respect to which `u` may have derivatives; a rule may name more than `u` depends on."""
+    """Return the operands with respect to which `u` may have derivatives.
+
+    A custom rule may give derivatives with respect to arguments on which the value does not depend.
+    """
     call = u.src[0] if u.op is Ops.GETTUPLE else u
     if u is not call and (p := primitive_of(call)) is not None:
         return [call.src[1 + slot] for slot in p.tangent_inputs(call, u.arg)]
@@ -178,7 +181,7 @@ _SLOTS = "_branded_slots"
 
 
 def slots(body: UOp) -> set[int]:
-    """Return the arguments that a body uses; for a function inside, only the arguments of the results in use."""
+    """Return the arguments that a body uses; an inner function counts only the arguments of results that are used."""
     if (cached := body.__dict__.get(_SLOTS)) is not None:
         return cast("set[int]", cached)
     used, visited, todo = set[int](), set[UOp](), [body]

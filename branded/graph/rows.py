@@ -1,4 +1,4 @@
-"""Rows: the brands over which a graph varies, and whether they are still open.
+"""Rows: the row of a value is the set of brands over which it varies and that are still open.
 
 A brand is a fresh tinygrad `RANGE`.  A tensor enters it by `INDEX(X, RANGE)`, which has the per-example shape, and
 leaves it by `STAGE(y, RANGE)`, tinygrad's inverse of INDEX.  The row of a value is the set of ranges that are open in
@@ -25,7 +25,7 @@ from branded.tinygrad_compat.private_api import srender
 
 @dataclass(frozen=True)
 class Leaving:
-    """The argument of the STAGE by which a value left a brand: tinygrad reads its device there."""
+    """The argument of a STAGE, the operation by which a value leaves a brand; tinygrad reads the device from it."""
 
     value: UOp
 
@@ -39,7 +39,7 @@ class Info(NamedTuple):
 
     row: Row
     has_pending: bool
-    """Whether a brand was left below and is pending: it is not yet closed."""
+    """Whether a value in the graph left a brand, by STAGE, and the batching pass has not run yet."""
     sharded: bool
     """Whether it may be sharded."""
     differentiated: bool
@@ -52,7 +52,7 @@ class Info(NamedTuple):
     """
 
     has_brand: bool
-    """Whether a brand occurs anywhere in it: in the row, left, or only in the graph."""
+    """Whether a brand occurs anywhere in the graph: open, left, or only in another result of a function."""
 
 
 _PLAIN = Info((), False, False, False, False, False)
@@ -89,7 +89,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
         return _PLAIN._replace(row=(b,), has_brand=True, sharded=bool(b.devices))
     if u.op is Ops.STAGE and type(u.arg) is Leaving:
-        # the facts about the value, without the brand that it left
+        # the facts about the operand, without the brand that STAGE leaves
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
         return operands[0]._replace(row=row, has_pending=True, has_brand=True)
     if u.op is Ops.UNSHARD or (u.op is Ops.PARAM and u.arg.axis is not None):
@@ -125,7 +125,7 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
 
 
 def _in_body(out: UOp, arguments: Sequence[Info]) -> Info:
-    """Return the facts about a part of a body, given the facts about the arguments."""
+    """Return the facts about a value in a body, given the facts about the arguments of the call."""
     infos: dict[UOp, Info] = {}
     for u in out.toposort(enter_calls=False):
         if u.op is Ops.PARAM and u.arg.slot < len(arguments):
@@ -174,8 +174,8 @@ def is_differentiated(u: UOp) -> bool:
 def left_brands(us: Sequence[UOp], *, siblings: bool = False) -> Row:
     """Return the brands that were left somewhere in these graphs and are not yet closed there.
 
-    With `siblings`, search also arguments that a function does not use for its result: a rule may differentiate by
-    them.
+    With `siblings`, also search arguments that a function does not use for its result: a custom rule may have
+    derivatives with respect to them.
     """
     if not any(has_pending(u) or (siblings and info_of(u).sibling_varies) for u in us):
         return ()

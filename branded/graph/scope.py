@@ -1,4 +1,4 @@
-"""Scopes: values that hold during a `with` block, and scopes with a RANGE that is meaningless outside of the block.
+"""Scopes: blocks in which a brand is open, a loop's body is traced, or a branch runs.
 
 A `Scope` is a fresh tinygrad `RANGE`: the brand of a vmap, or the body of a loop, which is traced once for all steps.
 The row of a value is the scopes that are open in its graph.
@@ -36,7 +36,7 @@ _NOTHING = UOp.const(0)
 
 
 class Region:
-    """The things created since a point in time, such as the opening of a scope or a branch."""
+    """The tensors and buffers created since a point in time, such as the opening of a scope or a branch."""
 
     first_slot: int
     """Buffers from this slot on belong to the region."""
@@ -76,11 +76,11 @@ class Scope(Region):
     is_brand = False
     """Whether a value that varies over it has one entry per example."""
     turn = "step"
-    """The unit for messages: an example, or a step of a loop, whose body is traced for all steps at the same time."""
+    """The word for one entry in messages: `example`, or `step` for the body of a loop."""
     is_program = False
     """Whether this is the scope of a function that becomes a typed program, whose arguments have no values."""
     recorded_writes: list[Tensor] | None = None
-    """The tensors from outside that such a function writes to, if they keep their values."""
+    """The tensors from outside that such a function writes to, if its program returns their new values."""
 
     def __init__(
         self, size: int, name: str | None = None, *, hint: Callable[[], str] | None = None, where: str = ""
@@ -100,7 +100,7 @@ class Scope(Region):
         self.has_chosen = False
         """Whether a loop or a branch in this scope returned a value with a weak dtype."""
         self.home = ""
-        """The device for which its body is traced, where unmapped values are."""
+        """The device for which its body is traced, which also holds the unmapped values."""
 
     @property
     def traced_for(self) -> str:
@@ -129,7 +129,7 @@ class Scope(Region):
 
     @property
     def range(self) -> UOp:
-        """The tinygrad RANGE of this scope; tinygrad keeps one UOp for equal ones."""
+        """The tinygrad RANGE of this scope, which is always the same UOp."""
         r = self._range() if self._range is not None else None
         if r is None:
             r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
@@ -199,7 +199,7 @@ def outside() -> ContextEntry[Row]:
 
 
 class _Opened(ContextEntry[Row]):
-    """The block of one or more scopes."""
+    """The `with` block of one or more scopes."""
 
     def __init__(self, brands: Iterable[Scope]) -> None:
         super().__init__(_open, tuple(brands))
@@ -213,7 +213,7 @@ class _Opened(ContextEntry[Row]):
 
 
 class OpenedOne(_Opened, Generic[B]):
-    """The block of one scope, which is created when the block is entered."""
+    """The `with` block of one scope, which is created when the block is entered."""
 
     def __init__(self, make: Callable[[], B]) -> None:
         super().__init__(())
@@ -230,12 +230,12 @@ class OpenedOne(_Opened, Generic[B]):
 
 
 def opened(scope: B) -> AbstractContextManager[B]:
-    """Return the block of a new scope."""
+    """Return the `with` block of a new scope."""
     return OpenedOne(lambda: scope)
 
 
 def all_opened(brands: Iterable[Scope]) -> AbstractContextManager[Row]:
-    """Return one block for several new scopes."""
+    """Return one `with` block for several new scopes."""
     return _Opened(brands)
 
 

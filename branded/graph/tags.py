@@ -1,4 +1,6 @@
-"""Tags: an identity operation with a tag makes a value that no other value equals.
+"""Tags: mark a value as a leaf of a derivative, as memory that may be written, or as a symbolic zero.
+
+A tag is the argument of an identity operation, which makes the value different from all other values, even equal ones.
 
 tinygrad has an identity operation for its own gradients, CONTIGUOUS_BACKWARD, without an argument. With a `Tag` as its
 argument, the operation is ours, and the type of the tag gives its meaning:
@@ -25,13 +27,13 @@ from branded.tinygrad_compat.private_api import keep_shape
 
 
 class Tag:
-    """An identity for a value."""
+    """The base class of tags; each instance is different from all others."""
 
     __slots__ = ()
 
     @property
     def is_over(self) -> bool:
-        """Whether the identity is no longer needed, so that only the value counts."""
+        """Whether the tag has no effect any more, so that the value alone counts."""
         return False
 
 
@@ -52,10 +54,11 @@ def _tagged(x: UOp, tag: Tag) -> UOp:
 
 
 class Level(Tag):
-    """The tag of a leaf, with respect to which a derivative is taken: two leaves differ even if their values are equal.
+    """The tag of a leaf: the value with respect to which a derivative is taken.
 
-    A derivative therefore never confuses a leaf with another value, however transforms nest. `grad`, `jvp`, `vjp` and
-    the rules of primitives make it by `leaf`. The outermost transform removes it from its results.
+    Two leaves differ even if their values are equal, so a derivative never confuses them, however transforms nest.
+    `grad`, `jvp`, `vjp` and the rules of primitives create leaves by `leaf`. The outermost transform removes the tag
+    from its results.
     """
 
     def __init__(self) -> None:
@@ -63,7 +66,7 @@ class Level(Tag):
 
     @property
     def is_over(self) -> bool:
-        """Whether no active transform uses the leaf; only values made while that transform ran need it."""
+        """Whether the transform that created the leaf has finished; then the tag has no effect."""
         return not any(self in levels for levels in transforms.get())
 
 

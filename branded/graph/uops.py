@@ -1,4 +1,4 @@
-"""Building tinygrad graphs without recomputing known facts, and rewriting them."""
+"""Functions that build tinygrad graphs without recomputing shapes, and that rewrite them."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def is_float(u: UOp) -> bool:
 
 
 def again(u: UOp, *src: UOp) -> UOp:
-    """Return the same operation on other operands."""
+    """Return the operation `u` on other operands."""
     return UOp(u.op, u.dtype, src, u.arg)
 
 
 def like(u: UOp, v: UOp) -> UOp:
-    """Return `v`, the same operation as `u` on other operands, with the known facts about `u` copied to it."""
+    """Return `v`, the operation `u` on other operands, after copying the cached facts about `u` to it."""
     keep_known(u, v)
     return v
 
@@ -117,7 +117,7 @@ def behind(front: tuple[UOp, ...], argument: UOp) -> UOp:
 
 
 def against(flag: UOp, like: UOp) -> UOp:
-    """Return a flag with trailing axes of size 1, so that it has the rank of `like`."""
+    """Append axes of size 1 to a flag, so that it has the rank of `like`."""
     return flag.reshape((*flag.shape, *(1,) * (len(like.shape) - len(flag.shape))))
 
 
@@ -135,7 +135,7 @@ def widen(x: Tensor) -> Tensor:
 
 
 def with_strong_dtype(x: Tensor) -> Tensor:
-    """Return a value selected from Python numbers with the dtype that it has in memory."""
+    """Return a value that is computed from Python numbers with the dtype that it has in memory."""
     weak = x.dtype in dtypes.weaks and x.uop.device is not None
     return x.cast(strong_dtype(x.dtype)) if weak else x
 

@@ -1,4 +1,4 @@
-"""The typed program of a function: `make_expr(f)(*args)`."""
+"""The typed program of a function: `make_expr(f)(*args)` corresponds to `jax.make_jaxpr`."""
 
 from branded.ir.expr import Expr as Expr
 from branded.ir.expr import make_expr as make_expr

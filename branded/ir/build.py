@@ -1,4 +1,4 @@
-"""Building typed programs from recorded calls and from the graph, with links between the lines of levels."""
+"""Build the typed programs of a function at three levels, and the links between their equations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEVELS = ("operations", "primitives", "batched")
 
 
 class Levels(NamedTuple):
-    """The three programs of a function, the links from lines to lines of the next level, and the brands around it."""
+    """The programs of a function at three levels, the links from equations to the next level, and the outer brands."""
 
     written: dict[str, Written]
     links: dict[str, list[list[int]]]
@@ -30,7 +30,7 @@ class Levels(NamedTuple):
 
 
 class Since(NamedTuple):
-    """The numbers of the first brand, and of the first leaf of a derivative, that a program created itself."""
+    """The numbers of the first brand and the first leaf of a derivative that the traced function created."""
 
     brand: int
     leaf: int
@@ -63,7 +63,7 @@ def levels(frame: Frame, places: Sequence[UOp], results: Sequence[UOp], since: S
 
 
 def _record_program(scope: Draft, frame: Frame, results: Sequence[UOp]) -> Written:
-    # calls that no result depends on were replaced by derivatives
+    # a call that no result depends on was replaced by its derivative
     used = set(UOp.sink(*results, *(u for b in _bodies(frame) for u in b.results)).toposort(enter_calls=False))
     calls = []
     for call in reversed(frame.calls):
@@ -123,7 +123,7 @@ def _param(consts: Consts, v: Any) -> Any:
 
 
 def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
-    """Return the values without leaves of derivatives from number `since` on; earlier ones are of outer derivatives."""
+    """Remove leaves of derivatives numbered `since` or higher; lower numbers belong to outer derivatives."""
 
     def own(u: UOp) -> UOp | None:
         return None if is_leaf(u) and u.arg.number < since else untag(u)
@@ -132,7 +132,7 @@ def _without_leaves(us: Sequence[UOp], since: int) -> list[UOp]:
 
 
 def _batched(results: Sequence[UOp], since: int) -> tuple[list[UOp], Callable[[UOp], UOp]]:
-    """Return the results with left brands closed, and a function from values of the graph to batched values."""
+    """Return the batched results, and a function from values of the graph to batched values."""
     env: dict[UOp, Any] = {}
     brands = tuple(b for b in left_brands(results) if b.number >= since)
     outs = Pass(brands).run(results, env, has_brand)

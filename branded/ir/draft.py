@@ -1,4 +1,4 @@
-"""Drafts of programs: the state shared by all levels, the equations so far, and the equation of each primitive."""
+"""Drafts of typed programs: equations are added to a draft, one for each recorded call or primitive."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Draft:
         self._depends: dict[UOp, bool] = {}
 
     def depends(self, u: UOp) -> bool:
-        """Return whether this value belongs to the scope itself, and not to an outer scope."""
+        """Return whether this value depends on parameters of this draft, and not only on those of an outer draft."""
         if self.outer is None:
             return True
         for v in u.toposort(lambda v: v not in self._depends, enter_calls=False):

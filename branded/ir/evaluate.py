@@ -38,7 +38,7 @@ from branded.tinygrad_compat.private_api import broadcast_to, canonicalize_devic
 Agreed = Callable[[Sequence[Tensor]], list[Tensor]]
 """A function that casts the results of a branch to the common dtypes of all branches."""
 _MISTAKES = (LookupError, StopIteration, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
-"""Exceptions that operations raise for invalid parameters and operands."""
+"""The exceptions of operations for invalid parameters and operands; an error about the equation replaces them."""
 _LONG = {short: name for name, short in SHORT.items()}
 _DTYPES: dict[str, DType] = {d.name: d for d in (*dtypes.all, *dtypes.weaks)}
 
@@ -58,7 +58,7 @@ def on_one_device(program: Program, outs: Sequence[Tensor]) -> list[Tensor]:
 
 
 def evaluation(program: Program, outer: Mapping[BrandName, Scope] | None = None) -> Evaluation:
-    """Return a run of a program over its outer brands and its own brands, ordered as its types name them."""
+    """Return an `Evaluation` of a program, with its outer brands and its own brands in the order of its types."""
     brands = dict(outer or {})
     own_brands = {name: Brand(name.size, name.name) for name in program.brands() if name not in brands}
     return Evaluation(brands | own_brands, tuple(own_brands.values()))
@@ -97,7 +97,7 @@ class Evaluation:
                     raise
                 raise ProgramError(f"program: {eqn.op} does not take these parameters or operands: {error}") from error
             for says, is_ in types:
-                if says[:2] != is_[:2]:  # it may vary over more, or fewer, brands
+                if says[:2] != is_[:2]:  # dtype and shape must agree; the brands may differ
                     raise ProgramError(
                         f"program: {eqn.op} returns another type than the text declares",
                         ("written", str(says)),
@@ -243,7 +243,7 @@ class Evaluation:
         if info is None or consts:  # read from text: evaluates the body, without custom derivatives
             return self.function(p["body"], consts)(*operands)
         args = [_tensor(x).uop for x in operands]
-        leaves = list(map(leaf, args))  # with the brands of the arguments, which the body may leave
+        leaves = list(map(leaf, args))  # a leaf keeps the brands of its argument in the body, which may leave them
         rule = Evaluation(self.brands, keeps_brands=True)
         outs = [y.uop for y in rule.function(p["body"], ())(*map(tensor, leaves))]
         body = UOp.maketuple(*replace_ops(outs, {x: x.param_like(i) for i, x in enumerate(leaves)}.get))
@@ -275,7 +275,7 @@ def _const(a: Literal) -> UOp:
 
 
 def _host(call: UOp | None, args: list[UOp]) -> list[Tensor]:
-    """Repeat a host callback."""
+    """Call the host callback of a recorded call on other arguments."""
     if call is None:
         raise ProgramError(
             "program: the text of HOST does not contain its function", fix="run the Expr itself, not its text"

@@ -57,7 +57,7 @@ class _Levels(NamedTuple):
     """The brands that were open around it."""
     arguments: tuple[tuple[Any, ...], dict[str, Any]]
     fixed: dict[str, Any]
-    """The leaves of the arguments that are part of the program, by their paths."""
+    """The leaves of the arguments that are constants of the program, such as static arguments, by path."""
     result: Any
     does: bool
     """Whether the last result is the token of its effects."""
@@ -232,7 +232,7 @@ class Expr:
                 continue
             t, v = tree.as_tensor(x), next(variables)
             arg_type = None if t is None else type_of(t.uop)
-            if t is None or arg_type is None or arg_type[:2] != v.type[:2]:  # it may vary over more, or fewer, brands
+            if t is None or arg_type is None or arg_type[:2] != v.type[:2]:  # the brands may differ
                 raise ProgramTypeError(
                     f"program: {path} has another type",
                     ("takes", str(v.type)),
@@ -256,9 +256,9 @@ def _run_effects(outs: list[Tensor]) -> list[Tensor]:
 
 
 def _take_rules(program: Program, origin: Program) -> None:
-    """Restore rules that text cannot express, from the rules with the same name in the original program.
+    """Restore rules that text cannot express, from the rules with the same names in the original program.
 
-    If several rules share a name, as the functions of two callbacks do, only unchanged text has a unique match.
+    If several rules share a name, as two callbacks with equal names do, they are restored only in unchanged text.
     """
     infos_of: dict[tuple[str, str, Rule], list[Any]] = {}
     for e, key, rule in _rules(origin):
@@ -343,7 +343,7 @@ def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()
 def make_expr_for(
     api_name: str, f: Callable[..., Any], static_argnums: int | Sequence[int] = (), *, with_writes: bool = False
 ) -> Callable[..., Expr]:
-    """Return `make_expr(f)` for a function of the API, which its errors name.
+    """Return `make_expr(f)`, with errors that name the API function `api_name`.
 
     `with_writes` allows writes into tensors from outside, which keep their values: the program returns `(results,
     new_values)`.

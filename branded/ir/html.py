@@ -23,7 +23,7 @@ class Shown(NamedTuple):
 
 
 def html(name: str, levels: Sequence[Shown]) -> str:
-    """Return the program of this name as a tree of folds, from its level down."""
+    """Return HTML in which each equation of a program unfolds to its equations at the next level."""
     head, *_, last = levels[0].text.split("\n")
     lines = [list(map(escape, level.lines)) for level in levels]
     links = [level.links for level in levels if level.links is not None]

@@ -166,7 +166,7 @@ def letters() -> Iterator[str]:
 
 
 class Printer:
-    """A printer, which names variables in the order in which they are printed, including inner programs."""
+    """Prints programs, and names variables in the order in which they are printed, including inner programs."""
 
     def __init__(self, names: dict[Var, str] | None = None) -> None:
         self.names: dict[Var, str] = {} if names is None else names

@@ -1,4 +1,4 @@
-"""Storage: which tensors are views of the same value, and which of them a write changes.
+"""Aliasing: which tensors are views of the same storage, so that a write to one of them changes the others.
 
 A per-example value has no memory, so a write to it creates a new value.  Every tensor that is a view of the same
 storage becomes a view of the new value.  A storage is a value with an identity: a mapped argument, a buffer, a leaf of
@@ -33,8 +33,8 @@ _VIEWS = (GroupOp.Movement - {Ops.EXPAND, Ops.PAD}) | {Ops.BITCAST, Ops.DETACH}
 def storage(u: UOp) -> UOp:
     """Return the value that `u` is a view of, or `u` itself if it is not a view.
 
-    A repeated value is not a view.  A padded value is one only if no padding is visible, and a `contiguous` only if
-    tinygrad makes no copy for it.
+    The result of `expand` is not a view.  The result of `pad` is a view only if later views hide the padding.  The
+    result of `contiguous` is a view only if tinygrad makes no copy for it.
     """
     chain: list[UOp] = []
     while True:
@@ -80,7 +80,7 @@ def _is_no_copy(u: UOp) -> bool:
 
 
 def has_storage(u: UOp) -> bool:
-    """Return whether this value has an identity, so that no other value can be equal to it by chance."""
+    """Return whether this value is a storage: unlike an expression, it never equals a value computed elsewhere."""
     if u.op is Ops.INDEX:
         return brand_of(u.src[-1]) is not None
     if u.op is Ops.COPY:  # a copy of Python data
@@ -89,9 +89,9 @@ def has_storage(u: UOp) -> bool:
 
 
 def root(u: UOp) -> UOp:
-    """Return the value that a write through `u` changes in the end: for a part of a buffer, the buffer.
+    """Return the storage that a write through `u` changes in the end: for a part of a buffer, the buffer.
 
-    The result is cached on the UOp of each write: after n writes, the value is n writes deep.
+    The result is cached on the UOp of each write, because the graph contains all earlier writes.
     """
     passed: list[UOp] = []
     while (v := storage(u)).op in (Ops.EXPAND, Ops.PAD, Ops.AFTER):
@@ -106,7 +106,7 @@ def root(u: UOp) -> UOp:
 
 
 def _over(u: UOp, old: UOp, new: UOp) -> UOp:
-    """Rebuild the view `u` of `old` as a view of `new`."""
+    """Return the same view of `new` as `u` is of `old`."""
     if u is old:
         return new
     return like(u, u.replace(src=(_over(u.src[0], old, new), *u.src[1:])))
@@ -120,7 +120,7 @@ def in_memory(u: UOp) -> UOp:
 
 
 def merge_writes(us: Sequence[UOp], b: Scope) -> list[UOp]:
-    """Return the results of `b` without materializing a written value that only another write reads."""
+    """Return the results of the brand `b`, in which consecutive writes to one value share a kernel."""
     graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
     readers = dict[UOp, list[UOp]]()
     for u in graph:
@@ -148,7 +148,10 @@ _MOST_WRITES = 4
 
 
 def written_part(u: UOp) -> UOp:
-    """Mark a value that is written into a part to be materialized if it reduces; `pad` would compute it everywhere."""
+    """Mark a value that is written into a part to be materialized, if it contains a reduction.
+
+    The write pads the value to the whole shape, and a fused kernel would compute the reduction for the padding too.
+    """
     stack, seen = [u], {u}
     while stack:
         x = stack.pop()
@@ -165,14 +168,14 @@ _INLINED = GroupOp.Elementwise | GroupOp.Movement | {Ops.INDEX, Ops.STAGE, Ops.D
 
 
 def materialize(t: Tensor) -> None:
-    """Mark `t` to be materialized; from here on it has a storage, like a realized tensor."""
+    """Mark `t` to be materialized, so that it has a storage like a realized tensor."""
     if has_storage(storage(t.uop)) or t.uop.device is None or t.uop.dtype in dtypes.weaks:
         return
     t.uop = new_storage(in_memory(t.uop), storage(t.uop))
 
 
 def inside(t: Tensor) -> Tensor:
-    """Return `t`, or the content of its storage: the content may be realized without changing the storage."""
+    """Return `t`, or the value in its storage if it has a storage tag, so that the value can be realized."""
     while is_storage(u := storage(t.uop)):
         t = tensor(u.src[0])
     return t
@@ -275,9 +278,9 @@ def apply_views(views: list[UOp], u: UOp) -> UOp:
 
 
 def _lose(of: UOp, view: UOp, written: UOp) -> None:
-    """Mark as lost all other views of `of`, which has no storage, that would have seen a write to `view`.
+    """Make all other views of `of` that a write to `view` should have changed `Lost`, because `of` has no storage.
 
-    A value without a device is a constant that unrelated tensors may equal, so the same view of it is not marked.
+    A value without a device is a constant.  Unrelated tensors may have the same UOp, so they are not marked.
     """
     b = Lost(view, written)
     for t in living_tensors():
@@ -286,7 +289,10 @@ def _lose(of: UOp, view: UOp, written: UOp) -> None:
 
 
 def found_again(target: Tensor, value: object) -> bool:
-    """Return whether this is the end of `y[1:3] += 1`, which assigns the written part back to `y`, and restore `y`."""
+    """Return whether this is the last step of `y[1:3] += 1`, in which Python assigns the part to `y[1:3]`.
+
+    The part was already written, so this restores `y` instead of writing again.
+    """
     b = brand_of(target.uop.src[-1]) if target.uop.op is Ops.INDEX else None
     if not isinstance(b, Lost) or not isinstance(value, Tensor) or value.uop is not b.written:
         return False

@@ -1,4 +1,4 @@
-"""Values that are the same along an axis, or for all examples of a brand, judged by their graph."""
+"""Invariance: find in its graph whether a value is the same along an axis, or for all examples of a brand."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def invariant_slice(x: UOp, axis: int, marks: Collection[UOp] = ()) -> UOp | Non
     """Return `x` without this axis if its graph shows that `x` is the same along it, else None.
 
         a: f32[3]    x = (a.reshape(1, 3).expand(4, 3) * 2).permute(1, 0)
-        invariant_slice(x, 1) is a * 2: the permutation asks for axis 0 of the product, then of the expand
+        invariant_slice(x, 1) is a * 2: it is axis 0 before `permute`, and `expand` created it
         invariant_slice(x, 0) is None: the graph does not show that `a` is constant along its axis
 
-    A tagged value may differ at each place, unless it is one of `marks`.
+    A value with a tag, such as a leaf of a derivative, counts as different at each place unless `marks` contains it.
     """
     done: dict[_Part, UOp] = {}
     todo: list[_Part] = [(x, axis)]
@@ -101,7 +101,7 @@ def _of_axis(u: UOp, x: UOp, axis: int) -> _How | None:
 
 
 def _expand_rule(u: UOp, x: UOp, axis: int) -> _How:
-    """Return `x` without the axis if the axis is new, else ask for the axis of `x`."""
+    """Return `x` itself if `expand` created the axis; otherwise the same axis of `x` must be invariant."""
     sizes = cast("tuple[int, ...]", u.shape[: len(u.shape) - len(x.shape)])
     if axis < len(sizes):
         return [], lambda _: expand(x, _without(sizes, axis))
@@ -119,22 +119,22 @@ def _flip_rule(u: UOp, x: UOp, axis: int) -> _How:
 
 
 def _shrink_rule(u: UOp, x: UOp, axis: int) -> _How:
-    """Ask for the axis before the shrink: a part of a constant axis is constant."""
+    """Require that the axis of the operand is invariant: a slice of an invariant axis is invariant."""
     return [(x, axis)], lambda xs: _bounds_without_axis(u, xs[0], axis)
 
 
 def _pad_rule(u: UOp, x: UOp, axis: int) -> _How | None:
-    """Ask for the axis if it is not padded: the padding differs from the entries."""
+    """Require an invariant axis of the operand; give up if the axis is padded, because the padding differs."""
     return _shrink_rule(u, x, axis) if x.shape[axis] == u.shape[axis] else None
 
 
 def _reduce_rule(u: UOp, x: UOp, axis: int) -> _How | None:
-    """Ask for the axis of the operand, which has the reduced axes in front."""
+    """Require an invariant axis of the operand, in which the reduced axes come first."""
     return ([(x, axis + u.arg[1])], lambda xs: again(u, xs[0])) if len(u.src) == 1 else None
 
 
 def _stage_rule(u: UOp, x: UOp, axis: int) -> _How:
-    """Ask for the brand if the axis is the leading one, which stacks its examples."""
+    """Require that the value is the same for all examples if the axis is the leading one, which stacks them."""
     brand = scope_at(u)
     return [(x, axis - 1 if axis else brand)], lambda xs: stack_examples(xs[0], brand) if axis else xs[0]
 
@@ -148,7 +148,7 @@ _EACH = {*GroupOp.Unary, *GroupOp.Broadcastable, Ops.CAST, Ops.CONTIGUOUS, Ops.C
 
 
 def _elementwise_rule(u: UOp, axis: int) -> _How:
-    """Ask each operand for the axis, if it has the axis; operands are aligned to the right."""
+    """Require an invariant axis of each operand that has the axis; operands are aligned to the right."""
     rank, n = len(u.shape), u.shape[axis]
     axes = [axis - rank + len(s.shape) for s in u.src]
     has = [i >= 0 and s.shape[i] == n for s, i in zip(u.src, axes, strict=True)]

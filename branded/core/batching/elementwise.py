@@ -22,7 +22,10 @@ SHAPELESS = {
 
 @rule(*GroupOp.Unary, *SHAPELESS)
 def unary(u: UOp, resolution: Resolution, x: Batched) -> UOp:
-    """vmap(f)(xs) = f(xs): an elementwise operation ignores axes.  All writes are done: markers are dropped."""
+    """vmap(f)(xs) = f(xs), because an elementwise operation ignores axes.
+
+    Tags are removed: all writes are complete when the rules run.
+    """
     return x.uop if is_storage(u) else again(u, x.uop)
 
 

@@ -119,7 +119,7 @@ class Examples:
         self.scope = scope
 
     def over(self, rows: Sequence[Row], results: Sequence[Row]) -> Examples:
-        """Return the examples of the same call, batched once more."""
+        """Return the examples of the same call after another vmap has batched it."""
         # if a new row repeats a brand, it is a second loop over the same examples and needs a new brand
         other = {b: Brand(b.size) for row in (*rows, *results) for b in row if b in self.brands}
 
@@ -178,13 +178,13 @@ class Examples:
     def _left(
         self, xs: Sequence[UOp | None], rows: Sequence[Row], closed: Row, alone: Callable[[UOp, Row], UOp]
     ) -> list[UOp | None]:
-        """Stack the values of all examples; `alone` handles a value that varies over more brands than its row."""
+        """Stack the values of all examples; `alone` reduces a value to its row if it varies over more brands."""
         values = [(alone(self._made_up(x, closed), row), row) for x, row in zip(xs, rows, strict=True) if x is not None]
         done = iter(lower([_leave(x, row) for x, row in values], open_brands()))
         return [None if x is None else next(done) for x in xs]
 
     def _made_up(self, x: UOp, closed: Row) -> UOp:
-        """Replace the values of empty brands in `x` by ones, because a shared value is taken from one example."""
+        """Replace the values of empty brands in `x` by ones, because a shared value is taken from the first example."""
         empty = {b.range for b in (*self.brands, *closed) if not b.size}
         if not empty:
             return x

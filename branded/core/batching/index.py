@@ -34,7 +34,7 @@ def index(u: UOp, resolution: Resolution, x: Batched, *indices: Batched) -> UOp:
 
 
 def _at_own(x: Batched, indices: tuple[Batched, ...]) -> UOp:
-    """Index by a UOp that is not a brand, by a masked sum: tinygrad can index only whole buffers."""
+    """Index by a UOp that is not a brand.  It is a masked sum, because tinygrad's INDEX accepts only buffers."""
     n, out = len(x.row), x.uop
     for a in indices:
         size, rank = out.shape[n], len(out.shape)
@@ -44,7 +44,7 @@ def _at_own(x: Batched, indices: tuple[Batched, ...]) -> UOp:
 
 
 def _diagonal(x: UOp, a: int, b: int) -> UOp:
-    """Return the diagonal of the axes `a` and `b`, along `a`, by movement operations alone."""
+    """Return the diagonal of the axes `a` and `b` as axis `a`, by movement operations alone."""
     if isinstance(x.device, tuple) and x.axis in (a, b):
         return _of_parts(x, a, b)
     size, rank = x.shape[a], len(x.shape)

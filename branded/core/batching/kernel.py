@@ -1,4 +1,4 @@
-"""Operations that never occur with a brand: leaves, and operations of kernels."""
+"""Operations that never have a batched operand: inputs of a graph, and operations of kernels."""
 
 from tinygrad.uop.ops import Ops, UOp
 

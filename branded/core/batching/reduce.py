@@ -1,4 +1,4 @@
-"""Reductions: tinygrad reduces over leading axes, so the reduced ones go in front of the brands."""
+"""Reductions: tinygrad reduces over leading axes, so the rule moves the reduced axes in front of the brand axes."""
 
 from tinygrad.uop.ops import Ops, UOp
 

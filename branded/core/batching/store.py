@@ -36,7 +36,7 @@ def after(u: UOp, resolution: Resolution, x: Batched, effect: Batched, *rest: Ba
         return stored_as_read(effect, UOp.contiguous if x.uop.base.op is Ops.PARAM else _copy)
     if (views_and_write := part(u)) is None:
         raise refuse(u, "assign: this in-place write has no batching rule", "return the new value instead", x, effect)
-    apart = new_storage(whole := resolution.fill(x))  # keeps rules that merge movements from looking into `whole`
+    apart = new_storage(whole := resolution.fill(x))  # hides `whole` from rules that merge movement operations
     view = Batched(apart, resolution.row)
     for v in reversed(views_and_write[0]):
         view = _apply(v, view)

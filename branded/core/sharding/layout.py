@@ -60,7 +60,7 @@ def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextMana
 
 
 def devices_of(name: object) -> Devices:
-    """Return the devices of a brand here, given its class or name; empty if none were set."""
+    """Return the devices that `shard` set for a brand, given its class or name; empty if none were set."""
     text = name.__name__ if isinstance(name, type) else name if isinstance(name, str) else None
     return next((devices for n, devices in reversed(_where.get()) if n == text), ())
 
@@ -112,7 +112,7 @@ def home_of(b: Scope) -> str:
 
 
 def home_of_values(us: Sequence[UOp]) -> str:
-    """Return the device for a single-device operation on these values: theirs, or the first of several."""
+    """Return the device of these values, or the first of several devices, for an operation that runs on one device."""
     devices = [d for u in us if (d := u.device) is not None]
     first = next((d for d in devices if isinstance(d, str)), devices[0])
     return first if isinstance(first, str) else str(first[0])

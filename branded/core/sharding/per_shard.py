@@ -28,7 +28,7 @@ class _Part(Scope):
 def on_each(u: UOp, run: BatchingRun, args: Sequence[Batched], brands: Collection[Scope]) -> Bundle:
     """Run the call on each device for that device's examples.
 
-    `brands` are the brands of examples that are distributed over devices.
+    `brands` are the brands whose examples are distributed over devices.
     """
     p, brand = primitive_of(u), _sharded_brand(args, brands)
     assert p is not None
@@ -77,13 +77,13 @@ def _local(x: Batched, brand: Scope, i: int) -> UOp:
 
 
 def _on(device: str, home: str, u: UOp) -> UOp:
-    """Return the call on one of the devices; it was traced as if all examples were on `home`."""
+    """Return the call on `device`; it was traced as if all examples were on the device `home`."""
     like = [UOp.param(i, x.dtype, x.shape, device) for i, x in enumerate(u.src[1:])]
     return u if device == home else call_on(device, home, u.replace(src=(u.src[0], *like)))
 
 
 def call_on(device: str, home: str, call: UOp) -> UOp:
-    """Return a call on another device than `home`, for which its body was traced."""
+    """Return the call on `device`, with its body moved there from the device `home`."""
 
     def moved(graph: UOp) -> UOp:
         return replace_ops([graph], there)[0]

@@ -31,7 +31,7 @@ def reshard(x: UOp, devices: Devices, axis: int) -> UOp:
 
 
 def whole_if_moved(reshaped: UOp) -> UOp:
-    """Return the reshape, of all elements on each device if tinygrad could not keep them in their shards."""
+    """Return the reshape; replicate its operand on all devices first if a shard would have to change devices."""
     if reshaped.op is not Ops.RESHAPE or not info_of(x := reshaped.src[0]).sharded or not isinstance(x.device, tuple):
         return reshaped
     try:
@@ -47,7 +47,7 @@ def _whole(x: UOp, devices: Devices) -> UOp:
 
 
 def _as_example(new: UOp, x: UOp) -> UOp:
-    """Return `new`, marked as being on the device of `x` for the trace of an example's body."""
+    """Return `new`, marked as being on the device of `x`, on which the body of an example is traced."""
     if isinstance(x.device, str):
         keep_device(new, x.device)
     return new
@@ -70,7 +70,7 @@ def _all_to_all(x: UOp, devices: Devices, axis: int) -> UOp:
 
 
 class Rows(NamedTuple):
-    """A run of rows that each device receives from the device `before` positions earlier, cyclically."""
+    """Consecutive rows that each device receives from the device `before` positions earlier, cyclically."""
 
     before: int
     start: int
@@ -80,8 +80,8 @@ class Rows(NamedTuple):
 def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
     """Return on each device the concatenated rows of these runs, from the sharded leading axis of `x`.
 
-    So that every rule understands it, the graph contains the part of a full copy that each device would keep.
-    `copied_to_all` reduces it to the copies that are needed.
+    The graph contains a full copy and the slice of it that each device keeps, so that all batching rules apply.
+    `copied_to_all` later replaces the full copy by the rows that are needed.
     """
     whole, number, n = _whole(x, devices), UOp.range(len(devices), -1, AxisType.DEVICE), len(devices)
     local_rows, rest = x.shape[0] // n, tuple((0, s) for s in x.shape[1:])
@@ -95,7 +95,7 @@ def passed_on(x: UOp, devices: Devices, runs: Sequence[Rows]) -> UOp:
 
 
 def starts_of_each(u: UOp, axis: int) -> tuple[UOp | None, list[int]]:
-    """Return the device range of a per-device slice of an axis, and each device's constant start; else None and []."""
+    """Return the RANGE over devices in a slice whose start depends on the device, and the starts; else None and []."""
     starts = u.src[1].src if u.src[1].op is Ops.STACK else (u.src[1],)
     numbers = [v for v in starts[axis].toposort() if v.op is Ops.RANGE and v.arg[-1] is AxisType.DEVICE]
     if len(numbers) != 1:
@@ -135,7 +135,7 @@ def copied_part(u: UOp) -> tuple[UOp, Devices, int] | None:
 
 
 def _whole_of(u: UOp) -> UOp | None:
-    """Return the replicated value that `u` takes its part from on each device, or None."""
+    """Return the replicated value that `u` keeps one part of on each device, or None."""
     part = u.src[0].src[0] if u.src[0].op is Ops.CONTIGUOUS else u.src[0]
     return part.src[0] if part.op is Ops.SHRINK else None
 
@@ -144,7 +144,7 @@ def copied_to_all(roots: Sequence[UOp], devices: Devices) -> list[UOp]:
     """Return the graphs with single-device operands copied to all devices where they are combined with sharded ones.
 
     If the examples are on one device, values on other devices are copied to it. The last two rules rewrite copies that
-    the rules before them recognize, so they have a pass of their own.
+    the earlier rules recognize, so they run in a second pass.
     """
     align = functools.partial(_align_operands, first=devices[0] if len(devices) == 1 else None)
     aligned = _apply(roots, _move_rows, _exchange, _copy_buffers, _run_local, align, _align_body)
@@ -170,7 +170,7 @@ def _exchange(u: UOp) -> UOp | None:
 
 
 def _copy_buffers(u: UOp) -> UOp | None:
-    """Copy buffers instead of their views to all devices; not for a part of a copy, which `copied_part` recognizes."""
+    """Copy a buffer instead of its view to all devices, except a part of a copy, which `copied_part` recognizes."""
     src = tuple(s if (v := _of_buffer(s)) is None else v for s in u.src)
     return None if src == u.src or u.op is Ops.SHRINK else u.replace(src=src)
 
@@ -248,7 +248,7 @@ def _of_buffer(u: UOp) -> UOp | None:
 
 
 def of_buffers(roots: Sequence[UOp]) -> list[UOp]:
-    """Return the graphs, whose arguments have been substituted, with buffers copied instead of their views."""
+    """Return the graphs, after arguments were substituted, with each copy of a view replaced by a view of a copy."""
     return replace_ops(roots, _of_buffer)
 
 
@@ -289,7 +289,7 @@ def laid_out_as(x: UOp, layout: Layout | None) -> UOp:
 
 
 def shared_by_all(u: UOp) -> UOp | None:
-    """Return the replicated value that `u` takes its parts from if it has the same shape, or None."""
+    """Return the replicated value that `u` has one part of on each device, if the shapes are equal; else None."""
     whole = _whole_of(u)
     return whole if whole is not None and whole.shape == u.shape else None
 

@@ -116,7 +116,7 @@ def trace(api_name: str, f: TracedBody, types: Sequence[LeafType]) -> Traced:
 
 
 def _in_terms_of(leaves: Sequence[UOp], param_of: dict[UOp, UOp]) -> list[UOp]:
-    """Return a body's results in terms of its parameters; as under vmap, a write into an argument gives a new value."""
+    """Replace the placeholders in a body's results by parameters; a write into an argument creates a new value."""
     graph = UOp(Ops.SINK, src=tuple(leaves)).toposort(enter_calls=False)
     if any(u.op is Ops.STORE and not param_of.keys().isdisjoint(u.src[0].toposort(enter_calls=False)) for u in graph):
         env: dict[UOp, Any] = {place: Batched(p, ()) for place, p in param_of.items()}
@@ -166,7 +166,7 @@ def _as(number: float, dtype: DType) -> float:
 
 
 def numbers_kept(values: Sequence[Tensor]) -> list[Tensor]:
-    """Return the results of a loop or branch; outside all brands and bodies, weak dtypes become strong."""
+    """Return the results of a loop or branch; outside of all brands and bodies, Python numbers get their dtype."""
     scopes = open_brands()
     for b in scopes:
         b.has_chosen |= any(t.dtype in dtypes.weaks for t in values)
@@ -234,8 +234,9 @@ class State:
     def traced(self, body: TracedBody, whole: Sequence[Tensor] = (), goes_on: bool = False) -> Traced:
         """Trace the body until the carry's types no longer change; `Loop.for_all` finds its brands in the same way.
 
-        Each step gets an entry of `whole`.  With `goes_on`, the last result decides whether another step follows, so
-        changing carries are batched over all its brands.  A number is placed on the device of the other values.
+        Each step gets an entry of `whole`.  With `goes_on`, the last result of the body is the condition for another
+        step.  Then all carries that change get the brands of the condition.  Python numbers are put on the device of
+        the other values.
         """
         device = next((d for x in (*self.given, *whole) if isinstance(d := x.uop.device, str)), None)
         inputs = [LeafType.of(x.uop, 1, device)._replace(is_of_a_loop=True) for x in whole]

@@ -38,10 +38,10 @@ def constants(outs: Sequence[UOp], moving: Set[UOp]) -> list[UOp]:
 
 
 def _not_given(graph: Iterable[UOp], varies: Mapping[UOp, bool]) -> dict[UOp, bool]:
-    """Return the unchanging values that each step still recomputes.
+    """Return the values that each step recomputes although they do not change.
 
-    They are targets of kernel writes, values of symbolic sizes, and masks of entries to select: the mask of `x[i]` has
-    an element for each pair of an index and an entry, and only a kernel that computes the mask loads `x[i]` instead.
+    These are targets of kernel writes, values of symbolic size, and the masks of gathers. The mask of `x[i]` has an
+    element for each pair of an index and an entry. If the kernel computes the mask, tinygrad loads `x[i]` directly.
     """
     recomputed: dict[UOp, bool] = {}
     for u in reversed([*graph]):
@@ -75,7 +75,7 @@ def _is_selection(u: UOp) -> bool:
 
 
 def _memory_of(s: UOp) -> UOp:
-    """Return the source of a view, but not beyond a user's tensor: in a step, a view is free and its copy is not."""
+    """Return the value that `s` is a view of, or the user's tensor before it: a view in a step costs nothing."""
     while s.op in GroupOp.Movement and not s.has_buffer_identity() and not is_of_a_tensor(s):  # type: ignore[no-untyped-call]
         if _is_symbolic(s.src[0]):
             break
@@ -117,7 +117,7 @@ _MEMORY = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER, Ops.STORE}
 def closure_converted(
     outs: Sequence[UOp], own_params: Sequence[UOp], device: str | None = None, but: Collection[UOp] = ()
 ) -> tuple[UOp, list[UOp]]:
-    """Return a body over numbered parameters, its own first, and the captured values for the others.
+    """Return a body over numbered parameters, `own_params` before one for each captured value, and these values.
 
     Values in `but` stay in the body.
     """
@@ -129,7 +129,7 @@ def closure_converted(
     numbered = [at_slot(p, i) for i, p in enumerate(all_params)]
     stand_ins = {x: p.cast(x.dtype) for x, p in zip([*own_params, *captured], numbered, strict=True)}
     stand_ins |= {x: x.const_like(0) for x in empty}
-    # a leaf here belongs to a derivative inside the body, which is complete
+    # a leaf here belongs to a derivative inside the body, which has been computed
     return UOp.maketuple(*replace_ops(outs, untag, at=stand_ins)), fixed
 
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @in_engine
 def dry_run(run: Callable[[], T]) -> T:
-    """Return the results of `run` as graphs, without calling callbacks; writes and the random state are undone."""
+    """Return the results of `run` as graphs; skip callbacks, and undo writes and changes of the random state."""
     tables = [Tensor.__dict__[name] for name in (private_api.COUNTERS, private_api.SEEDS)]
     saved = [dict(table) for table in tables]
 
@@ -35,7 +35,7 @@ def dry_run(run: Callable[[], T]) -> T:
 
 
 def writes_undone(run: Callable[[], T]) -> T:
-    """Return the results of `run`; all tensors that existed before keep their values."""
+    """Return the results of `run`, and undo its writes into tensors that existed before."""
     before = [(t, t.uop) for t in living_tensors()]
 
     def undo() -> None:

@@ -1,8 +1,8 @@
-"""Effects of traced bodies: they run each time that the body runs, even if no result depends on them.
+"""Effect tokens: host callbacks and prints in a traced body run in order, even if no result depends on them.
 
 A traced body has no values yet, so its effects become part of its graph: its `token` is a value that is computed only
-after all of them.  Each effect takes the previous token and returns the next one, so effects run in order.  The token
-of a loop's body is a carry of the loop, and the token of a compiled function is a result of its program.
+after all of its effects.  Each effect takes the previous token and returns the next one, so effects run in order.  The
+token of a loop's body is a carry of the loop, and the token of a compiled function is a result of its program.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TOKEN = dtypes.uint8
 
 
 def nothing_done(device: str) -> UOp:
-    """Return the initial token."""
+    """Return the initial token, before any effect."""
     return on_device(UOp.const(0, TOKEN), device)
 
 
@@ -69,13 +69,13 @@ def collect_effects(body: Body) -> ContextEntry[Body]:
 
 
 def body() -> Body | None:
-    """Return the body that is being traced, or None if the running code has values."""
+    """Return the body that is being traced, or None if no body is."""
     bodies = _bodies.get()
     return bodies[-1] if bodies else None
 
 
 def given_to(places: Mapping[UOp, Scope]) -> ContextEntry[Mapping[UOp, Scope]]:
-    """Return a block for tracing a loop's body, or for a rule in one, with the placeholders of the step's values."""
+    """Return a block for tracing a loop's body, or a rule in it; `places` are the placeholders of the step's values."""
     return _steps.during(places)
 
 
@@ -94,7 +94,7 @@ def flags() -> tuple[UOp, ...]:
 
 
 def gate() -> UOp | None:
-    """Return the condition of the branches between a loop and the enclosing body; None without branches."""
+    """Return the joint condition of the branches between a loop and the enclosing body; None without branches."""
     around = body()
     conditions = flags()[around.flags if around is not None else 0 :]
     return functools.reduce(lambda a, b: a & b, conditions) if conditions else None
@@ -125,7 +125,7 @@ is_through_a_body = _through.any_open
 
 
 def only_looked_at() -> ContextEntry[None]:
-    """Return a block for a user's rule that runs only to inspect its results: its effects are skipped."""
+    """Return a block in which a custom rule runs only to inspect its results, so its effects are skipped."""
     return _looked_at.during(None)
 
 
@@ -154,7 +154,7 @@ class RuleBody(Body):
         return collect_effects(self) if is_through_a_body() else nullcontext()
 
     def before_use(self, xs: Sequence[UOp | None]) -> list[UOp | None]:
-        """Return the rule's results such that its effects run before them."""
+        """Return the rule's results, with a dependency on its token so that its effects run first."""
         if self.token is None:
             return list(xs)
         is_done = self.token < 2  # not computable before the effects

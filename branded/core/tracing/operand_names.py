@@ -29,12 +29,12 @@ _naming: ContextStack[Naming] = ContextStack("branded_naming")
 
 
 def record_operand_names() -> ContextEntry[Naming]:
-    """Return a block in which operations are recorded with operand names, which inspects the frames of each call."""
+    """Return a block in which operations are recorded with operand names, found in the Python frames of each call."""
     return _naming.during(Naming([], id(sys._getframe(1))))
 
 
 def note_record(frame: object) -> None:
-    """Note that a record begins."""
+    """Note that a new `Frame` begins, so that an error can show the operations before it."""
     for naming in _naming.get()[-1:]:
         naming.records.append(frame)
 

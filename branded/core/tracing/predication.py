@@ -1,4 +1,7 @@
-"""Predication: make inactive steps and untaken branches harmless."""
+"""Predication: make the steps of finished examples, and branches that are not taken, safe to compute.
+
+A batched `cond` computes both branches, and a batched `while_loop` continues until all examples have finished.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _DIVISIONS = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
 
 
 def predicate(outs: Sequence[UOp], flag: UOp, *, effects: bool = False, done: Iterable[UOp] = ()) -> list[UOp]:
-    """Return values that are unchanged where `flag` is true; elsewhere they divide by one and call no user function.
+    """Return values that are unchanged where `flag` is true.
+
+    Elsewhere integer divisions divide by one, and host callbacks are not called.
 
     With `effects`, effects are also restricted to examples with this flag.  The nodes in `done` stay unchanged.
     """

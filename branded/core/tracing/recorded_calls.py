@@ -1,4 +1,4 @@
-"""Recording of operation calls in a program."""
+"""Recording of calls of operations for `make_expr`: their operands, parameters and results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WRITES = ("assign", "setitem")
 
 
 class Hole:
-    """The place of an operand inside a parameter: holes are filled in the order of the operands."""
+    """A placeholder for an operand inside a parameter, such as the tensor in the index `(0, tensor)`."""
 
     def __repr__(self) -> str:
         return "_"
@@ -123,7 +123,7 @@ def record(op: str, f: Operator, signed: Operator, args: tuple[Any, ...], kwargs
 
 
 def _now(x: Any) -> Any:
-    """Return an argument with its tensors as their current UOps, which a write would replace."""
+    """Return an argument with each tensor replaced by its current UOp, because a write would replace that UOp."""
     if isinstance(x, Tensor):
         return x.uop
     return type(x)([_now(v) for v in x]) if type(x) in (tuple, list) else x
@@ -211,7 +211,7 @@ def arguments(f: Operator, params: dict[str, Any], operands: Sequence[Any]) -> t
 
     f       def sum(self, axis=None, keepdim=False, dtype=None)
     params  {"keepdim": True}    given  [x]
-    gives   [x], {"keepdim": True}: after `axis`, which has its default, all others are passed by name
+    gives   [x], {"keepdim": True}: arguments after the omitted `axis` are passed by name
     """
     rest = iter(operands)
     remaining = len(operands) - sum(map(_holes, params.values()))

@@ -32,7 +32,7 @@ class Input(NamedTuple):
 
 
 class Args(NamedTuple, Generic[T]):
-    """The arguments of a loop in their order, or one object for each of them."""
+    """A sequence with one entry per argument of a loop, divided by the kind of argument."""
 
     carries: Sequence[T]
     """The values that each step passes to the next."""
@@ -41,7 +41,7 @@ class Args(NamedTuple, Generic[T]):
     fixed: Sequence[T]
     """The values that no step changes."""
     gate: Sequence[T] = ()
-    """For a loop in a branch, the flag without which the loop takes no steps; else empty."""
+    """For a loop in a branch, the flag of the branch: if it is false, the loop takes no steps.  Else empty."""
 
 
 def split_arguments(xs: Sequence[T], carries: int, inputs: int, gated: bool = False) -> Args[T]:

@@ -1,4 +1,4 @@
-"""Validation of non-tree arguments: functions, sizes, positions and axes, with one message per kind of mistake."""
+"""Validation of arguments that are not trees: functions, sizes, positions and axes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def call_checked(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
 
 
 def check_takes(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], api_name: str, fix: str) -> None:
-    """Raise if `f`, which must not be called yet, does not accept the arguments."""
+    """Raise if `f` does not accept the arguments, without calling `f`."""
     if reason := _refuses(f, args, kwargs):
         raise _wrong(reason, args, kwargs, api_name, fix)
 

@@ -35,7 +35,7 @@ def holds_tensors(x: Any) -> bool:
 
 
 def of_modules(x: Any, *, is_shared: bool) -> str | None:
-    """Return how to map over modules, if `x` is a module or a list of modules and not a module that may be shared."""
+    """Return how to map over modules; None if `x` is not a module or list of modules, or may be shared."""
     if isinstance(x, list | tuple) and x and all(map(holds_tensors, x)):
         return "pass stack_module_state(modules), and call functional_call(modules[0], state, x) in the function"
     if is_shared or not holds_tensors(x):

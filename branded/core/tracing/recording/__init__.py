@@ -51,7 +51,7 @@ class Derived(NamedTuple):
 class Frame:
     calls: list[Call] = field(default_factory=list)
     derived: list[Derived] = field(default_factory=list)
-    """The derivatives, which are not operations: their results are recorded as the operations that compute them."""
+    """The derivatives.  They are not operations: the operations that compute them are recorded instead."""
 
 
 @dataclass(eq=False)
@@ -115,7 +115,7 @@ def within() -> ContextEntry[Frame | None]:
 
 
 def record_structure() -> ContextEntry[Unfinished | None]:
-    """Return a block for a loop or branch, whose bodies are recorded separately; it yields None without a record."""
+    """Return a block for a loop or branch, whose bodies are recorded separately; it yields None if nothing records."""
     f = _frame()
     return _operations.during(None if f is None else Unfinished(f, here()))
 
