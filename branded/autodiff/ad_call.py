@@ -1,4 +1,4 @@
-"""A call under a derivative transform: its arguments are replaced by leaves, which are removed from its results."""
+"""A call under `grad`, `jvp` or `vjp`: the function runs on leaves, and its results are returned without them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Differentiated:
     ) -> None:
         nums = _positions(argnums, args, api_name)
         self.wrt: Any = tuple(args[i] for i in nums) if isinstance(argnums, tuple | list) else args[nums[0]]
-        """The selected arguments: derivatives have the form of this tree."""
+        """The selected arguments: a derivative has the tree structure of this value."""
         self.names = [p for i in nums for p in tree.paths(args[i], f"argument {i + 1}")]
         self.values = [_real(v, api_name, name) for v, name in zip(tree.leaves(self.wrt), self.names, strict=True)]
         inputs = tensors(leaf(v.uop) for v in self.values)
@@ -107,7 +107,7 @@ class Differentiated:
         """The tensors in `value`."""
 
     def _settle(self) -> None:
-        """Remove the leaves from values written into captured memory, which outlives the derivative."""
+        """Remove the leaves from values that the function wrote into captured memory, which others read later."""
         # new tensors: a result may be the written tensor, which is settled if it is still alive
         self.value = tree.with_uops(self.value, tree.uops(self.value))
         if not is_differentiating():
@@ -117,12 +117,12 @@ class Differentiated:
 
 
 def push_tangents(ys: Sequence[Tensor], leaves: Sequence[UOp], dxs: Sequence[UOp]) -> list[Tensor]:
-    """Push the tangents of the leaves forward and return the tangents of the results."""
-    # hide closed brands from custom rules; values below a leaf may have left such a brand
+    """Return the tangents of the results, computed in forward mode from the tangents of the leaves."""
+    # batch first, so that custom rules see no brand that was left; values before a leaf may have left one
     lowered = lower([*(t.uop for t in ys), *leaves], open_brands())
     values, leaves = lowered[: len(ys)], lowered[len(ys) :]
     tangents = dict(zip(leaves, dxs, strict=True))
-    if transposed.get():  # the transform that transposes this checks the result
+    if transposed.get():  # the transform that transposes these tangents checks them
         ds = push_forward(values, tangents)
     else:
         with transposed.during(level := Level()):

@@ -1,10 +1,11 @@
 """Writes into captured memory by a function that is differentiated or traced as the body of a call.
 
-Other tensors see such a write too. They share the value from which the results are computed, so it is written once.
+Other tensors can read the captured memory too. They and the results use the same written value, so that the write
+runs once.
 Example: `value_and_grad(f)(x)` with `state.assign(state + x)` in `f`; p is the leaf of x.
 
     state in f      AFTER(s, STORE(s, s + p))
-    afterwards      AFTER(s, STORE(s, s + x)), in the results and in all tensors that see the write
+    afterwards      AFTER(s, STORE(s, s + x)), in the results and in all tensors that read the memory
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class CapturedWrites:
         return [u for u in graph if u.op is Ops.AFTER and aliasing.root(u) in self.memory]
 
     def settle(self, new: Callable[[Sequence[UOp]], list[UOp]], but: Iterable[Tensor] = ()) -> None:
-        """Replace the value of every live tensor that sees these writes by `new` of it, except the tensors in `but`."""
+        """Apply `new` to the value of every live tensor that contains these writes, except the tensors in `but`."""
         apart = {*map(id, but)}
         with LOCK:
             live = [t for t in living_tensors() if id(t) not in apart]
@@ -87,6 +88,6 @@ def record_captured_writes(outside: CapturedWrites) -> ContextEntry[CapturedWrit
 
 
 def note(target: UOp) -> None:
-    """Record a write into the memory under `target`, which the function did not allocate."""
+    """Record a write into the memory that `target` is a view of, which the function did not allocate."""
     for outside in _open.get():
         outside.memory.add(aliasing.root(target))

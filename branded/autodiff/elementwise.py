@@ -1,7 +1,7 @@
-"""Elementwise functions as primitives: a formula for the value, and an exact slope.
+"""Elementwise functions as primitives: a formula for the value, and a separate formula for the derivative.
 
-A formula may fit different polynomials on different ranges. Differentiating the fit loses digits with each order and is
-wrong where two pieces join.
+The formula of the value may use different polynomials on different ranges. The derivative of such a polynomial loses
+digits with each order, and is wrong where two ranges meet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Elementwise(Primitive):
     Args:
         name: The name of the `Tensor` method or package function.
         value: `value(*xs)`, the value. Its own derivative need not be accurate.
-        slopes: `slopes(y, *xs)`, the derivative by each operand, as expressions that may be differentiated again.
+        slopes: `slopes(y, *xs)`, the derivative with respect to each operand; it may be differentiated again.
     """
 
     def __init__(self, name: str, value: Value, slopes: Slopes) -> None:
@@ -63,7 +63,7 @@ class Elementwise(Primitive):
         row: Row = functools.reduce(union, (a.row for a in args), ())
         shape = (*(b.size for b in row), *u.src[0].src[0].shape)
         xs = [Batched(_broadcast_brands(a, row, shape), row) for a in args]
-        order = max(map(order_as_read, xs))  # if some are in order, the others decide
+        order = max(map(order_as_read, xs))  # an operand in another order than 0, 1, … decides
         out = self(*(tensor(permute(x.uop, order)) for x in xs)).uop
         return Bundle(UOp.maketuple(permute(out, inverse(order))), (row,))
 
@@ -89,7 +89,7 @@ def _broadcast_brands(x: Batched, row: Row, shape: tuple[int | UOp, ...]) -> UOp
 
 @functools.lru_cache(maxsize=512)
 def _body(p: Elementwise, types: tuple[Any, ...]) -> UOp:
-    """Trace the value over parameters of these types, once."""
+    """Trace the formula of the value over parameters of these types; cached."""
     params = [UOp.param(i, dtype, shape, device, axis=axis) for i, (dtype, shape, device, axis) in enumerate(types)]
     with call_body():
         body: UOp = UOp.maketuple(p.of_wide(*map(tensor, params)).uop)

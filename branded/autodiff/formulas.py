@@ -1,4 +1,7 @@
-"""Formulas of elementwise functions, accurate to their dtype (float32 or float64); their own derivatives are not."""
+"""Formulas of elementwise functions, accurate to the precision of float32 or float64.
+
+The derivatives of these formulas are not accurate; `smooth_functions` has separate ones.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ _ACOSH = {
 """The fit of acosh x / √(x - 1) in x - 1, up to 1/2. Source: S. Moshier, Cephes."""
 _TURNS = {4: math.tan(math.pi / 8), 8: 0.66}
 _HUGE = 2.0**28
-"""From here on, 1 is negligible compared with the square."""
+"""From this x on, 1 is negligible compared with x²."""
 _ERF32_P = (0.00022905065861350646, 0.0034082910107109506, 0.050955695062380861, 0.18520832239976145, 1.128379143519084)
 _ERF32_Q = (
     *(-1.1791602954361697e-7, 0.000023547966471313185, 0.0010179625278914885),
@@ -138,7 +141,7 @@ def acos(x: Tensor) -> Tensor:
 
 
 def atan(x: Tensor) -> Tensor:
-    """Rotate by π/4 or π/2 for large x, so that one quotient is the argument of the fit."""
+    """Compute atan x as π/4 or π/2 plus the atan of a smaller argument if x is large."""
     size, first = x.abs(), _TURNS[x.dtype.itemsize]
     is_near, is_far = size <= first, size > math.tan(3 * math.pi / 8)
     rest = is_far.where(-1, size - 1) / is_far.where(size, size + 1)
@@ -152,7 +155,7 @@ def erf(x: Tensor) -> Tensor:
     Source: XLA's rational approximation for float32; S. Moshier, Cephes, for float64.
     """
     if x.dtype != dtypes.float64:
-        is_near = x.abs() < 3.7439211627767994  # from here on, erf rounds to 1
+        is_near = x.abs() < 3.7439211627767994  # for larger x, erf rounds to 1
         near = is_near.where(x, 0)
         fit = near * polyN(near * near, list(_ERF32_P)) / polyN(near * near, list(_ERF32_Q))
         return is_near.where(fit, x.clamp(-1, 1))

@@ -1,4 +1,4 @@
-"""Forward mode: one pass over a graph pushes tangents through it, with a rule for each primitive.
+"""Forward mode: one pass over a graph computes tangents, with a rule for each primitive.
 
 A rule takes the operation and the tangents of its operands, with None for an operand without a tangent. It returns the
 tangent of the result. The pass skips values that do not depend on the differentiated inputs.
@@ -46,7 +46,7 @@ def tangent(*ops: Ops) -> Callable[[Push], Push]:
 
 
 def push_forward(roots: Sequence[UOp], tangents: Mapping[UOp, UOp]) -> list[Tangent]:
-    """Return the tangents of `roots` given the tangents of some values below them; None for a root without a tangent.
+    """Return the tangents of `roots`, given the tangents of some of their inputs; None for a root without a tangent.
 
     This is one pass: it visits each operation once, whatever the number of roots.
     """
@@ -104,7 +104,7 @@ def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
 
 @tangent(Ops.INDEX)
 def index(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
-    """Index the tangent: d X[brand] = dX[brand], also for an index from user code."""
+    """Index the tangent by the same index: d X[i] = dX[i], where the index is a brand or comes from user code."""
     if d is None:
         return None
     return u.replace(src=(d, *u.src[1:])) if brand_of(u.src[1]) is None else boundary.enter(d, scope_at(u))
@@ -191,7 +191,7 @@ def pow_(u: UOp, a: Tangent, b: Tangent) -> Tangent:
 
 
 def power_by_base(u: UOp) -> UOp:
-    """Compute n xⁿ⁻¹, which is 0 if n is 0, for any x; then its own derivative by n is 1 / x."""
+    """Compute n xⁿ⁻¹, which is 0 for n = 0 and any x; its derivative with respect to n is then 1 / x."""
     x, n = u.src
     if n.base.op is Ops.CONST:
         return zero(u) if n.base.val == 0 else n * x.pow(n - 1)
@@ -210,7 +210,7 @@ def power_by_exponent(u: UOp) -> UOp:
 
 @tangent(Ops.MAX)
 def maximum(u: UOp, a: Tangent, b: Tangent) -> Tangent:
-    """Select the tangent of the larger operand; equal operands share it."""
+    """Select the tangent of the larger operand; for equal operands, take the mean of the tangents."""
     x, y = u.src
     da, db = (zero(u) if d is None else d for d in (a, b))
     return (x > y).where(da, (x < y).where(db, (da + db) * 0.5))
@@ -218,7 +218,7 @@ def maximum(u: UOp, a: Tangent, b: Tangent) -> Tangent:
 
 @tangent(Ops.WHERE)
 def where(u: UOp, _: Tangent, a: Tangent, b: Tangent) -> Tangent:
-    """Select the tangent of the chosen operand; nothing from the other operand enters, not even a NaN."""
+    """Select the tangent of the chosen operand; a NaN in the other tangent has no effect."""
     return u.src[0].where(*(zero(u) if d is None else d for d in (a, b)))
 
 
@@ -284,8 +284,8 @@ def _tangents_of_factors(x: UOp, d: UOp) -> Sequence[UOp]:
 def max_mask(x: UOp, n: int, dtype: Any) -> UOp:
     """Mark the elements that attain the maximum over the leading axes, as 0 or 1 in `dtype`.
 
-    Two kernels that both compute `x` may round differently. Then no element equals the maximum of the other kernel, and
-    the derivative would be 0 / 0. So the values are materialized, and the maximum is taken of these.
+    Two kernels that both compute `x` may round differently. Then no element would equal the maximum, and the derivative
+    would be 0 / 0. So `x` is materialized before its maximum is computed.
     """
     stored = x.contiguous()
     mask: UOp = stored.eq(reduce_axes(stored, Ops.MAX, tuple(range(n)))).cast(dtype)

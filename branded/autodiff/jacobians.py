@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: the derivatives of one call in all directions, by one vmap."""
+"""Jacobians and Hessians: vmap of `jvp` or `vjp` over a standard basis."""
 
 from __future__ import annotations
 

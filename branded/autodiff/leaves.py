@@ -1,4 +1,4 @@
-"""The leaves of active derivative transforms (see `graph.tags`)."""
+"""The leaves of active derivative transforms; `graph.tags` defines leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that a function may use when it is called later: everything it reaches through its closure."""
+"""Search all values that a function may use when it is called later, through its closure."""
 
 from __future__ import annotations
 

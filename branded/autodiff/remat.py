@@ -1,4 +1,4 @@
-"""Rematerialization: reverse mode keeps only the arguments of a function and recomputes its intermediate values."""
+"""`checkpoint` (`remat`): reverse mode keeps only the arguments and recomputes intermediate values."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def checkpoint(f: F, *, policy: str = "nothing") -> F:
     @entry
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        if is_recording():  # the IR records the computation, not which values are kept
+        if is_recording():  # a program has the computation, not which values are kept
             return f(*args, **kwargs)
         return _call(f, policy, args, kwargs)
 
@@ -106,7 +106,7 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     ys = [y.uop for y in values if isinstance(y, Tensor)]
     body_params = [param(p.shape, p.dtype, p.device) for p in places]
     written_value = dict[UOp, UOp]()
-    if outside.memory:  # other tensors see the written values, too: the body takes them as arguments
+    if outside.memory:  # other tensors can read the written values: the body takes them as arguments
         done = functools.partial(replace_ops, new=in_place_of(level, [p.src[0] for p in places]))
         writes = outside.written(ys)
         outside.follow(done(writes))
@@ -141,7 +141,7 @@ class Remat(Primitive):
         return safe_body(u, flag, effects)
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        """Push tangents through the body; the new call keeps as little as this one."""
+        """Compute tangents in the body; the new call has the same policy."""
         return through_body(u, list(tangents))
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
@@ -220,7 +220,7 @@ _KEPT = {Ops.REDUCE, Ops.CONTIGUOUS, Ops.GETTUPLE}
 
 
 def _starts(body: UOp, args: Sequence[UOp]) -> list[int]:
-    """Choose the smallest arguments to copy such that every value that would be kept depends on a copy."""
+    """Choose arguments to copy, the smallest first, such that every value to recompute depends on a copy."""
     graph = UOp(Ops.SINK, src=body.src).toposort(enter_calls=False)
     waiting = [s for u in graph if u.op in _KEPT and (s := slots(u))]
     chosen: list[int] = []

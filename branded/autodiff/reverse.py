@@ -1,4 +1,4 @@
-"""Reverse mode: tinygrad's gradient pass over a graph, which asks each primitive for its rule."""
+"""Reverse mode: tinygrad's gradient pass over a graph, in which each primitive has a rule `vjp`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import compute_gradient
 
 _ran_again: ContextStack[dict[UOp, Sequence[UOp]]] = ContextStack("branded_ran_again")
-"""For each active pass, the loops and functions that run in another form, with the results of that form."""
+"""For each active pass, the calls that reverse mode replaced, with the results of their replacements.
+
+A replacement also computes what the pass needs: a scan stacks its carries, and a custom rule returns residuals.
+"""
 
 
 def ran_again(u: UOp, results: Sequence[UOp]) -> None:
-    """Record that reverse mode runs the call `u` in another form, which also computes `results`."""
+    """Record that reverse mode replaces the call `u` by another one, which also computes `results`."""
     if passes := _ran_again.get():
         passes[-1][u] = results
 
@@ -41,14 +44,14 @@ def pull_back(
 ) -> tuple[list[UOp], Sequence[UOp]]:
     """Compute the cotangents of `targets` from the cotangents of `ys` (vᵀJ).
 
-    Also return `ys` and `others`, in the form that shares work with the pass.
+    Also return `ys` and `others`, computed by the calls that the pass runs anyway.
 
     If examples exchange values over an open brand (as with `psum`), the loss depends on all examples. Each example then
     has a copy of every shared value, so `pull_back` closes the brand first, and the result enters it again. Example:
     `vmap(grad(lambda x: psum(x * x, "i")))(xs)`, with `i` still open.
 
         given       y = sum(STAGE(x * x, i)), and the target x of one example
-        closed      xs has a leading axis for `i`; y = sum(xs * xs) over all examples; the gradient is by xs
+        closed      xs has a leading axis for `i`; y = sum(xs * xs) over all examples; the gradient is for xs
         entered     INDEX(the gradient, i): each example has its own entry of the gradient
     """
     if not any(meant := [not is_symbolic_zero(ct) for ct in cts]):
@@ -89,7 +92,7 @@ def _pulled_together(
     crossed: Sequence[Scope],
     closing: Row,
 ) -> list[UOp]:
-    """Compute the cotangents for all examples of the crossed brands together, then give each example its own."""
+    """Compute the cotangents for all examples of the brands `crossed`, then index them for each example."""
     run, env = Pass(closing), dict[UOp, Any]()
     # other transforms identify their leaves and loop arguments by UOp: keep these, staged below
     for u in UOp(Ops.SINK, src=(*ys, *cts)).toposort(enter_calls=False):
@@ -110,7 +113,7 @@ def _pulled_together(
 def gradients(
     ys: Sequence[UOp], cts: Sequence[UOp], targets: Sequence[UOp], values: Sequence[UOp] = ()
 ) -> tuple[list[UOp], list[UOp]]:
-    """Return the cotangents of `targets` from the cotangents of `ys`, and `values` in the form that shares work."""
+    """Return the cotangents of `targets`, and `values` computed by the calls that reverse mode runs anyway."""
     pairs = [(y, ct) for y, ct in zip(ys, cts, strict=True) if dtypes.is_float(y.dtype) and not is_symbolic_zero(ct)]
     if not pairs:
         return list(map(symbolic_zero, targets)), list(values)
@@ -124,7 +127,7 @@ def gradients(
 
 
 def once(roots: list[UOp], results_of: dict[UOp, Sequence[UOp]]) -> list[UOp]:
-    """Deduplicate work: calls that run in another form for reverse mode also provide their results."""
+    """Take the results of each call that reverse mode replaced from its replacement, so that it runs once."""
     again = {u.gettuple(i): x for u, results in results_of.items() for i, x in enumerate(results)}
     for _ in results_of:  # a replaced call may be an argument of the next one
         new = replace_ops(roots, lambda _: None, at=again)

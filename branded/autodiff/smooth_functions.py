@@ -1,4 +1,4 @@
-"""Smooth elementwise functions: a formula for each value, and its exact slope, which can be differentiated again."""
+"""Smooth elementwise functions: for each, the formula of its value and the formula of its derivative."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _logaddexp_slopes(y: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _erf_slope(x: Tensor) -> Tensor:
-    """Return 2/√π exp(-x²); its derivative, -2x times it, is 0 where x² is infinite."""
+    """Return 2/√π exp(-x²); the derivative of this, -2x times it, is 0 where x² is infinite."""
     square = x * x
     return (-(square > 900).where(900, square)).exp() * (2 / math.sqrt(math.pi))
 

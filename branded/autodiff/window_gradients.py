@@ -1,8 +1,8 @@
-"""The cotangent of overlapping windows, as in convolutions and pooling, on the CPU.
+"""Faster cotangents of overlapping windows, as in convolutions and pooling, on the CPU.
 
-tinygrad takes windows by repeating the array, so their cotangent is a sum over the repetitions at indices with
-quotients and remainders.  Fused into a convolution's gradient, it repeats the products of the gradient and tests each.
-Here the cotangents of the windows are stored once.  Then one shifted copy for each place of a window is added:
+tinygrad forms windows by repeating the array.  The cotangent is then a sum over the repetitions, at indices with
+quotients and remainders.  Fused into the gradient of a convolution, it computes many products several times.  Here the
+cotangents of the windows are stored once.  Then one shifted copy for each place of a window is added:
 
     y = s * o + d * k               the place k of window o, in an array with the index y
     ct[y] = Σₖ pad(dilate(cts[k]))  for all o, at the index s * o + d * k
@@ -28,7 +28,7 @@ MOST = 64
 TOGETHER = 9
 """The maximum number of places whose copies are added in one kernel."""
 LARGEST = 1 << 18
-"""The maximum number of indices along one axis that are compared."""
+"""The maximum length of an axis whose indices are compared to recognize windows."""
 _FUNCTIONS = {
     Ops.ADD: operator.add,
     Ops.MUL: operator.mul,
@@ -130,7 +130,7 @@ def _axes(
 def _windows(
     base: UOp, axis: int, r: UOp, own: Sequence[int], indices: Sequence[UOp], conditions: Iterable[UOp]
 ) -> _Windows | None:
-    """Return the windows whose cotangents have the axes `own`, by the indices of all elements."""
+    """Return the windows whose cotangents have the axes `own`, found by comparing the indices of all elements."""
     order = list(dict.fromkeys((r, *(x for u in (*conditions, *(indices[j] for j in own)) for x in u.ranges))))
     sizes = [int(x.vmax) + 1 for x in order]
     if math.prod(sizes) > LARGEST:
@@ -185,7 +185,7 @@ def _add_copies(base: UOp, axes: Sequence[int | _Windows | None], shape: Sequenc
 
 
 def _copy(x: UOp, at: int, windows: _Windows, k: int, size: int) -> UOp:
-    """Return one place of all windows as an array of the whole axis, with 0 at the other indices."""
+    """Return place `k` of all windows in an array of the whole axis, with 0 at the other indices."""
     n, s = x.shape[at], windows.stride
     before = windows.offset + windows.dilation * k
     if s > 1:

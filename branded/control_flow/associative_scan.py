@@ -92,7 +92,7 @@ def _back(xs: Sequence[Tensor], axes: Sequence[int]) -> Leaves:
 
 
 def _scan_pairs(fn: Callable[[Leaves, Leaves], Leaves], xs: Leaves) -> Leaves:
-    """Combine neighbours, scan the pairs, which are every second result, and compute the results in between.
+    """Combine neighbours and scan the pairs, which gives every second result; then compute the other results.
 
     given       x0, x1, x2, x3, x4
     pairs       x0 x1, x2 x3

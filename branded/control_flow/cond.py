@@ -1,8 +1,9 @@
 """Branches: cond and switch.
 
 If one predicate holds for all examples, one branch runs. If each example has its own predicate, all branches are
-computed and each example selects the values of its branch. Values that enter a branch pass a gate, which blocks
-derivatives for the examples that did not take the branch. A NaN in an unused branch therefore stays there.
+computed and each example selects the values of its branch. Each value from outside enters a branch through a gate: an
+operation that makes the derivative zero for the examples that did not take the branch. So a NaN in an unused branch
+does not reach their derivatives.
 """
 
 from __future__ import annotations
@@ -64,10 +65,10 @@ def _gate(x: UOp, flag: UOp) -> UOp:
 
 
 def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]) -> tuple[T, dict[UOp, UOp]]:
-    """Run a branch while differentiated values from outside pass through a gate.
+    """Run a branch with a gate at each differentiated value from outside.
 
-    A branch may compute a value that already exists. UOps are unique, so afterwards the two cannot be distinguished.
-    Therefore the tensors get another UOp while the branch runs. Example: `lambda: w * w` uses `w`, gated by `flag`.
+    A branch may compute a value that already exists outside. Both are then the same UOp and cannot be distinguished
+    later. So the outside tensors get another UOp while the branch runs. Example: `lambda: w * w`, with a gate at `w`.
 
         before      w.uop is u
         meanwhile   w.uop is where(flag, u, DETACH(u)): the same value, whose derivative is zero where `flag` is false
@@ -89,7 +90,7 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
 
 
 def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | None:
-    """Return the outside value that all branches return, which needs no selection, or None."""
+    """Return the outside value that all branches return, so that no selection is needed; else None."""
     outside = set[UOp]()
     for u, inside in zip(outs, insides, strict=True):
         graph = UOp(Ops.SINK, src=(u,)).toposort(lambda v, ends=inside: v not in ends, enter_calls=False)

@@ -64,7 +64,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         self.fun = fun
         self.rule: Callable[..., Any] | None = None
         self.is_in_turn = False
-        """Whether the rule only runs one example after the other."""
+        """Whether this is a `sequential_vmap`, whose rule runs one example after the other."""
 
     def def_vmap(self, rule: F) -> F:
         """Set the rule `rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
@@ -115,7 +115,7 @@ def _stage_argument(x: Any, b: Scope, where: str) -> tuple[Any, Any]:
 
 
 def _every(x: UOp, b: Scope) -> UOp:
-    """Stack all examples; on several devices each gets all of them, as a rule may compute anything."""
+    """Stack all examples; each of several devices gets all of them, because a rule may combine them."""
     return everywhere(stage(x, b), b.devices) if is_spread(b) else stage(x, b)
 
 
@@ -128,7 +128,7 @@ def _of_one_example(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any] 
 
 
 def _entries(out: Any, out_batched: Any, b: Scope, name: str, wanted: tuple[Any] | None) -> Any:
-    """Give each example its entry of the rule's result; `wanted` is the result of the function itself."""
+    """Return the rule's result for one example; `wanted` is the result of the function, for checks."""
     leaves, flags = tree.leaves(out), _flags(out_batched, out, name)
     if wanted is not None and tree.paths(out, "") != tree.paths(wanted[0], ""):
         raise AxesError(

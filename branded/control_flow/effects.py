@@ -1,4 +1,4 @@
-"""Effects of loops: a token carries the effects of the body through the loop, which is an effect of the outer body."""
+"""Effects in loops, such as prints: the token of the body is a carry, so that effects run in the order of the steps."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from branded.tinygrad_compat.private_api import reduce_axes
 
 
 def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> list[UOp]:
-    """Build a loop, and return its results with its effects performed."""
+    """Build a loop that performs the effects of its body, and return its results."""
     if traced.effect is None:
         return loop.build()
     around, (param, new) = body(), traced.effect
     first = before(around, param.device)
     values = loop.build([Carry(param, first, new)])
     if reach_a_leaf(values):
-        # a derivative may rerun the loop, so the effects get a separate loop outside of any derivative
+        # a derivative may run the loop again, so a separate loop outside of any derivative has the effects
         if param in UOp.sink(*traced.leaves).toposort():
             raise UnsupportedError(
                 f"{api_name}: a derivative would run the loop again, and its callback must run once",
@@ -48,7 +48,7 @@ def with_effect(api_name: str, traced: Traced, loop: ScanLoop | WhileLoop) -> li
 
 
 def reach_a_leaf(us: Sequence[UOp]) -> bool:
-    """Return whether these values are being differentiated."""
+    """Return whether one of these values is being differentiated."""
     graph = UOp.sink(*us).toposort(lambda u: u.op is not Ops.DETACH)
     return any(map(is_leaf, graph))
 
@@ -60,7 +60,7 @@ def own_brands(us: Sequence[UOp], around: Body | None) -> Row:
 
 
 def perform_once(around: Body | None, values: Sequence[UOp]) -> list[UOp]:
-    """Perform the effect of a computation whose last value is the token, once, and return the other values.
+    """Perform the effects of a computation once; its last value is the token, and the others are returned.
 
     All values are closed in one pass, so that they belong to one call.
     """
@@ -104,8 +104,8 @@ def _worked_out(us: Sequence[UOp]) -> list[UOp]:
     """Materialize the values.
 
     tinygrad's `realize` renames evaluated UOps in the graphs of all tensors, but not in graphs held by an active
-    transform. The transform would then no longer recognize its leaves. So nothing is renamed, with one exception: a
-    write into a value that it also reads must not run again.
+    transform. The transform would then no longer recognize its leaves. So UOps are renamed in one case only: a value
+    contains a write into memory that it also reads, and this write must not run again.
     """
     sink = UOp.sink(*us)
     if any(u.op is Ops.STORE and _reads(u.src[1], u.src[0].base) for u in sink.toposort()):

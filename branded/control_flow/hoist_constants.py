@@ -1,4 +1,4 @@
-"""Lifts numeric literals out of a step, so that loops that differ only in numbers are compiled once."""
+"""Replace the numbers in a loop's step by parameters, so that loops that differ only in numbers share a program."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from branded.core.tracing.body import LeafType
 from branded.graph.uops import replace_ops
 
 _TAKES_NUMBERS = {Ops.ADD, Ops.MUL, Ops.MAX, Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ, Ops.WHERE}
-"""Operations for which a number is as fast from memory as in the code, unlike integer division and shifts."""
+"""Operations that are as fast with a number in memory as with a literal, unlike integer division and shifts."""
 
 QUARTER = math.pi / 2
-"""The summand π/2, which stays in the step because it identifies a cosine."""
+"""The number π/2 stays in the step, because it identifies a cosine, sin(π/2 - x)."""
 
 
 def without_numbers(loop: Loop) -> tuple[list[UOp], dict[DType, dict[UOp, float]]]:

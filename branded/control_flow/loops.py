@@ -1,4 +1,4 @@
-"""Loops: scan, fori_loop, while_loop and map. Tracing and compile time do not depend on their length."""
+"""Loops: scan, fori_loop, while_loop and map. The body is traced and compiled once, for any number of steps."""
 
 from __future__ import annotations
 
@@ -333,6 +333,6 @@ def while_loop(cond_fun: Callable[[C], Vec[Brand] | bool], body_fun: Callable[[C
 
 
 def _go_and_step(body: recording.BodyRecord) -> dict[str, recording.BodyRecord]:
-    """Split the traced body of a while loop into the condition and the step."""
+    """Return the recorded condition and step of a while loop, from its body, which contains both."""
     *carry, go = body.results
     return {"cond_fun": body._replace(results=(go,)), "body_fun": body._replace(results=tuple(carry))}

@@ -63,7 +63,7 @@ class Loop(Primitive):
     """The slots of the inputs that hold the step index, which no kernel has to read."""
 
     length: int | None
-    """The number of steps; None if a result of the step decides whether another one follows."""
+    """The number of steps; None for a `while` loop, whose step computes the condition."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Loop(Primitive):
         return f"{self.api_name}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
 
     def whole_results(self) -> list[UOp]:
-        """Return the results in terms of the arguments, by their shapes: tinygrad gets the first step as the body."""
+        """Return a body for tinygrad, which needs only the types of the results: the first step, expanded to their shapes."""
         n, whole = self.carries, dict[UOp, UOp]()
         if self.length is None:
             return list(self.step.src[:n])
@@ -141,7 +141,7 @@ class Loop(Primitive):
         return self._uses[i]
 
     def always(self) -> list[int]:
-        """Return the results of the step on which every result of the loop depends."""
+        """Return the indices of the step's results on which every result of the loop depends."""
         return []
 
     def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
@@ -160,7 +160,7 @@ class Loop(Primitive):
 
     @staticmethod
     def gate(args: Args[Batched]) -> UOp | None:
-        """Return the flag of the loop over all examples: true if any of them takes its branch."""
+        """Return the loop's flag for the whole batch: true if any example takes the branch."""
         return next(
             (reduce_axes(x.uop, Ops.MAX, tuple(range(len(x.row)))) if x.row else x.uop for x in args.gate), None
         )
@@ -315,7 +315,7 @@ def _assemble_step(
 
 
 def _known_loop(loop: Loop) -> Loop:
-    """Return the existing loop with the same computation and rules, or register `loop`.
+    """Return an equal loop that already exists, or register `loop`.
 
     The name identifies the computation. A loop that will still be batched is not registered.
     """

@@ -133,7 +133,7 @@ class Scan(Loop):
         )
 
     def _step_in_reverse(self, step: Step, wanted: Args[int]) -> Step | None:
-        """Return the step with its functions evaluated by their reverse-mode rules, or None without such rules."""
+        """Return the step with its functions replaced by their reverse-mode forms; None if no function has one."""
         roots = [*step.nexts, *step.outs]
         new = in_reverse(roots, [x[i] for x, places in pairs(step.params, wanted) for i in places])
         if all(a is b for a, b in pairs(roots, new)):
@@ -141,12 +141,12 @@ class Scan(Loop):
         return step._replace(nexts=new[: self.carries], outs=new[self.carries :])
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> list[UOp] | None:
-        """Return the results by the reverse-mode rules of functions in the step, or None without such rules."""
+        """Return the results of the loop in which functions have their reverse-mode forms; None if none has one."""
         new = self._step_in_reverse(self.opened(u), self._wanted(u, moved))
         return None if new is None else self._run(new, self.cut(u.src[1:]), [])[0]
 
     def _residuals(self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp]) -> list[UOp]:
-        """Run the loop again to get these carries before each step."""
+        """Run the loop again, and return these carries as they are before each step."""
         results, residuals = self._run(step, args, carries, whole=u)
         ran_again(u, results)
         return residuals
@@ -154,7 +154,7 @@ class Scan(Loop):
     def _run(
         self, step: Step, args: Args[UOp], carries: Sequence[UOp], whole: UOp | None = None
     ) -> tuple[list[UOp], list[UOp]]:
-        """Return the results of the loop, and the given carries before each step.
+        """Return the results of the loop, and these carries as they are before each step.
 
         Results that exist only to be transposed are taken from `whole`, the original call.
         """
@@ -190,7 +190,7 @@ def _to_transpose(step: Step) -> set[int]:
 
 
 class ScanLoop(NamedTuple):
-    """A scan that is traced, and not yet in a graph."""
+    """A scan whose step is traced, and that is not yet part of a graph."""
 
     carries: list[Carry]
     inputs: list[Input]

@@ -1,4 +1,4 @@
-"""A function that runs for one example at a time, as a primitive: the node that sequential_vmap puts into a graph."""
+"""The primitive of `sequential_vmap`: a function whose batch is computed one example after the other."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _in_steps(outs: Sequence[UOp], body_params: Sequence[UOp], args: Sequence[Ba
         x = args[p.arg.slot]
         if {*x.row} <= {*row}:
             value_of[p] = like(p) if x.row else x.uop
-        else:  # no result in `outs` depends on it
+        else:  # no result depends on this argument
             value_of[p] = p.const_like(0)
         if x.row and {*x.row} <= {*row}:
             inputs.append(Input(value_of[p], reshape(full(x, row), (math.prod(sizes), *p.shape))))

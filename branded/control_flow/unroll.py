@@ -1,4 +1,4 @@
-"""Merges several steps of a loop: into one body, for fewer kernel launches, or into an inner loop, for less memory."""
+"""Merge steps of a scan into one body (`unroll=`, fewer kernels) or an inner scan (`checkpoint=`, less memory)."""
 
 from __future__ import annotations
 

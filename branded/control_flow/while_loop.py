@@ -79,7 +79,7 @@ class While(Loop):
 
 
 class WhileLoop(NamedTuple):
-    """A while loop that is traced, and not yet in a graph."""
+    """A while loop whose step is traced, and that is not yet part of a graph."""
 
     carries: list[Carry]
     go: UOp
@@ -92,7 +92,7 @@ class WhileLoop(NamedTuple):
 def while_loop(
     carries: Sequence[Carry], go: UOp, constants: Mapping[UOp, UOp] | None = None, gate: UOp | None = None
 ) -> list[UOp]:
-    """Build a loop in a graph that runs while `go`, of the carries, is true, and makes no step if `gate` is false."""
+    """Build a loop that runs while `go`, a function of the carries, is true; it makes no step if `gate` is false."""
     steady = {**(constants or {}), **steady_carries(carries)}
     results = without_size_zero(carries, [], replace_ops([*(c.next for c in carries), go], steady.get))
     moving = [c._replace(next=x) for c, x in pairs(carries, results[:-1]) if c.param not in steady]

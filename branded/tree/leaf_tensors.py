@@ -44,7 +44,7 @@ def with_uops(x: Any, us: Sequence[UOp]) -> Any:
 
 
 def number_of(x: Any) -> int | None:
-    """Return the Python int that a leaf is, or that was converted to a tensor; None for any other value."""
+    """Return the value of a Python int, or of a tensor made from a Python int; None for any other leaf."""
     if isinstance(x, Tensor):
         u: UOp = x.uop
         return u.val if u.op is Ops.CONST and u.dtype == dtypes.weakint and type(u.val) is int else None
@@ -52,7 +52,7 @@ def number_of(x: Any) -> int | None:
 
 
 def fits(n: int, dtype: DType) -> bool:
-    """Return whether an int keeps its value in a dtype; an unsigned dtype also accepts a negative int by its bits."""
+    """Return whether a dtype can hold an int; an unsigned dtype also accepts the bits of a negative int."""
     return not dtypes.is_int(dtype) or min(dtype.min, -(2 ** (dtype.bitsize - 1))) <= n <= dtype.max
 
 
@@ -98,7 +98,7 @@ def _has_dtype(x: np.ndarray | np.generic) -> bool:
 
 
 def advice(x: Any) -> str | None:
-    """Return advice on how to convert a value to a tensor, or None if there is no conversion."""
+    """Return the fix for an error: how to convert `x` to a tensor; None if there is no conversion."""
     if isinstance(x, np.ma.MaskedArray) and not _has_dtype(x):
         return "x.filled(0), and the mask as an array of its own"
     if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f" and not _has_dtype(x):

@@ -258,7 +258,7 @@ def flat(x: Any, is_leaf: IsLeaf | None = None) -> Flat:
                 _refuse_endless(x, id(x) in around)
             around[id(x)] = x
             waiting.append(_End(id(x)))
-        elif len(parts) > _SUSPICIOUS:  # possibly endless: check for cycles from here on
+        elif len(parts) > _SUSPICIOUS:  # the tree may contain itself: check for cycles from here on
             parts, waiting, watching = [], [parts[0][0]], True
             continue
         waiting.extend(n.children[::-1])

@@ -73,7 +73,7 @@ def _has_mark(cls: type, annotation: Any) -> bool:
         module = vars(sys.modules.get(cls.__module__, sys))
         try:
             annotation = typing.get_type_hints(one, module, dict(vars(cls)), include_extras=True)["it"]
-        except Exception:  # a name for type checkers alone, or of the function that defines the class
+        except Exception:  # the name exists only for type checkers, or inside the function that defines the class
             return re.search(r"\bAnnotated\[.*\bstatic\b", text) is not None
     return any(mark is static for mark in getattr(annotation, "__metadata__", ()))
 
@@ -94,7 +94,7 @@ def static_texts(x: Any) -> list[str]:
 
 
 def _check_value(x: Any, name: str, value: Any) -> None:
-    """Raise TreeError if a value cannot be part of a structure, which is compared with other structures."""
+    """Raise TreeError if a value cannot be part of a structure: structures are hashed and compared."""
     cls = type(x).__name__
     if isinstance(value, Tensor):
         raise TreeError(f"tree: the static field `{name}` of {cls} is a tensor", fix=f"annotate it as {name}: Tensor")

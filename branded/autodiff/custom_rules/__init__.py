@@ -1,1 +1,1 @@
-"""Users' derivative rules: `custom_jvp` and `custom_vjp`."""
+"""Custom derivative rules: `custom_jvp` and `custom_vjp`."""

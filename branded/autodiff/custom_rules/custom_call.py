@@ -52,7 +52,7 @@ class RuledCall(RowWideningCall):
     def _variant(self, key: Hashable, changes: Callable[[], Mapping[str, Any]]) -> Self:
         """Return a copy with changes, which is the same for equal keys.
 
-        A call is then equal to itself however often it is batched, and a derivative finds the leaves above it.
+        A call that is batched several times in the same way thus gives the same UOp, and a derivative finds its leaves.
         """
         variants = _VARIANTS.setdefault(self, WeakValueDictionary())
         call: Self | None = variants.get(key)
@@ -76,7 +76,7 @@ class RuledCall(RowWideningCall):
         )
 
     def in_step(self) -> ContextEntry[Mapping[UOp, Scope]]:
-        """Let calls in the rule use the values of the same loop steps while the rule runs."""
+        """Return a block for the rule, in which calls of custom functions may use the values of the same loop steps."""
         return given_to({place: steps for place, (_, steps) in self.steps.items()})
 
     def of_step(self, us: Sequence[T], xs: Sequence[UOp]) -> list[T]:
@@ -86,13 +86,13 @@ class RuledCall(RowWideningCall):
         return [u if u is None else next(new) for u in us]
 
     def of_arguments(self, u: UOp, tangents: Sequence[UOp | None]) -> list[UOp | None]:
-        """Return the tangents that the rule handles; raise if a used closed-over value has a tangent."""
+        """Return the tangents of the arguments; raise if a closed-over value that the result uses has a tangent."""
         used = itertools.chain.from_iterable(self.uses(u, i) for i in range(len(u.src[0].src)))
         self.check_closure(i for i in used if tangents[i] is not None)
         return [d if i < self.tensors else None for i, d in enumerate(tangents)]
 
     def check_closure(self, differentiated: Iterable[int]) -> None:
-        """Raise if a closed-over value is differentiated: the rule handles only the arguments."""
+        """Raise if a closed-over value is differentiated, because the rule handles only the arguments."""
         if any(i >= self.tensors for i in differentiated):
             raise DerivativeError(
                 f"{self.f.api_name}: {self.f.name} closes over a differentiated value that its rule does not handle",
@@ -127,7 +127,7 @@ class RuledCall(RowWideningCall):
         return nullcontext() if self.flag is None else under_predicate(xs[self.flag])
 
     def _safe(self, us: Sequence[UOp | None], xs: Sequence[UOp], rule_inputs: Sequence[UOp | None]) -> list[UOp | None]:
-        """Predicate the results of a rule for examples in another branch; values given to the rule stay unchanged."""
+        """Predicate the results of a rule for examples in another branch; the inputs of the rule stay unchanged."""
         if self.flag is None:
             return list(us)
         done = [x for x in (*xs, *rule_inputs) if x is not None]
@@ -145,7 +145,7 @@ class RuledCall(RowWideningCall):
         return [(slot, rows[slot].index(row[axis])) for slot in self.uses(u, i) if row[axis] in rows[slot]]
 
     def tangent_inputs(self, u: UOp, i: int) -> set[int]:
-        """Return the arguments that the rule may differentiate by: all of them, even ones unused by this result."""
+        """Return all arguments: the rule may give derivatives for arguments that the result does not use."""
         return self.uses(u, i) | {*range(self.tensors)}
 
     def means(self, u: UOp, i: int) -> set[int]:
@@ -209,7 +209,7 @@ class RuledCall(RowWideningCall):
         return [x for x in self.examples.of_all(values, closed) if x is not None]
 
     def _check_meant(self, i: int, derivative: UOp, others: dict[int, UOp]) -> None:
-        """Raise if a result that all examples share has a derivative by an argument that differs between examples."""
+        """Raise if a result that all examples share has a derivative with respect to a batched argument."""
         if not others or (graph := derivative.toposort()).keys().isdisjoint(others.values()):
             return
         slot = next(slot for slot, x in others.items() if x in graph)

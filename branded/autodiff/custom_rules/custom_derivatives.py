@@ -73,7 +73,7 @@ class _Custom(Generic[P, R]):
 
         Example: `f(x) = sin(x) * w`.
 
-            its leaves      p, an identity over x, on which `f` runs: sin(p) * w
+            its leaves      p, which is x with a tag, on which `f` runs: sin(p) * w
             its body        SIN(PARAM 0) * PARAM 1, for x (instead of p) and for w, which it closes over
             its result      FUNCTION(the body, x, w)
         """
@@ -132,7 +132,7 @@ def _rule(f: F, custom: _Custom[Any, Any], which: str) -> F:
 
 
 def _none(*_: Any) -> None:
-    """Return None: the rule of an argument whose tangent is zero."""
+    """Return None, the rule of an argument whose tangent is zero."""
 
 
 class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX

@@ -25,9 +25,9 @@ from branded.graph.uops import replace_ops, tensor
 
 class JvpCall(RuledCall):
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """Apply the rule, or transpose the call itself if a rule's tangents are being transposed.
+        """Apply the rule, or transpose the body of the call if the tangents of a rule are being transposed.
 
-        In that case the rule would call itself.
+        In the second case the rule would call itself without end.
         """
         if not transposing.any_open():
             return super().vjp(u, cotangents, needed)

@@ -34,7 +34,7 @@ def positional(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             ) from None
         return args
     bound.apply_defaults()
-    if not bound.kwargs.keys().isdisjoint(kwargs):  # others, as bound by a partial, keep their defaults
+    if not bound.kwargs.keys().isdisjoint(kwargs):  # keyword arguments of a partial keep their values
         raise OptionError(f"{api_name} has keyword-only parameters", fix="make the parameters positional")
     return bound.args
 

@@ -22,17 +22,17 @@ from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import CallInfo
 
 transposed: ContextStack[Level] = ContextStack("branded_transposed")
-"""The levels of active custom_jvp rules in reverse mode, whose results are transposed when the rule returns."""
+"""The levels of custom_jvp rules that run in reverse mode: their tangents are transposed when the rule returns."""
 
 transposing: ContextStack[None] = ContextStack("branded_transposing")
-"""Open while the tangent returned by a rule is transposed; it is linear in the tangents given to the rule."""
+"""Open while the tangent that a rule returned is transposed: it is a linear function of the rule's tangents."""
 
 asked: ContextStack[Any] = ContextStack("branded_asked")
 """The functions whose rules run only to find the brands of their results; calls of them in the rule stay unchanged."""
 
 
 class RowWideningCall(Primitive):
-    """A call with a custom rule: its results vary over the same brands as their derivatives.
+    """A call with a custom rule, whose results get all brands over which their derivatives vary.
 
     Example: `f(x, w) = w` with the tangent `cos(x) dw`, differentiated under a vmap over `x`. The result is the same
     for all examples, but its tangent is not.
@@ -100,7 +100,7 @@ def _may_have_tangent(x: UOp) -> bool:
 
 
 def row_by(d: UOp, seeds: Sequence[UOp]) -> Row | None:
-    """Return the brands of the part of `d` that depends on the seeds, or None if no part does.
+    """Return the brands of the terms of `d` that depend on the seeds, or None if no term does.
 
     A part with a zero derivative does not count.
     """
