@@ -1,1 +1,1 @@
-"""Code generation and execution for one device kind."""
+"""Code generation and execution for the CPU and for CUDA."""

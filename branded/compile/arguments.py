@@ -19,7 +19,7 @@ from branded.tinygrad_compat.private_api import canonicalize_device
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32
 _CODES = frozenset("?bBhHiIlLqQefd")
-"""The dtype codes of the NumPy arrays that are read in place."""
+"""The dtype codes of the NumPy arrays that kernels read in place, without a copy."""
 
 
 class Static(tuple[Any, ...]):
@@ -34,7 +34,7 @@ class Static(tuple[Any, ...]):
 
 
 def exactly(x: Any) -> tuple[type, Any]:
-    """Return a static value with the detail that separates equal ones: 1 and True, 0.0 and -0.0, also in tuples."""
+    """Return a static value with its type and sign, so that 1 and True, or 0.0 and -0.0, are different keys."""
     cls: Any = type(x)
     if cls is float:
         return cls, x.hex()

@@ -1,4 +1,4 @@
-"""Donated arguments: results reuse their memory if nothing else refers to it and no kernel still reads it."""
+"""Donated arguments (`donate_argnums`): a result may be written into the memory of an argument."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from branded.graph.uops import base_of
 def may_be_one(linear: Linear, out: int, arg: int) -> bool:
     """Return whether the buffer `out` of a program may share memory with its buffer `arg`.
 
-    They may if the last kernel that reads `arg` runs before the first kernel that writes `out`. They also may if both
-    are one kernel that reads each entry of `arg` only to write the same entry of `out`.
+    They may if the last kernel that reads `arg` runs before the first kernel that writes `out`. They also may if one
+    kernel does both, and reads each entry of `arg` only to write the same entry of `out`.
     """
     uses = [_slots(call) for call in linear.linear.src]
     writes = [i for i, slots in enumerate(uses) if out in slots]

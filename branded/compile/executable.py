@@ -164,7 +164,7 @@ class _Compiled:
             sole = i in donors and type(x) is Known and buffer_ids.count(id(x.buffer)) == 1
             if sole and (h := take_memory(donors[i], self.results[j])) is not None:
                 reused[j] = h
-        used = reused.values()  # other results may remember them too, and would consider them free
+        used = reused.values()  # other results may have kept these buffers too, and would consider them free
         return [reused.get(j) or r.take(used) for j, r in enumerate(self.results)]
 
     def _lay_out(self) -> None:
@@ -205,7 +205,7 @@ class _Compiled:
 
     def run(self, inputs: list[Any], leaves: Sequence[Any], donors: Mapping[int, Tensor]) -> list[Tensor]:
         """Run the kernels on this memory, and return their results."""
-        # only now: computing an argument may have called this program
+        # allocated only now, because computing an argument may have called this program
         outputs: list[PooledBuffer] = []
         if donors or may_be_in_branch():
             outputs = self._outputs(leaves, donors)
@@ -311,7 +311,7 @@ class _Input:
         return base_of(held[-1])
 
     def _of_python(self, x: Any) -> int:
-        """Return the address of a number or a NumPy array on the CPU, in place or staged; 0 for anything else."""
+        """Return the address of a number or a NumPy array: in place, or copied to the staging buffer; else 0."""
         cls = type(x)
         if not self.device.startswith("CPU"):
             return 0

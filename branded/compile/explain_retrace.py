@@ -1,4 +1,4 @@
-"""The reason why a function is traced again, printed with `BRANDED_LOG=traces`."""
+"""Find the reason why `jit` traces a function again; it is printed with `BRANDED_LOG=traces`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from branded.tinygrad_compat.tinygrad_lock import LOCK
 F = TypeVar("F", bound=Callable[..., Any])
 
 GIVEN_LATER: Any = object()
-"""The sentinel for a missing function: the options decorate one."""
+"""The default of `f`: `jit(tune="fast")` returns a decorator."""
 PROGRAMS = 128
 """The maximum number of programs that a compiled function keeps, least recently used first out."""
 _uses = itertools.count()
@@ -74,9 +74,9 @@ def jit(
     `jit` outside: `jit(vmap(f))`. In the IR the call is one equation. The caller owns the results: a later call never
     writes into them.
 
-    On the CPU, a repeated call is one call of C on the buffers of its arguments; on other devices tinygrad runs the
-    kernels. Nothing is scheduled or copied. The last 128 programs are kept. `jit(f).traces` counts how often `f` was
-    traced. With `BRANDED_LOG=traces` in the environment, every retrace prints its reason.
+    On the CPU and on CUDA, a repeated call is one call of C on the buffers of its arguments. On other devices tinygrad
+    runs the kernels. A repeated call schedules and copies nothing. The last 128 programs are kept. `jit(f).traces`
+    counts how often `f` was traced. With `BRANDED_LOG=traces` in the environment, every retrace prints its reason.
 
     With `tune`, several forms of each kernel are timed during compilation, and the fastest is used: `"fast"` tries few,
     `"best"` more. This takes about half a second per kernel, once: the choice is cached on disk. The last bits of sums

@@ -1,7 +1,8 @@
 """The order in which the kernels of a program run, chosen so that intermediate values need little memory.
 
-tinygrad first runs the kernels without dependencies. With many chunks, it would compute the first part of every chunk
-before any second part. This module computes the results one after the other if that takes less memory.
+tinygrad first runs the kernels without dependencies. With many chunks, it would run the first kernel of
+every chunk before the second kernel of any chunk. This module computes the results one after the other if that takes
+less memory.
 """
 
 from __future__ import annotations

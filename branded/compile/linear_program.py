@@ -1,7 +1,7 @@
-"""A scheduled and compiled graph over parameters, replayed from Python call by call, or from C as a table.
+"""`Linear`: a scheduled and compiled graph with its buffers as parameters, replayed from Python or from C.
 
 The parameters are the buffers that a run supplies, results first. tinygrad plans the memory of intermediate values,
-and a table addresses them relative to one base address.
+and a table for C addresses them relative to one base address.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Linear:
     own: Sequence[UOp]
     """The buffers of intermediate values."""
     outside: Sequence[UOp]
-    """The buffers that existed before."""
+    """The buffers that existed before, such as captured tensors."""
 
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """Return a function of the step index that replays the calls on these buffers."""
@@ -212,7 +212,7 @@ def _create_calls(results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp]) -> 
 
 
 def _copy_nothing_from_hosts(linear: UOp) -> UOp:
-    """Let host calls write results where they are wanted, not to a buffer that a kernel then copies."""
+    """Let a host call write directly to the result of the program, without a buffer that a kernel then copies."""
     calls = list(linear.src)
     uses = Counter(u.buf_uop for u in _arguments(linear))
     for copy in linear.src:

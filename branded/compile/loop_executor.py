@@ -4,9 +4,9 @@ In the graph that tinygrad schedules, a loop is one CALL of a CUSTOM_FUNCTION wi
 arguments. It is therefore scheduled, captured by TinyJit and replayed like any kernel. Running it replays the kernels
 of the step. The step index is a variable of these kernels, with which they index inputs and outputs.
 
-The CUSTOM_FUNCTION keeps the loop, and the loop keeps its compiled step, so both are freed when nothing can run them.
-Loops that differ only in numbers share one compiled step. While no loop runs, a step has no memory. A lock restricts
-all this to one thread at a time (`branded.tinygrad_compat.tinygrad_lock`).
+The CUSTOM_FUNCTION refers to the loop, and the loop to its compiled step, so both are freed with the graph. Loops that
+differ only in numbers share one compiled step. A step has memory for intermediate values only while a loop runs. Only
+one thread at a time may run loops (`branded.tinygrad_compat.tinygrad_lock`).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Planned(NamedTuple):
 
 
 def _turn(k: int, length: int) -> int:
-    """Return which buffers step `k` moves the carry between, chosen so that the last step writes the result.
+    """Return the turn of step `k`: the buffers between which it moves the carry.  The last step writes the result.
 
     A step never writes the buffer that it reads, so the carry alternates between the result and a spare buffer:
 
@@ -174,7 +174,7 @@ class _Step:
             self.flag, self.flag_here = flag.base, array("Q", [0])
             self.between = [*self.between, self.flag, *self.test.own]
         self.own = [*self.spare, *self.between]
-        """The memory of the step, which is allocated only while it runs."""
+        """The buffers of the step for intermediate values, which are allocated only while it runs."""
         self.numbers = len(tables)
         self._planned: dict[tuple[bool, bool], _Planned | None] = {}
 

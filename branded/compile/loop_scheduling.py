@@ -17,8 +17,8 @@ from branded.tinygrad_compat.private_api import CallInfo, Estimates
 def _keep_realized(g: UOp, t: UOp) -> UOp | None:
     """Keep a realized result in the tensor's own buffer: otherwise tinygrad would recompute it at the next read.
 
-    The result of a user's precompiled function stays a result of the function, as in tinygrad, because gradients
-    through it need the function. While a TinyJit captures, it is kept: the replay writes to that buffer.
+    The result of a user's precompiled function remains its result, as in tinygrad, because gradients through it need
+    the function. While a TinyJit captures, it is kept too, because the replay writes to that buffer.
     """
     if not g.tag:
         return None

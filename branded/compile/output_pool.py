@@ -1,4 +1,4 @@
-"""Values in memory, as compiled programs take and return them.
+"""A pool of buffers for the results of compiled programs, and cached facts about values in memory.
 
 Creating a buffer and its node in tinygrad's graph takes longer than many kernels. A program therefore remembers its
 last few results. It reuses a buffer once nothing else refers to it: no tensor, no graph, no view and no `Buffer` that

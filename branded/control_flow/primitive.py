@@ -95,7 +95,7 @@ class Loop(Primitive):
         return f"{self.api_name}.{self.carries}.{self.inputs}.{sorted(self.counts)}.{self.gated}"
 
     def whole_results(self) -> list[UOp]:
-        """Return a body for tinygrad, which needs only the types of the results: the first step, expanded to their shapes."""
+        """Return a body for tinygrad, which needs only the types of the results: the first step, expanded."""
         n, whole = self.carries, dict[UOp, UOp]()
         if self.length is None:
             return list(self.step.src[:n])

@@ -1,4 +1,4 @@
-"""The inverse error function, accurate to the last bits of its dtype, and the neighbours of a float."""
+"""The inverse error function, accurate to the last bits of its dtype, and the next larger or smaller float."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Host callbacks faster than tinygrad on the CPU: binary search, selection by rank, FFT.
+"""Host callbacks for the CPU that are faster than tinygrad's kernels: binary search, selection by rank, FFT.
 
-They call C, or numpy if there is no C compiler. All have the derivatives of tinygrad's
-operations, which the functions use on other devices and with `BRANDED_CPU=0`.
+They call C, or numpy if there is no C compiler. On other devices and with `BRANDED_CPU=0`, the same functions use
+operations of tinygrad, and the derivatives are the same.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Fourier(TotalHost):
         return UOp.maketuple(*ys, *self.transform(*dxs)), [*range(len(ys), 2 * len(ys))]
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        """Apply the transpose: the opposite sign, where bins that stand for two in `irfft` have the weight 2."""
+        """Apply the transpose: the transform with the opposite sign, and weight 2 for bins that `irfft` uses twice."""
         cts = [y.const_like(0) if ct is None else ct for y, ct in zip(results(u), cotangents, strict=True)]
         if self.kind == "rfft":
             cts = [(tensor(ct) / self._weights(ct)).uop for ct in cts]
@@ -115,7 +115,7 @@ class Fourier(TotalHost):
 
 _OPPOSITE = {"fft": "ifft", "ifft": "fft", "rfft": "irfft", "irfft": "rfft"}
 FOURIER = 17
-"""Shorter transforms stay matrix multiplications, which are fused with other kernels."""
+"""Shorter transforms remain matrix products in tinygrad, which are fused with other kernels."""
 
 
 def can_transform(x: Tensor, n: int) -> bool:

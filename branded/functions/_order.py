@@ -1,7 +1,7 @@
 """The ranks of entries along the last axis.
 
-Counting the smaller entries takes two kernels for n² comparisons.  tinygrad's sort takes one kernel for each step of a
-bitonic network, and compares again to compute the indices.
+A rank is the number of smaller entries.  Counting them takes two kernels with n² comparisons.  tinygrad's sort takes
+one kernel for each step of a bitonic network, and n² more comparisons to compute the indices.
 """
 
 from __future__ import annotations

@@ -105,8 +105,8 @@ def dynamic_update_slice(
 def index_update(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
     """Return `x` with the entries at an index replaced by `y`: `x[idx] = y` as a new tensor.
 
-    Entries out of range are ignored, and negative indices count from the end, as in `x[idx]`. Of several entries
-    with one index, the last is written.
+    Entries out of range are ignored, and negative indices count from the end, as in `x[idx]`. If an
+    index is repeated, the last entry is written.
 
     Args:
         x: `Vec[S1, T[...]]`.
@@ -133,7 +133,7 @@ def index_update(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 
 
 @operation
 def index_add(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
-    """Return `x` with `y` added to the entries at an index; entries with one index are added up.
+    """Return `x` with `y` added to the entries at an index; for repeated indices, all entries of `y` are added.
 
     Args:
         x: `Vec[S1, T[...]]`.
@@ -160,7 +160,7 @@ def index_add(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
 @operation
 def index_mul(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S3]:
-    """Return `x` with the entries at an index multiplied by `y`, by each of the entries with one index.
+    """Return `x` with the entries at an index multiplied by `y`; for repeated indices, by each entry of `y`.
 
     Args:
         x: `Vec[S1, T[...]]`.
@@ -331,12 +331,12 @@ def _range(n: int) -> Tensor:
 
 
 def _between(x: Tensor, most: int) -> Tensor:
-    """Return `x.clamp(0, most)` in operations whose bounds tinygrad knows, so that an index is not checked again."""
+    """Return `x.clamp(0, most)` in operations whose bounds tinygrad knows, so that it adds no check of the index."""
     return x.maximum(0).minimum(most)
 
 
 def _take(x: Tensor, places: dict[int, Tensor]) -> Tensor:
-    """Return the entries at these indices of each of these axes: all combinations of them."""
+    """Return the entries at all combinations of these indices, given for some axes."""
     if not places:
         return x
     order = [*places, *(k for k in range(x.ndim) if k not in places)]

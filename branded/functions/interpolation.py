@@ -96,7 +96,7 @@ def _option(value: Any, name: str) -> Any:
 
 
 def _periodic(query: Tensor, xs: Tensor, ys: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Reduce all positions to one period, sort the points, and add one on each side."""
+    """Map all positions into one period, sort the points, and add one point on each side."""
     constant = as_number(period)
     if constant is None and not isinstance(period, Tensor):
         raise OperandError(f"interp: period is {tree.describe(period)}", fix="pass a number")

@@ -1,4 +1,4 @@
-"""Special functions.  If differentiating the formula would be inaccurate, the derivative is given explicitly."""
+"""Special functions.  Where the derivative of the formula would be inaccurate, another formula computes it."""
 
 from __future__ import annotations
 

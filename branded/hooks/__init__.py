@@ -1,1 +1,1 @@
-"""The behavior of per-example tensors in the methods of tinygrad."""
+"""Hooks: replacements of methods of `Tensor`, so that they work on batched values or raise errors."""

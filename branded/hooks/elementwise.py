@@ -1,10 +1,10 @@
-"""Elementwise functions whose value or derivative tinygrad approximates.
+"""Elementwise functions with exact values and derivatives, for which tinygrad uses inexact formulas.
 
 `erf`, `asin`, `acos` and `atan` are 7-digit fits in |x|, multiplied by the sign of x, for float64 too. Their derivative
 at 0 is 0, and the second derivative near 0 is wrong in the fourth digit. `asinh`, `acosh` and `atanh` overflow or
 cancel: `asinh(-1e4)` is -inf. `elu` and `relu6` are differences of two ramps: `relu6(1e10)` is 0, and the derivative of
 `elu` at 0 is 0. `logaddexp` and `logsumexp` subtract an infinity from itself. The derivatives of `sigmoid` and `tanh`
-multiply the zero that is left of them by an exponential that may be infinite.
+of large negative numbers are 0 times an exponential that may be infinite.
 """
 
 from __future__ import annotations

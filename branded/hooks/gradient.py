@@ -73,7 +73,7 @@ def _check_target(t: Tensor, loss: Tensor) -> None:
 
 
 def _leaf_gradient(ctx: UOp, ret: UOp) -> tuple[UOp] | None:
-    """Return the cotangent of a leaf or storage, an identity; tinygrad's CONTIGUOUS_BACKWARD makes it a buffer."""
+    """Return the cotangent of a leaf or storage unchanged; tinygrad's rule would materialize it."""
     return (ctx,) if is_tagged(ret) else None
 
 
@@ -105,7 +105,7 @@ def _shared_by_the_largest(x: UOp, n: int, ctx: UOp) -> UOp:
 
 
 def _exp2_gradient(ctx: UOp, ret: UOp) -> tuple[UOp]:
-    """Return 0, not NaN, where the power is infinite and the cotangent is 0, as in the slope of a sigmoid at -200."""
+    """Return 0, not NaN, where the power is infinite and the cotangent is 0, as for sigmoid(-200)."""
     mask = ret.ne(math.inf) | ctx.ne(0)
     return (ctx * mask.where(ret, 0.0) * math.log(2),)
 
@@ -215,8 +215,9 @@ def _call_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 def _function_gradient(ctx: UOp, k: UOp, needed: set[int]) -> list[UOp | None]:
     """Compute the needed cotangents in one call, like tinygrad's own rule.
 
-    tinygrad's rule differentiates by all arguments, even if a user's rule rejects one. It also confuses the parameters
-    of functions in the body with the parameters of the body, and keeps outside values from such rules in the body.
+    tinygrad's rule differentiates with respect to all arguments, even if a custom rule rejects one. It also confuses
+    the parameters of functions in the body with the parameters of the body. And values that a custom rule closes over
+    stay in the body, where transforms do not find them.
     """
     body, args = k.src[0], [*k.src[1:], *ctx.src]
     n, param_at = len(k.src) - 1, {p.arg.slot: p for p in params(body)}

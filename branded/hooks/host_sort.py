@@ -1,7 +1,7 @@
 """`sort`, `topk` and `argsort` as one call of C on the CPU, if CPU codegen is enabled.
 
-Otherwise tinygrad's sorting network runs. Its maxima lose NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_sort_nan` sorts
-infinity instead. In both cases NaN is the largest value, as in numpy.
+Otherwise tinygrad's sorting network runs. It loses NaN (`[2, nan, 1]` becomes `[1, 2, 2]`), so `_sort_nan` replaces NaN
+by infinity before the sort. In both cases NaN is the largest value, as in numpy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`scatter` and `x[i] = v` with many entries: the last entry of each element is found by a maximum, on the CPU.
+"""`scatter` and `x[i] = v` with many entries on the CPU: a maximum finds the last entry written to each element.
 
 tinygrad chains one `where` for each entry: a graph of 100,000 entries does not fit in memory.  Here the position of the
 last entry that is written to an element is a maximum over the entries, and the value is read from there.  Both become

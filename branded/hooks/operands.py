@@ -1,4 +1,4 @@
-"""Operands that are numpy arrays, or that tinygrad does not accept.
+"""Operands that are numpy arrays, lists, or tensors of other libraries.
 
 tinygrad accepts tensors and numbers. For an array, a list or a tensor of another library it raises `Could not infer
 dtype of ...`. With an array on the left, numpy makes an object array of the elements of the tensor. In the body of a
@@ -73,7 +73,7 @@ def _refuse(x: Any, api_name: str) -> NoReturn:
 
 
 def _has_foreign(self: Tensor, *args: Any, **kwargs: Any) -> bool:
-    """Return whether a method that is traced gets an argument that tinygrad may not accept."""
+    """Return whether a traced method gets an argument that tinygrad may not accept."""
     return not all(isinstance(x, _KNOWN) for x in args) and is_tracing()
 
 

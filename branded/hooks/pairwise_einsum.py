@@ -1,8 +1,8 @@
 """`einsum` of three or more operands, as products of two operands at a time, on the CPU if CPU codegen is enabled.
 
 tinygrad multiplies all operands and then sums: "abc,bd,ce->ade" for axes of 64 entries takes 64⁵ multiplications. In
-pairs it takes 2 · 64⁴, as two matrix multiplications. The next pair is always the cheapest. Operands stay together if
-pairs would not save half of the multiplications, because each pair writes an array.
+pairs it takes 2 · 64⁴, as two matrix multiplications. The cheapest pair is always next. Operands are not
+divided into pairs if this saves less than half of the multiplications, because each pair writes an array.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from branded.tinygrad_compat.tensor_methods import Method
 
 
 def _terms(formula: Any, operands: Sequence[Any]) -> tuple[list[str], str, dict[str, int]] | None:
-    """Return the letters of each operand and of the result, and their sizes; None if einsum should do it alone."""
+    """Return the letters of each operand and of the result, and their sizes; None to leave the call to tinygrad."""
     if len(operands) < 3 or not isinstance(formula, str) or "." in formula:
         return None
     if not all(isinstance(x, Tensor) and dtypes.is_float(x.dtype) and all_int(x.shape) for x in operands):
@@ -41,7 +41,7 @@ def _terms(formula: Any, operands: Sequence[Any]) -> tuple[list[str], str, dict[
 
 
 def _order(groups: Sequence[str], out: str, sizes: dict[str, int]) -> list[tuple[int, int, str]] | None:
-    """Return the operands of each product and the letters of its result, or None if pairs do not pay."""
+    """Return the operands of each product and the letters of its result, or None if pairs are not faster."""
 
     def count(letters: set[str]) -> int:
         return math.prod(sizes[c] for c in letters)

@@ -21,7 +21,7 @@ def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
-    """Sample under the open brands: one sample per example of `"different"` brands, a shared one for `"same"`."""
+    """Sample under the open brands: one sample per example for `"different"`, one shared sample for `"same"`."""
     here = _brands()
     over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
 

@@ -50,7 +50,7 @@ def names(row: Row) -> str:
 
 
 def repeating(row: Row) -> Scope:
-    """Return the scope whose turns differ: the innermost body, or a brand, or a program if there is no other."""
+    """Return the scope to name in an error: the innermost loop body, else a brand, else a function that is traced."""
     return min(reversed(row), key=lambda b: 2 * b.is_program + b.is_brand)
 
 
@@ -150,7 +150,7 @@ _CONVERT: Mapping[str, Callable[[Any], Any]] = {
     "tolist": lambda array: array.tolist(),
     "item": lambda array: array.item() if array.size == 1 else None,
 }
-"""The reads of a value in memory that numpy does, given a view of the memory; None: as tinygrad does it."""
+"""Functions that read a value in memory by numpy, given a view of the memory; None leaves the read to tinygrad."""
 
 
 def _view_of_memory(t: Tensor) -> Any:

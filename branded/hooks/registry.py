@@ -1,4 +1,4 @@
-"""The hooks into tinygrad, installed where a tensor must know that it varies over a brand.
+"""The list of hooks into tinygrad, and their installation.
 
 Most hooks act only on batched values or in traced code. `host_sort`, `host_cumsum`, `last_entry`,
 `transposed_convolution`, parts of `gradient` and the caches act on all graphs of this package. The hooks of

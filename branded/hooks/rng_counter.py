@@ -1,6 +1,6 @@
 """A fix for `Tensor.rand`: two samples are equal in tinygrad if the second is computed before the first.
 
-Each sample reads a counter to which the next one writes. A sample that is computed late, in this thread or another,
+Each sample reads a counter that the next sample overwrites. A sample that is computed late, in this thread or another,
 reads the counter of the last computed sample. Here each sample has a copy of the counter at its creation.
 """
 

@@ -1,7 +1,7 @@
 """`sort` by tinygrad's sorting network, for devices without numpy, with the same derivative as numpy's `sort`.
 
-Differentiating the network makes a separate graph for each of its steps, which takes minutes to compile, and equal
-elements share the derivative. Here each value has the derivative of the element at its index.
+The derivative of the network has a separate graph for each of its steps, which takes minutes to compile, and divides
+the cotangent among equal elements. Here each value has the derivative of the element at its index.
 """
 
 from __future__ import annotations

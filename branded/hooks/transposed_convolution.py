@@ -1,8 +1,8 @@
 """`conv_transpose2d` with a stride, without products with zeros, on the CPU if CPU codegen is enabled.
 
-tinygrad puts zeros between the entries and convolves: a stride of 2 along two axes has three products with zero out of
-four. Here one matrix multiplication computes the products of all entries and all places k = s t + r of the weights, for
-the phases r of the stride s. Shifted copies of them are added:
+tinygrad puts zeros between the entries and convolves: with a stride of 2 along two axes, three of four products have a
+zero factor. Here one matrix multiplication computes the products of all entries with all weights k = s t + r, for the
+phases r of the stride s. Shifted copies of these products are added:
 
     y[s j + r] = Σₜ x[j - t] w[s t + r]
 """

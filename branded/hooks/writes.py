@@ -1,4 +1,4 @@
-"""Hooks for writes: code under a brand writes to tensors of its scope, or makes a new per-example value."""
+"""Hooks for writes: `assign`, `x[i] = v` and `+=` under a brand create new per-example values, or raise errors."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _check_write(target: Tensor, row: Row, api_name: str) -> None:
 
 
 def _check_rules(target: Tensor, api_name: str) -> None:
-    """Raise if a function with a custom rule writes to an outside tensor, as it may run again, or not at all."""
+    """Raise if a function with a custom rule writes to an outside tensor, because it may run twice or not at all."""
     for function in ruled_functions():
         if not _is_own(target, None if api_name == "replace" else aliasing.root(target.uop), function):
             raise WriteError(

@@ -9,8 +9,9 @@ like any other value.  No other state exists: the same key gives the same values
 The values match `jax.random` of JAX 0.10 with its defaults (threefry2x32, partitionable, low modes).  They match bit
 for bit for `key`, `split`, `fold_in`, `bits`, `randint`, `permutation`, `bernoulli`, `uniform` over [0, 1), and
 `choice` without `p`.  As in JAX, the last bits depend on the device where a logarithm is computed: `normal`,
-`exponential`, `gumbel`, `truncated_normal`.  They also do where a compiler may fuse a product with a sum: `uniform`
-over other ranges.  A sample of `categorical`, or of `choice` with `p`, can differ where such a bit decides.
+`exponential`, `gumbel`, `truncated_normal`.  The last bits of `uniform` over other ranges depend on
+whether a compiler fuses a product with a sum.  A sample of `categorical`, or of `choice` with `p`, differs if such a
+bit decides between two entries.
 
 Example:
     >>> from branded import random, vmap

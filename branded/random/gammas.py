@@ -1,7 +1,7 @@
 """Gamma samples, and the beta, Dirichlet and t samples computed from them.
 
 Each gamma value is sampled by rejection with its own key, in a loop that ends when the last value is accepted.  The
-derivative with respect to the parameter is the implicit one: it keeps the probability below the sample constant.
+derivative with respect to the parameter is implicit: it keeps the probability of a smaller sample constant.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from branded.vec import Vec
 
 
 def _one_sample(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
-    """Sample a gamma value as a base (for `alpha + 1` if `alpha` < 1, else `alpha`) and the log of the other factor."""
+    """Sample a gamma value as a product: a gamma value for `alpha`, or `alpha + 1` if `alpha` < 1, and a log factor."""
     dtype = alpha.dtype
     meaningless = alpha.isnan() | (alpha < 0)  # no proposal would be accepted
     alpha = meaningless.where(1, alpha)
@@ -63,7 +63,7 @@ def _one_sample(key: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _factors(key: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the two factors for each element of `a`, each sampled with its own key."""
+    """Return the two factors of `_one_sample` for each element of `a`, with a key for each element."""
     if not a.numel():
         return a, a
     mapped: Any = vmap(cast(Any, _one_sample))
@@ -131,7 +131,7 @@ def slope(a: Tensor, log_x: Tensor) -> Tensor:
 
 
 def _slope_of_large(a: Tensor, log_x: Tensor) -> Tensor:
-    """Return the same slope for large `a`, where the integrands are too narrow for the nodes (1/√a) and lose digits.
+    """Return the same slope for large `a`, where the integrands are too narrow (1/√a) for the quadrature.
 
     x = a + z √a + c₁ + c₂ / √a + ...; z is a normal sample, and each cₖ is a polynomial in z.  So dx/da is known for
     a fixed z.  (E. Cornish and R. Fisher, 1938)

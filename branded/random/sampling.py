@@ -69,7 +69,7 @@ def unit(key: Vec[S], shape: tuple[int, ...], dtype: DType) -> Vec[S]:
 
 
 def sampler(f: F) -> F:
-    """Make a function of a key one operation, which checks its key."""
+    """Decorate a sampling function: check its key, and record a call as one operation of a program."""
 
     @functools.wraps(f)
     def sample(key: object, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Samples of entries: by their probabilities, and in a random order."""
+"""`categorical`, `choice` and `permutation`: random entries of a tensor, and random orders."""
 
 from __future__ import annotations
 

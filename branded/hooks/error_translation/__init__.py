@@ -1,1 +1,1 @@
-"""Translation of tinygrad's errors into the terms of the user's code."""
+"""Translate errors of tinygrad into messages about one example, with the line and a suggestion."""

@@ -36,7 +36,7 @@ _LEFT = {*READS, "realize", private_api.MEMORY_OF, "__delitem__"} - {"backward"}
 def _wrap_alu(original: Method) -> Method:
     """Wrap elementwise operations to compare their operands when they are created.
 
-    Inside another method, the operation is built here; the comparison takes no longer than tinygrad's overhead.
+    Inside another method, this builds the operation itself, so that the comparison costs no additional time.
     """
     running, names = tensor_methods.running(), private_api.all_metadata
 
@@ -156,7 +156,7 @@ _BLOCK = _Told()
 
 
 def _wrap_profiler(original: Callable[..., AbstractContextManager[Any]]) -> Callable[..., AbstractContextManager[Any]]:
-    """Wrap tinygrad's profiler, which is called around each method that the user calls."""
+    """Wrap tinygrad's profiler, which surrounds each method that the user calls, to translate its errors."""
 
     profile = private_api.PROFILE
 

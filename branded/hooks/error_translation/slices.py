@@ -1,6 +1,6 @@
 """Suggestions for indices that depend on a per-example value: `x[i:i + 3]`, `x[int(i)]`.
 
-The size of such a slice is known if the difference of its bounds is: from the source, or from values.
+The size of such a slice is known if the source text or the values give the difference of its bounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Benchmarks of equivalent implementations of a call on scratch memory: their times and their results.
+"""Benchmark equivalent implementations of a kernel on scratch memory, and compare their results.
 
 No user memory is read or written.  All candidates get the same inputs.  A candidate whose results differ from the
 default's by more than rounding is excluded.
@@ -31,7 +31,7 @@ MOST = 10_000
 HOPELESS = 1.5
 """The factor by which a candidate may be slower than the fastest in the first round before it is dropped."""
 TURNS = 3
-"""A table has arguments for the first step and for two kinds of alternating steps; here all are equal."""
+"""The number of argument lists of a table: for the first step and two kinds of later steps, all equal here."""
 LARGEST = 1 << 30
 """The maximum total bytes of the buffers of a benchmarked call."""
 

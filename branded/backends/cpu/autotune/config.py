@@ -76,7 +76,7 @@ class Now(NamedTuple):
 class _Tuning(threading.local):
     now: Now | None = None
     waits: bool = False
-    """Whether the replacement of kernels by products is deferred."""
+    """Whether kernels are not yet replaced by BLAS calls."""
 
 
 state = _Tuning()
@@ -98,7 +98,7 @@ def in_a_step() -> Afterwards:
 
 
 def waiting() -> Afterwards:
-    """Return a block that defers the replacement by products while tuning, since products are candidates too."""
+    """Return a block in which kernels are not yet replaced by BLAS calls, because tuning compares both."""
     block = Afterwards(setattr, state, "waits", state.waits)
     state.waits = state.now is not None
     return block

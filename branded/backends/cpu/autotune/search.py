@@ -43,7 +43,7 @@ class _Work(NamedTuple):
     used: dict[UOp, int]
     """The used size of each buffer."""
     is_whole: bool
-    """Whether it may be a product; otherwise it is a kernel that the rule emitted next to a product."""
+    """Whether it may be replaced by a product; otherwise it is a kernel that accompanies a product."""
     name: str
     """The cache key of its choice."""
 

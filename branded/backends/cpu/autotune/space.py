@@ -35,7 +35,7 @@ STRIPES = (4, 16, 32)
 
 
 class Looked(Exception):
-    """Raised where tinygrad would choose a kernel's options, to return its loops at that point."""
+    """Raised where tinygrad would choose a kernel's options, to pass its loops to the caller."""
 
     def __init__(self, k: Scheduler) -> None:
         self.k = k

@@ -1,1 +1,1 @@
-"""Matrix multiplications: find them, estimate their cost, run them by BLAS."""
+"""Matrix multiplications: recognize them in kernels, estimate their cost, and run them by BLAS."""

@@ -34,11 +34,11 @@ ROW_OF_WINDOWS = 10.0
 IN_COLUMN, DOWN = 0.4, 40
 """A multiplication in a kernel down a column of more than `DOWN` rows, which is a serial chain of additions."""
 ELEMENT, ELEMENT_IN_ORDER, FAR, NEAR = 0.6, 0.2, 0.3, 1 << 18
-"""To precompute an element of a factor, or to write and read a sum; more for arrays larger than the cache."""
+"""Precomputing an element of a factor, or writing and reading a sum; more for arrays larger than the cache."""
 ALONE, TOGETHER = 5.0, 0.5
 """An `exp` or similar operation alone, as after each sum of a kernel, and as one of many in a vector loop."""
 ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
-"""To read a precomputed element in each turn of a loop; with fewer elements than `LEAST`, recomputing is cheaper."""
+"""Reading a precomputed element in each turn of a loop; below `LEAST` elements, recomputing is cheaper."""
 SMALL, SHARE = 1 << 23, 2
 """The bytes allowed for new buffers, in addition to the bytes of the kernel's own arrays divided by `SHARE`."""
 

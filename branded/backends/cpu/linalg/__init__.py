@@ -1,1 +1,1 @@
-"""C kernels for matrices, searches, and running sums."""
+"""C functions for matrix factorizations, sorts, searches, Fourier transforms, and running sums."""

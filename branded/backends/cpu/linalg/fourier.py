@@ -23,7 +23,7 @@ from branded.tinygrad_compat.lazy_numpy import np
 
 KINDS = ("fft", "ifft", "rfft", "irfft")
 _SHORT, _LANES = 64, 16
-"""Up to which size rows are transformed side by side, and how many."""
+"""The largest length of rows that are transformed side by side, and the number of such rows."""
 _PRIME = 31
 """The largest prime factor that has a pass of its own."""
 

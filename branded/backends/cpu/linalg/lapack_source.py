@@ -1,7 +1,7 @@
-"""The C source of `lapack.py`: LAPACK on every matrix of a batch, without Python in between.
+"""The C source of `lapack.py`: it calls LAPACK for every matrix of a batch.
 
 Our matrices are row-major and LAPACK's are column-major, so LAPACK sees the transpose.  If that makes no difference, as
-for an inverse or a determinant, nothing is copied.  Otherwise a matrix is transposed on its way to LAPACK and back, so
+for an inverse or a determinant, nothing is copied.  Otherwise a matrix is transposed before and after the call, so that
 signs and pivots equal numpy's.
 """
 

@@ -37,7 +37,7 @@ _BEFORE = r"""
 #define SIGN ((BITS)((BITS)1 << (8 * sizeof(BITS) - 1)))
 #define LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
 """
-"""The marker `LOOP` keeps a loop small; as vectors it would take longer to compile, and as long to run."""
+"""The marker `LOOP` stops clang from vectorizing a loop: vectors take longer to compile, and are not faster."""
 _ENTRIES = r"""
 struct entry { KEY key; int index; };
 static BITS key(BITS u) { KEY_OF_BITS }

@@ -1,1 +1,1 @@
-"""CPU kernels as C source, and the values that kernels share."""
+"""The C source of CPU kernels, and the choice of values that are stored between kernels."""

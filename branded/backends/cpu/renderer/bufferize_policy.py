@@ -10,8 +10,8 @@ entries by an index has one term that counts, and is not split: see `scatter`.
 
 A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
 computes it twice, so a chain of them doubles at each step: in tinygrad alone, 18 steps of a stencil never finish.
-A sum that reads no memory stays there as well.  tinygrad inlines the sums of the rows of a mask into a kernel over all
-elements, which then computes such a sum for each element.
+A sum that reads no memory is stored as well.  tinygrad inlines the sum of each row of a mask into a kernel over all
+elements, which then computes the sum once for each element.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import AddrSpace
 
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.RECIPROCAL}
-"""Operations slower than a read; `tanh`, `sigmoid`, `erf` and `gelu` contain an `exp` and a division."""
+"""Operations slower than reading memory; `tanh`, `sigmoid`, `erf` and `gelu` contain an `exp` and a division."""
 FEW, MANY = 1 << 12, 1 << 20
 """Below `FEW` elements recomputation beats another kernel; above `MANY`, beyond any cache, it beats storing `exp`."""
 READS, OPERATIONS = 8, 512

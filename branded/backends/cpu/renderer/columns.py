@@ -39,7 +39,7 @@ class Part(NamedTuple):
     loops: Sequence[UOp]
     """The loops over these partial results, outermost first."""
     places: dict[UOp, UOp]
-    """The loops of the array, where these loops differ from them."""
+    """The position of a partial result in the array, by loop of the array; only loops that differ."""
 
 
 class Some(NamedTuple):

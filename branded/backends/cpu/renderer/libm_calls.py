@@ -1,7 +1,7 @@
 """Float32 operations that CPU kernels call as C functions, which clang vectorizes.
 
 tinygrad expands an exponential or a sine into some thirty operations per element of a tile, with a select for each
-kind of input.  Here it stays one operation until the kernel is written, and becomes a function call then.
+kind of input.  Here it stays one operation until the kernel is rendered, where it becomes a function call.
 
 The processes in which tinygrad compiles install these modules too; see `loops`.
 """

@@ -1,4 +1,4 @@
-"""Forms of CPU kernels without sums, chosen by the order in which they read memory."""
+"""Optimizations of CPU kernels without sums, chosen by the order in which they read memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADJACENT = 8
 AT_ONCE = 4
 """The number of such rows to read at a time if their elements are smaller than 32 bits."""
 LOOPS: Any = Opt(OptOps.NOLOCALS) if private_api.are_there(Opt, OptOps) else None
-"""The mark of a chosen kernel: an option without effect on the CPU, where tinygrad never uses it."""
+"""Marks a kernel that has plain loops: an option without effect on the CPU, which tinygrad never uses there."""
 
 
 def with_options(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:

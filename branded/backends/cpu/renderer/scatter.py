@@ -34,7 +34,7 @@ class Selection(NamedTuple):
     entry: UOp
     """The value for each step of the loops that are left."""
     is_selected: UOp
-    """Whether there is an element of the result to which it belongs."""
+    """Whether the entry belongs to an element of the result."""
     places: dict[UOp, UOp]
     """The index of that element, or 0: the value of each determined loop of the result."""
     loops: tuple[UOp, ...]

@@ -191,7 +191,7 @@ def _is_here(b: Buffer) -> bool:
 
 
 def for_hosts(original: Callable[..., Any], ours: Callable[[HostName], Any]) -> Callable[..., Any]:
-    """Wrap a tinygrad function of a call so that host callbacks are answered by their name."""
+    """Wrap a function of tinygrad that inspects a call, and use `ours` if the call is a host callback."""
 
     def either(call: UOp, *args: Any, **kwargs: Any) -> Any:
         name = call.src[0].arg

@@ -1,7 +1,7 @@
 """Running compiled CPU kernels from C: one call for a whole program, including its loops.
 
 A program is a table of operations that C interprets: kernels with their arguments, and loops, which are nested tables.
-Buffer addresses may be filled in by each run (`Ref`), so a program that was laid out once serves other buffers.
+Buffer addresses may be filled in by each run (`Ref`), so a table is built once and runs on any buffers.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Execution of small programs from Python, without compiling C.
 
 The C that interprets tables (`native.py`) takes as long to compile as two small kernels, once per machine.  A kernel
-called from Python costs half a microsecond more, and a large one gets a single core.  So C is compiled after all for a
-program that runs often or long.
+called from Python costs half a microsecond more, and a large one uses a single core.  So C is compiled later, for a
+program that has run often or long.
 """
 
 from __future__ import annotations
