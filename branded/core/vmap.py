@@ -30,6 +30,7 @@ from branded.core.entry import mark_results
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
 from branded.core.strict import check_effects, check_results
 from branded.core.tracing.recording import is_recording
+from branded.core.validation import vmap_errors
 from branded.core.validation.arguments import (
     Randomness,
     call_checked,
@@ -40,16 +41,8 @@ from branded.core.validation.arguments import (
     normalize_axis,
     out_axis,
 )
-from branded.core.validation.axes_suggestions import (
-    as_one,
-    in_axes_text,
-    of_modules,
-    of_optimizer,
-    parameter,
-    possible_axes,
-)
-from branded.core.values import vec_type
-from branded.errors import AxesError, AxisTypeError, SizeError, count_noun, examples
+from branded.core.validation.axes_suggestions import parameter
+from branded.errors import AxisTypeError
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import in_step, open_brands, opened
 from branded.graph.uops import tensor, with_strong_dtype
@@ -231,11 +224,7 @@ def vmap(
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
     if isinstance(in_axes, dict):
-        raise AxesError(
-            "in_axes: a dict cannot give the axes of all arguments",
-            ("axes", tree.short_repr(in_axes)),
-            fix="in_axes=({...},), with one entry per positional argument",
-        )
+        raise vmap_errors.dict_of_axes(in_axes)
     names = () if devices is None else as_devices(devices, "vmap")
     options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where, strict)
     return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
@@ -282,15 +271,16 @@ class MappedCall:
             self.devices = devices_of(options.axis_name)
         self.leaves = [leaf for x in (*args, *kwargs.values()) for leaf in tree.leaves(x)]
         self.axes = [*self._positional_axes(), *(0 for x in kwargs.values() for _ in tree.leaves(x))]
+        self.errors = vmap_errors.AxisErrors(args, kwargs, self.leaves, self.axes, options.axis_size, options.where)
         for i, axis in enumerate(self.axes):
             if axis is None:
                 continue
             x = self.leaves[i] if isinstance(self.leaves[i], Tensor) else tree.as_tensor(self.leaves[i])
             if x is None or not x.shape:
-                raise self._has_no_axis(i, axis)
-            check_live(x.uop, lambda: self.place(i))
+                raise self.errors.no_axis(i, axis, self.options.in_axes)
+            check_live(x.uop, lambda: self.errors.place(i))
             self.leaves[i] = x
-            self.axes[i] = axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self.place(i)}")
+            self.axes[i] = axis if axis == 0 else normalize_axis(axis, x, f"in_axes: {self.errors.place(i)}")
         self.size = self._batch_size()
 
     def _positional_axes(self) -> list[tree.Axis]:
@@ -298,61 +288,9 @@ class MappedCall:
         if not isinstance(axes, tuple | list):
             return _axes_of_leaves(axes, args, "in_axes", "the arguments")
         if len(axes) != len(args):
-            raise AxesError(
-                f"in_axes: {count_noun(len(axes), 'axis', 'axes')} for {count_noun(len(args), 'positional argument')}",
-                ("axes", tree.short_repr(axes)),
-                ("call", self.options.where),
-                fix="give one entry per positional argument; keyword arguments are always mapped over axis 0",
-            )
-        named = zip(axes, args, self._names(), strict=True)
+            raise vmap_errors.wrong_count(axes, args, self.options.where)
+        named = zip(axes, args, (f"argument {i + 1}" for i in range(len(args))), strict=True)
         return [a for ax, x, name in named for a in tree.broadcast_prefix(ax, x, "in_axes", name)]
-
-    def _names(self) -> list[str]:
-        return [f"argument {i + 1}" for i in range(len(self.args))]
-
-    def place(self, i: int) -> str:
-        """Return the name of the argument with leaf `i` for messages, such as `argument 1['w']`."""
-        return tree.argument_paths(self.args, self.kwargs)[i]
-
-    def _share(self, is_shared: Sequence[bool], i: int) -> str:
-        """Return the fix for an error: share these leaves, including leaf `i`, by `in_axes=None`."""
-        if i >= len(self.leaves) - sum(len(tree.leaves(x)) for x in self.kwargs.values()):
-            return "functools.partial(f, ...)"
-        axes = [None if one else axis for axis, one in zip(self.axes, is_shared, strict=True)]
-        return in_axes_text(self.args, axes) or f"use in_axes=None for {self.place(i)}"
-
-    def _shared(self, i: int) -> str:
-        """Return the fix that shares leaf `i` and all other leaves without axes."""
-        has_axes = [isinstance(x, Tensor) and bool(x.shape) for x in self.leaves]
-        return self._share([not x for x in has_axes], i) if any(has_axes) else "pass a tensor with an axis of examples"
-
-    def _has_no_axis(self, i: int, axis: int) -> AxisTypeError:
-        x = self.leaves[i]
-        kind = "a 0-d tensor" if isinstance(x, Tensor) else tree.describe(x)
-        whole, name = self._argument(i)
-        advice = tree.advice(x)
-        is_shared = isinstance(self.options.in_axes, int) and any(
-            isinstance(v, Tensor) and v.shape for v in self.leaves
-        )
-        return AxisTypeError(
-            f"in_axes: {self.place(i)} is {kind}"
-            + (", not a tensor" if advice else f": there is no axis {axis} to map over"),
-            ("call", self.options.where),
-            fix=advice
-            or of_optimizer(whole)
-            or as_one(whole, name)
-            or of_modules(whole, is_shared=is_shared)
-            or self._shared(i),
-        )
-
-    def _argument(self, i: int) -> tuple[Any, str]:
-        """Return the argument that contains leaf `i`, and its name in messages.
-
-        vmap(f)([a, b], k=c)    leaf 0: [a, b], "argument 1"    leaf 1: the same    leaf 2: c, "argument `k`"
-        """
-        names = [*self._names(), *(f"argument `{k}`" for k in self.kwargs)]
-        named_args = zip((*self.args, *self.kwargs.values()), names, strict=True)
-        return [pair for pair in named_args for _ in tree.leaves(pair[0])][i]
 
     def _batch_size(self) -> int:
         first: int | None = None
@@ -362,56 +300,14 @@ class MappedCall:
                 continue
             n = self.leaves[i].shape[axis]
             if type(n) is not int:
-                raise AxesError(
-                    f"in_axes: {self.place(i)} has a symbolic size on axis {axis}",
-                    ("value", vec_type(self.leaves[i])),
-                    fix="use a size that is known when vmap is called",
-                )
+                raise self.errors.symbolic_size(i)
             if size is None:
                 first, size = i, n
             elif n != size:
-                self._mismatch(first, i, size, n)
+                raise self.errors.different_size(first, i, size, n)
         if size is None:
-            raise AxesError(
-                "in_axes: nothing is mapped, so the batch size is unknown",
-                ("axes", tree.short_repr(self.options.in_axes)),
-                ("call", self.options.where),
-                fix="give a mapped argument an int in in_axes, or pass axis_size=n",
-            )
+            raise self.errors.unknown_size(self.options.in_axes)
         return size
-
-    def _mismatch(self, first: int | None, i: int, size: int, n: int) -> None:
-        def side(i: int) -> str:
-            x = self.leaves[i]
-            return f"{vec_type(x)}, axis {self.axes[i]}   ({self.place(i)})"
-
-        call = self.options.where
-        first_side = f"axis_size={size}   ({call})" if first is None else f"{side(first)[:-1]} of {call})"
-        first_size = f"axis_size is {size}" if first is None else f"{self.place(first)} has {examples(size)}"
-        raise SizeError(
-            f"vmap: mapped sizes differ: {first_size}, {self.place(i)} has {n}",
-            ("left", first_side),
-            ("right", side(i)),
-            fix=self._possible_axes() or self._share_or_slice(first, i),
-        )
-
-    def _possible_axes(self) -> str | None:
-        """Return the `in_axes` that the user may have meant, for an error message."""
-        if self.kwargs or self.options.axis_size is not None:
-            return None
-        shapes = [None if a is None else x.shape for x, a in zip(self.leaves, self.axes, strict=True)]
-        return possible_axes(self.args, shapes, self.axes)
-
-    def _share_or_slice(self, first: int | None, i: int) -> str:
-        """Return the fix: share leaf `i`, or slice the longer of two leaves unless one entry would remain."""
-        sizes = {k: self.leaves[k].shape[self.axes[k]] for k in (first, i) if k is not None}
-        least = min([*sizes.values(), *([] if self.options.axis_size is None else [self.options.axis_size])])
-        longer = [k for k, n in sizes.items() if n > least]
-        share = self._share([k == i for k in range(len(self.leaves))], i)
-        share += f" if {'it' if share.endswith(self.place(i)) else self.place(i)} is shared"
-        if not longer or (first is not None and least == 1):
-            return share
-        return f"{share}, or slice {'it' if longer == [i] else self.place(longer[0])} to {least}"
 
     def _hint(self) -> Callable[[], str]:
         """Return a function that finds the name of the brand: the name of the parameter with the first mapped leaf."""
@@ -463,8 +359,8 @@ class MappedCall:
     def _check_strictly(self, out: Any, per_example: Sequence[Any], b: Brand) -> None:
         leaves, axes = tree.leaves(out), _axes_of_leaves(self.options.out_axes, out, "out_axes", "the result")
         results = [(y, self._result(out, i), a is not None) for i, (y, a) in enumerate(zip(leaves, axes, strict=True))]
-        mapped = [(x.uop, self._argument(i)[1]) for i, x in enumerate(per_example) if self.axes[i] is not None]
-        check_results(results, mapped, b)
+        mapped = [(i, x.uop) for i, x in enumerate(per_example) if self.axes[i] is not None]
+        check_results(results, [(u, self.errors.argument(i)[1]) for i, u in mapped], b)
 
     def _results(self, out: Any, b: Brand) -> Any:
         leaves, axes = tree.leaves(out), _axes_of_leaves(self.options.out_axes, out, "out_axes", "the result")
@@ -476,20 +372,10 @@ class MappedCall:
                 check_live(y.uop, lambda: f"vmap: {self._result(out, i)}")
             if axis is None:
                 if isinstance(y, Tensor) and b in row_of(y.uop):
-                    raise AxesError(
-                        "out_axes: None needs a result that is the same for all examples, "
-                        f"and {self._result(out, i)} varies over `{b.name}`",
-                        ("value", vec_type(y)),
-                        ("call", self.options.where),
-                        fix="give an int in out_axes, or sum over the examples outside of vmap",
-                    )
+                    raise vmap_errors.varying_result(self._result(out, i), y, b.name, self.options.where)
                 continue
             if (t := y if isinstance(y, Tensor) else tree.as_tensor(y)) is None:
-                raise AxisTypeError(
-                    f"out_axes: {self._result(out, i)} is {tree.describe(y)}, which cannot be stacked",
-                    ("call", self.options.where),
-                    fix=tree.advice(y) or "return tensors, or use out_axes=None for this result",
-                )
+                raise vmap_errors.not_stackable(self._result(out, i), y, self.options.where)
             if t.dtype == dtypes.weakint:
                 tree.check_fits(t, t.dtype, "vmap: a result")
             tensors.append(with_strong_dtype(t) if is_chosen else t)
@@ -498,9 +384,8 @@ class MappedCall:
         if b.has_writes and not is_recording():
             us = merge_writes(us, b)
         outputs = map(tensor, exit_brand(us, b, positions, self.size))
-        return tree.rebuild(
-            out, iter([_shared(y, b) if a is None else next(outputs) for y, a in zip(leaves, axes, strict=True)])
-        )
+        new = [_shared(y, b) if a is None else next(outputs) for y, a in zip(leaves, axes, strict=True)]
+        return tree.rebuild(out, iter(new))
 
     def _result(self, out: Any, i: int) -> str:
         return tree.paths(out, "the result")[i]

@@ -107,7 +107,8 @@ class MetaTrace(Session):
         t = call.leaves[i]
         if row_of(t.uop):
             raise UnsupportedError(
-                f"dask.vmap: {call.place(i)} varies over an outer brand, and is mapped together with a dask array",
+                f"dask.vmap: {call.errors.place(i)} varies over an outer brand, "
+                "and is mapped together with a dask array",
                 ("value", vec_type(t)),
                 ("call", call.options.where),
                 fix="use in_axes=None for it, or only dask arrays",
@@ -116,7 +117,7 @@ class MetaTrace(Session):
         return dask_array().from_array(t.numpy(), chunks=chunks)
 
     def _input(self, x: Any, axis: int | None, loop: int, call: MappedCall, i: int) -> int:
-        where = call.place(i)
+        where = call.errors.place(i)
         for k, n in enumerate(x.numblocks):
             if n > 1 and k != axis:
                 reason = "an example needs it whole" if axis is not None else "all examples share it"
