@@ -49,6 +49,7 @@ from branded.graph.uops import tensor, with_strong_dtype
 from branded.tinygrad_compat import activation
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.tensor_methods import method_restored
+from branded.tree import Axes
 
 if TYPE_CHECKING:
     from branded.core.brand import Without
@@ -77,8 +78,6 @@ Partial = TypeVar("Partial", bound=functools.partial[Any])
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
 N = TypeVar("N")
-Axes = Any
-"""A prefix tree of axes: an int, None, or a container (tuple, list, dict, NamedTuple, dataclass, …) of axes."""
 
 
 class _Decorator(Generic[I, O, N]):

@@ -11,7 +11,7 @@ from branded.core.brand import Brand
 from branded.core.chunks import WHOLE
 from branded.core.tracing.state import is_deferred
 from branded.core.validation.arguments import call_checked, caller, check_function
-from branded.core.vmap import Axes, Options
+from branded.core.vmap import Options
 from branded.core.vmap import vmap as vmap_here
 from branded.dask.build import Builder
 from branded.dask.plan import MetaTrace
@@ -19,6 +19,7 @@ from branded.dask.program import Payload, Sketch, pickle_program, unpickle_progr
 from branded.dask.session import current, run_vmap
 from branded.dask.values import arrays_of, dask_array, is_distributed, native_array
 from branded.errors import UnsupportedError
+from branded.tree import Axes
 from branded.tree.leaf_tensors import as_tensor
 
 

@@ -21,6 +21,7 @@ from branded.tree.api import map_with_path as map_with_path
 from branded.tree.api import reduce as reduce
 from branded.tree.api import transpose as transpose
 from branded.tree.api import unflatten as unflatten
+from branded.tree.containers import in_order as in_order
 from branded.tree.formatting import describe as describe
 from branded.tree.formatting import package_of as package_of
 from branded.tree.formatting import short_repr as short_repr
@@ -35,21 +36,21 @@ from branded.tree.leaf_tensors import with_memory_dtype as with_memory_dtype
 from branded.tree.leaf_tensors import with_uops as with_uops
 from branded.tree.nodes import Axis as Axis
 from branded.tree.nodes import Node as Node
-from branded.tree.nodes import argument_paths as argument_paths
-from branded.tree.nodes import broadcast_prefix as broadcast_prefix
 from branded.tree.nodes import check_axes as check_axes
 from branded.tree.nodes import check_axis as check_axis
 from branded.tree.nodes import containers as containers
-from branded.tree.nodes import in_order as in_order
 from branded.tree.nodes import leaves as leaves
 from branded.tree.nodes import node as node
 from branded.tree.nodes import orders as orders
 from branded.tree.nodes import outline as outline
-from branded.tree.nodes import paths as paths
 from branded.tree.nodes import rebuild as rebuild
 from branded.tree.nodes import register_pytree_node as register_pytree_node
 from branded.tree.nodes import treedef_key as treedef_key
 from branded.tree.paths import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, keystr, leaves_with_path
+from branded.tree.paths import argument_paths as argument_paths
+from branded.tree.paths import paths as paths
+from branded.tree.prefix import Axes as Axes
+from branded.tree.prefix import broadcast_prefix as broadcast_prefix
 from branded.tree.ravel import ravel
 from branded.tree.static_fields import static
 from branded.tree.structures import Structure, structure

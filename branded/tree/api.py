@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
 from branded.tree.formatting import describe
-from branded.tree.nodes import Flat, IsLeaf, PyTree, aux_of, flat, node, outline, places
-from branded.tree.paths import part_paths
+from branded.tree.nodes import Flat, IsLeaf, PyTree, aux_of, flat, node, outline
+from branded.tree.paths import part_paths, places
 from branded.tree.structures import Structure, check_structure
 
 T = TypeVar("T")

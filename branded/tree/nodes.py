@@ -9,20 +9,20 @@ that differ only in insertion order have the same leaves.  A rebuilt dict keeps 
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from tinygrad import Tensor
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
-from branded.errors import AxesError, AxisTypeError, TreeError
+from branded.errors import AxisTypeError, TreeError
 from branded.tinygrad_compat.lazy_numpy import np
+from branded.tree.containers import empty_copy, in_order, with_entries, with_fields, with_items
 from branded.tree.formatting import describe, short_repr
 from branded.tree.static_fields import static_fields, static_texts, static_values
 
@@ -131,67 +131,6 @@ def _unflatten_registered(cls: type, aux: Hashable, children: Sequence[Any]) -> 
     return reg.unflatten(aux, tuple(children))
 
 
-def _with_entries(cls: Any, static: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Any:
-    """Return a NamedTuple with these static values and entries."""
-    value_of, rest = dict(static), iter(values)
-    return tuple.__new__(cls, [value_of[name] if name in value_of else next(rest) for name in cls._fields])
-
-
-def _with_fields(cls: Any, derived: Sequence[str], static: Sequence[tuple[str, Any]], values: Sequence[Any]) -> Any:
-    """Return a dataclass with these static values and field values, bypassing its `__init__` if possible.
-
-    Attributes that are not fields are derived from the fields: a class with such attributes is called to compute them.
-    """
-    fields, static_of, rest = dataclasses.fields(cls), dict(static), iter(values)
-    value_of = {f.name: static_of[f.name] if f.name in static_of else next(rest) for f in fields}
-    if not derived and cls.__new__ is object.__new__:
-        new = object.__new__(cls)
-    else:
-        try:
-            new = cls(**{f.name: value_of[f.name] for f in fields if f.init})
-        except Exception as error:
-            not_fields = ", ".join(f"`{name}`" for name in derived) or "none"
-            raise TreeError(
-                f"tree: {cls.__name__} cannot be made with other leaves: it raises {type(error).__name__}",
-                ("error", short_repr(str(error))),
-                ("derived", f"attributes that are not fields: {not_fields}"),
-                fix=f"add a field for each of them, or register_pytree_node({cls.__name__}, flatten, unflatten)",
-            ) from error
-    for name, value in value_of.items():
-        object.__setattr__(new, name, value)
-    return new
-
-
-def in_order(keys: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the keys of a dict in sorted order, independent of insertion order."""
-    order = tuple(keys)
-    if len(order) < 2:
-        return order
-    try:
-        if not any(isinstance(key, Set) for key in order):  # `<` is not a total order for sets
-            return tuple(sorted(order))
-    except TypeError:  # such as an int and a str
-        pass
-    return tuple(sorted(order, key=lambda key: (type(key).__qualname__, repr(key))))
-
-
-def _with_items(empty: Any, order: Sequence[Any], keys: Sequence[Any], values: Sequence[Any]) -> Any:
-    """Return a dict with other values, with its keys in this order."""
-    new, value_of = {} if empty is None else copy.copy(empty), dict(zip(keys, values, strict=True))
-    for key in order:
-        new[key] = value_of[key]
-    return new
-
-
-def _empty_copy(x: Any) -> Any:
-    """Return an empty dict of the same class; None for a plain dict."""
-    if type(x) is dict:
-        return None
-    empty = copy.copy(x)
-    empty.clear()
-    return empty
-
-
 def node(x: Any) -> Node | None:
     """Return `x` as a container, or None for a leaf."""
     cls: Any = type(x)
@@ -206,7 +145,7 @@ def node(x: Any) -> Node | None:
         if not (names := static_fields(cls)):
             return Node(x._fields, tuple(x), functools.partial(tuple.__new__, cls))
         keys = tuple(name for name in x._fields if name not in names)
-        rebuild = functools.partial(_with_entries, cls, static_values(x, names))
+        rebuild = functools.partial(with_entries, cls, static_values(x, names))
         return Node(keys, tuple([getattr(x, name) for name in keys]), rebuild)
     if isinstance(x, tuple | list):
         return Node(tuple(range(len(x))), tuple(x), cls)
@@ -214,13 +153,13 @@ def node(x: Any) -> Node | None:
         return Node(tuple(range(len(x))), tuple(x), functools.partial(cls, maxlen=x.maxlen))
     if isinstance(x, dict):
         keys = in_order(x)
-        maker = functools.partial(_with_items, _empty_copy(x), tuple(x), keys)
+        maker = functools.partial(with_items, empty_copy(x), tuple(x), keys)
         return Node(keys, tuple([x[key] for key in keys]), maker)
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         every, names = tuple(f.name for f in dataclasses.fields(x)), static_fields(cls)
         keys = tuple(name for name in every if name not in names) if names else every
         derived = tuple(name for name in getattr(x, "__dict__", ()) if name not in every)
-        rebuild = functools.partial(_with_fields, cls, derived, static_values(x, names))
+        rebuild = functools.partial(with_fields, cls, derived, static_values(x, names))
         return Node(keys, tuple([getattr(x, name) for name in keys]), rebuild)
     return None
 
@@ -362,34 +301,6 @@ def orders(x: Any) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(repr, y)) for y, n in flat(x) if n is not None and isinstance(y, dict))
 
 
-def paths(x: Any, where: str) -> list[str]:
-    """Return the path of each leaf of `x` as a Python expression: `['w'][0].bias`."""
-    if type(x) is Tensor:
-        return [where]
-    parts = flat(x)
-    return [place for place, (_, n) in zip(places(parts, where), parts, strict=True) if n is None]
-
-
-def argument_paths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """Return the name in messages of each leaf of the arguments of a call."""
-    by_name = [p for k, a in kwargs.items() for p in paths(a, f"argument `{k}`")]
-    return [p for i, a in enumerate(args) for p in paths(a, f"argument {i + 1}")] + by_name
-
-
-def places(parts: Flat, where: str) -> Iterator[str]:
-    """Return the path of each part of a tree as a Python expression."""
-    waiting = [where]
-    for y, n in parts:
-        yield (place := waiting.pop())
-        if n is not None:
-            waiting.extend([place + _step(y, key) for key in n.keys[::-1]])
-
-
-def _step(x: Any, key: Any) -> str:
-    by_name = isinstance(key, str) and not isinstance(x, dict)
-    return f".{key}" if by_name else f"[{key!r}]"
-
-
 def check_axis(axis: Any, option: str) -> Axis:
     """Return `axis` as an int or None; raise AxisTypeError for any other value."""
     if axis is None or type(axis) is int:
@@ -414,46 +325,6 @@ def check_axes(axes: Any, option: str) -> None:
         raise AxisTypeError(f"{option}: {describe(axes)} is not an axis", fix="call vmap(f)(x), not vmap(f, x)")
     for axis in leaves(axes):
         check_axis(axis, option)
-
-
-def broadcast_prefix(axes: Any, x: Any, option: str, where: str) -> list[Axis]:
-    """Return one axis for each leaf of `x`, from a prefix tree: the axis of a container applies to its leaves."""
-    out: list[Axis] = []
-    waiting = [(axes, x, where)]
-    while waiting:
-        axes, x, where = waiting.pop()
-        ax = None if axes is None else node(axes)
-        if ax is None:
-            out += [check_axis(axes, option)] * (1 if type(x) is Tensor else len(leaves(x)))
-            continue
-        n = node(x)
-        if n is None:
-            raise AxesError(
-                f"{option}: a {type(axes).__name__} of axes was given for {where}, which is a single leaf",
-                ("axes", short_repr(axes)),
-                ("value", describe(x)),
-                fix="give one int or None",
-            )
-        if isinstance(axes, dict) == isinstance(x, dict) and set(ax.keys) == set(n.keys):
-            by_key = dict(zip(ax.keys, ax.children, strict=True))
-        elif isinstance(x, tuple) and isinstance(axes, tuple | list) and len(ax.keys) == len(n.keys):
-            by_key = dict(zip(n.keys, ax.children, strict=True))
-        else:
-            raise AxesError(
-                f"{option}: the axes do not fit {where}",
-                ("axes", f"{short_repr(axes)}  ({_count(axes, ax)})"),
-                ("value", f"{type(x).__name__} with {_count(x, n)}"),
-                fix="give one axis per entry, or a single int or None",
-            )
-        children = [(by_key[k], child, where + _step(x, k)) for k, child in zip(n.keys, n.children, strict=True)]
-        waiting.extend(children[::-1])
-    return out
-
-
-def _count(x: Any, n: Node) -> str:
-    if isinstance(x, dict) or (n.keys and isinstance(n.keys[0], str)):
-        return f"keys {', '.join(map(repr, n.keys))}"
-    return f"{len(n.keys)} entries" if len(n.keys) != 1 else "1 entry"
 
 
 def outline(x: Any, levels: int = 6) -> str:

@@ -1,11 +1,13 @@
-"""Paths to the leaves of a tree: the keys on the way from the root."""
+"""Paths to the leaves of a tree: the keys on the way from the root, as values and as text for messages."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from tinygrad import Tensor
 
 from branded.errors import CallError
 from branded.tree.formatting import describe
@@ -137,3 +139,32 @@ def _keys(x: Any, n: Node) -> list[Key]:
     if isinstance(x, tuple | list | collections.deque) and not is_registered(x):
         return [SequenceKey(i) for i in n.keys]
     return [FlattenedIndexKey(i) for i in n.keys]
+
+
+def paths(x: Any, where: str) -> list[str]:
+    """Return the path of each leaf of `x` as a Python expression: `['w'][0].bias`."""
+    if type(x) is Tensor:
+        return [where]
+    parts = flat(x)
+    return [place for place, (_, n) in zip(places(parts, where), parts, strict=True) if n is None]
+
+
+def argument_paths(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """Return the name in messages of each leaf of the arguments of a call."""
+    by_name = [p for k, a in kwargs.items() for p in paths(a, f"argument `{k}`")]
+    return [p for i, a in enumerate(args) for p in paths(a, f"argument {i + 1}")] + by_name
+
+
+def places(parts: Flat, where: str) -> Iterator[str]:
+    """Return the path of each part of a tree as a Python expression."""
+    waiting = [where]
+    for y, n in parts:
+        yield (place := waiting.pop())
+        if n is not None:
+            waiting.extend([place + step_text(y, key) for key in n.keys[::-1]])
+
+
+def step_text(x: Any, key: Any) -> str:
+    """Return the text that follows the name of a container to select a child: `[0]`, `['w']` or `.bias`."""
+    by_name = isinstance(key, str) and not isinstance(x, dict)
+    return f".{key}" if by_name else f"[{key!r}]"

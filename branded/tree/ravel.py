@@ -15,7 +15,7 @@ from branded.graph.rows import type_text
 from branded.tree.api import flatten
 from branded.tree.formatting import describe
 from branded.tree.leaf_tensors import advice, as_tensor, with_memory_dtype
-from branded.tree.nodes import paths
+from branded.tree.paths import paths
 
 T = TypeVar("T")
 

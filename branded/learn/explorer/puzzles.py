@@ -16,7 +16,7 @@ from branded.learn.puzzles import Puzzle, Status, Verdict, Write, find, key
 from branded.learn.puzzles.outcome import Array, Outcome
 from branded.learn.puzzles.puzzle import not_yet
 from branded.learn.puzzles.truth import run_source
-from branded.tree.nodes import paths
+from branded.tree.paths import paths
 
 
 def judge(number: int, answer: str, right: str) -> str:
