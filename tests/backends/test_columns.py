@@ -74,6 +74,8 @@ OTHERS: dict[str, Callable[[], Tensor]] = {
     "many exponentials": lambda: sum(((X + i).exp() for i in range(20)), X).sum(0),
     "gathered rows": lambda: TALL[AT],
     "masked rows": lambda: (Tensor.arange(4096).reshape(-1, 1) < 3000).where(TALL, 0).sum(0),
+    "rows of moved axes": lambda: CUBE.permute(1, 0, 2).sum(2),
+    "few rows of moved axes": lambda: CUBE[:5].permute(2, 1, 0).sum(2),
     "columns of few numbers": lambda: whole(20000, 4).sum(0),
 }
 
@@ -91,6 +93,26 @@ def test_rows_are_reduced_in_groups(name: str) -> None:
     with cpu.plain():
         assert len(kernels(of())) == 1
         np.testing.assert_array_equal(found, of().numpy())
+
+
+MOVED: dict[str, Callable[[], Tensor]] = {
+    "of the middle axis": lambda: CUBE.permute(2, 0, 1).sum(2),
+    "of the first axis": lambda: CUBE.permute(2, 1, 0).sum(2),
+    "of the middle axis, and an operation": lambda: CUBE.permute(2, 1, 0).sum(1) * 2 - 1,
+    "the largest": lambda: CUBE.permute(1, 2, 0).max(0),
+    "of integers": lambda: CUBE.permute(1, 2, 0).int().sum(0),
+    "of examples": lambda: vmap(lambda x: x.sum(1), in_axes=2)(CUBE),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_rows_of_moved_axes_are_reduced_in_the_order_of_memory(name: str) -> None:
+    made = private_api.realize.compile_linear(MOVED[name]().schedule_linear()).src
+    assert len(made) > 2 and all(LOOPS in call.src[0].src[0].arg.applied_opts for call in made[:-1])
+    found = MOVED[name]().numpy()
+    with cpu.plain():
+        assert len(kernels(MOVED[name]())) == 1
+        np.testing.assert_array_equal(found, MOVED[name]().numpy())
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,41 @@ def test_other_reads_are_left_alone(name: str) -> None:
     assert not (is_loops(program) and width(program) == [8])
 
 
+REDUCED: dict[str, Callable[[], Tensor]] = {
+    "everything": lambda: data(40, 64).T.sum(),
+    "everything, in parts": lambda: data(512, 130).T.sum(),
+    "two axes": lambda: data(40, 5, 64).permute(2, 1, 0).max((0, 2)),
+    "three axes": lambda: (data(40, 5, 64).permute(2, 0, 1) * 2).sum(),
+    "doubles": lambda: data(40, 64, dtype="float64").T.square().sum(),
+}
+CONFLICTING: dict[str, tuple[int, Callable[[], Tensor]]] = {
+    "a sum": (8, lambda: (data(40, 64) * data(64, 40).T).sum()),
+    "a maximum": (8, lambda: (data(40, 64) - data(64, 40).T).abs().max()),
+    "four rows": (4, lambda: (data(12, 64) * data(64, 12).T).sum()),
+    "in parts": (4, lambda: (data(1024, 64) * data(64, 1024).T).sum()),
+    "integers": (8, lambda: (data(40, 64, dtype="int32") * data(64, 40, dtype="int32").T).sum()),
+    "a sum for each example": (8, lambda: (data(3, 40, 64) * data(3, 64, 40).transpose(1, 2)).sum((1, 2))),
+}
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_reductions_read_in_the_order_of_memory(name: str) -> None:
+    made = programs_of(REDUCED[name]())
+    assert all(is_loops(program) and not width(program) for program in made)
+    x = REDUCED[name]()
+    np.testing.assert_allclose(x.numpy(), read(x), rtol=2e-5)
+
+
+@pytest.mark.parametrize("name", CONFLICTING)
+def test_reductions_of_rows_and_columns_read_some_rows_at_a_time(name: str) -> None:
+    n, of = CONFLICTING[name]
+    program = programs_of(of())[0]
+    opts = [opt.arg for opt in program.src[0].arg.applied_opts if opt.op is private_api.OptOps.UNROLL]
+    assert is_loops(program) and opts == [n]
+    x = of()
+    np.testing.assert_allclose(x.numpy(), read(x), rtol=2e-4)
+
+
 def test_a_sum_without_reads_is_computed_once() -> None:
     """The derivative of the diagonal is a mask; each element of the result would sum its row and its column again."""
 

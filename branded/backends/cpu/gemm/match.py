@@ -46,7 +46,7 @@ from branded.backends.cpu.gemm.cost import (
 from branded.backends.cpu.gemm.padding import Padded, padded
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
-from branded.backends.cpu.renderer.columns import merge_loops, some_rows
+from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
 from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import features, private_api
@@ -272,8 +272,12 @@ class _Maker:
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
         if any(frozenset(red.ranges) != frozenset(self.over) for red in reds):
             return
-        for red in reds[: self.room]:
-            self._in_groups(red)
+        for i, red in enumerate(reds[: self.room]):
+            if (order := memory_order(red, self.over)) is None:
+                self._in_groups(red)
+            elif elements(order) * red.dtype.itemsize <= self.limit:
+                self._add_buffer(x := cost.in_rows(NEW + i, order), red.dtype)
+                self.new[red] = self._store(x, red, red.dtype)
 
     def _in_groups(self, red: UOp) -> None:
         now, over, merged = merge_loops(red, self.over)

@@ -23,6 +23,7 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp
 
 from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.kernels.buffer_layouts import layout_of
 from branded.tinygrad_compat.private_api import AddrSpace
 
 DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.POW, Ops.RECIPROCAL}
@@ -76,9 +77,19 @@ def _inline_unless_kept(src: UOp, buf: UOp, idx: UOp) -> UOp | None:
 
 
 def _split_unless_selecting(reduce: UOp, x: UOp) -> UOp | None:
-    if cpu_codegen.value and str(x.device).split(":")[0] == "CPU" and selects(x):
-        return None
+    if cpu_codegen.value and str(x.device).split(":")[0] == "CPU":
+        if selects(x):
+            return None
+        x = _farthest_first(reduce, x)
     out: UOp | None = private_api.split_reduceop(reduce, x)
+    return out
+
+
+def _farthest_first(reduce: UOp, x: UOp) -> UOp:
+    """Return the operand of a reduction with its reduced axes in the order of the memory that it reads."""
+    reduced, layout = list(range(reduce.arg[1])), layout_of(x)
+    order = reduced if layout is None else sorted(reduced, key=lambda i: layout.strides[i], reverse=True)
+    out: UOp = x if order == reduced else x.permute((*order, *range(len(order), len(x.shape))))
     return out
 
 

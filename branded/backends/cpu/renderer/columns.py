@@ -93,6 +93,24 @@ def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
     return Some(parts, [*order[:-1], *remaining, order[-1]], remaining)
 
 
+def memory_order(red: UOp, over: Sequence[UOp]) -> list[UOp] | None:
+    """Return the loops of a kernel in the order of the memory that a reduction reads, if it is another order.
+
+    For the sum over the middle axis of `x.permute(2, 1, 0)`, the innermost loop should run along the last axis of `x`.
+    """
+    order = sorted(over, key=lambda r: r.arg)
+    if red.arg[0] not in _REDUCED or len(order) < 2 or not all(map(is_plain, (*order, *red.src[1:]))):
+        return None
+    if elements(red.src[1:]) < FEW or elements((*order, *red.src[1:])) < MANY or _least_elements(red, order[-1]):
+        return None
+    column = next((r for r in order[:-1] if _least_elements(red, r)), None)
+    if column is None:
+        return None
+    positions = indices([red.src[0]])
+    steps = {r: max(kernels.step(i, r) or 0 for i in positions) for r in order}
+    return [*sorted((r for r in order if r is not column), key=steps.__getitem__, reverse=True), column]
+
+
 def merge_loops(red: UOp, over: Sequence[UOp]) -> tuple[UOp, list[UOp], dict[UOp, UOp]]:
     """Return a reduction, its loops and their values, with the innermost loops merged where all reads allow it.
 

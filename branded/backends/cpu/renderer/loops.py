@@ -25,7 +25,7 @@ from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 from branded.backends.cpu.renderer import maxima, remainders
 from branded.backends.cpu.renderer.reads import LONG as LONG
 from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
-from branded.backends.cpu.renderer.reads import adjacent, gathers, is_gated, with_options
+from branded.backends.cpu.renderer.reads import adjacent, gathers, in_memory_order, is_gated, with_options
 from branded.backends.cpu.renderer.reads import in_order as in_order
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
@@ -117,6 +117,7 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
             raise look(k)
         if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
             return original(k)
+        k = in_memory_order(k)
         forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow, gathers, adjacent)
         variant = next((candidate for form in forms if (candidate := form(k)) is not None), None)
         return _shorter(k, original(k)) if variant is None else divide_among_cores(variant)

@@ -14,8 +14,8 @@ from branded.tinygrad_compat.private_api import Opt, OptOps, Scheduler
 
 LONG = 16
 """The minimum number of steps for which vectorizing a loop pays."""
-ADJACENT = 8
-"""The number of adjacent elements to read at a time where a loop runs down the columns of a matrix."""
+ADJACENT = (8, 4)
+"""The numbers of adjacent elements to read at a time where a loop runs down the columns of a matrix."""
 AT_ONCE = 4
 """The number of such rows to read at a time if their elements are smaller than 32 bits."""
 LOOPS: Any = Opt(OptOps.NOLOCALS) if private_api.are_there(Opt, OptOps) else None
@@ -53,13 +53,37 @@ def gathers(k: Scheduler) -> Scheduler | None:
     return with_options(k, [LOOPS]) if is_gather else None
 
 
+def in_memory_order(k: Scheduler) -> Scheduler:
+    """Return the kernel with the loops of its reductions in the order of the memory that they read, if it has one.
+
+    The innermost loop reads contiguously, and the others go from large steps to small ones.
+    """
+    new = dict[UOp, UOp]()
+    for reduce in k.reduceops:
+        loops = [r for r in k.rngs if r in reduce.src[1:]]
+        indices = [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
+        inner = next((r for r in reversed(loops) if in_order(indices, r)), None)
+        if inner is None or inner is loops[-1] or not new.keys().isdisjoint(loops):
+            continue
+        others = [r for r in loops if r is not inner]
+        steps = {r: max((step(i, r) or 0 for i in indices), default=0) for r in others}
+        order = [*sorted(others, key=steps.__getitem__, reverse=True), inner]
+        new |= {r: r.replace(arg=place.arg) for r, place in zip(order, loops, strict=True)}
+    if not new or any(not new.keys().isdisjoint(u.src[1:]) and not {*u.src[1:]} <= new.keys() for u in k.reduceops):
+        return k
+    k = k.copy()
+    k.ast = k.ast.substitute(new)
+    return k
+
+
 def adjacent(k: Scheduler) -> Scheduler | None:
-    """Read `ADJACENT` elements of each row at a time if the innermost loop runs down columns; None for other kernels.
+    """Read some elements of each row at a time if the innermost loop runs down columns; None for other kernels.
 
     In `a + b.T` the innermost loop steps from row to row of `b`.  The rows of a matrix with 1,024 columns are in the
-    same few places of the cache, where they evict each other before their next element is read.
+    same few places of the cache, where they evict each other before their next element is read.  In `(a * b.T).sum()`
+    the rows are steps of a reduction.
     """
-    if not k.rngs or k.reduceops or not all(isinstance(n, int) for n in k.full_shape):
+    if not k.rngs or len(k.reduceops) > 1 or not all(isinstance(n, int) for n in k.full_shape):
         return None
     if any(len(b.src) < 2 for b in k.bufs) or k.full_shape[-1] < LONG:
         return None
@@ -68,10 +92,14 @@ def adjacent(k: Scheduler) -> Scheduler | None:
     columns = [i for i, n in zip(indices, steps, strict=True) if n not in (-1, 0, 1)]
     if None in steps or not columns:
         return None
-    for axis in k.axes_of(AxisType.WEAK)[:-1]:
-        if k.full_shape[axis] % ADJACENT == 0 and all(step(i, k.rngs[axis]) in (-1, 1) for i in columns):
-            options = [Opt(OptOps.UPCAST, axis, ADJACENT)]
-            if k.full_shape[-1] % AT_ONCE == 0 and min(b.dtype.itemsize for b in k.bufs) < dtypes.int32.itemsize:
-                options.append(Opt(OptOps.UPCAST, len(k.full_shape) - 1, AT_ONCE))
-            return with_options(k, [LOOPS, *options])
+    axes = k.axes_of(AxisType.REDUCE if k.reduceops else AxisType.WEAK)
+    for i, axis in enumerate(axes[:-1]):
+        if all(step(u, k.rngs[axis]) in (-1, 1) for u in columns):
+            for n in (n for n in ADJACENT[: 1 + len(k.reduceops)] if k.full_shape[axis] % n == 0):
+                if k.reduceops:
+                    return with_options(k, [LOOPS, Opt(OptOps.UNROLL, i, n)])
+                options = [Opt(OptOps.UPCAST, axis, n)]
+                if k.full_shape[-1] % AT_ONCE == 0 and min(b.dtype.itemsize for b in k.bufs) < dtypes.int32.itemsize:
+                    options.append(Opt(OptOps.UPCAST, len(k.full_shape) - 1, AT_ONCE))
+                return with_options(k, [LOOPS, *options])
     return None
