@@ -31,6 +31,8 @@ NUMBERS = {
     "all results": rng.uniform(-105, 90, 50_000),
     "all results of 2": rng.uniform(-151, 129, 50_000),
     "below the smallest": rng.uniform(-104, -87, 20_000),
+    "next to underflow": np.linspace(-87.35, -87.32, 5_000),
+    "next to underflow of 2": np.linspace(-126.1, -125.9, 5_000),
     "next to the largest": np.linspace(88.7, 88.73, 5_000),
     "all sizes": BITS[np.isfinite(BITS)],
 }
@@ -69,6 +71,16 @@ def test_scaled_exp_is_computed_as_exp() -> None:
     assert ulps(x.sigmoid().numpy(), 1 / (1 + np.exp(-exact))) < 3
     with cpu.plain():
         assert ulps((4 * x).exp().numpy(), np.exp(4 * exact)) > 10
+
+
+def test_small_powers_are_rounded_once() -> None:
+    """A power that underflows is a multiple of the smallest float32, rounded to nearest."""
+    x = np.concatenate([np.linspace(-151, -125, 40_001), np.arange(-151, -120)]).astype(np.float32)
+    exact = np.exp2(x.astype(np.float64)) * 2.0**149
+    found = Tensor(x).realize().exp2().numpy().astype(np.float64) * 2.0**149
+    is_small = x < -126
+    assert (np.abs(found - exact)[is_small] <= 0.5 + 1e-7 * exact[is_small]).all()
+    np.testing.assert_array_equal(found, np.round(found))
 
 
 @pytest.mark.parametrize("n", [1, 3, 17, 64])
