@@ -99,7 +99,7 @@ class AxisErrors(NamedTuple):
         return possible_axes(self.args, shapes, self.axes)
 
     def _share_or_slice(self, first: int | None, i: int) -> str:
-        """Return the advice to share leaf `i`, or to slice the longer of two leaves, unless it is to one entry."""
+        """Return the fix: share leaf `i`, or slice the longer of two leaves unless one entry would remain."""
         sizes = {k: self.leaves[k].shape[self.axes[k]] for k in (first, i) if k is not None}
         least = min([*sizes.values(), *([] if self.axis_size is None else [self.axis_size])])
         longer = [k for k, n in sizes.items() if n > least]
@@ -110,14 +110,14 @@ class AxisErrors(NamedTuple):
         return f"{share}, or slice {'it' if longer == [i] else self.place(longer[0])} to {least}"
 
     def _share(self, is_shared: Sequence[bool], i: int) -> str:
-        """Return the advice, for an error, that shares these leaves across examples, among them leaf `i`."""
+        """Return the fix for an error: share these leaves, including leaf `i`, by `in_axes=None`."""
         if i >= len(self.leaves) - sum(len(tree.leaves(x)) for x in self.kwargs.values()):
             return "functools.partial(f, ...)"
         axes = [None if one else axis for axis, one in zip(self.axes, is_shared, strict=True)]
         return in_axes_text(self.args, axes) or f"use in_axes=None for {self.place(i)}"
 
     def _shared(self, i: int) -> str:
-        """Return the advice that shares leaf `i`, which has no axes, and all others like it."""
+        """Return the fix that shares leaf `i` and all other leaves without axes."""
         has_axes = [isinstance(x, Tensor) and bool(x.shape) for x in self.leaves]
         return self._share([not x for x in has_axes], i) if any(has_axes) else "pass a tensor with an axis of examples"
 
