@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
 from tinygrad import Tensor, nn
 
-from branded.mypy.shapes.resized import _RULES
+import branded
+from branded.mypy.shapes.rules.functions import _FUNCTIONS, _LINALG
+from branded.mypy.shapes.rules.resized import _RULES
 from tests.support.warm import MYPY, STRICT, warm
 
 NAMES = {
@@ -23,6 +26,10 @@ NAMES = {
     "grouped": "nn.Conv2d(4, 8, (3, 2), padding=(1, 0), groups=2, bias=False)",
     "i": "Tensor([[0, 1], [1, 2]])",
     "labels": "Tensor([1, 2, 3, 0, 1, 2])",
+    "m": "Tensor.eye(4) * 2",
+    "b": "Tensor.rand(2, 3, 3)",
+    "u": "Tensor.rand(4)",
+    "c": "Tensor.rand(5, 3)",
 }
 ONE = """
 v.diag() x.diagonal() t.diagonal(0, 1, 2) t.diagonal(dim1=-1, dim2=-2) v.unfold(0, 3, 2) t.unfold(-1, 2, 1)
@@ -46,6 +53,35 @@ x.topk(3) x.topk(2, 0) x.topk(k=4, dim=-1) img.max_pool2d((2, 2), return_indices
 """
 
 
+FUNCTIONS = """
+linalg.cholesky(m) linalg.inv(b) linalg.expm(m) linalg.matrix_power(m, 3) linalg.det(b) linalg.det(m)
+linalg.eigvalsh(b) linalg.cho_solve(linalg.cho_factor(m), u) linalg.solve(m, u) linalg.solve(m, m) linalg.solve(b, b)
+linalg.solve(b, Tensor.rand(2, 3, 1)) linalg.solve_triangular(m, u, lower=True) linalg.multi_dot([x, x.T, x])
+linalg.multi_dot((v, Tensor.rand(7, 2))) linalg.norm(x) linalg.norm(x, axis=0) linalg.norm(b, 2, (1, 2))
+linalg.norm(x, None, 1, True) linalg.pinv(c) linalg.pinv(b) linalg.qr(c, "r") linalg.svd(c, compute_uv=False)
+linalg.qr(c)[0] linalg.qr(c)[1] linalg.qr(c, mode="complete")[0] linalg.svd(c)[0] linalg.svd(c)[2]
+linalg.svd(c, full_matrices=False)[0] linalg.svd(b)[1] linalg.eigh(b)[0] linalg.eigh(b)[1] linalg.slogdet(b)[0]
+linalg.slogdet(m).logabsdet linalg.eigh(m).eigenvectors linalg.lstsq(c, Tensor.rand(5)).x
+linalg.lstsq(c, Tensor.rand(5, 2))[0] linalg.cho_factor(m)[0] linalg.svd(c, False).Vh branded.lgamma(x)
+branded.digamma(x) branded.erfinv(v) branded.index_add(x, i, 1.0) branded.index_max(v, 0, 1.0)
+branded.index_min(v, 0, 1.0) branded.index_mul(v, 0, 2.0) branded.index_update(v, 0, 1.0) branded.betaln(v, 2.0)
+branded.dynamic_update_slice(x, Tensor.rand(2, 2), (0, 0)) branded.logaddexp(x, x) branded.logaddexp(1.0, v)
+branded.median(x) branded.median(x, 0) branded.nanmax(x, axis=1, keepdims=True) branded.nanmean(t, (0, 2))
+branded.nanmedian(x, -1) branded.nanmin(v) branded.nanstd(x, 1) branded.nansum(x) branded.nanvar(x, 0)
+branded.quantile(x, 0.5) branded.quantile(x, 0.5, 1) branded.nanquantile(x, 0.5, axis=0) branded.percentile(v, 50.0)
+branded.fft(x)[0] branded.ifft(branded.fft(x))[1] branded.rfft(x)[0] branded.rfft(v, 4)[1]
+branded.irfft(branded.rfft(x)) branded.segment_sum(x, labels, 5) branded.segment_max(labels, labels, num_segments=4)
+branded.segment_min(x, labels, 5) branded.segment_prod(x, labels, 5) branded.argwhere(x, size=3)
+branded.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]) branded.bincount(labels, length=9) branded.convolve(v, u)
+branded.convolve(v, u, "same") branded.convolve(v, u, mode="valid") branded.cross(c, c)
+branded.dynamic_slice(x, (0, 1), (2, 3)) branded.histogram(v)[0] branded.histogram(v, 6)[1]
+branded.histogram(v, Tensor([0.0, 0.5, 1.0]))[0] branded.interp(x, u, u) branded.interp(0.5, v, v) branded.outer(u, v)
+branded.nonzero(x, size=3)[1] branded.searchsorted(v, x) branded.searchsorted(v, 0.5) branded.trace(x)
+branded.trace(b) branded.take_along_axis(v, labels, 0) branded.take_along_axis(x, Tensor.zeros(6, 2).int(), 1)
+branded.top_k(x, 3)[0] branded.top_k(x, 2, axis=0)[1]
+"""
+
+
 def _expressions(text: str) -> list[str]:
     """Split calls at the spaces between them."""
     calls: list[str] = []
@@ -59,13 +95,15 @@ def _expressions(text: str) -> list[str]:
 
 def test_lengths_of_methods(tmp_path: Path) -> None:
     """Each true assertion is accepted, and each one with another length is an error."""
-    values: dict[str, object] = {"Tensor": Tensor, "nn": nn}
-    lines = ["from tinygrad import Tensor, nn", "from branded import vmap", "vmap(lambda x: x)(Tensor.rand(2))"]
+    values: dict[str, object] = {"Tensor": Tensor, "nn": nn, "branded": branded, "linalg": branded.linalg}
+    lines = ["import branded", "from branded import linalg, vmap", "from tinygrad import Tensor, nn"]
+    lines += ["vmap(lambda x: x)(Tensor.rand(2))"]
     for name, value in NAMES.items():
         values[name] = eval(value, values)
         lines.append(f"{name} = {value}")
     wrong = []
-    for n, e in enumerate([*_expressions(ONE), *(f"{e}[{i}]" for e in _expressions(SEVERAL) for i in (0, -1))]):
+    parts = [f"{e}[{i}]" for e in _expressions(SEVERAL) for i in (0, -1)]
+    for n, e in enumerate([*_expressions(ONE), *parts, *_expressions(FUNCTIONS)]):
         shape = eval(f"{e}.shape", values)
         lines += [f"r{n} = {e}", f"assert r{n}.shape == {shape}", f"assert r{n}.shape == {(*shape, 1)}  # {e}"]
         wrong.append(len(lines))
@@ -81,6 +119,11 @@ def test_lengths_of_methods(tmp_path: Path) -> None:
     messages = [m for m in messages if m["code"] != "comparison-overlap"]  # mypy alone, for another number of axes
     assert {m["line"]: m["message"] for m in messages if m["line"] not in wrong} == {}
     assert [lines[n - 1] for n in wrong if n not in {m["line"] for m in messages}] == []
+
+
+def test_each_function_is_tried() -> None:
+    tried = set(re.findall(r"(branded|linalg)\.(\w+)\(", FUNCTIONS))
+    assert {("linalg", n) for n in _LINALG} | {("branded", n) for n in _FUNCTIONS} == tried
 
 
 def test_each_method_is_tried() -> None:

@@ -52,10 +52,11 @@ from mypy.types import CallableType, Instance, LiteralType, Type, get_proper_typ
 from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
-from branded.mypy.shapes import libraries, modules, tensors
+from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.libraries import LONGEST
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
+from branded.mypy.shapes.rules import modules
 from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,

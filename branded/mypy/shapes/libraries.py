@@ -16,9 +16,10 @@ from branded.mypy.axes.types import is_named, known_length
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes import derivatives, loops, mapping, modules, optimizers, tensors
+from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.axes import axis_of_value, format_axes, format_axis, shape_of
 from branded.mypy.shapes.brands import UNBATCHED, check_read, check_truth, of_collective
+from branded.mypy.shapes.rules import derivatives, functions, modules, optimizers
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -103,6 +104,8 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return add_brands(_of_random(run, name, given), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
         return optimizers.of_optim(name, given)
+    if f.name.startswith((functions.LINALG, functions.FUNCTIONS)):
+        return functions.of_function(run, f.name, given, at)
     if f.name.startswith("branded."):
         return _of_branded(run, name, given, at)
     if f.name.startswith("numpy"):

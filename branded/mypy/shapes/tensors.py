@@ -26,9 +26,9 @@ from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes import resized
 from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import READS, UNBATCHED, check_read
+from branded.mypy.shapes.rules import resized
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,

@@ -19,12 +19,16 @@ from branded import (
     fori_loop,
     grad,
     hessian,
+    interp,
     jacrev,
     jvp,
+    linalg,
     optim,
     ppermute,
     random,
     scan,
+    segment_sum,
+    top_k,
     value_and_grad,
     vjp,
     vmap,
@@ -355,3 +359,16 @@ nn.Conv2d(4, 8, 3)(convolved)  # E: conv2d: the input has 8 channels, and the we
 vmap(lambda x: x.max_pool2d((2, 2)) + four)(convolved)  # E: +: `3` differs from `4`
 vmap(lambda x, y: x.cross_entropy(y) * y.topk(2)[0] + four)(convolved, convolved)  # E: +: `2` differs from `4`
 vmap(lambda x: x.pad((1, 1)) + x)(four.repeat(3, 1))  # E: +: `6` differs from `4`
+
+
+# --- operands that do not fit in functions of linear algebra and of numpy
+eye = Tensor.eye(4)
+linalg.solve(eye, Tensor.ones(3))  # E: solve: the matrix has 4 rows, and the right side has 3
+linalg.cholesky(Tensor.ones(4, 3))  # E: cholesky: the matrix is not square
+linalg.lstsq(Tensor.ones(5, 2), four)  # E: lstsq: the matrix has 5 rows, and the right side has 4
+linalg.multi_dot([eye, Tensor.ones(3, 4)])  # E: multi_dot: the inner axes are `4` and `3`
+segment_sum(four, Tensor([0, 1, 1]), 2)  # E: segment_sum: there are 4 rows, and 3 segment ids
+interp(four, Tensor.ones(3), four)  # E: interp: there are 3 knots, and 4 values
+vmap(lambda row: linalg.solve(eye, row) + rates)(eye)  # E: +: `4` differs from `3`
+vmap(lambda row: linalg.eigh(eye * row).eigenvalues + rates)(eye)  # E: +: `4` differs from `3`
+vmap(lambda row: row + top_k(row, 2)[0])(eye)  # E: +: `4` differs from `2`

@@ -9,7 +9,7 @@ from branded.mypy.axes.types import known_length
 from branded.mypy.codes import SHAPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import axis_of_value, format_axes, shape_of
-from branded.mypy.shapes.resized import convolution
+from branded.mypy.shapes.rules.resized import convolution
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
