@@ -34,6 +34,7 @@ SIZE = _sub_code("size")
 CARRY = _sub_code("carry")
 DERIVATIVE = _sub_code("derivative")
 MATRIX = _sub_code("matrix")
+DRAW_TYPE = _sub_code("draw-type")
 
 
 def is_brand_code(code: ErrorCode | None) -> bool:

@@ -8,7 +8,9 @@ from mypy.errorcodes import ErrorCode
 from mypy.nodes import Context
 
 from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS
+from branded.mypy.axes.types import known_length
 from branded.mypy.codes import AXES, ESCAPE, OPERAND, READ
+from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -74,8 +76,14 @@ def check_read(run: FileState, value: Fact, kind: str, at: Context, code: ErrorC
 
 def check_truth(run: FileState, value: Fact, at: Context) -> None:
     """Report the truth value of a tensor with brands."""
-    if isinstance(value, Shaped):
+    if not isinstance(value, Shaped):
+        return
+    if value.brands:
         check_read(run, value, "bool", at, OPERAND)
+    elif any((known_length(a) or 0) > 1 for a in value.axes or ()) and not run.declared_only:
+        fix = "try:   `is not None` for an argument that may be None; x.all().item() or x.any().item() for its elements"
+        given = f"given: shape {format_axes(value.axes or ())}"
+        run.report(at, OPERAND, "bool: a tensor with more than one element has no truth value", given, fix)
 
 
 def with_brand(value: Fact, brand: FollowedBrand) -> Fact:

@@ -13,7 +13,7 @@ from mypy.types import Instance, Type
 from branded.mypy.axes.mapped_axis import conflicting_names
 from branded.mypy.axes.table import METHODS
 from branded.mypy.axes.types import is_named, known_length
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import DRAW_TYPE, ERROR
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import loops, mapping, tensors
@@ -101,9 +101,9 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         is_map = name == "map" and len(given.positional) > 1 and given.exact and not given.keywords
         return _map_tree(run, given.positional[0], given.positional[1:], at) if is_map else UNKNOWN
     if module.startswith("branded.random"):
-        return add_brands(_of_random(run, name, given), brands_of(given.get(0, "key")))
+        return add_brands(_of_random(run, name, given, at), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
-        return optimizers.of_optim(name, given)
+        return optimizers.of_optim(run, name, given)
     if f.name.startswith((functions.LINALG, functions.FUNCTIONS)):
         return functions.of_function(run, f.name, given, at)
     if f.name.startswith("branded."):
@@ -174,13 +174,18 @@ def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
 # ---- tensors that are made ----
 
 
-def _of_random(run: FileState, name: str, given: Arguments) -> Fact:
+def _of_random(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     """Return the keys and the samples of `branded.random`, for a key of the shape (2,)."""
     key = given.get(0, "key")
+    axes = key.axes if isinstance(key, Shaped) and name not in ("key", "PRNGKey") else None
+    if axes is not None and (len(axes) != 1 or known_length(axes[0]) not in (None, 2)):
+        if not run.declared_only:
+            fix = f"vmap over the keys: vmap(lambda k: {name}(k, ...))(keys)" if len(axes) > 1 else "use all of the key"
+            says = f"{name}: the first argument must be a key, a tensor u32[2]"
+            run.report(at, DRAW_TYPE, says, f"given: shape {format_axes(axes)}", f"try:   {fix}")
+        return Shaped()
     if name in ("key", "fold_in"):
         return Shaped((run.length(2),))
-    if name != "split" and isinstance(key, Shaped) and key.axes is not None and len(key.axes) != 1:
-        return Shaped()
     if name == "split":
         shape = shape_of(run, [given.get(1, "num") or Const(2)]).axes
         return Shaped((*shape, run.length(2))) if shape is not None else Shaped()

@@ -372,3 +372,24 @@ interp(four, Tensor.ones(3), four)  # E: interp: there are 3 knots, and 4 values
 vmap(lambda row: linalg.solve(eye, row) + rates)(eye)  # E: +: `4` differs from `3`
 vmap(lambda row: linalg.eigh(eye * row).eigenvalues + rates)(eye)  # E: +: `4` differs from `3`
 vmap(lambda row: row + top_k(row, 2)[0])(eye)  # E: +: `4` differs from `2`
+
+
+# --- a mask that may be None, one key as a batch of keys, and the state of all models as one state
+def masked(x: Tensor, mask: Tensor | None = None) -> Tensor:
+    return mask.where(x, 0.0) if mask else x  # E: bool: a tensor with more than one element has no truth value
+
+
+adam = optim.chain(optim.clip_by_global_norm(1.0), optim.adam(0.1))
+
+
+def train(w: Tensor, state: optim.OptState) -> tuple[Tensor, optim.OptState]:
+    updates, state = adam.update(w * 2, state, w)
+    return optim.apply_updates(w, updates), state
+
+
+models, states = vmap(train)(eye, vmap(adam.init)(eye))
+vmap(lambda x: masked(x, Tensor.ones(4) > 0))(eye)
+vmap(lambda key: random.normal(key, (3,)))(random.key(0))  # E: normal: the first argument must be a key
+random.uniform(random.split(random.key(0), 3), (2,))  # E: uniform: the first argument must be a key
+vmap(train)(models, states)
+vmap(train)(models, adam.init(models))  # E: in_axes: argument 2[1][0] is a 0-d tensor: there is no axis 0

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from branded.mypy.shapes.brands import map_leaves
+from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
+    NONE,
     UNKNOWN,
     Arguments,
     Fact,
     FollowedBrand,
+    Function,
     Mutable,
     Shaped,
     Tuple,
@@ -20,13 +23,18 @@ from branded.mypy.shapes.values import (
 _OPTIMIZERS = {"adagrad", "adam", "adamw", "lamb", "lion", "rmsprop", "sgd", "chain", "identity"}
 _SOLVERS = {"minimize", "root", "fixed_point"}
 _OPTIONS = "options"
+_COPIES = {"adagrad": 1, "adam": 2, "adamw": 2, "lamb": 2, "lion": 1, "rmsprop": 1}
+_COPIES |= {"scale_by_adam": 2, "scale_by_lion": 1, "clip": 0, "clip_by_global_norm": 0, "identity": 0, "scale": 0}
+"""The number of trees like the parameters in the state of an optimizer."""
+_UNCOUNTED = {"adagrad", "clip", "clip_by_global_norm", "identity", "rmsprop", "scale"}
+"""Optimizers whose state does not count steps."""
 
 
-def of_optim(name: str, given: Arguments) -> Fact:
+def of_optim(run: FileState, name: str, given: Arguments) -> Fact:
     """Return an optimizer, a schedule, the solution of a solver, or updated parameters."""
     first = given.positional[0] if given.positional else UNKNOWN
     if name in _OPTIMIZERS or name.startswith(("scale", "clip", "add_decayed")):
-        return _optimizer(given)
+        return _optimizer(run, name, given)
     if name == "apply_updates":
         return _with_brands(first, brands_of(Tuple(tuple(given.all()))))
     if "schedule" in name or name == "exponential_decay":
@@ -36,18 +44,37 @@ def of_optim(name: str, given: Arguments) -> Fact:
     return UNKNOWN
 
 
-def _optimizer(given: Arguments) -> Fact:
+def _optimizer(run: FileState, name: str, given: Arguments) -> Fact:
     """Return an optimizer with the brands of its options, which its updates get."""
     parts = [v.items.get(_OPTIONS, UNKNOWN) for v in given.all() if isinstance(v, Mutable) and v.items is not None]
     brands = brands_of(Tuple((*given.all(), *parts)))
 
     def update(more: Arguments) -> Fact:
-        gradients = more.positional[0] if more.positional else more.keywords.get("updates", UNKNOWN)
-        return Tuple((_with_brands(gradients, brands | brands_of(Tuple(tuple(more.all())))), UNKNOWN))
+        gradients, state = more.get(0, "updates") or UNKNOWN, more.get(1, "state") or UNKNOWN
+        found = brands | brands_of(Tuple(tuple(more.all())))
+        return Tuple((_with_brands(gradients, found), _with_brands(state, found)))
 
-    init = Wrapped(lambda more: UNKNOWN)
-    items: dict[object, Fact] = {"init": init, "update": Wrapped(update), _OPTIONS: Shaped(None, brands)}
+    def init(more: Arguments) -> Fact:
+        params = more.get(0, "params")
+        return UNKNOWN if params is None or run.declared_only else _state(name, given, params)
+
+    items: dict[object, Fact] = {"init": Wrapped(init), "update": Wrapped(update), _OPTIONS: Shaped(None, brands)}
     return Mutable("object", items)
+
+
+def _state(name: str, given: Arguments, params: Fact) -> Fact:
+    """Return the first state of an optimizer: a number of steps, and tensors like the parameters."""
+    if name == "chain":
+        inits = [v.items.get("init") if isinstance(v, Mutable) and v.items is not None else None for v in given.all()]
+        return Tuple(tuple(f.call(Arguments([params])) if isinstance(f, Wrapped) else UNKNOWN for f in inits))
+    if name == "sgd":
+        has_momentum = given.get(1, "momentum") not in (None, NONE)
+        is_scheduled = isinstance(given.get(0, "learning_rate"), Wrapped | Function)
+        return Tuple((*([params] if has_momentum else []), *([Shaped(())] if is_scheduled else [])))
+    copies = _COPIES.get(name)
+    if copies is None:
+        return UNKNOWN
+    return Tuple((*([Shaped(())] if name not in _UNCOUNTED else []), *[params] * copies))
 
 
 def _with_brands(value: Fact, brands: frozenset[FollowedBrand]) -> Fact:
