@@ -3,12 +3,14 @@
 The typing rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand added to the rows
 that `in_axes` maps. The brand is then removed from the result. If it still occurs, it has escaped.
 
-- `deferred`    the plugin as mypy starts it, which imports its hooks when they are needed
-- `hooks`       the hooks that mypy calls
-- `settings`    its settings and version
-- `codes`       error codes
-- `check`       the command `branded check`
-- `failures`    an error instead of a crash, where a hook fails
+A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transforms/mapping`.
+
+- `deferred`             the plugin as mypy starts it, which imports its hooks when they are needed
+- `hooks`                the table of the hooks that mypy calls
+- `settings`, `codes`    the plugin's settings and version, and its error codes
+- `check`                the command `branded check`, with `notebooks` and `output` for its inputs and formats
+- `error_notes`          notes under mypy's own errors about brands
+- `failures`             an error instead of a crash, if a hook fails
 
 `rows`: the brands in types.
 
@@ -22,15 +24,21 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 - `displays`        the type of `[a, b]` with two rows
 - `injected_calls`  calls injected into a file, for patterns and displays
 - `results`         results of calls: plain tensors, brands entered and left
+- `operators`       `operator.add(x, y)`, and functions in a cache
+- `static_fields`   fields of dataclasses that are not leaves
+- `hints`           notes and fixes for mypy's own errors about rows
 
 `axes`: the named axes in `Axes[...]`.
 
-`shapes`: the shapes of a file's data, followed through its functions.
+`shapes`: an abstract interpreter, which follows the shapes of a file's data through its functions.
 
 - `values`, `state`       facts about a value, and about the file that is followed
 - `evaluate`, `execute`   expressions and statements
 - `tensors`, `libraries`  methods of tensors by the rules of `axes`, and calls of libraries
-- `mapping`               vmap and scan of values
+- `modules`, `optimizers`  layers of `tinygrad.nn` and their states, and `branded.optim`
+- `mapping`, `loops`, `derivatives`  vmap, scan and other loops, gradients and Jacobians
+- `brands`                reads, conditions and escapes of values that are certain to be batched
+- `other_files`, `shared_results`  functions of other files, and results that several files use
 - `report`, `suggest`     the errors at the end of a file, and `branded check --suggest`
 
 `transforms`: the rules of vmap and the other transforms.
@@ -42,19 +50,21 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 - `example_call`    the call of the function with the arguments of one example
 - `out_axes`        the result of all examples
 - `function_calls`  calls of the functions passed to transforms, and trees that must agree
-- `derivatives`, `control_flow`, `collectives`, `custom_rules`, `trees`  the rules of the other transforms
+- `derivatives`, `control_flow`, `collectives`, `custom_rules`, `optimizers`, `trees`  the other transforms
 
 `analysis`: checks of function bodies.
 
-- `walk`, `recheck`   traversal, and a second check of a body with other types
+- `source.walk`, `source.syntax`, `recheck`  traversals, and a second check of a body with other types
 - `memoize`, `caches`  cached types in the body of a lambda, cached results about functions
 - `source_digest`     a digest of the bodies that an importer looks into, for mypy's cache
 - `untyped_modules`, `plain_functions`, `source.computed_bodies`  functions of files without `Vec`
+- `source.handed_functions`  functions of tensors that are passed to generic functions
 - `escape_analysis`   batched values that a mapped function stores, and brands that are lost
 - `dependence`, `function_source`  the arguments that a result depends on
 - `unused_batch`      batches that were closed over
 - `source.reads`      reads in the source of functions; `source.body` follows it
-- `needed_names`      names of brands that a function's collectives need
+- `needed_names`, `open_names`  names of brands that a function's collectives need, or its callers may open
+- `searches`          `x in xs` and `xs.index(x)`
 - `reads`             operations that need a single value: numpy(), bool(), `if a > 0`
 - `external_calls`, `narrowing`, `indexing`  math and numpy; isinstance and `case`; slices and `+=`
 """

@@ -1,6 +1,7 @@
 """Notes under mypy's own errors about rows, so that editors and mypy itself show them.
 
-mypy asks its error watchers about each error. Ours is the last one asked: it sees the errors that will be printed.
+mypy asks its error watchers about each error. The plugin's watcher is the last one, so it sees only the errors that
+will be printed.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class _Notes:
 
 
 _notes: list[_Notes] = []
-"""The filter of the latest `Errors`, which mypy has one of."""
+"""The filter of the current `Errors` object of mypy."""
 
 
 def add_notes(errors: Errors) -> None:

@@ -1,4 +1,4 @@
-"""The table of mypy hooks."""
+"""The plugin class: for each name that mypy asks about, the hook that computes a signature or a type."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ from branded.mypy.transforms.trees import TREES
 from branded.mypy.transforms.vmap import MAPPED, Transforms, report_attribute
 
 EMPTIED = "branded.random."
-"""The module whose functions return a plain Tensor if no operand has a row."""
+"""The module whose functions return a plain Tensor if no operand is batched."""
 TENSORS = f"{VEC}.", f"{AXES}."
 ENTER, UNVEC = "branded.core.brand.Opened.vec", "branded.core.brand.Opened.unvec"
 

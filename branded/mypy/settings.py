@@ -1,4 +1,4 @@
-"""The settings of the plugin, which mypy's configuration file has, and its version."""
+"""The settings of the plugin in mypy's configuration file, and the version of the plugin."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def require_axes_setting(options: Options) -> bool:
 def config_data(path: str, unvaried: str, require_axes: bool) -> str:
     """Return the data that mypy stores with each module's cache: a new version or setting invalidates it.
 
-    The settings are about calls in functions and modules, which stubs do not have.
+    Stubs contain no calls, so the settings do not affect them.
     """
     return VERSION if path.endswith(".pyi") else f"{VERSION} {unvaried} {require_axes}"

@@ -1,8 +1,8 @@
 """The interface to tinygrad: its private names, and fixes of its bugs.
 
-A fix is a module with a function `install` and a docstring that describes the bug. `PATCHES` lists the fixes. The
-patches in `FASTER` change no result, but save time. Both are installed at the first use of this package, except those
-in `EARLY`, and `hooks.registry` installs the hooks afterwards. `activation` says when they are active.
+A fix is a module with a function `install` and a docstring that describes the bug. `PATCHES` lists the fixes, and
+`FASTER` the patches that only save time. Both are installed at the first use of this package, except those in `EARLY`;
+`hooks.registry` installs the hooks afterwards. `activation` decides when they are active.
 `BRANDED_PATCHES=0` disables all patches, and `BRANDED_PATCHES=-name,-other` disables the named ones.
 """
 
@@ -130,7 +130,7 @@ def check_tinygrad() -> None:
 
 
 EARLY = ("matching",)
-"""The patches that must be there before tinygrad first applies a rule."""
+"""The patches that must be installed before tinygrad first applies a rewrite rule."""
 
 
 def install_early() -> None:

@@ -1,7 +1,8 @@
-"""When the changes of this package to tinygrad are active: while its functions run, and while its graphs are computed.
+"""Activation of the changes to tinygrad: while functions of this package run, and while its graphs are computed.
 
-Importing the package replaces few names of tinygrad.  The first call of one of its functions installs the rest, and
-each replaced name then belongs to one of these groups:
+"Ours" means code of this package, and values and graphs that it made (`provenance.py`).  `import branded` replaces few
+names of tinygrad.  The first call of a function of `branded` replaces the rest.  A replaced name is in one of these
+groups:
 
     always      locks, tables that belong to one thread, and faster rewriting: the same results for every program
     gated       functions, methods and properties: the original runs, unless code of this package runs in this thread,
@@ -9,8 +10,8 @@ each replaced name then belongs to one of these groups:
     engine      gated functions that schedule, compile and run: they hold the lock, and decide for a whole graph
     scoped      everything else, such as the rewrite rules of kernels: replaced while the engine runs a graph of ours
 
-`branded.enable` makes all of it active for every program.  The groups are found by comparing tinygrad before and after
-the installation, so a fix only replaces names, and need not know of its group.
+`branded.enable` makes all changes active for every program.  `record` compares tinygrad before and after a fix is
+installed, and puts each replaced name into its group.  So a fix only replaces names.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _running: ContextStack[None] = ContextStack("branded_running")
 _regions: ContextStack[None] = ContextStack("branded_regions")
 blocks: list[ContextStack[Any]] = [_running]
-"""The kinds of blocks in which code of this package runs; scopes and derivatives add theirs."""
+"""The stacks of blocks in which code of this package runs; scopes and derivatives add their stacks."""
 FEATURES = ("cpu", "fixes")
 enabled: set[str] = set()
 """The features that `branded.enable` made active for every program: `fixes`, `cpu`."""
@@ -157,10 +158,10 @@ def _restore() -> None:
 
 
 def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool = True) -> Any:
-    """Run `f` with the scoped names of ours; a plain graph is not computed as a graph of ours in other respects.
+    """Run `f` with the scoped names replaced; with `is_plain`, the other changes are inactive.
 
-    A function that only calls others of the engine, or replays compiled kernels, does not need these names. Replacing
-    them takes as long as a small kernel.
+    A function that only calls other functions of the engine, or replays compiled kernels, does not need the scoped
+    names. Replacing them takes as long as a small kernel.
     """
     with LOCK:
 
@@ -178,7 +179,7 @@ def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool =
 
 
 def in_engine(f: F) -> F:
-    """Return `f`, a function of ours that schedules, compiles or runs: one thread at a time, with all changes."""
+    """Wrap a function of this package that schedules, compiles or runs: one thread at a time, with all changes."""
 
     @functools.wraps(f)
     def alone(*args: Any, **kwargs: Any) -> Any:
@@ -223,7 +224,7 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
 
 
 def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
-    """Wrap the function that gives tensors their new graphs, to mark the memory that now holds values of ours."""
+    """Wrap the function that gives tensors their new graphs, to mark memory that now holds values of this package."""
 
     def marked(applied_map: dict[UOp, UOp], *args: Any, **kwargs: Any) -> None:
         apply_map(applied_map, *args, **kwargs)
@@ -237,7 +238,7 @@ def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
 
 
 def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that users call: it is ours where code of ours runs, and for values of ours."""
+    """Return a method that users call: `ours` if code of this package runs or an argument is marked, else `plain`."""
 
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -253,7 +254,7 @@ def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., A
 
 
 def _write_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that writes: it waits while a function whose writes are undone runs in another thread."""
+    """Return a gated method that writes: it waits until a dry run in another thread has undone its writes."""
 
     @functools.wraps(plain)
     def alone(*args: Any, **kwargs: Any) -> Any:
@@ -264,7 +265,7 @@ def _write_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable
 
 
 def _inner_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that tinygrad calls itself: it is ours where code or a graph of ours runs."""
+    """Return a function that tinygrad calls: `ours` if code of this package runs or its graph is computed."""
 
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -274,7 +275,7 @@ def _inner_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable
 
 
 def _gated_property(plain: Any, ours: Any) -> Any:
-    """Return a cached property of UOp with the value of either one."""
+    """Return a cached property of UOp that is computed by `ours` or by `plain`."""
     first, second = (getattr(x, "func", None) or x.fxn for x in (plain, ours))
 
     def value(u: UOp) -> Any:
@@ -286,7 +287,7 @@ def _gated_property(plain: Any, ours: Any) -> Any:
 
 
 class _GatedRules:
-    """Rules that are applied outside of the engine, or by a replay, from one of two tables."""
+    """A table of rewrite rules for use outside of the engine or by a replay: our rules or tinygrad's."""
 
     def __init__(self, plain: Any, ours: Any) -> None:
         self.plain, self.ours = plain, ours
@@ -338,7 +339,7 @@ def _without(name: str) -> Callable[..., Any] | None:
 
 
 def _snapshot(modules: Iterable[ModuleType]) -> dict[int, tuple[Any, dict[str, Any]]]:
-    """Return modules of tinygrad and their classes, by id, with copies of their attributes.
+    """Return copies of the attributes of modules of tinygrad and of their classes, by id.
 
     Most classes are names of many modules; each is copied once.
     """
@@ -351,7 +352,7 @@ def _snapshot(modules: Iterable[ModuleType]) -> dict[int, tuple[Any, dict[str, A
 
 
 def _modules() -> list[ModuleType]:
-    """Return the modules of tinygrad, without its tables of drivers: 40 times as many names, none of them replaced."""
+    """Return the modules of tinygrad, without the tables of drivers, which have most names and are never replaced."""
     modules = [(name, m) for name, m in list(sys.modules.items()) if name.partition(".")[0] == "tinygrad"]
     return [m for name, m in modules if m is not None and not name.startswith(private_api.DRIVER_TABLES)]
 

@@ -1,4 +1,7 @@
-"""Values that hold during a `with` block, in one thread or asyncio task."""
+"""`ContextStack`: values that hold during a `with` block, in one thread or asyncio task.
+
+It replaces `contextvars`, because its blocks end correctly even if an interrupt (Ctrl-C) arrives at their end.
+"""
 
 from __future__ import annotations
 

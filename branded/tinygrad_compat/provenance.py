@@ -1,8 +1,9 @@
-"""Which graphs are ours: the results of this package, and all that is computed from them.
+"""Marks on the graphs of this package: on its results, and so on all values that are computed from them.
 
-A mark is an attribute of a UOp.  A graph is ours if one of its nodes is marked, or is of a kind that only this package
-makes.  So marks need not be copied when tinygrad builds further nodes on top of a marked one.  Equal graphs are one
-graph in tinygrad: while the result of `vmap(lambda x: x + 1)(x)` exists, a graph `x + 1` built by hand is ours too.
+A mark is an attribute of a UOp.  A graph is ours, and is computed with the changes to tinygrad, if one of its nodes is
+marked or has a type that only this package makes.  So marks need not be copied when tinygrad adds nodes to a graph.
+Equal graphs are one graph in tinygrad: while the result of `vmap(lambda x: x + 1)(x)` exists, a graph `x + 1` that the
+user builds is ours too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _OURS = "_branded_ours"
 _KINDS = frozenset({Ops.CUSTOM_FUNCTION, Ops.CONTIGUOUS_BACKWARD, Ops.FUNCTION, Ops.CALL})
 """The operations whose argument may be of a type of this package."""
 _ONLY_SHAPES = GroupOp.Movement | {Ops.DETACH, Ops.CONTIGUOUS, Ops.BITCAST}
-"""The operations that give the same values another form.  tinygrad may combine them with those below."""
+"""The operations that keep all values.  tinygrad may combine them with the operations before them."""
 
 
 class _Count:
@@ -55,12 +56,12 @@ def mark_memory(us: Iterable[UOp]) -> None:
 
 
 def mark_new(u: UOp) -> None:
-    """Mark a node that no other node has as an operand yet."""
+    """Mark a new node, which is not yet an operand of another node."""
     u.__dict__[_OURS] = True
 
 
 def mark_itself(u: UOp) -> None:
-    """Mark this node, of whatever kind it is."""
+    """Mark this node, even if it is memory or a constant."""
     if u.__dict__.get(_OURS) is not True:
         u.__dict__[_OURS] = True
         _Count.marked += 1

@@ -37,7 +37,7 @@ def inner_method(method: F) -> F:
 
 
 def override_if(applies: Callable[..., bool]) -> Callable[[Method], Callable[[Method], Method]]:
-    """Return a decorator for a function that overrides methods where `applies` is true of their arguments.
+    """Return a decorator for a function that overrides a method if `applies` is true for the arguments.
 
     The function gets the original method before the arguments. Elsewhere, such as outside of any trace, the original
     runs; inside another method of Tensor it runs without tinygrad's wrapper.

@@ -1,4 +1,4 @@
-"""Functions of tinygrad's graphs that the fixes share with the rest of the package."""
+"""Functions on tinygrad's graphs that the fixes share with the rest of the package."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Results about functions and files.
+"""Caches of results about functions and files, which are emptied when mypy analyzes a function again.
 
-mypy's daemon analyzes a function again before it checks it again: it may then refer to other types. The results are
-then forgotten. Another run of mypy analyzes each file once, and checks it afterwards.
+Only mypy's daemon does this: before it checks a changed function again, the function may refer to other types. Without
+the daemon, mypy analyzes each file once.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class _Follower:
         raise NotFollowed
 
     def _of_global(self, f: FuncDef, args: Sequence[Flow], named: Mapping[str, Flow]) -> Flow:
-        """Return the flow of a call of a module-level function, memoized by the form of its arguments."""
+        """Return the flow of a call of a module-level function, memoized by the structure of its arguments."""
         given = list[frozenset[Place]]()
         numbered = tuple(_number_places(x, given) for x in args)
         by_name = {n: _number_places(x, given) for n, x in named.items()}

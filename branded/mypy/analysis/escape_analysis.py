@@ -97,7 +97,7 @@ def check_escapes(f: Expression, api: TypeChecker, shared: Collection[int] = ())
 
 
 def report_kept(outer: Sequence[Var], brand: Brand, context: Context, api: TypeChecker) -> None:
-    """Report outer variables whose inferred type has the brand: `kept = []`, then `kept.append(x)` in the call."""
+    """Report outer variables whose inferred type has the brand: `kept = []`, and `kept.append(x)` in the function."""
     for v in outer:
         if v.type is not None and occurs(brand, v.type):
             fail(
@@ -151,7 +151,7 @@ def _stores_and_calls(body: Block) -> tuple[list[Put], list[CallExpr]]:
 def _hands_over(
     call: CallExpr, f: FuncDef, api: TypeChecker, names: Collection[str | None], most: int = MOST_CALLS
 ) -> bool:
-    """Return whether a value that outlives the call of `f` is passed to a function that stores into it."""
+    """Return whether `f` passes a value that outlives its call to a function that stores a batched value in it."""
     node, n_bound = resolve_function(call.callee, api, f) if most else (None, 0)
     owner = [call.callee.expr] if isinstance(call.callee, MemberExpr) and n_bound else []
     if node is None or not is_in_file(node, api) or not any(outlives(e, f, names) for e in [*owner, *call.args]):

@@ -46,7 +46,7 @@ OF_ITSELF = {"numpy.shape", "numpy.ndim", "numpy.size"}
 
 
 def is_foreign(fullname: str) -> bool:
-    """Return whether a function reads its arguments and does not know `Vec`."""
+    """Return whether a function of a library reads its arguments, which it cannot do for a batched value."""
     return fullname not in PRODUCTS and (fullname.startswith(("math.", "numpy.")) or fullname in BUILTINS)
 
 
@@ -161,7 +161,7 @@ def compares_fields(info: TypeInfo, method: str) -> bool:
 
 
 def power(ctx: MethodContext) -> Type:
-    """Return float for `d ** -0.5` and int for `2 ** k`: typeshed says Any for both, and Any would hide brands."""
+    """Return float for `d ** -0.5` and int for `2 ** k`; typeshed has Any for both, and Any would hide brands."""
     types = [ctx.type, *(t for types in ctx.arg_types for t in types)]
     is_any = isinstance(get_proper_type(ctx.default_return_type), AnyType)
     if not is_any or not knows_us(checker(ctx)) or not all(map(_is_number, types)):

@@ -1,4 +1,4 @@
-"""Analysis of a function's source: the values that it reads, and the parameters that its result does not depend on."""
+"""Analysis of a function's source: the parameters that its result does not depend on, and the names that it uses."""
 
 from __future__ import annotations
 

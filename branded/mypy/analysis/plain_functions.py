@@ -115,18 +115,18 @@ Check = tuple[FuncDef, list[Type], Type, list[Brand], Names]
 
 @dataclass
 class Instances:
-    """The cache of rechecked bodies."""
+    """The cache of bodies that were checked again: one instance for each combination of argument types."""
 
     scope: OpenBrands
     known: dict[FuncDef, Known] = field(default_factory=new_cache)
     clean: dict[FuncDef, dict[tuple[object, ...], Type]] = field(default_factory=new_cache)
     """The results of checks without errors, which are the same for other brands without names."""
     later: list[Check] = field(default_factory=list)
-    """The checks that would be too deep."""
+    """The checks that are deeper than `DEEPEST`, which run later."""
     busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
     """The functions being checked, each with the parameters whose arguments outlive the call."""
     own: dict[FuncDef, set[ErrorPlace]] = field(default_factory=new_cache)
-    """The places of the errors that functions have for their declared types."""
+    """For each function, the places of the errors that mypy reports for its declared types."""
     asked: tuple[MypyFile | None, bool] = (None, False)
     """The current file, and whether it may have errors about batched values."""
 

@@ -108,7 +108,7 @@ def reject_read(ctx: MethodContext) -> Type:
 
 
 COUNTED = {f"{c}.{name}" for c in (VEC, AXES, TENSOR) for name in ("nonzero", "masked_select")}
-"""Methods whose result has as many entries as a value says, unless `size` is given."""
+"""Methods whose number of results depends on values, unless `size` is given."""
 
 
 def reject_count(ctx: MethodContext) -> Type:
@@ -132,7 +132,7 @@ ASKERS = {
     **{f"itertools.{name}": 0 for name in ("takewhile", "dropwhile", "filterfalse")},
     **{f"itertools.{name}": 1 for name in ("compress", "groupby")},
 }
-"""Functions that need truth values, and the position of the argument that they test, or whose result they test."""
+"""Functions that need truth values, and the position of the argument that they test or call for a test."""
 
 
 def reject_truth(ctx: FunctionContext, position: int) -> Type:

@@ -154,7 +154,7 @@ def _finds_first(search: ast.expr, xs: ast.expr, x: ast.expr, scopes: _Scopes) -
 
 
 def _entries(e: ast.expr, scopes: _Scopes, search: ast.expr | None = None) -> list[ast.expr] | None:
-    """Return the entries of a list or tuple, also of a variable that holds it; the first ones for a search of one."""
+    """Return the entries of a list or tuple, or of a variable that holds it; with `search`, its first entries."""
     scope, value = _binding(e, scopes)
     display = e if scope is None else value
     if not isinstance(display, ast.List | ast.Tuple):

@@ -1,8 +1,8 @@
-"""A digest of each module's functions, kept in its symbol table.
+"""A digest of the functions of each module, so that mypy checks its importers again when a body changes.
 
-mypy checks an importer again if the interface of a module has changed. The plugin also looks into the bodies of
-functions of other files. The digest makes these bodies part of the interface: mypy stores it in its cache, and its
-daemon compares it.
+mypy checks an importer again only if the interface of a module has changed. But the plugin also reads the bodies of
+functions of other files. The digest in the symbol table makes these bodies part of the interface: mypy stores it in its
+cache, and its daemon compares it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ Kept = tuple[T, set[MypyFile]]
 
 
 def keep(compute: Callable[[], T]) -> Kept[T]:
-    """Compute a result that other files may use too."""
+    """Compute a result that other files may use too, and record the modules that it depends on."""
     _recorded.append(set())
     try:
         value = compute()

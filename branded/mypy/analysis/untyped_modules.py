@@ -79,7 +79,7 @@ _assigned: dict[MypyFile, dict[Var, Expression | None]] = new_cache()
 
 
 def assigned_to(node: Node | None, api: TypeChecker) -> Expression | None:
-    """Return the expression that a variable of this file is always: the only one that is assigned to it."""
+    """Return the only expression that is assigned to a variable of this file; None if there are several."""
     if not isinstance(node, Var):
         return None
     if api.tree not in _assigned:

@@ -61,7 +61,7 @@ def _hides(e: Expression, api: TypeChecker) -> bool:
 
 
 def _describes_all(t: Type) -> bool:
-    """Return whether a result's type says all that it depends on: it has rows, or cannot hold tensors."""
+    """Return whether the type of a result shows all its brands: it has rows, or cannot hold tensors."""
     t = get_proper_type(t)
     if isinstance(t, TupleType):
         is_class = t.partial_fallback.type.is_named_tuple and not has_rows(t.partial_fallback.type)

@@ -39,7 +39,7 @@ from branded.mypy.rows.brand_env import OpenBrands, checker, class_of, fail, sho
 
 @dataclass
 class Mapped:
-    """The axis that a vmap maps, as far as its arguments show it."""
+    """The named axis that a vmap maps, as far as the types of its arguments show it."""
 
     at: Context
     api: TypeChecker

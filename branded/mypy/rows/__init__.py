@@ -1,1 +1,1 @@
-"""Rows in types: the set of brands that a value varies over."""
+"""Rows in types: the set of brands in `Vec[S | S1]`, and operations on types that contain rows."""

@@ -1,4 +1,4 @@
-"""The algebra of rows: sets of brands, and the pytree types that carry them.
+"""Operations on rows: find, add and remove the brands in the type of a pytree.
 
 A row is the first argument of `Vec`: a union of brands, or `Never` for the empty row. A brand is a subclass of `Brand`,
 or a type variable bounded by `Brand`; vmap creates such variables, and users declare them.

@@ -1,4 +1,4 @@
-"""How much is known of a value: whether it is, holds or may hold a batched tensor, and the objects that hold one."""
+"""Abstract values of the analysis of sources: whether a value is, holds or may hold a batched tensor."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def join_kinds(*envs: Env) -> Env:
 
 
 class Made(NamedTuple):
-    """An object that a followed function has made, as values below it: "" is the object, "x" its attribute."""
+    """An object that a followed function has made: values by path, "" for the object and "x" for an attribute."""
 
     classes: dict[str, TypeInfo]
     kinds: dict[str, BatchKind]

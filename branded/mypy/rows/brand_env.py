@@ -1,4 +1,4 @@
-"""Fresh brands, and the environment of open brands."""
+"""`OpenBrands`: the brands that are open at the code being checked; fresh brands; and the reporting of errors."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ _replaceable: dict[str, list[Replaceable]] = {}
 
 
 def give_way(file: str, replaceable: list[Replaceable]) -> None:
-    """Let errors of a file give way to later errors: mypy may check functions after the statements of a file."""
+    """Mark errors that later errors replace: mypy may check functions after the statements of a file."""
     _replaceable[file] = replaceable
 
 
@@ -218,7 +218,7 @@ class OpenBrands:
         self.unmapped: set[Expression] = set()
         """The unmapped arguments of mapped functions, which are the same for all examples."""
         self.unvaried = "note"
-        """The severity of messages about results that are not batched."""
+        """The setting `unvaried`: the severity of messages about results that are not batched."""
         self.require_axes = False
         """Whether a mapped tensor needs named axes."""
         self.followed: Callable[[TypeChecker], None] | None = None

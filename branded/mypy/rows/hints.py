@@ -1,4 +1,4 @@
-"""Our words for mypy's own errors about rows: the brands that differ, and a fix.
+"""Notes for mypy's own errors about rows: the brands that differ, and a fix.
 
 mypy compares two types and prints both. These functions read its message, and name the brands that only one type has.
 """

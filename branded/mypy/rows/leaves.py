@@ -59,7 +59,7 @@ def replace_leaves(new: Type, kinds: Collection[str]) -> Callable[[Type], Type]:
 
 
 _STACKED = "__branded_stacked"
-"""The attribute with which the type of a dataclass says that its numbers are tensors, as vmap has stacked them."""
+"""The attribute that marks the type of a dataclass whose numbers vmap has stacked to tensors."""
 
 
 def stack_numbers(t: Type, f: Change, axes: Type, vec: Instance) -> Type:

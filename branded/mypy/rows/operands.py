@@ -1,4 +1,7 @@
-"""The rows of a call's operands, where mypy would join them."""
+"""Signatures in which each row variable is the union of the rows that the operands of a call have.
+
+mypy alone would join the types of the operands to `Vec[Brand, Tensor]`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that need one value, on values whose brands are certain: reads, conditions and escapes."""
+"""Reads, conditions and escapes of values that are certain to be batched."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def report_kept(run: FileState, brand: FollowedBrand, outside: Mutable, first: i
 
 
 def of_collective(name: str, given: Arguments) -> Fact:
-    """Return the value of `psum(x, name)` and similar functions, without the brands that are certain to be left."""
+    """Return the value of `psum(x, name)` and similar functions, without the brands that they certainly remove."""
     x, axis = given.positional[0], given.get(1, "axis_name") or NONE
     if name == "stop_gradient":
         return x

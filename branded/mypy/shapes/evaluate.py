@@ -1,4 +1,4 @@
-"""The value of an expression."""
+"""Evaluation of expressions to abstract values (`Fact`)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ _COMPARED: dict[str, Callable[..., bool]] = {
 
 
 class Evaluator(FileState):
-    """Evaluates the expressions of a file, and keeps the mistakes that it finds."""
+    """Evaluates the expressions of a file, and records the mistakes that it finds."""
 
     # ---- expressions ----
 

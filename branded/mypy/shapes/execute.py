@@ -1,4 +1,4 @@
-"""The statements of a file and of its functions, in the order in which they run."""
+"""Execution of the statements of a file and of its functions, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ from branded.mypy.shapes.values import (
 )
 
 UNROLLED = 8
-"""The number of steps of a loop that are executed one by one, at most."""
+"""The maximum number of loop steps that are executed one by one."""
 _RAISES = ("raises", "suppress", "assertRaises", "warns")
 
 
@@ -102,7 +102,7 @@ class Interpreter(Evaluator):
     """Follows a file from its first statement to its last, then the functions that were not called."""
 
     shares = True
-    """Whether results are the same for each file that is followed."""
+    """Whether results of functions may be shared between files."""
     results: dict[Key, KnownResult]
     """The results of functions of a module."""
 
@@ -386,7 +386,7 @@ class Interpreter(Evaluator):
         return self._loop(s.body.body, None, UNKNOWN, UNKNOWN) if known is not False else None
 
     def _loop(self, body: Sequence[Statement], index: Expression | None, first: Fact, every: Fact) -> Fact | None:
-        """Execute a loop: its first step with the known facts, then further steps until nothing changes."""
+        """Execute a loop: its first step with the known facts, then more steps until the facts no longer change."""
         names, returned = self.frame.names, list[Fact]()
         leaves = any(isinstance(part, BreakStmt | ContinueStmt) for s in body for part in walk_statement(s))
         self.frame.names = dict(names)

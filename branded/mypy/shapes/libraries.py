@@ -1,4 +1,4 @@
-"""Calls of the functions of libraries: tensors that are made, Python's own functions, and the transforms."""
+"""Calls of library functions: constructors of tensors, Python's built-in functions, and the transforms."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ _ELEMENTWISE = {"abs", "cos", "exp", "log", "negative", "sin", "sqrt", "square",
 _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
 _OF_KEYS = dict.fromkeys(("normal", "exponential", "gumbel", "laplace", "bits", "uniform", "randint"), 1)
 _SAMPLES = {**_OF_KEYS, "bernoulli": 2, "gamma": 2, "loggamma": 2, "poisson": 2, "t": 2, "beta": 3}
-"""The position of the shape, in functions of a key alone and in functions of other parameters too."""
+"""The position of the parameter `shape` in each sampling function."""
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
 LONGEST = 64
-"""The length of a list whose items are known, at most."""
+"""The maximum length of a list whose items are known."""
 Rule = Callable[[FileState, Arguments, Context], Fact]
 
 

@@ -1,4 +1,4 @@
-"""Loops, branches and exchanges of values: the checks of their arguments that need shapes or lengths."""
+"""Loops, branches, `jvp` and `ppermute`: their values, and the checks that need shapes or lengths."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def result_of_loop(run: FileState, name: str, before: Fact, after: Fact, at: Con
 
 
 def join_carries(before: Fact, after: Fact) -> Fact:
-    """Return what is known of a carry, with the brands of both."""
+    """Return the facts that hold for both carries, with the brands of both."""
     if isinstance(before, Shaped) and isinstance(after, Shaped):
         return add_brands(join(before, after), before.brands | after.brands)
     if isinstance(before, Tuple) and isinstance(after, Tuple) and len(before.items) == len(after.items):

@@ -1,4 +1,4 @@
-"""vmap of values: the mapped axis leaves the arguments, and enters the results."""
+"""vmap and scan of abstract values: the mapped axis is removed from the arguments and added to the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a file is followed: after mypy has checked it, by a call injected at its end."""
+"""The start of the analysis: a call that is injected at the end of a file runs it after mypy has checked the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from branded.mypy.shapes.execute import Interpreter
 
 END = "<end of file>"
 FOUND_BY_TYPES = (AXES, ESCAPE, NAME_TAKEN, OPERAND, READ)
-"""Mistakes that types find too, in most programs."""
+"""The codes of mistakes that the types of most programs show too."""
 
 
 def follow_at_end(api: TypeChecker) -> None:

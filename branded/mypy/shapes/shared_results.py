@@ -1,9 +1,9 @@
-"""Results of functions by their arguments, and those of other files, which the files that call them share.
+"""A cache of results of function calls, by function and arguments.
 
-Which vmaps the brands of the arguments are from does not matter: the result of a call has the brands of its arguments.
+Equal calls under different vmaps share a result: the brands of the arguments replace those of the cached call.
 
-A result is shared between files only if nothing but the arguments determines it. It counts as many steps as its
-computation, so that a file is followed equally far, whichever files were checked before it.
+Files share a result only if the arguments alone determine it. Using a cached result counts as many steps as computing
+it. So `STEPS` ends the analysis of a file at the same place, whichever files were checked before.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def result_of(run: FileState, value: Fact, used: Used) -> KnownResult:
 
 
 def is_value(value: Fact) -> bool:
-    """Return whether a result is the same wherever it is used, apart from its brands."""
+    """Return whether a result cannot change after the call, so that it can be shared; its brands may differ."""
     return is_immutable(value) or isinstance(value, Const)
 
 
@@ -112,7 +112,7 @@ class Sharing:
         self.within = 0
         """The steps in calls whose results are shared."""
         self.calls: list[Key] = []
-        """The shared results in the one that is being computed."""
+        """The calls with shared results inside the call that is being computed."""
         self.entered: set[Body] = set()
         """The functions that ran for it, without those that ran for `calls`."""
 

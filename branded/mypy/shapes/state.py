@@ -1,4 +1,4 @@
-"""The state of following a file: where it is, and which mistakes it has found."""
+"""The state of the analysis of a file: the open brands, the running functions, and the mistakes found so far."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.values import Arguments, Fact, FollowedBrand, Function, Mutable, Size, Variables
 
 STEPS = 40_000
-"""The expressions that are evaluated for a file, at most."""
+"""The maximum number of expressions that are evaluated for a file."""
 DEEPEST = 30
-"""The depth of calls that are followed, at most."""
+"""The maximum depth of calls that are followed."""
 
 
 class OutOfSteps(Exception):
-    """The file is too long to be followed to its end."""
+    """Raised when a file has more than `STEPS` expressions: the rest is not followed."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class FileState:
         """Not 0 in code that may not run, or not with these values: nothing is reported there."""
         self.steps = self.inside = self.deepest = 0
         self.unshared = 0
-        """How often more than the arguments of a function determined its result, or a mistake was found."""
+        """The number of results that depended on more than the arguments of their function, or had mistakes."""
         self.told = 0
-        """How often a mistake was found."""
+        """The number of mistakes found."""
         self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
         """The functions of this file that are running, and where they are called."""
         self.entered: set[FuncDef | LambdaExpr] = set()
@@ -80,7 +80,7 @@ class FileState:
         self.yields: list[Yields] = []
         """The values that running generators have yielded."""
         self.sizes: list[int | None] = []
-        """Their batch sizes."""
+        """The batch sizes of the brands in `opened`."""
 
     def evaluate(self, e: Expression | None) -> Fact:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Methods and operators of tensors: the rules of `axes`, with the arguments that this analysis knows."""
+"""Methods and operators of tensors: they use the rules of the folder `axes` on abstract values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Abstract values: facts about a value before the program runs."""
+"""Abstract values: what is known of a value before the program runs, such as its shape."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Stream(Fact):
 
 
 changed = [0]
-"""The number of changes of variables of a module, and of lists, dicts and objects."""
+"""The number of changes so far to global variables, lists, dicts and objects."""
 
 
 _numbers = count()

@@ -93,7 +93,7 @@ def report_attribute(ctx: AttributeContext, name: str) -> Type:
 
 
 class Transforms:
-    """Deferred rules: a vmap or a derivative that is called immediately waits for its arguments.
+    """Defers the rule of a vmap or a derivative that is called immediately, until its arguments are known.
 
         vmap(lambda x: f(x), in_axes=1)(a)     mypy checks the inner call first, where `a` is unknown
         the inner call                         has the type MAPPED; the lambda is not checked

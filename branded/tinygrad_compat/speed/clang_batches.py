@@ -1,9 +1,9 @@
 """One clang process for several kernels.
 
-tinygrad starts one per kernel, and the start takes about half of the time of a kernel. The command that the driver
-starts, `clang -cc1`, accepts several files and compiles them in turn. Here these files are pipes. Each source is
-written to the next pipe as soon as it exists. The object files are read from another pipe, in the same order. The
-process ends when all pipes are read, or when their writers are gone.
+tinygrad starts one process per kernel, and the start takes about half of the time to compile a kernel. The command
+that the driver starts, `clang -cc1`, accepts several files and compiles them in turn. Here these files are
+pipes. Each source is written to the next pipe as soon as it exists. The object files are read from another pipe, in
+the same order. The process ends when all pipes are read, or when their writers are gone.
 
 The first process is the driver itself, with the pipes as arguments that it passes on to the command. It compiles like
 the other processes, and writes its command to one more pipe. The command is cached.

@@ -173,7 +173,7 @@ def _cached_results(context: Any) -> dict[UOp, UOp] | None:
 
 
 class _First:
-    """The results of the rules that are applied before the operands, cached by operation."""
+    """The results of the rules that are applied before the operands are rewritten, cached by operation."""
 
     def __init__(self, rule: _Rule) -> None:
         self.rule, self.known = rule, dict[UOp, UOp | None]()
@@ -213,7 +213,7 @@ _CALLS = {Ops.FUNCTION, Ops.CALL}
 
 
 def unified_rewrite(self: Any, root: UOp) -> UOp:
-    """Apply the rules for before the operands (`bpm`) and after them (`pm`), until none matches."""
+    """Apply the rules `bpm` before and the rules `pm` after the rewrite of the operands, until none matches."""
     shared = _cached_results(self)
     replace: dict[UOp, UOp] = {} if shared is None else shared
     before, last, is_closed = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx), not self.enter_calls
@@ -245,9 +245,9 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
 def _operands_first(root: UOp, replace: dict[UOp, UOp], changed: set[UOp]) -> Iterable[UOp] | None:
     """Return the operations that have no results yet, each after its operands, or None if there is a call.
 
-    Operations whose results are others are added to `changed`.
+    Operations that a rule has replaced are added to `changed`.
 
-    Most rules leave most operations unchanged: a loop in this order is faster than a stack of those that wait.
+    Most rules leave most operations unchanged: a loop in this order is faster than a stack of waiting operations.
     """
     if root in replace:
         return []

@@ -1,7 +1,7 @@
 """Compilation of a few kernels in this process, with the C compiler in parallel.
 
-Starting a compile worker takes as long as making 20 kernels. The C compiler, a separate process, accounts for half of
-the time of a kernel.
+Starting a compile worker takes as long as compiling 20 kernels. The C compiler is a separate process, and takes half of
+the time to compile a kernel. So this process generates C code while the C compiler runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_little(f: Any, tasks: Sequence[Any]) -> bool:
 
 
 class _Later:
-    """A wrapper around a renderer's compiler that delivers the code later."""
+    """A wrapper around a renderer's compiler that compiles in a thread, and returns the code later."""
 
     def __init__(self, compiler: Any, threads: ThreadPoolExecutor) -> None:
         self.compiler, self.threads = compiler, threads

@@ -1,1 +1,1 @@
-"""Reads and stores of batched values in the source of functions."""
+"""Analyses of Python source: where functions read or store batched values."""

@@ -1,7 +1,7 @@
-"""Following batched values through the source of a function, and through the functions that it calls.
+"""Follow batched values through the source of a function, and through the functions that it calls.
 
-`ReadFinder` follows calls and caches their `Effects`. `FunctionBody` follows the statements of one
-call.
+It finds reads and stores in functions of other files, whose bodies mypy may not keep. `ReadFinder` follows calls and
+caches their `Effects`. `FunctionBody` follows the statements of one call.
 """
 
 from __future__ import annotations
@@ -428,7 +428,7 @@ class FunctionBody:
                     self.env[place] = kind
 
     def store(self, target: ast.expr, kind: BatchKind, into: bool = False) -> None:
-        """Keep where a certainly batched value is stored in a global or in an argument."""
+        """Record where a value that is certainly batched is stored in a global or in an argument."""
         if kind < BatchKind.ENTRIES or not isinstance(target, ast.Attribute | ast.Subscript | ast.Name):
             return
         name = _root_name(target)
@@ -468,7 +468,7 @@ class FunctionBody:
         return node.type if isinstance(node, Var) else None
 
     def after(self, e: ast.Call, f: FuncDef, effects: Effects, owner: ast.expr | None = None) -> None:
-        """Keep the stores of a function that was called."""
+        """Record the stores of a function that was called."""
         call = Read("", self.module.path, e.lineno, e.col_offset, self.function.name, ast.unparse(e))
         given = dict(named_arguments(e, f.arg_names[bound_count(f) :]))
         if bound_count(f) and owner is not None:
@@ -487,7 +487,7 @@ class FunctionBody:
     # expressions
 
     def read(self, what: str, at: ast.expr | ast.pattern) -> None:
-        """Keep the first read, after the calls that lead to it."""
+        """Record the first read, after the calls that lead to it."""
         if not self.finder.found:
             text = ast.unparse(at) if isinstance(at, ast.expr) else f"case {ast.unparse(at)}"
             place = self.module.path, at.lineno, at.col_offset

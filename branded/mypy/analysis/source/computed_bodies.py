@@ -55,14 +55,14 @@ _ELEMENTWISE = """
 _ALONG = "log_softmax logsumexp max mean min prod softmax softmin std sum var"
 METHODS = {*_ELEMENTWISE.split(), *_ALONG.split()}
 DEEPEST = 100
-"""The depth of calls that are followed, at most. Calls below it are followed first."""
+"""The maximum depth of calls. A deeper call is followed first, and its result is cached."""
 
 
 Call = tuple[FuncDef, tuple[Brands | None, ...]]
 
 
 class TooDeep(Exception):
-    """A call below `DEEPEST`."""
+    """Raised for a call that is deeper than `DEEPEST`."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -209,7 +209,7 @@ def _of_call(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, dep
 
 
 def _of_plain_call(f: FuncDef, given: Sequence[Brands | None]) -> Brands:
-    """Return the empty brands of a call without batched arguments, if its types are those of tensors and numbers."""
+    """Return the empty brands of a call without batched arguments, if it takes and returns tensors and numbers."""
     t = f.type
     if not isinstance(t, CallableType) or t.variables or not all(k == ARG_POS for k in t.arg_kinds):
         raise NotFollowed

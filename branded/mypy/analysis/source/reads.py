@@ -73,7 +73,8 @@ def reads_in(
         types: The types of the parameters of `sig`, with the brands of the arguments.
         owner: The class of the method's object, if it is known.
         api: The type checker.
-        is_traced: Whether the function is traced, so that functions with annotations for one example read nothing too.
+        is_traced: Whether a transform traces the function; then functions with annotations for one example are
+            followed too.
 
     Returns:
         The read, after the calls that lead to it; empty if nothing certainly reads a value.

@@ -28,7 +28,7 @@ _REDUCED = "try:   reduce it, for example with .sum() or .mean()"
 
 
 def derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
-    """Return the function `grad(f)`, or that of another transform of NAMES."""
+    """Return the function `grad(f)`, or the result of another transform in NAMES."""
     f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
     has_aux = given.get(2, "has_aux") or Const(False)
     if f is None or not given.exact:
@@ -84,7 +84,7 @@ def _outer_shape(y: Fact, x: Fact) -> Fact:
 
 
 def vjp(run: FileState, given: Arguments, at: Context) -> Fact:
-    """Return the value of `vjp(f, *primals)`, and the function of its cotangents."""
+    """Return the results of `vjp(f, *primals)`: the value of `f`, and the pullback."""
     f, *primals = given.positional or [UNKNOWN]
     if not given.exact or given.keywords:
         return UNKNOWN

@@ -99,7 +99,7 @@ def _convolution(run: FileState, given: Arguments, rank: int) -> Fact:
 
 
 def call_layer(run: FileState, owner: Mutable, x: Fact, at: Context) -> Fact:
-    """Return the value of a layer."""
+    """Return the output of a layer for an input."""
     held = owner.items or {}
     weight, brands = held.get("weight", UNKNOWN), brands_of(Tuple((x, *held.values())))
     axes, known = (v.axes if isinstance(v, Shaped) else None for v in (x, weight))

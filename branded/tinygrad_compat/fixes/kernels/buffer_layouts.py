@@ -160,17 +160,17 @@ _LAYOUTS = "_branded_layouts"
 
 
 class MemoryLayout(NamedTuple):
-    """The memory from which a value is computed: its size, and its stride along each axis of the value, 0 if none."""
+    """The memory from which a value is computed: its size, and its stride along each axis of the value, or 0."""
 
     size: int
     strides: tuple[int, ...]
 
 
 def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
-    """Return the form to store of each computed value whose axes were moved, and are moved back for all results.
+    """Return, for each computed value whose axes were permuted and that all results permute back, the value to store.
 
-    tinygrad stores a result before its last movements, in the order of the axes there.  The form to store is the result
-    itself, or the same value with another last axis.
+    tinygrad stores a result before its last permutations and reshapes, with the axes in that order.  The value to store
+    is the result itself, or the same value with another last axis.
     """
     results: dict[UOp, list[UOp]] = {}
     for u in values:
@@ -179,7 +179,7 @@ def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
 
 
 def _is_back(u: UOp) -> bool:
-    """Return whether a result has its axes in the order of the memory that is read, and its base has not."""
+    """Return whether a result, but not its base, has its axes in the order of the memory that is read."""
     return u is not u.base and _order_of(u) > _order_of(u.base)
 
 
@@ -198,7 +198,7 @@ def _base_of_moves(u: UOp) -> UOp:
 
 
 def _undo_moves(u: UOp, memory: UOp) -> UOp:
-    """Return the value below the moves of `u` as a view of the memory of `u`."""
+    """Return the value before the permutations and reshapes of `u`, as a view of the stored `u`."""
     while u.op in _MOVES:
         below = u.src[0]
         memory = memory.reshape(below.shape) if u.op is Ops.RESHAPE else memory.permute(inverse(u.arg))
@@ -207,7 +207,7 @@ def _undo_moves(u: UOp, memory: UOp) -> UOp:
 
 
 def _stored_in_order(sink: UOp, forms: dict[UOp, UOp]) -> dict[UOp, UOp]:
-    """Return the changed values of the graph, in which all read the stored forms."""
+    """Return the rewritten values of the graph, which read the stored values."""
     new = dict[UOp, UOp]()
     for u in sink.toposort(enter_calls=False):
         src = tuple(new.get(s, s) for s in u.src)

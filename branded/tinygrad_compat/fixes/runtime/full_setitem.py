@@ -1,7 +1,8 @@
 """A fix for writes through a reshape of a tensor: they change the tensor.
 
-A write to a part of a tensor reaches each tensor over the same node of the graph. tinygrad takes the first node below
-the part that is a buffer or a reshape of a buffer. If the part begins with a reshape, no other tensor is over it.
+A write to a part of a tensor changes each tensor whose graph contains the written node. tinygrad writes to the first
+operand of the part that is a buffer or a reshape of a buffer. If the part begins with a reshape, the graphs of other
+tensors do not contain that node.
 After `x = Tensor([5.0]).realize()`, `x[0] = 7` does not change `x`, because `x[0]` is a reshape of `x`. Neither does
 `x[::2] = 1` for a realized `x` of 6 elements: `x[::2]` is a part of `x.reshape(3, 2)`. The fix takes the lowest of
 these nodes that is the value of a tensor.

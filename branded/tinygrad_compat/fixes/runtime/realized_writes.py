@@ -1,7 +1,8 @@
-"""The current form of writes, for threads that hold an outdated form.
+"""A fix for writes in several threads: a write that one thread has computed is not repeated by another thread.
 
-tinygrad updates all tensors when a write is done, or when the written value gets another form. But the graph that
-another thread is building is not a tensor yet, and would write again. It is updated from here before it is computed.
+tinygrad updates the graphs of all tensors when a write is done, or when the written value is rewritten. But a graph
+that another thread is building belongs to no tensor yet, and would write again. Here such a graph is updated before it
+is computed.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from branded.tinygrad_compat.uops import living_tensors
 EMBEDDING = "Embed View Assign"
 
 became: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
-"""The value that a finished write left, or the current form of an unfinished write.
+"""For each UOp of a write, the value after a finished write, or the current UOp of an unfinished one.
 
-The value `u` in `x.assign(u)` contains the earlier writes that it reads, so the write is another node once they are
-done. An unfinished write in the form that tensors hold is not a key. Accesses require the lock.
+The value `u` in `x.assign(u)` contains the earlier writes that it reads. Once they are done, the write is another UOp.
+An unfinished write that tensors hold unchanged is not a key. Accesses require the lock.
 """
 
 
@@ -39,20 +40,20 @@ def _due(*us: UOp) -> dict[UOp, UOp]:
 
 
 def _catch_up() -> None:
-    """Update all tensors to the current form of the writes, including new tensors of other threads."""
+    """Replace outdated writes in the graphs of all tensors, including new tensors of other threads."""
     while len(became) and (due := _due(*(t.uop for t in living_tensors()))):
         if not _substitute(due, "writes of other threads"):
             return  # the rest is in the body of a function, which is not rewritten
 
 
 def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
-    """Substitute as tinygrad does, record the new form of the writes, and return whether anything changed."""
+    """Substitute as tinygrad does, record the new UOps of the writes, and return whether anything changed."""
     in_scope: dict[UOp, bool] = {}
 
     def is_in(u: UOp) -> bool:
         return u in applied or any(in_scope.get(s, False) for s in u.src)
 
-    # tensors created after this line hold the old form of the writes
+    # tensors created after this line hold the old UOps of the writes
     tensors = [(t, u) for t in living_tensors() if (u := t.uop).topovisit(is_in, in_scope)]
     old = UOp.sink(*(u for _, u in tensors))
     new = old.substitute(applied, name=f"substitute {name}", walk=True)
@@ -64,7 +65,7 @@ def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
 
 
 def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
-    """Record the writes of `old` in their form in `new`, the result of the substitutions in `applied`."""
+    """Record, for each write in `old`, its UOp in `new`, the result of the substitutions in `applied`."""
     walked, stack = set[UOp](), [(old, new)]
     while stack:
         u, v = stack.pop()
@@ -79,7 +80,7 @@ def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
 
 
 def noting(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `_apply_map_to_tensors` to record the new form of the writes."""
+    """Wrap `_apply_map_to_tensors` to record the new UOps of the writes."""
 
     @functools.wraps(original)
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
