@@ -18,7 +18,7 @@ from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.errors import BrandedError, OptionError
 from branded.graph.uops import tensor
-from branded.tinygrad_compat import activation, private_api, provenance
+from branded.tinygrad_compat import activation, gates, private_api, provenance
 from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ B = TypeVar("B", bound="Scope")
 
 
 _open: ContextStack[Row] = ContextStack("branded_open")
-activation.blocks.append(_open)
+gates.blocks.append(_open)
 _branches: ContextStack[Region] = ContextStack("branded_branches")
 _ruled: ContextStack[Region | None] = ContextStack("branded_ruled")
 _calls: ContextStack[None] = ContextStack("branded_calls")

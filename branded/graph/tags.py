@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.tinygrad_compat import activation
+from branded.tinygrad_compat import gates
 from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.private_api import keep_shape
 
@@ -87,7 +87,7 @@ class Placeholder(Tag):
 
 transforms: ContextStack[Sequence[Level]] = ContextStack("branded_transforms")
 """The derivatives being taken, each as the levels of its leaves."""
-activation.blocks.append(transforms)
+gates.blocks.append(transforms)
 _numbers = itertools.count()
 
 

@@ -18,7 +18,7 @@ from tinygrad import Tensor, dtypes
 from branded import tinygrad_compat
 from branded.autodiff.elementwise import Elementwise
 from branded.autodiff.smooth_functions import LOGADDEXP, SOFTPLUS, UNARY
-from branded.tinygrad_compat import activation, private_api
+from branded.tinygrad_compat import gates, private_api
 from branded.tinygrad_compat.tensor_methods import Method, inner_method
 
 
@@ -98,4 +98,4 @@ def install() -> None:
         named, plain = getattr(Tensor, name), inner_method(getattr(Tensor, name))
         new = functools.wraps(plain)(f)
         ours = new if named is plain else functools.wraps(named)(private_api._metadata_wrapper(new))
-        setattr(Tensor, name, activation.gate(named, ours))
+        setattr(Tensor, name, gates.gate(named, ours))

@@ -30,47 +30,38 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import OptionError
 from branded.tinygrad_compat import import_hook, private_api, provenance
-from branded.tinygrad_compat.context_stack import ContextStack, undone
+from branded.tinygrad_compat.context_stack import undone
+from branded.tinygrad_compat.gates import (
+    GatedRules,
+    enabled,
+    engine_runs,
+    gate,
+    gated_attribute,
+    inner_gate,
+    our_code,
+    python_default,
+    runs_ours,
+    write_gate,
+)
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_running: ContextStack[None] = ContextStack("branded_running")
-_regions: ContextStack[None] = ContextStack("branded_regions")
-blocks: list[ContextStack[Any]] = [_running]
-"""The stacks of blocks in which code of this package runs; scopes and derivatives add their stacks."""
 FEATURES = ("cpu", "fixes")
-enabled: set[str] = set()
-"""The features that `branded.enable` made active for every program: `fixes`, `cpu`."""
 installers: list[Callable[[], None]] = []
 """The functions that install the changes at the first use, in order."""
 
 
-def is_on() -> bool:
-    """Return whether the fixes are active for the running code."""
-    return bool(enabled) or runs_ours()
-
-
-def runs_ours() -> bool:
-    """Return whether code of this package runs, or a graph of ours is computed."""
-    for block in blocks:  # noqa: SIM110  a generator takes longer than the checks
-        if block.any_open():
-            return True
-    return False
-
-
 def is_running() -> bool:
     """Return whether a function of this package runs."""
-    return _running.any_open()
+    return our_code.any_open()
 
 
 def running_block() -> AbstractContextManager[None]:
     """Return a block in which code of this package runs; the first one installs the changes."""
     activate()
-    return _running.during(None)
+    return our_code.during(None)
 
-
-# Groups ---------------------------------------------------------------------------------------------------------------
 
 _ALWAYS = {
     "_Device": ("_Device__get_canonicalized_item",),
@@ -107,9 +98,6 @@ _WRITES = ("assign", "replace", "__setitem__")
 
 def _short_name(owner: Any) -> str:
     return str(owner.__name__).rpartition(".")[2]
-
-
-# Engine ---------------------------------------------------------------------------------------------------------------
 
 
 class _Replaced(NamedTuple):
@@ -154,7 +142,7 @@ def _switch(to_ours: bool) -> None:
 
 
 def _restore() -> None:
-    _switch(_regions.any_open() or bool(enabled))
+    _switch(engine_runs.any_open() or bool(enabled))
 
 
 def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool = True) -> Any:
@@ -166,13 +154,13 @@ def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool =
     with LOCK:
 
         def run() -> Any:
-            with _regions.during(None):
+            with engine_runs.during(None):
                 if needs_names:
                     _switch(True)
                 if is_plain:
                     with nullcontext() if "cpu" in enabled else Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
                         return f()
-                with _running.during(None):
+                with our_code.during(None):
                     return f()
 
         return undone(run, _restore)
@@ -213,7 +201,7 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
                 return plain(*args, **kwargs)
             needs_names = not (realizes or (runs_linear and kwargs.get("jit")))
             # within another function of the engine
-            if runs and _regions.any_open() and (_Status.is_ours or not needs_names):
+            if runs and engine_runs.any_open() and (_Status.is_ours or not needs_names):
                 out = ours(*args, **kwargs)
             else:
                 out = _in_engine(lambda: ours(*args, **kwargs), not is_ours, needs_names)
@@ -232,110 +220,6 @@ def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
             provenance.mark_memory(applied_map.values())
 
     return marked
-
-
-# Gates ----------------------------------------------------------------------------------------------------------------
-
-
-def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that users call: `ours` if code of this package runs or an argument is marked, else `plain`."""
-
-    @functools.wraps(plain)
-    def either(*args: Any, **kwargs: Any) -> Any:
-        if is_on():
-            return ours(*args, **kwargs)
-        if provenance.any_ours(args) or (kwargs and provenance.any_ours(kwargs.values())):
-            with _running.during(None):
-                return ours(*args, **kwargs)
-        return plain(*args, **kwargs)
-
-    setattr(either, "ours", ours)  # noqa: B010  mypy: a function has no such attribute
-    return either
-
-
-def _write_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a gated method that writes: it waits until a dry run in another thread has undone its writes."""
-
-    @functools.wraps(plain)
-    def alone(*args: Any, **kwargs: Any) -> Any:
-        with LOCK:
-            return plain(*args, **kwargs)
-
-    return gate(alone, ours)
-
-
-def _inner_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that tinygrad calls: `ours` if code of this package runs or its graph is computed."""
-
-    @functools.wraps(plain)
-    def either(*args: Any, **kwargs: Any) -> Any:
-        return (ours if is_on() else plain)(*args, **kwargs)
-
-    return either
-
-
-def _gated_property(plain: Any, ours: Any) -> Any:
-    """Return a cached property of UOp that is computed by `ours` or by `plain`."""
-    first, second = (getattr(x, "func", None) or x.fxn for x in (plain, ours))
-
-    def value(u: UOp) -> Any:
-        return (second if is_on() else first)(u)
-
-    prop = functools.cached_property(value)
-    prop.__set_name__(UOp, plain.attrname)
-    return prop
-
-
-class _GatedRules:
-    """A table of rewrite rules for use outside of the engine or by a replay: our rules or tinygrad's."""
-
-    def __init__(self, plain: Any, ours: Any) -> None:
-        self.plain, self.ours = plain, ours
-        self.patterns = ours.patterns
-
-    def rewrite(self, *args: Any, **kwargs: Any) -> Any:
-        return (self.ours if is_on() else self.plain).rewrite(*args, **kwargs)
-
-
-def _either(kind: Callable[..., Any], owner: Any, plain: Any, ours: Any) -> Any:
-    """Return an attribute that is one of two functions, methods or properties."""
-    if isinstance(ours, staticmethod):
-        return staticmethod(kind(plain.__get__(None, owner), ours.__func__))
-    if isinstance(ours, classmethod):
-        return classmethod(kind(plain.__func__, ours.__func__))
-    return _gated_property(plain, ours) if isinstance(ours, functools.cached_property) else kind(plain, ours)
-
-
-def _without(name: str) -> Callable[..., Any] | None:
-    """Return a function with Python's behavior without a special method, unless our method has the same behavior."""
-
-    def sequence(self: Tensor) -> Any:
-        class Items:
-            __getitem__ = staticmethod(self.__getitem__)
-
-        return iter(Items())
-
-    def refuse(text: str) -> Callable[..., Any]:
-        def method(self: Tensor) -> Any:
-            raise TypeError(text)
-
-        return method
-
-    def unsupported(self: Tensor, other: Any) -> Any:
-        return NotImplemented
-
-    methods: dict[str, Callable[..., Any]] = {
-        "__iter__": sequence,
-        "__abs__": refuse("bad operand type for abs(): 'Tensor'"),
-        "__pos__": refuse("bad operand type for unary +: 'Tensor'"),
-        "__divmod__": unsupported,
-        "__rdivmod__": unsupported,
-        "__format__": object.__format__,
-    }
-    return methods.get(name)
-
-
-# Installation ---------------------------------------------------------------------------------------------------------
 
 
 def _snapshot(modules: Iterable[ModuleType]) -> dict[int, tuple[Any, dict[str, Any]]]:
@@ -376,8 +260,8 @@ def _gate_of(owner_name: str, name: str) -> Callable[..., Any]:
     if name in _ENGINE.get(owner_name, ()):
         return _engine
     if owner_name == "Tensor" and name in _WRITES:
-        return _write_gate
-    return gate if owner_name in _OF_USERS else _inner_gate
+        return write_gate
+    return gate if owner_name in _OF_USERS else inner_gate
 
 
 def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
@@ -386,12 +270,12 @@ def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
     if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded"):
         return
     if name in ("pm_gradient", "pm_exec"):
-        setattr(owner, name, _GatedRules(plain.plain if isinstance(plain, _GatedRules) else plain, ours))
+        setattr(owner, name, GatedRules(plain.plain if isinstance(plain, GatedRules) else plain, ours))
     elif isinstance(ours, FunctionType | staticmethod | classmethod | functools.cached_property):
         if plain is _MISSING and isinstance(owner, type):
-            plain = next((vars(c)[name] for c in owner.__mro__[1:-1] if name in vars(c)), None) or _without(name)
+            plain = next((vars(c)[name] for c in owner.__mro__[1:-1] if name in vars(c)), None) or python_default(name)
         if plain is not _MISSING and plain is not None:
-            setattr(owner, name, _either(_gate_of(owner_name, name), owner, plain, ours))
+            setattr(owner, name, gated_attribute(_gate_of(owner_name, name), owner, plain, ours))
     else:
         key = id(owner), name
         known = _scoped.get(key)

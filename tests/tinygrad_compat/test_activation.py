@@ -33,7 +33,7 @@ from branded import (
     while_loop,
 )
 from branded.errors import OptionError
-from branded.tinygrad_compat import activation, private_api, provenance
+from branded.tinygrad_compat import activation, gates, private_api, provenance
 from tests.tinygrad_compat import faults
 
 X = Tensor([[4.0, 1.0], [1.0, 3.0]]).realize()
@@ -185,7 +185,7 @@ def test_enable_serves_plain_programs(feature: str) -> None:
 def test_enable_rejects_unknown_features() -> None:
     with pytest.raises(OptionError, match="there is no feature 'gpu'"):
         branded.enable("cpu", "gpu")
-    assert not activation.enabled
+    assert not gates.enabled
 
 
 @pytest.mark.parametrize("words", [["-c", "{}"], ["-m", "branded", "run", "FILE"]])
