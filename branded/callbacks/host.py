@@ -15,19 +15,19 @@ from collections.abc import Callable, Hashable, Sequence, Set
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from tinygrad import Tensor, dtypes
-from tinygrad.dtype import DType, strong_dtype
+from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import host_calls
+from branded.callbacks.numpy_types import array_type, canonical, is_number, numpy_dtype
 from branded.errors import CallbackError, DerivativeError, UnsupportedError
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, info, results
-from branded.graph.rows import dtype_text
 from branded.graph.scope import Row, union
 from branded.graph.uops import against, on_device, reshape, tensor
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, broadcast_shape, canonicalize_device
+from branded.tinygrad_compat.private_api import all_int, canonicalize_device
 
 Method = Literal["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
 
@@ -108,21 +108,12 @@ def call_on_graphs(made: Host, outs: Sequence[ShapeDtype], args: Sequence[UOp]) 
         )
     if not all(all_int(x.shape) for x in args):
         raise UnsupportedError(f"{made.name}: an argument has a symbolic size")
-    given = [on_device(x.cast(_numpy_dtype(x.dtype)), device) for x in args]
+    given = [on_device(x.cast(numpy_dtype(x.dtype)), device) for x in args]
     given = [x if x.device == device else x.copy_to_device(device) for x in given]
-    types = [ShapeDtype(tuple(t.shape), _numpy_dtype(t.dtype)) for t in outs]
+    types = [ShapeDtype(tuple(t.shape), numpy_dtype(t.dtype)) for t in outs]
     # contiguous: a result that one reader computed is kept for the next
     ys = [y.contiguous() for y in results(_call(made, types, given, device))]
     return [y if y.dtype == t.dtype else y.cast(t.dtype) for y, t in zip(ys, outs, strict=True)]
-
-
-_OF_NUMPY = {*dtypes.ints, dtypes.bool, dtypes.float16, dtypes.float32, dtypes.float64}
-
-
-def _numpy_dtype(dtype: DType) -> DType:
-    """Return the dtype in which NumPy receives a value."""
-    dtype = strong_dtype(dtype)
-    return dtype if dtype in _OF_NUMPY else dtypes.float32
 
 
 def _call(made: Host, types: Sequence[ShapeDtype], args: Sequence[UOp], device: Any) -> UOp:
@@ -328,13 +319,13 @@ class Host(Primitive):
         own = len(self.axes) - len(at)  # the axes of the examples, along which a size of 1 is broadcast
         fits = new.ndim == to.ndim and new.shape[own:] == to.shape[own:]
         fits = fits and all(n in (1, m) for n, m in zip(new.shape[:own], to.shape[:own], strict=True))
-        if fits and (new.dtype == to.dtype or _canonical(new.dtype) == to.dtype or _is_number(x, to)):
+        if fits and (new.dtype == to.dtype or canonical(new.dtype) == to.dtype or is_number(x, to)):
             np.copyto(to, new, casting="unsafe")
             return
         raise CallbackError(
             f"{self.name}: result {i + 1} of {self.function} has another type than declared",
-            ("declared", _type(to.dtype, to.shape)),
-            ("given", _type(new.dtype, new.shape) if new.dtype != object else f"a {type(x).__name__}"),
+            ("declared", array_type(to.dtype, to.shape)),
+            ("given", array_type(new.dtype, new.shape) if new.dtype != object else f"a {type(x).__name__}"),
             *self._where(at),
             fix="return an array of the declared type: use .astype() and .reshape()",
         )
@@ -350,47 +341,6 @@ class Host(Primitive):
         return [("in", f"one call for all examples of {names}, which are leading axes of the arguments")]
 
 
-class TotalHost(Host):
-    """A function of this package that never raises, so it may run even if its results are not used.
-
-    It therefore gets no flag, and its derivative rules receive only its own arguments.
-    """
-
-    can_fail = False
-
-    def apply(self, shape: tuple[int, ...], dtype: DType, *args: UOp) -> UOp:
-        """Return its only result."""
-        return call_on_graphs(self, [ShapeDtype(shape, dtype)], args)[0]
-
-
-class DifferentiableHost(TotalHost):
-    """A total function with one result, linear in one of its arguments unless a subclass has another `tangent`."""
-
-    active: ClassVar[int] = 0
-    """The index of the argument with a derivative."""
-
-    def tangent(self, u: UOp, d: UOp) -> UOp:
-        """Return the tangent of the result."""
-        args, (y,) = list(u.src[1:]), results(u)
-        args[self.active] = d
-        return self.apply(sizes(y), y.dtype, *args)
-
-    def cotangent(self, u: UOp, ct: UOp) -> UOp:
-        """Return the cotangent of the argument, before the sum over axes along which the argument was broadcast."""
-        raise NotImplementedError
-
-    def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        if (d := tangents[self.active]) is None or not dtypes.is_float(u.src[1 + self.active].dtype):
-            return u, [None]
-        return UOp.maketuple(*results(u), self.tangent(u, d)), [1]
-
-    def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
-        found: list[UOp | None] = [None] * (len(u.src) - 1)
-        if (ct := cotangents[0]) is not None:
-            found[self.active] = summed_to(self.cotangent(u, ct), u.src[1 + self.active])
-        return found
-
-
 def _result_types(u: UOp) -> list[ShapeDtype]:
     """Return the shapes and dtypes of the results of a call."""
     return [ShapeDtype(sizes(y), y.dtype) for y in u.src[0].src]
@@ -399,17 +349,6 @@ def _result_types(u: UOp) -> list[ShapeDtype]:
 def sizes(x: UOp) -> tuple[int, ...]:
     """Return the shape of an argument or result whose sizes are known."""
     return tuple(n for n in x.shape if isinstance(n, int))
-
-
-def batch_of(*args: UOp) -> tuple[int, ...]:
-    """Return the broadcast shape of the arguments without their last axes."""
-    return broadcast_shape(*(sizes(x)[:-1] for x in args))
-
-
-def summed_to(g: UOp, x: UOp) -> UOp:
-    """Sum a cotangent over the axes along which the argument `x` was broadcast."""
-    axes = tuple(i for i, n in enumerate(x.shape) if n == 1 and g.shape[i] != 1)
-    return tensor(g).sum(axes, keepdim=True).uop if axes else g
 
 
 def no_method(name: str, row: Row) -> UnsupportedError:
@@ -440,22 +379,5 @@ def _entry(x: np.ndarray, at: tuple[int, ...]) -> np.ndarray:
     return found
 
 
-def _canonical(dtype: Any) -> Any:
-    """Return the 32-bit dtype for a 64-bit one, because Python numbers become 64-bit in NumPy."""
-    return {"float64": "float32", "int64": "int32", "uint64": "uint32"}.get(dtype.name, dtype.name)
-
-
-def _is_number(x: Any, to: np.ndarray) -> bool:
-    """Return whether `x` is a Python number that may take the dtype of the result."""
-    if isinstance(x, bool):
-        return to.dtype.kind == "b"
-    return (isinstance(x, int) and to.dtype.kind in "iuf") or (isinstance(x, float) and to.dtype.kind == "f")
-
-
 def _many(n: int) -> str:
     return "one result" if n == 1 else f"{n} results"
-
-
-def _type(dtype: Any, shape: tuple[int, ...]) -> str:
-    known = next((d for d in _OF_NUMPY if _to_np_dtype(d) == dtype), None)
-    return f"{dtype_text(known) if known is not None else dtype.name}[{', '.join(map(str, shape))}]"

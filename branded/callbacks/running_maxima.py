@@ -11,7 +11,8 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import DifferentiableHost, TotalHost, sizes
+from branded.callbacks.host import sizes
+from branded.callbacks.total_host import DifferentiableHost, TotalHost
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 

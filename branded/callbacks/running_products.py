@@ -13,7 +13,8 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg.along import along
-from branded.callbacks.host import DifferentiableHost, TotalHost, batch_of, sizes, summed_to
+from branded.callbacks.host import sizes
+from branded.callbacks.total_host import DifferentiableHost, TotalHost, batch_of, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np

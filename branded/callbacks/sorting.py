@@ -14,7 +14,8 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import sorting as in_c
-from branded.callbacks.host import DifferentiableHost, TotalHost, batch_of, sizes
+from branded.callbacks.host import sizes
+from branded.callbacks.total_host import DifferentiableHost, TotalHost, batch_of
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 

@@ -13,8 +13,9 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import fourier, host_kernels
-from branded.callbacks.host import ShapeDtype, TotalHost, batch_of, call_on_graphs, serves, sizes, summed_to
+from branded.callbacks.host import ShapeDtype, call_on_graphs, serves, sizes
 from branded.callbacks.sorting import order
+from branded.callbacks.total_host import TotalHost, batch_of, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
