@@ -8,22 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from tinygrad import Tensor
-from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.control_flow import effects
 from branded.core.axis_names import axes_text
-from branded.core.boundary import closed, live_results
+from branded.core.boundary import closed
 from branded.core.entry import entry
-from branded.core.tracing import recording
-from branded.core.tracing.body import LeafType
 from branded.core.tracing.dry_run import writes_undone
-from branded.core.tracing.effect_tokens import Body, body, collect_effects
-from branded.core.validation.arguments import call_checked, check_function, positions, static_arguments
+from branded.core.tracing.effect_tokens import body
+from branded.core.validation.arguments import check_function, positions, static_arguments
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph.rows import check_live, is_differentiated, row_of
-from branded.graph.scope import Scope, opened
-from branded.graph.tags import Level
+from branded.graph.scope import Scope
 from branded.graph.uops import tensor
 from branded.ir import build
 from branded.ir.draft import type_of
@@ -32,19 +28,9 @@ from branded.ir.html import Shown, html
 from branded.ir.operators import watched
 from branded.ir.reader import read
 from branded.ir.terms import BrandName, Eqn, Printer, Program, Rule, Var
+from branded.ir.trace import trace_calls
 
 Which = Literal["operations", "primitives", "batched"]
-
-
-class Writing(Scope):
-    """The scope in which a function is traced into a program: its arguments have types, but no values."""
-
-    is_program = True
-    turn = "call"
-
-    def __init__(self, api_name: str, *, with_writes: bool) -> None:
-        super().__init__(1, hint=lambda: api_name)
-        self.recorded_writes = [] if with_writes else None
 
 
 class _Levels(NamedTuple):
@@ -383,7 +369,7 @@ def _make(
     for x in values:
         if x is not None:
             check_live(x.uop, api_name)
-    did = watched(lambda: _trace_calls(api_name, f, args, kwargs, leaves, values, with_writes=with_writes))
+    did = watched(lambda: trace_calls(api_name, f, args, kwargs, leaves, values, with_writes=with_writes))
     levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
     tensors = {u: tensor(u) for w in levels.written.values() for u in w.consts}
@@ -404,48 +390,3 @@ def _make(
             did.has_writes,
         )
     )
-
-
-class _Traced(NamedTuple):
-    """The trace of a function on arguments that have types but no values."""
-
-    frame: recording.Frame
-    since: build.Since
-    places: list[UOp]
-    """The placeholders of the variables."""
-    out: Any
-    results: list[Tensor]
-    has_token: bool
-    """Whether the last result is the token of its effects."""
-    has_writes: bool
-
-
-def _trace_calls(
-    api_name: str,
-    f: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    leaves: Sequence[Any],
-    values: Sequence[Tensor | None],
-    *,
-    with_writes: bool,
-) -> _Traced:
-    # the effects run when the program is evaluated
-    opening = opened(Writing(api_name, with_writes=with_writes))
-    with recording.record_frame() as frame, collect_effects(Body()) as must, opening as scope:
-        since = build.Since(scope.number, Level().number)
-        places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]
-        variables = [tensor(p) for p in places]
-        new = iter(variables)
-        traced_leaves = iter([x if v is None else next(new) for x, v in zip(leaves, values, strict=True)])
-        positional = [tree.rebuild(a, traced_leaves) for a in args]
-        named = {k: tree.rebuild(a, traced_leaves) for k, a in kwargs.items()}
-        out = call_checked(f, positional, named, api_name, "pass a function with one parameter per argument")
-        written: list[Tensor] = []
-        if scope.recorded_writes is not None:
-            written = [*(x for x, p in zip(variables, places, strict=True) if x.uop is not p), *scope.recorded_writes]
-            returned = {x.uop for x in tree.leaves(out) if isinstance(x, Tensor)}
-            if new_values := [x for x in {x.uop: x for x in written}.values() if x.uop not in returned]:
-                out = (out, new_values)
-        token = [] if must.token is None else [tensor(must.token)]
-        return _Traced(frame, since, places, out, [*live_results(out, api_name), *token], bool(token), bool(written))
