@@ -10,10 +10,9 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
-from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from tinygrad import Tensor, nn
+from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded import tree
@@ -21,7 +20,7 @@ from branded.chunking.footprint import Footprint, footprint
 from branded.core.axis_names import axes_text
 from branded.core.boundary import closed
 from branded.core.tracing import recording
-from branded.core.validation.axes_suggestions import argument, holds_tensors
+from branded.core.validation.axes_suggestions import argument
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.called import Functions
@@ -30,7 +29,7 @@ from branded.explain.code import Source, at
 from branded.explain.graph import graph_of, names_below
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
-from branded.explain.names import is_sharding, names_of
+from branded.explain.names import captured_paths, is_sharding, names_of
 from branded.explain.provenance import source_cells, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.graph.uops import lead, realize_tensors, tensor
@@ -91,25 +90,6 @@ def _count(program: Program) -> int:
     return sum(1 + sum(map(_count, e.programs())) for e in program.eqns)
 
 
-def _attributes(f: Callable[..., Any], consts: Sequence[Tensor]) -> list[str]:
-    """Return the path of each captured value in the modules that the function uses, such as `net.l1.weight`."""
-    function = inspect.unwrap(f)
-    if not isinstance(function, FunctionType):
-        return [""] * len(consts)
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    used = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
-    codes = [function.__code__]
-    for code in codes:
-        used |= {name: function.__globals__.get(name) for name in code.co_names}
-        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
-    paths: dict[UOp, str] = {}
-    for name, x in used.items():
-        if holds_tensors(x):
-            for key, t in nn.state.get_state_dict(x).items():
-                paths.setdefault(t.uop, f"{name}.{key}")
-    return [paths.get(c.uop, "") for c in consts]
-
-
 class _Taken(NamedTuple):
     """The variables of a function: their paths in the arguments, and their axes if known."""
 
@@ -138,7 +118,7 @@ class Explained:
         last = self.source.first_line + self.source.text.rstrip().count("\n")
         self.called = Functions(self.source.file, self.source.first_line, last)
         self.paths = [*arguments.paths, *("" for _ in expr.program.constvars)]
-        self.named = names_of(self.program, [*arguments.paths, *_attributes(f, expr.consts)])
+        self.named = names_of(self.program, [*arguments.paths, *captured_paths(f, expr.consts)])
         self.names = self.named.values
         self.said_names = self.named.operand_names(self.source.code)
         self.axes = [*arguments.axes, *("" for _ in expr.program.constvars)]

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import itertools
 import keyword
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from types import CellType, CodeType, FunctionType
+from typing import Any, NamedTuple
+
+from tinygrad import Tensor, nn
+from tinygrad.uop.ops import UOp
 
 from branded.core.tracing.recorded_calls import WRITES
+from branded.core.validation.axes_suggestions import holds_tensors
 from branded.errors.source import Where, lines, parse_lines
 from branded.ir.terms import RESERVED, Atom, BrandName, Eqn, Program, Var, letters
 
@@ -234,3 +240,22 @@ def _targets(target: ast.expr) -> tuple[str, ...]:
     if isinstance(target, ast.Tuple | ast.List):
         return tuple(ast.unparse(t) for t in target.elts)
     return (ast.unparse(target),) if isinstance(target, ast.Name | ast.Attribute) else ()
+
+
+def captured_paths(f: Callable[..., Any], consts: Sequence[Tensor]) -> list[str]:
+    """Return the path of each captured value in the modules that the function uses, such as `net.l1.weight`."""
+    function = inspect.unwrap(f)
+    if not isinstance(function, FunctionType):
+        return [""] * len(consts)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    used = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
+    codes = [function.__code__]
+    for code in codes:
+        used |= {name: function.__globals__.get(name) for name in code.co_names}
+        codes += [c for c in code.co_consts if isinstance(c, CodeType)]
+    paths: dict[UOp, str] = {}
+    for name, x in used.items():
+        if holds_tensors(x):
+            for key, t in nn.state.get_state_dict(x).items():
+                paths.setdefault(t.uop, f"{name}.{key}")
+    return [paths.get(c.uop, "") for c in consts]

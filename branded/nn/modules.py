@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType
 from typing import Any, Literal, ParamSpec, Protocol, overload
 
 from tinygrad import Tensor
 from tinygrad.nn.state import get_state_dict
-from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.core.brand import S, S1, T
@@ -27,9 +24,9 @@ from branded.errors import StateError, StateTypeError, WriteError
 from branded.graph.rows import check_live
 from branded.graph.tags import is_storage, new_storage
 from branded.graph.uops import tensor
+from branded.nn.same_kind import check_alike
 from branded.nn.stateless import with_others
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import _TinyJit
 from branded.vec import Vec
 
 P = ParamSpec("P")
@@ -311,91 +308,9 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
             )
     states = [_names(m, "stack_module_state") for m in modules]
     for i in range(1, len(modules)):
-        _check_alike(modules, states, i)
+        check_alike(modules, states, i)
     stacked: dict[int, Tensor] = {}  # keyed by the first module's tensor, so that tied tensors stay tied
     for name, x in states[0].items():
         if id(x) not in stacked:
             stacked[id(x)] = x.stack(*(s[name] for s in states[1:])).is_param_(x.is_param)
     return {name: stacked[id(x)] for name, x in states[0].items()}
-
-
-def _check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]], i: int) -> None:
-    api_name, first, other = f"stack_module_state: modules 1 and {i + 1}", states[0], states[i]
-    if type(modules[i]) is not type(modules[0]):
-        raise StateError(
-            f"{api_name} are of different classes",
-            ("module 1", tree.describe(modules[0])),
-            (f"module {i + 1}", tree.describe(modules[i])),
-        )
-    if missing := next((name for name in (*first, *other) if name not in first or name not in other), None):
-        has, lacks = (0, i) if missing in first else (i, 0)
-        raise StateError(
-            f"{api_name} have different tensors: module {lacks + 1} has no `{missing}`, and module {has + 1} has one"
-        )
-    for name, x in first.items():
-        y = other[name]
-        check_live(x.uop, f"stack_module_state: `{name}`")
-        if x.shape != y.shape or x.dtype != y.dtype:
-            raise StateError(
-                f"{api_name} differ in `{name}`", ("module 1", vec_type(x)), (f"module {i + 1}", vec_type(y))
-            )
-    for name, one, two in zip(first, _tied(first), _tied(other), strict=True):
-        if one != two:
-            pair = f"`{one if one != name else two}` and `{name}`"
-            raise StateError(
-                f"{api_name} differ in which tensors they share",
-                ("module 1", f"{pair} are {'one' if one != name else 'two'}"),
-                (f"module {i + 1}", f"{pair} are {'one' if two != name else 'two'}"),
-            )
-    mine, theirs = _constants(modules[0]), _constants(modules[i])
-    for name in {**mine, **theirs}:
-        both = mine.get(name, _NONE), theirs.get(name, _NONE)
-        if not _is_same(*both):
-            raise StateError(
-                f"{api_name} differ in `{name}`, and only tensors are stacked",
-                ("module 1", _constant(both[0])),
-                (f"module {i + 1}", _constant(both[1])),
-                fix="store the number as a Tensor, or call the modules one by one",
-            )
-
-
-_NONE = object()
-
-
-def _constants(module: object) -> dict[str, Any]:
-    """Return the numbers and functions of a module by name, in the places that `get_state_dict` searches."""
-    constants: dict[str, Any] = {}
-    waiting: list[tuple[str, Any]] = [("", module)]
-    while waiting:
-        name, x = waiting.pop()
-        if isinstance(x, Tensor | UOp | _TinyJit | type):
-            continue
-        if isinstance(x, int | float | complex | np.generic | np.ndarray | FunctionType):
-            constants[name] = x
-            continue
-        x = x._asdict() if hasattr(x, "_asdict") else x if isinstance(x, dict) else getattr(x, "__dict__", x)
-        parts = enumerate(x) if isinstance(x, list | tuple) else x.items() if isinstance(x, dict) else ()
-        waiting.extend((f"{name}.{key}" if name else str(key), part) for key, part in parts)
-    return constants
-
-
-def _is_same(x: Any, y: Any) -> bool:
-    """Return whether these are equal numbers, or functions with the same code."""
-    if isinstance(x, FunctionType) and isinstance(y, FunctionType):
-        x, y = inspect.unwrap(x), inspect.unwrap(y)
-        return x is y or (hasattr(x, "__code__") and hasattr(y, "__code__") and x.__code__ is y.__code__)
-    if x is _NONE or y is _NONE or isinstance(x, FunctionType) or isinstance(y, FunctionType):
-        return False
-    return np.array_equal(x, y, equal_nan=all(np.asarray(v).dtype.kind in "fc" for v in (x, y)))
-
-
-def _constant(x: Any) -> str:
-    if x is _NONE:
-        return "none"
-    return x.__qualname__ if isinstance(x, FunctionType) else tree.describe(x)
-
-
-def _tied(state: Mapping[str, Tensor]) -> list[str]:
-    """Return for each name the first name of the same tensor."""
-    first: dict[int, str] = {}
-    return [first.setdefault(id(x), name) for name, x in state.items()]
