@@ -1,11 +1,15 @@
-"""The plugin as mypy starts it. A run that finds every file in its cache calls no hook, so it imports none."""
+"""The plugin as mypy starts it. It imports its hooks when a run analyzes a file and has branded or tinygrad.
+
+A run that finds every file in its cache calls no hook, and other packages have no values that the hooks are about.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mypy.nodes import MypyFile
 from mypy.options import Options
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
     from branded.mypy.hooks import BrandedPlugin
 
 HOOKS = (
-    "get_additional_deps",
     "get_attribute_hook",
     "get_customize_class_mro_hook",
     "get_function_hook",
@@ -26,37 +29,44 @@ HOOKS = (
     "get_method_signature_hook",
     "get_type_analyze_hook",
 )
-"""The methods of the plugin that mypy calls for files that it analyzes."""
+"""The methods of the plugin that select hooks for names."""
 
 
 class DeferredPlugin(Plugin):
-    """The plugin, which imports and creates its hooks when mypy first calls one of `HOOKS`."""
+    """The plugin, which imports and creates its hooks when mypy first needs one of them."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self.unvaried, self.require_axes = unvaried_setting(options), require_axes_setting(options)
         self.created: BrandedPlugin | None = None
 
-    def create(self) -> None:
+    def create(self) -> BrandedPlugin:
         """Create the plugin, and let mypy call its methods from now on."""
-        is_alone = sys.modules.setdefault("branded", stand_in := ModuleType("branded")) is stand_in
-        from branded.mypy.hooks import BrandedPlugin
+        with _alone():
+            from branded.mypy.hooks import BrandedPlugin
 
-        if is_alone:
-            del sys.modules["branded"]  # a later import in this process gets the real package
         self.created = BrandedPlugin(self.options)
         self.created.scope.unvaried = self.unvaried
         if self._modules is not None:
             self.created.set_modules(self._modules)
         vars(self).update({name: getattr(self.created, name) for name in HOOKS})
+        return self.created
+
+    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
+        """Add the facts about a file's source; mypy calls this hook for each file that it has parsed."""
+        with _alone():
+            from branded.mypy.analysis.caches import forget
+            from branded.mypy.analysis.source_digest import add_source_facts
+
+        if self.options.fine_grained_incremental:
+            forget()
+        add_source_facts(file)
+        return []
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache, and complete a module before it is stored."""
         if not ctx.is_check and self._modules is not None and (module := self._modules.get(ctx.id)) is not None:
-            if self.created is None:
-                self.create()
-            assert self.created is not None
-            self.created.get_additional_deps(module)  # mypy may have parsed the file without calling it
+            self.get_additional_deps(module)  # mypy may have parsed the file without calling it
         return config_data(ctx.path, self.unvaried, self.require_axes)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
@@ -65,11 +75,23 @@ class DeferredPlugin(Plugin):
             self.created.set_modules(modules)
 
 
-def _creating(name: str) -> Callable[[DeferredPlugin, Any], Any]:
-    def method(self: DeferredPlugin, argument: Any) -> Any:
-        if self.created is None:
-            self.create()
-        return getattr(self.created, name)(argument)
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Import modules of the plugin without the package, which imports tinygrad."""
+    is_alone = sys.modules.setdefault("branded", stand_in := ModuleType("branded")) is stand_in
+    try:
+        yield
+    finally:
+        if is_alone:
+            del sys.modules["branded"]  # a later import in this process gets the real package
+
+
+def _creating(name: str) -> Callable[[DeferredPlugin, str], object]:
+    def method(self: DeferredPlugin, fullname: str) -> object:
+        modules = self._modules or {}
+        if "tinygrad" not in modules and "branded" not in modules:
+            return None
+        return getattr(self.created or self.create(), name)(fullname)
 
     return method
 

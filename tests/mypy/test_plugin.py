@@ -9,6 +9,8 @@ import contextlib
 import io
 import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -55,6 +57,18 @@ def test_changed_body_rechecks_its_callers(tmp_path: Path) -> None:
     assert "app.py:5: error" in "\n".join(edits.by_mypy(tmp_path, cache))
     (tmp_path / "low.py").write_text(low)
     assert edits.by_mypy(tmp_path, cache) == ["Success: no issues found in 2 source files"]
+
+
+@pytest.mark.parametrize("head", ["", HEADER])
+def test_hooks_are_imported_for_tensors_only(head: str, tmp_path: Path) -> None:
+    """A program without branded and tinygrad costs no more than its digests."""
+    app = project(tmp_path, "")
+    app.write_text(f"{head}n = len([1, 2])\n")
+    program = "import sys; from mypy import api; api.run(['app.py', '--cache-dir=cache']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    modules = done.stdout.split()
+    assert "branded.mypy.analysis.source_digest" in modules, done.stderr
+    assert ("branded.mypy.hooks" in modules) == bool(head)
 
 
 LAYER = """from dataclasses import dataclass

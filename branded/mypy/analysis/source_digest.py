@@ -1,8 +1,8 @@
-"""A digest of the functions of each module, so that mypy checks its importers again when a body changes.
+"""A digest of each module's source, kept in its symbol table.
 
-mypy checks an importer again only if the interface of a module has changed. But the plugin also reads the bodies of
-functions of other files. The digest in the symbol table makes these bodies part of the interface: mypy stores it in its
-cache, and its daemon compares it.
+mypy checks an importer again if the interface of a module has changed. The plugin also looks into the bodies of
+functions of other files. The digest makes these bodies part of the interface: mypy stores it in its cache, and its
+daemon compares it. It is of the whole text: every file of every program has one, and parsing it would take longer.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from mypy.nodes import GDEF, Context, MypyFile, SymbolTableNode, Var
 from mypy.types import UnboundType
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.source.syntax import children
-from branded.mypy.rows.static_fields import add_static_fields
+from branded.mypy.rows.static_fields import STATIC, find_static_fields
 
 DIGEST = "branded@source"
 """The name of the digest. mypy's daemon keeps names with an `@` when it analyzes a file again."""
 LIBRARIES = ("builtins.", "typing.", "tinygrad.", "branded.")
 """The prefixes of modules whose functions have known behavior."""
-_SCALARS = {"bool", "bytes", "complex", "float", "int", "str"}
 
 _recorded: list[set[MypyFile]] = []
 """The modules that the results being computed depend on, for the innermost result last."""
@@ -38,28 +36,29 @@ _registered: dict[tuple[str, str, str], None] = new_cache()
 
 
 def add_source_facts(module: MypyFile) -> None:
-    """Add facts about a file's source to its symbol table: the digest, and the static fields.
+    """Add facts about a file's source to its symbol table: the digest of its text, and the static fields.
 
     mypy's hook for files that it has parsed calls this, except for an unchanged file that mypy parses again to check it
     with other imports. Such a file gets them when it is checked, and at the latest before mypy writes its cache.
     """
     is_ours = module.is_stub or f"{module.fullname}.".startswith(LIBRARIES)
-    if not is_ours and DIGEST not in module.names:
-        add_digest(module)
-        add_static_fields(module)
-
-
-def add_digest(module: MypyFile) -> None:
-    """Add the digest of a parsed file to its symbol table."""
+    if is_ours or DIGEST in module.names:
+        return
     try:
         text = Path(module.path).read_bytes()
     except OSError:  # the text is not from a file
         return
-    tree = parse(module.path, file_version(module.path)) if "site-packages" not in module.path else None
+    add_fact(module, DIGEST, hashlib.sha256(text).hexdigest())
+    if fields := find_static_fields(text):
+        add_fact(module, STATIC, fields)
+
+
+def add_fact(module: MypyFile, name: str, fact: str) -> None:
+    """Add a text to the symbol table of a parsed file."""
     # a type without a class: when a file has just been parsed, no class is known
-    digest = Var(DIGEST, UnboundType(_digest(text, tree)))
-    digest._fullname = f"{module.fullname}.{DIGEST}"
-    module.names[DIGEST] = SymbolTableNode(GDEF, digest, module_public=False, module_hidden=True)
+    held = Var(name, UnboundType(fact))
+    held._fullname = f"{module.fullname}.{name}"
+    module.names[name] = SymbolTableNode(GDEF, held, module_public=False, module_hidden=True)
 
 
 def depend_on_source(module: MypyFile, api: TypeChecker) -> None:
@@ -163,37 +162,3 @@ def is_called_at_once(file: str, call: Context) -> bool:
     linecache.checkcache(file)
     line = linecache.getline(file, call.end_line) if call.end_line else ""
     return line.isascii() and call.end_column is not None and line[call.end_column :].startswith("(")
-
-
-def _digest(text: bytes, tree: ast.Module | None) -> str:
-    """Return a digest of a file's imports and functions, with the lines that a message can refer to."""
-    if tree is None:
-        return hashlib.sha256(text).hexdigest()
-    lines, digest = text.splitlines(), hashlib.sha256()
-    for n in imports_and_functions(tree):
-        first = min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", ()))])
-        digest.update(b"\n".join([b"%d" % first, *lines[first - 1 : n.end_lineno], b""]))
-    return digest.hexdigest()
-
-
-def imports_and_functions(node: ast.AST) -> Iterator[ast.stmt]:
-    """Find the imports of a file, and its functions that can take or return tensors, without those in them."""
-    for n in children(node):
-        if isinstance(n, ast.Import | ast.ImportFrom) or (isinstance(n, ast.FunctionDef) and is_in_digest(n)):
-            yield n
-        elif not isinstance(n, ast.expr):
-            yield from imports_and_functions(n)
-
-
-def is_in_digest(f: ast.FunctionDef) -> bool:
-    """Return whether the digest of a file has a function: one that can take or return tensors."""
-    returns = f.returns
-    is_scalar = isinstance(returns, ast.Name) and returns.id in _SCALARS
-    return _can_take_tensors(f.args) or not (is_scalar or returns is None or isinstance(returns, ast.Constant))
-
-
-def _can_take_tensors(args: ast.arguments) -> bool:
-    annotations = [
-        a.annotation for a in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg] if a is not None
-    ]
-    return not all(isinstance(a, ast.Name) and a.id in _SCALARS for a in annotations)

@@ -9,13 +9,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
 
-from mypy.nodes import GDEF, MypyFile, SymbolTableNode, TypeInfo, Var
+from mypy.nodes import SymbolTableNode, TypeInfo, Var
 from mypy.types import UnboundType
+
+from branded.mypy.analysis.source.syntax import nodes_of
 
 STATIC = "branded@static"
 """The name of the list of fields. mypy's daemon keeps names with an `@` when it analyzes a file again."""
+
+_MARK = re.compile(rb"""\bstatic(\s*[]),=#]|["'])""")
+"""The mark of a static field: `Annotated[str, static]`, `static=True`, `{"static": True}`."""
 
 Lookup = Callable[[str], SymbolTableNode | None]
 _lookup: list[Lookup] = []
@@ -26,17 +30,12 @@ def use_lookup(lookup: Lookup) -> None:
     _lookup[:] = [lookup]
 
 
-def add_static_fields(module: MypyFile) -> None:
-    """Add the static fields of a parsed file's classes to its symbol table."""
+def find_static_fields(text: bytes) -> str:
+    """Return the static fields of the classes in a source text, separated by spaces."""
     try:
-        text = Path(module.path).read_bytes()
-        found = " ".join(_find_fields(ast.parse(text))) if re.search(rb"\bstatic\b", text) else ""
-    except (OSError, SyntaxError, ValueError):  # the text is not from a file, or mypy reports it
-        return
-    if found:
-        fields = Var(STATIC, UnboundType(found))
-        fields._fullname = f"{module.fullname}.{STATIC}"
-        module.names[STATIC] = SymbolTableNode(GDEF, fields, module_public=False, module_hidden=True)
+        return " ".join(_find_fields(ast.parse(text))) if _MARK.search(text) else ""
+    except (SyntaxError, ValueError):  # mypy reports it
+        return ""
 
 
 def static_fields(info: TypeInfo) -> set[str]:
@@ -53,9 +52,10 @@ def static_fields(info: TypeInfo) -> set[str]:
 
 def _find_fields(tree: ast.Module) -> Iterator[str]:
     """Find the static fields of all classes, as `Layer.name`."""
-    marked = [n.targets for n in ast.walk(tree) if isinstance(n, ast.Assign) and _is_marked(n.value)]
+    nodes = nodes_of(tree)
+    marked = [n.targets for n in nodes if isinstance(n, ast.Assign) and _is_marked(n.value)]
     aliases = {_last_name(target) for targets in marked for target in targets}
-    for cls in (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)):
+    for cls in (n for n in nodes if isinstance(n, ast.ClassDef)):
         for n in cls.body:
             match n:
                 case ast.AnnAssign(target=ast.Name(id=name)) if _is_marked(n.annotation, aliases) or _is_call(n.value):

@@ -43,7 +43,7 @@ from mypy.options import Options
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.analysis.source_digest import depend_on_source, file_version, imports_and_functions, parse
+from branded.mypy.analysis.source_digest import depend_on_source, file_version, parse
 from branded.mypy.shapes.values import Function, Variables
 
 Scope = dict[str, SymbolNode]
@@ -118,17 +118,14 @@ _paths: dict[Context, str] = new_cache()
 
 
 def _parse(module: MypyFile, api: TypeChecker) -> dict[str, FuncDef]:
-    """Parse a file; return its functions and methods by name, without those that its digest does not have."""
-    source = parse(module.path, file_version(module.path))
-    if source is None:
+    """Parse a file; return its functions and methods by name."""
+    if parse(module.path, file_version(module.path)) is None:
         return {}
     options = Options()
     options.python_version = api.options.python_version
     text = Path(module.path).read_bytes().decode(errors="replace")
     tree = fastparse.parse(text, module.path, module.fullname, Errors(options), options)
-    known = {n.lineno for n in imports_and_functions(source)}
-    functions = dict(_functions(tree.defs, ""))  # the last one with a name
-    return {name: f for name, f in functions.items() if f.line in known}
+    return dict(_functions(tree.defs, ""))  # the last one with a name
 
 
 def _functions(statements: Sequence[Statement], prefix: str) -> Iterable[tuple[str, FuncDef]]:
