@@ -31,6 +31,7 @@ PATCHES: Mapping[str, str] = {
     "options": f"{_RUNTIME}.interrupt_safe_context",
     "images": f"{_KERNELS}.image_dtype",
     "ranges": f"{_KERNELS}.merged_ranges",
+    "one_hots": f"{_KERNELS}.one_hot_products",
     "numbering": f"{_KERNELS}.argument_order",
     "gates": f"{_KERNELS}.gated_load_dtype",
     "alignment": f"{_KERNELS}.buffer_alignment",

@@ -305,6 +305,8 @@ _REPLACED = {
     "simplify.graph_rewrite": (
         "ranges | sink pm ctx bottom_up name bpm walk enter_calls | skips loops that are merged already"
     ),
+    "simplify.pm_reduce_collapse": "one_hots | PatternMatcher | the rules of the next table that it shares",
+    "simplify.pm_reduce_load_collapse": "one_hots | PatternMatcher | moves terms only where a loop remains",
     "tensor.TRACEMETA": "threads | ContextVar | is a plain int, which compares faster",
     "tensor._METADATA": "core | _ContextVar | is local to a thread",
     "tensor._apply_map_to_tensors": (

@@ -107,6 +107,23 @@ def test_jacobian_traces_once_into_one_graph() -> None:
         assert sizes[1] < sizes[0] + 60  # one more axis, instead of one graph per row
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("inner", [jacfwd, jacrev])
+@pytest.mark.parametrize("outer", [jacfwd, jacrev])
+def test_jacobians_of_jacobians(outer: Any, inner: Any) -> None:
+    """Their kernels sum products of identity matrices, which tinygrad must not rewrite without end."""
+    a = np.array([[1.0, 2.0], [3.0, 5.0]], dtype=np.float32)
+    e = np.eye(2)
+    wanted = np.einsum("ia,bc,dl->ilabcd", e, e, e) + np.einsum("ic,da,bl->ilabcd", e, e, e)
+    np.testing.assert_allclose(outer(inner(lambda x: x @ x))(Tensor(a)).numpy(), wanted, rtol=1e-6)
+    second = outer(inner(lambda x: x.sin() * x[0]))(Tensor(a[0])).numpy()
+    sin, cos = np.sin(a[0]), np.cos(a[0])
+    by_hand = np.zeros((2, 2, 2))
+    by_hand[0, 0, 0] = 2 * cos[0] - sin[0] * a[0, 0]
+    by_hand[1] = [[0, cos[1]], [cos[1], -sin[1] * a[0, 0]]]
+    np.testing.assert_allclose(second, by_hand, rtol=1e-5)
+
+
 def test_pytrees_and_aux() -> None:
     params = {"w": X, "b": (TWO, None)}
     grads, aux = grad(lambda p: ((p["w"] * p["b"][0]).sum(), "aux"), has_aux=True)(params)

@@ -34,6 +34,11 @@ def ranges() -> None:
     assert x.cat(x).sum().item() == 20
 
 
+def one_hots() -> None:
+    same = (Tensor.eye(2) * Tensor.eye(4).reshape(2, 2, 2, 2)).sum(-1)  # the matrices (i, k) and (2a + b, 2i + k)
+    assert same.tolist() == [[[1, 0], [0, 0]], [[0, 0], [0, 1]]]
+
+
 def numbering() -> None:
     out, x = UOp.param(0, dtypes.float, (8,), "CPU"), UOp.param(5, dtypes.float, (8,), "CPU")
     thread, i = UOp.range(2, 0, AxisType.THREAD), UOp.range(4, 1, AxisType.LOOP)
@@ -336,6 +341,7 @@ FIXED: tuple[Callable[[], None], ...] = (
     *(
         images,
         ranges,
+        one_hots,
         numbering,
         gates,
         alignment,
