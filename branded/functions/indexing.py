@@ -305,7 +305,7 @@ def _check_sizes(sizes: Any, x: Tensor, api_name: str) -> list[int]:
 
 def _starts(starts: Any, x: Tensor, sizes: Sequence[int], api_name: str) -> dict[int, Tensor]:
     """Return the start of a slice along each axis that it does not cover, so that the slice lies within the axis."""
-    if isinstance(starts, Tensor):
+    if not isinstance(starts, tuple | list):
         t = ints(starts, api_name, "start_indices")
         starts = [t[k] for k in range(t.shape[0])] if t.ndim == 1 else None
     if not isinstance(starts, tuple | list) or len(starts) != x.ndim:

@@ -19,6 +19,7 @@ from branded.core.values import vec_type
 from branded.errors import DrawError, DrawTypeError
 from branded.functions._validation import as_number
 from branded.graph.rows import check_live
+from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import broadcast_shape
 from branded.vec import Vec
 
@@ -97,6 +98,8 @@ def _as_key(key: object, api_name: str) -> Tensor:
 
 def as_shape(shape: object, api_name: str) -> tuple[int, ...]:
     """Return `shape` as a tuple of ints."""
+    if isinstance(shape, np.ndarray) and shape.ndim == 1:
+        shape = shape.tolist()
     if not isinstance(shape, tuple | list):
         n = as_int(shape)
         fix = "pass a tuple of ints" if n is None else f"({n},)"

@@ -124,3 +124,10 @@ def test_call_is_one_operation_of_ir(name: str) -> None:
     assert name in {"array of one", "fft 1", "ifft 1"} or f"functions.{name.partition(' ')[0]}" in str(e)
     assert e.from_text(str(e)) == e
     same(e(*xs), c.f(with_branded, *xs))
+
+
+def test_start_indices_in_an_array() -> None:
+    x = Tensor.arange(12).reshape(3, 4)
+    assert functions.dynamic_slice(x, np.array([1, -1]), (2, 1)).tolist() == [[7], [11]]
+    with pytest.raises(branded.errors.ArgumentError, match="does not have one int per axis"):
+        functions.dynamic_slice(x, 1, (2, 1))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tinygrad import Context, GlobalCounters, Tensor, TinyJit, dtypes, function
 
 import branded.random.selection
-from branded import BrandedError, errors, grad, jvp, random, vmap
+from branded import BrandedError, errors, grad, jvp, make_expr, random, vmap
 from branded.control_flow.loops import scan
 from branded.functions._erf import erfinv, next_above
 from tests.support.by_numpy import looped, read
@@ -366,6 +366,44 @@ def test_key_as_a_carry() -> None:
     _, each = vmap(lambda k: scan(draw, k, None, length=3))(KEYS)
     wanted = looped(unrolled, np.stack([KEY.numpy(), *KEYS.numpy()]))
     np.testing.assert_array_equal([one.numpy(), *each.numpy()], wanted)
+
+
+ARRAY_CALLS: dict[str, Callable[[Any], Tensor]] = {
+    "a key": lambda of: random.normal(of(KEY.numpy()), (2,)),
+    "a seed": lambda of: random.key(of(np.array(3))),
+    "data": lambda of: random.fold_in(KEY, data=of(np.array(3))),
+    "entries": lambda of: random.choice(KEY, of(np.arange(5)), (2,)),
+    "an order": lambda of: random.permutation(KEY, of(np.arange(5))),
+    "logits": lambda of: random.categorical(KEY, of(np.zeros(3, np.float32)), shape=(4,)),
+    "chances": lambda of: random.bernoulli(KEY, of(np.array([0.1, 0.9], np.float32))),
+    "bounds": lambda of: random.uniform(KEY, (2,), minval=of(np.array([1, 2], np.float32)), maxval=3),
+    "int bounds": lambda of: random.randint(KEY, (2,), of(np.array([1, 20], np.int32)), 40),
+    "a parameter": lambda of: random.gamma(KEY, of(np.array([1, 2], np.float32))),
+    "two parameters": lambda of: random.beta(KEY, 1.0, b=of(np.array([1, 2], np.float32))),
+    "a mean": lambda of: random.multivariate_normal(KEY, of(np.ones(2, np.float32)), of(np.eye(2, dtype=np.float32))),
+}
+
+
+@pytest.mark.parametrize("name", ARRAY_CALLS)
+def test_numpy_arrays_are_tensors(name: str) -> None:
+    call = ARRAY_CALLS[name]
+    assert call(np.array).tolist() == call(Tensor).tolist()
+
+
+def test_numpy_arrays_that_stay_arrays() -> None:
+    """A shape may be an array; probabilities in an array are checked, as in a list."""
+    assert random.uniform(KEY, np.array([2, 1])).tolist() == random.uniform(KEY, (2, 1)).tolist()
+    assert random.choice(KEY, 3, (4,), p=np.array([0, 0.5, 0.5])).tolist() == [
+        *random.choice(KEY, 3, (4,), p=[0, 0.5, 0.5]).tolist()
+    ]
+    with pytest.raises(errors.DrawError, match="not a vector of probabilities"):
+        random.choice(KEY, 2, p=np.array([-1.0, 2.0]))
+
+
+def test_numpy_array_in_a_program() -> None:
+    """The recorded operation has the array as an operand; it is not a list of primitives."""
+    program = str(make_expr(lambda k: random.uniform(k, (2,), minval=np.zeros(2, np.float32)))(KEY))
+    assert "random.uniform" in program and "threefry" not in program
 
 
 @pytest.mark.parametrize("precompile", [False, True])

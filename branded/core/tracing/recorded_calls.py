@@ -17,6 +17,7 @@ from branded import tree
 from branded.core.brand import Brand
 from branded.core.tracing import recording
 from branded.errors import count_noun
+from branded.tinygrad_compat.lazy_numpy import np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,17 +87,34 @@ def leafwise(f: F, named: str, value: Callable[[Any], Any]) -> F:
 
 
 def operation(f: F) -> F:
-    """Record a function of tensors, such as `random.normal`, as one operation."""
+    """Record a function of tensors, such as `random.normal`, as one operation.
+
+    Numpy arrays become tensors in the parameters that are annotated as tensors.
+    """
     op = f"{f.__module__.split('.')[1]}.{f.__name__}"
 
     @functools.wraps(f)
     def recorded(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(x, np.ndarray) for x in (*args, *kwargs.values())):
+            args, kwargs = _with_tensors(f, args, kwargs)
         if not recording.is_recording():
             return f(*args, **kwargs)
         return record(op, f, f, args, kwargs)
 
     FUNCTIONS[op] = recorded
     return cast(F, recorded)
+
+
+def _with_tensors(f: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call with tensors for its arrays; a parameter that may be a sequence keeps an array."""
+    names = {p.name for p in signature(f).parameters.values() if accepts_tensor(p) and "Sequence" not in p.annotation}
+
+    def converted(name: str, x: Any) -> Any:
+        t = tree.as_tensor(x) if name in names and isinstance(x, np.ndarray) else None
+        return x if t is None else t
+
+    positional = [converted(name, x) for name, x in zip(signature(f).parameters, args, strict=False)]
+    return (*positional, *args[len(positional) :]), {name: converted(name, x) for name, x in kwargs.items()}
 
 
 def arguments_by_name(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
