@@ -18,6 +18,7 @@ from branded.callbacks.host import Host
 from branded.functions import _host
 from tests.support.by_numpy import reads
 from tests.support.examples import in_memory
+from tests.support.profiles import amount
 
 R = np.random.default_rng(0)
 NAN, INF = float("nan"), float("inf")
@@ -88,10 +89,12 @@ def test_segment_reductions(name: str, dtype: Any) -> None:
 
     x = (10 * R.standard_normal((3, 7, 2))).astype(dtype)
     many = np.stack([IDS, IDS[::-1], np.roll(IDS, 1)])
+    compare(vmap(f), x, many)
+    if dtype is not amount(np.float32, dtype):
+        return  # the dtype of the entries has no influence on their ids and axes
     compare(f, x[0], IDS)
     compare(f, x[0, :, 0], IDS.astype(np.int64))
     compare(f, x[0], IDS.astype(np.uint8))
-    compare(vmap(f), x, many)
     compare(vmap(f, in_axes=(None, 0)), x[0], many)
     compare(vmap(f, in_axes=(0, None)), x, IDS)
 

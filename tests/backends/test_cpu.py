@@ -25,6 +25,7 @@ from branded.tinygrad_compat.speed import compile_workers
 from tests.fuzz import cpu_fuzz
 from tests.support.by_numpy import read, reads
 from tests.support.examples import in_memory
+from tests.support.profiles import amount
 
 ROOT = Path(__file__).parents[2]
 
@@ -549,7 +550,7 @@ def test_sums_are_as_exact_as_tinygrads() -> None:
 
 def test_random_programs() -> None:
     """Run more programs with `python -m tests.fuzz.cpu_fuzz`."""
-    programs = [cpu_fuzz.program(1, i) for i in range(30)]
+    programs = [cpu_fuzz.program(1, i) for i in range(amount(12, 30))]
     assert not [f"{p.text}: {said}" for p in programs if (said := cpu_fuzz.wrong(p))]
 
 

@@ -17,12 +17,15 @@ from branded.backends.cpu.linalg import fourier
 from branded.backends.cpu.runtime import host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
 from tests.support.by_numpy import reads
+from tests.support.profiles import amount
 
 pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
 R = np.random.default_rng(0)
 DTYPES = {"float32": dtypes.float32, "float64": dtypes.float64}
 LENGTHS = (*range(1, 41), 49, 61, 64, 97, 100, 128, 143, 243, 251, 360, 509, 1000, 1009, 1024, 1922, 4096, 6007)
+SAMPLE = (*range(1, 17), 19, 20, 25, 27, 31, 36, 49, 64, 97, 143, 360, 1009, 1024, 1922)
+"""A length of each kind: powers, products and primes. Each one takes five compiled functions for each dtype."""
 
 
 def in_c(kind: str, n: int, *parts: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
@@ -45,7 +48,7 @@ def close(found: np.ndarray, want: np.ndarray, n: int, dtype: Any) -> None:
 @pytest.mark.parametrize("batch", [(), (3,), (2, 17)], ids=str)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_lengths(dtype: str, batch: tuple[int, ...]) -> None:
-    for n in LENGTHS:
+    for n in amount(SAMPLE, LENGTHS):
         x, y = R.standard_normal((2, *batch, n)).astype(dtype)
         z, bins = x.astype(float) + 1j * y, n // 2 + 1
         half = [np.ascontiguousarray(part[..., :bins]) for part in (x, y)]
@@ -86,8 +89,13 @@ def transforms(n: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("name", transforms(0))
-@pytest.mark.parametrize("n", [17, 20, 37])
+@pytest.mark.parametrize(
+    ("name", "n"),
+    amount(
+        [*zip(transforms(0), [17, 20, 37, 20, 17, 20], strict=True)],
+        [(name, n) for name in transforms(0) for n in (17, 20, 37)],
+    ),
+)
 def test_transforms_of_tensors(n: int, name: str) -> None:
     """Values, gradients, tangents and their gradients are those of the products with matrices."""
     f = transforms(n)[name]

@@ -312,8 +312,8 @@ class Wrong(NamedTuple):
         return "\n".join([f"seed {self.seed}, {self.which}, after {self.edits}", *differs])
 
 
-def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
-    """Yield the runs of one project whose output differs from a cold run."""
+def wrong(seed: int, edits: int, daemon: bool = True, every: int = 1) -> Iterator[Wrong]:
+    """Yield the runs of one project whose output differs from a cold run after every so many edits."""
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
         folder, caches, done = Path(name, "project"), Path(name, "caches"), list[str]()
         folder.mkdir()
@@ -327,6 +327,8 @@ def wrong(seed: int, edits: int, daemon: bool = True) -> Iterator[Wrong]:
             runs["daemon"] = stack.enter_context(contextlib.closing(Daemon(folder)))
         for i, edit in enumerate(itertools.chain([""], project.edits(edits))):
             done += [edit] if edit else []
+            if i % every and i < edits:
+                continue
             project.write(folder)
             warm(caches / "cold", MYPY, CONFIG)
             cold = by_mypy(folder, caches / "cold")

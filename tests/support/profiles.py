@@ -1,9 +1,11 @@
-"""Profiles of hypothesis: `HYPOTHESIS_PROFILE=nightly python -m pytest tests/laws`.
+"""How many generated programs a test runs: a sample in `make test`, and all of them in `make test-all`.
+
+Properties of hypothesis have profiles too, as in `HYPOTHESIS_PROFILE=nightly python -m pytest tests/laws`:
 
 | profile | examples | seeds |
 |---|---|---|
 | quick | a fifth | fixed |
-| default | as many as the test says | fixed |
+| default | two fifths, and in `make test-all` as many as the test says | fixed |
 | nightly | ten times as many | random; a failure prints how to repeat it |
 """
 
@@ -11,12 +13,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.support.by_numpy import COMPILE_ALL
+
+T = TypeVar("T")
+
+
+def amount(few: T, full: T) -> T:
+    """Return `few` in `make test`, and `full` in `make test-all`."""
+    return full if COMPILE_ALL else few
+
+
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
-FACTORS = {"quick": 0.2, "default": 1, "nightly": 10}
+FACTORS = {"quick": 0.2, "default": amount(0.4, 1), "nightly": 10}
 
 for _name in FACTORS:
     settings.register_profile(

@@ -11,8 +11,9 @@ import pytest
 from tests.plain import compare, state, suite
 from tests.plain.compare import Difference
 from tests.plain.programs import KINDS, program
+from tests.support.profiles import amount
 
-SAMPLE = range(2 * len(KINDS))
+SAMPLE = range(amount(1, 2) * len(KINDS))
 NAMES = 40
 """At most this number of names of tinygrad are replaced."""
 
