@@ -32,7 +32,8 @@ NAMES = {
     "c": "Tensor.rand(5, 3)",
 }
 ONE = """
-v.diag() x.diagonal() t.diagonal(0, 1, 2) t.diagonal(dim1=-1, dim2=-2) v.unfold(0, 3, 2) t.unfold(-1, 2, 1)
+v.diag() x.flatten() img.flatten(1) img.flatten(1, 2) img.flatten(end_dim=-2) v.flatten()
+x.diagonal() t.diagonal(0, 1, 2) t.diagonal(dim1=-1, dim2=-2) v.unfold(0, 3, 2) t.unfold(-1, 2, 1)
 x.shrink(((1, 4), None)) x.repeat(2, 3) v.repeat(2, 3) x.repeat((1, 2)) v.repeat_interleave(3) x.repeat_interleave(2)
 x.repeat_interleave(2, 1) x.repeat_interleave(2, dim=-1) x.pad((1, 2)) t.pad((1, 0, 2, 3)) x.pad(((1, 1), None))
 v.pad(padding=(2, 2)) x.unflatten(1, (2, 4)) x.unflatten(-1, (2, -1)) img.interpolate((3, 4))

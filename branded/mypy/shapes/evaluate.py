@@ -247,8 +247,8 @@ class Evaluator(FileState):
                     return Function(f.node, f.frame, bound) if f is not None else UNKNOWN
                 if node is not None and isinstance(node.node, Decorator):
                     return self._from_decorator(node.node, base, at)
-                if node is not None and isinstance(node.node, Var) and base.info.is_enum:
-                    return Const((base.info.fullname, name))
+                if node is not None and isinstance(node.node, Var):
+                    return Const((base.info.fullname, name)) if base.info.is_enum else self._default(node.node)
             case Function(node=FuncDef(name=own)) if name == "__name__":
                 return Const(own)
             case LibraryName(owner=None):
@@ -282,7 +282,8 @@ class Evaluator(FileState):
             return Function(f.node, f.frame, () if node.is_static else (base,))
         if isinstance(node, Decorator) and self._is_here(node.func):
             return self._from_decorator(node, base, at)
-        return UNKNOWN
+        is_in_class = isinstance(node, Var) and node.is_initialized_in_class and base.items is not None
+        return self._default(node) if is_in_class else UNKNOWN
 
     def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
         """Return a property, a static method or a class method; other decorators of methods are not followed."""

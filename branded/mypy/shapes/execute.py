@@ -215,7 +215,7 @@ class Interpreter(Evaluator):
             case TupleExpr() | ListExpr():
                 self._unpack(target.items, value, target)
             case StarExpr():
-                self.assign(target.expr, UNKNOWN)
+                self.assign(target.expr, value)
             case MemberExpr():
                 owner = self.evaluate(target.expr)
                 if isinstance(owner, Mutable) and owner.items is not None:
@@ -236,11 +236,17 @@ class Interpreter(Evaluator):
                     self.stored(owner, key, target)
 
     def _unpack(self, targets: list[Expression], value: Fact, at: Context) -> None:
-        items: Sequence[Fact] | None = items_of(value)
+        items = items_of(value)
+        star = next((i for i, t in enumerate(targets) if isinstance(t, StarExpr)), None)
         if items is None:
             each = self.iterate(value)
             items = [each] * len(targets) if isinstance(each, Fact) else None
-        if items is None or len(items) != len(targets) or any(isinstance(t, StarExpr) for t in targets):
+            if items is not None and star is not None:
+                items[star] = Stream(items[star])
+        elif star is not None and len(items) >= len(targets) - 1:
+            after = len(items) - (len(targets) - star - 1)
+            items = [*items[:star], list_of(items[star:after]), *items[after:]]
+        if items is None or len(items) != len(targets):
             items = [UNKNOWN] * len(targets)
         for target, item in zip(targets, items, strict=True):
             is_unnamed = isinstance(item, Size) and is_any_axis(item.axis)

@@ -20,7 +20,7 @@ from branded.mypy.shapes.brands import (
     open_brand,
     report_kept,
 )
-from branded.mypy.shapes.loops import join_carries, result_of_loop, step_of_loop
+from branded.mypy.shapes.loops import check_carry, join_carries, result_of_loop, step_of_loop
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -262,6 +262,7 @@ def scan(run: FileState, given: Arguments, at: Context) -> Fact:
         if result is None or len(result) != 2:
             return UNKNOWN
         if brands_of(result[0]) - brands_of(carry):  # later steps get a carry with more brands
+            check_carry(run, "scan", init, result[0], at)
             with run.maybe():
                 again = items_of(run.call(f, Arguments([join_carries(carry, result[0]), step]), at))
             result = again if again is not None and len(again) == 2 else result

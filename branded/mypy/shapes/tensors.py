@@ -174,11 +174,11 @@ def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) ->
     lengths = [known_length(a) for a in axes]
     if name == "cat" and not call.starred:
         return _joined_length(call, one, axes)
-    if name in ("reshape", "view", "flatten") and None not in lengths:
+    if name in ("reshape", "view") and None not in lengths:
         total = math.prod(n for n in lengths if n is not None)
         unknown = [i for i, a in enumerate(one) if is_any_axis(a)]
         rest = math.prod(axis_length(a) or 0 for i, a in enumerate(one) if i not in unknown)
-        minus = name == "flatten" or _has_minus_one(call)
+        minus = _has_minus_one(call)
         assert call.run is not None
         if len(unknown) == 1 and minus and rest and total % rest == 0:
             one[unknown[0]] = call.run.length(total // rest)
@@ -231,12 +231,12 @@ def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dic
             run.report(at, SHAPE, f"item: the shape is {format_axes(own.axes or ())}, and item reads one element")
         return NUMBER if name == "item" else UNKNOWN
     callee = getattr(at.callee, "name", "")
+    if (result := resized.resized(run, own, name, at, values)) is not None:
+        return result
     if name in table.METHODS:
         given = by_parameter(run, name, at, values) if values else {}
         starred = any(k in (ARG_STAR, ARG_STAR2) for k in at.arg_kinds)
         return method(run, at, own, name, given, starred) if given is not None else Shaped()
-    if (result := resized.resized(run, own, name, at, values)) is not None:
-        return result
     for value in values.values():
         forget(value)
     info = run.scope.instance(TENSOR).type

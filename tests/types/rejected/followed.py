@@ -393,3 +393,37 @@ vmap(lambda key: random.normal(key, (3,)))(random.key(0))  # E: normal: the firs
 random.uniform(random.split(random.key(0), 3), (2,))  # E: uniform: the first argument must be a key
 vmap(train)(models, states)
 vmap(train)(models, adam.init(models))  # E: in_axes: argument 2[1][0] is a 0-d tensor: there is no axis 0
+
+
+# --- a carry that gets another shape and a brand in one step
+def discounted(rewards: Tensor) -> Tensor:
+    def back(g: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+        return r + 0.9 * g, g
+
+    return scan(back, Tensor(0.0), rewards)[1]  # E: scan: carry changes its shape from step to step
+
+
+vmap(discounted)(Tensor.ones(4, 5, 2))
+
+
+# --- values of a class, items after a star, and a convolution of one image
+class Pendulum:
+    size = 2
+    step: float = 0.1
+
+    def moved(self, x: Tensor) -> Tensor:
+        return x + self.step * Tensor.ones(self.size)  # E: +: `4` differs from `2`
+
+
+def stacked(*layers: tuple[Tensor, Tensor]) -> Tensor:
+    *hidden, (w, b) = layers
+    x = four
+    for weight, bias in hidden:
+        x = x @ weight + bias
+    return x @ w + b  # E: @: the inner axes are `3` and `4`
+
+
+vmap(Pendulum().moved)(eye)
+stacked((Tensor.ones(4, 3), Tensor.ones(3)), (Tensor.ones(4, 2), Tensor.ones(2)))
+nn.Conv2d(3, 8, 3)(Tensor.ones(3, 9, 9))  # E: conv2d: the input has 3 axes, and the weight 4
+nn.Linear(36, 2)(convolved.max_pool2d((2, 2)).flatten(1))  # E: Linear: the input has 72 features

@@ -132,6 +132,16 @@ def _extent(bounds: Fact) -> int | None:
     return ends[1] - ends[0] if len(ends) == 2 and ends[0] is not None and ends[1] is not None else None
 
 
+def _flatten(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
+    first, last = _position(given, 0, "start_dim", 0, axes), _position(given, 1, "end_dim", -1, axes)
+    if first is None or last is None or first > last:
+        return Shaped()
+    lengths = [known_length(a) for a in axes[first : last + 1]]
+    known = [n for n in lengths if n is not None]
+    joined = axes[first] if first == last else _axis(run, math.prod(known) if len(known) == len(lengths) else None)
+    return Shaped((*axes[:first], joined, *axes[last + 1 :]))
+
+
 # ---- more entries ----
 
 
@@ -211,12 +221,15 @@ def _unchanged(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fac
 
 def convolution(run: FileState, x: Axes, weight: Axes, given: Arguments, at: Context) -> Fact:
     """Return the result of `x.conv2d(weight, bias, groups, stride, dilation, padding)`."""
-    if len(x) != len(weight) or len(x) < 3:
+    given_shapes = f"given: shape {format_axes(x)} and {format_axes(weight)}"
+    if len(x) != len(weight):
+        says = f"conv2d: the input has {len(x)} axes, and the weight {len(weight)}"
+        run.report(at, SHAPE, says, given_shapes, "try:   x.unsqueeze(0) for a batch of one")
         return Shaped()
     groups, channels, wanted = _int(given, 2, "groups", 1), known_length(x[1]), known_length(weight[1])
     if groups is not None and channels is not None and wanted is not None and channels != wanted * groups:
         says = f"conv2d: the input has {channels} channels, and the weight wants {wanted * groups}"
-        run.report(at, SHAPE, says, f"given: shape {format_axes(x)} and {format_axes(weight)}")
+        run.report(at, SHAPE, says, given_shapes)
         return Shaped()
     windows = [known_length(a) for a in weight[2:]]
     moved = _windows(run, x[2:], windows, given.get(3, "stride"), given.get(4, "dilation"), given.get(5, "padding"))
@@ -325,6 +338,7 @@ _RULES: dict[str, Rule] = {
     "cross_entropy": _loss(1),
     "diag": _diag,
     "diagonal": _diagonal,
+    "flatten": _flatten,
     "interpolate": _interpolate,
     "max_pool2d": _max_pool,
     "nll_loss": _loss(3),
