@@ -74,5 +74,5 @@ def _branch_flag() -> UOp | None:
 
 
 def _predicated(args: Sequence[UOp], flag: UOp, around: Body | None) -> list[UOp]:
-    """Return the arguments as computed if the flag is set; the effects before them already know their flags."""
+    """Predicate the arguments by the flag, except effects before them, which are already predicated."""
     return predicate(args, flag, done=calls_of(around.token) if around is not None else ())

@@ -4,8 +4,8 @@
 call, which takes longer than small kernels. Here the second realization of a graph compiles it to a program that reads
 its buffers as parameters, as `jit` does, and later realizations run that program.
 
-Only graphs of plain operations on buffers of one device that C runs are cached: graphs with writes, host callbacks,
-copies or symbolic shapes are realized by tinygrad, and so are graphs that need much working memory.
+Only graphs of plain operations on buffers of one device that C runs are cached. tinygrad realizes graphs with writes,
+host callbacks, copies or symbolic shapes, and graphs that need much working memory.
 """
 
 from __future__ import annotations

@@ -78,9 +78,9 @@ def jit(
     runs the kernels. A repeated call schedules and copies nothing. The last 128 programs are kept. `jit(f).traces`
     counts how often `f` was traced. With `BRANDED_LOG=traces` in the environment, every retrace prints its reason.
 
-    With `tune`, several forms of each kernel are timed during compilation, and the fastest is used: `"fast"` tries few,
-    `"best"` more. This takes about half a second per kernel, once: the choice is cached on disk. The last bits of sums
-    may change. After a call, `print(jit(f, tune="fast").tuned)` shows the speedup of each kernel.
+    With `tune`, several variants of each kernel are timed during compilation, and the fastest is used. `"fast"` tries
+    few variants, `"best"` more. This takes about half a second per kernel, once: the choice is cached on disk. The last
+    bits of sums may change. After a call, `print(jit(f, tune="fast").tuned)` shows the speedup of each kernel.
 
     `jit` is also a decorator: `@jit`, `@jit(tune="fast")`.
 
@@ -91,8 +91,8 @@ def jit(
             be hashable.
         donate_argnums: The positions of arguments that are not used after the call, such as the old state of a training
             step. A result of the same size and dtype may be written into their memory.
-        tune: With None, a rule selects the form of each kernel. On devices other than the CPU, `tune` runs tinygrad's
-            own search, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
+        tune: With None, a rule selects the variant of each kernel. On devices other than the CPU, `tune` runs
+            tinygrad's own search, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
 
     Returns:
         A function like `f`.
@@ -143,7 +143,7 @@ class Jitted:
 
     @property
     def tuned(self) -> Report:
-        """The autotuned kernels of all kept programs, with the form of each."""
+        """The autotuned kernels of all kept programs, with the variant of each."""
         kernels = dict[str, Tuned]()
         for program in list(self._programs.values()):
             kernels |= program.run.tune.found

@@ -242,7 +242,7 @@ def _ends_of_copy(call: UOp) -> tuple[UOp, UOp] | None:
 
 
 def _tune_kernels(linear: UOp, is_compiled: bool) -> UOp:
-    """Return the calls with their kernels in the fastest forms; without compilation, in the forms of the rule."""
+    """Return the calls with the fastest variant of each kernel; without compilation, with the default variants."""
     from branded.backends.cpu.autotune import search  # imported on first use
 
     return search.tune_kernels(linear) if is_compiled else search.by_rule(linear)

@@ -54,7 +54,7 @@ _REDUCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "max": lambda x, mask: _extreme(x, mask, x.dtype.min, "max"),
     "min": lambda x, mask: _extreme(x, mask, x.dtype.max, "min"),
 }
-"""The reductions of `x: [n, *rest]` under a mask `[num, n, *rest]`; its comparison with `arange` makes it a scatter."""
+"""The reductions of `x: [n, *rest]` under a mask `[num, n, *rest]`; the backend finds a scatter by the mask."""
 
 
 @operation

@@ -1,8 +1,8 @@
 """Rows: the row of a value is the set of brands over which it varies and that are still open.
 
-A brand is a fresh tinygrad `RANGE`.  A tensor enters it by `INDEX(X, RANGE)`, which has the per-example shape, and
-leaves it by `STAGE(y, RANGE)`, tinygrad's inverse of INDEX.  The row of a value is the set of ranges that are open in
-its graph.  No other state describes a batch.
+A brand is a fresh tinygrad `RANGE`.  A tensor enters it by `INDEX(X, RANGE)`, which has the per-example shape.
+A value leaves it by `STAGE(y, RANGE)`, tinygrad's inverse of INDEX. The row of a value is the set of ranges that are
+open in its graph. No other state describes a batch.
 """
 
 from __future__ import annotations

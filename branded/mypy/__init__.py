@@ -1,6 +1,6 @@
 """The mypy plugin: `plugins = branded.mypy`.
 
-The typing rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`, where `x'` is `x` with a fresh brand added to the rows
+The typing rule: `vmap(f, …)(x, y)` has the type of `f(x', y')`. Here `x'` is `x` with a fresh brand added to the rows
 that `in_axes` maps. The brand is then removed from the result. If it still occurs, it has escaped.
 
 A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transforms/mapping`.

@@ -20,7 +20,7 @@ NAMES = ("display", "get_ipython")
 
 
 class Place(NamedTuple):
-    """The place of a line: the cell, counted from 1 with the cells of text; the line in it; the line in the file."""
+    """The place of a line: its cell (from 1, also cells of text), its line in the cell, and its line in the file."""
 
     cell: int
     line: int

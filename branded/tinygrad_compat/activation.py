@@ -5,10 +5,10 @@ names of tinygrad.  The first call of a function of `branded` replaces the rest.
 groups:
 
     always      locks, tables that belong to one thread, and faster rewriting: the same results for every program
-    gated       functions, methods and properties: the original runs, unless code of this package runs in this thread,
-                or an argument is a value of ours (`provenance.py`)
-    engine      gated functions that schedule, compile and run: they hold the lock, and decide for a whole graph
-    scoped      everything else, such as the rewrite rules of kernels: replaced while the engine runs a graph of ours
+    gated       functions, methods and properties: the replacement runs if our code runs in this thread, or if an
+                argument is ours; otherwise the original runs
+    engine      gated functions that schedule, compile and run: they hold the lock, and decide once for a whole graph
+    scoped      everything else, such as the rewrite rules of kernels: replaced only while the engine runs our graph
 
 `branded.enable` makes all changes active for every program.  `record` compares tinygrad before and after a fix is
 installed, and puts each replaced name into its group.  So a fix only replaces names.
@@ -120,7 +120,7 @@ class _Status:
     """Whether the changes are installed."""
     is_installing = False
     is_ours: bool | None = False
-    """Whether the scoped names are ours; None while they are being replaced."""
+    """Whether the scoped names are replaced at present; None while they are being replaced."""
 
 
 def _switch(to_ours: bool) -> None:

@@ -29,7 +29,7 @@ def is_on() -> bool:
 
 
 def runs_ours() -> bool:
-    """Return whether code of this package runs, or a graph of ours is computed."""
+    """Return whether code of this package runs, or one of its graphs is computed."""
     for block in blocks:  # noqa: SIM110  a generator takes longer than the checks
         if block.any_open():
             return True

@@ -42,14 +42,14 @@ def mark(*us: UOp) -> None:
 
 
 def mark_schedules(linears: Iterable[UOp]) -> None:
-    """Mark schedules and their calls, so that a TinyJit that captures them runs them as ours."""
+    """Mark schedules and their calls, so that a TinyJit that captures them runs them with the changes to tinygrad."""
     for linear in linears:
         for u in (linear, *linear.src):
             mark_new(u)
 
 
 def mark_memory(us: Iterable[UOp]) -> None:
-    """Mark buffers that hold values of ours."""
+    """Mark buffers that hold values of this package."""
     for u in us:
         if (base := u.base).op is Ops.BUFFER:
             mark_itself(base)

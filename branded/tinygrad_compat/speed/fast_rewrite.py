@@ -2,9 +2,10 @@
 
 tinygrad's loop reads an option in each iteration, calls three functions to find that an operation has no rule, and puts
 each operation on a stack twice, although most rules leave most operations unchanged. Here rules that are applied after
-the operands run in a simple loop over the graph, and the stack is used for what they have replaced. tinygrad also
-applies the rules that simplify indices to the same part of a kernel repeatedly, although the result depends on the
-part alone. Here these results are cached while a kernel is compiled, or while a graph is split into kernels.
+the operands run in a simple loop over the graph. The stack is used only for operations that these rules replace.
+tinygrad also applies the rules that simplify indices to the same part of a kernel repeatedly, although the result
+depends on the part alone. Here these results are cached while a kernel is compiled, or while a graph is split into
+kernels.
 """
 
 from __future__ import annotations

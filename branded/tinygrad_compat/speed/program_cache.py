@@ -1,10 +1,10 @@
 """A disk cache for programs: the result of tinygrad's compilation, which takes longer than the C compiler.
 
 tinygrad caches the machine code of each source, but generates the source again in each process. Here the whole program
-is stored in the same database. Its key covers the graph of the kernel and everything else that its code depends on: the
-versions, the code of tinygrad and of this package that makes kernels, the environment variables that this code reads,
-the compiler and the features of the processor. `CACHELEVEL=0` and `CCACHE=0` disable it, together with tinygrad's own
-caches, as does `IGNORE_BEAM_CACHE=1`, since the programs on disk include results of searches.
+is stored in the same database. Its key covers the graph of the kernel and everything else that its code depends on.
+These are the versions, the code of tinygrad and of this package that makes kernels, the environment variables that this
+code reads, the compiler, and the features of the processor. `CACHELEVEL=0` and `CCACHE=0` disable it, together with
+tinygrad's own caches, as does `IGNORE_BEAM_CACHE=1`, since the programs on disk include results of searches.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Autotuning: `jit(tune=...)` tries kernels in several forms and keeps the fastest."""
+"""Autotuning: `jit(tune=...)` times several variants of each kernel and keeps the fastest."""

@@ -9,7 +9,8 @@ tinygrad splits a sum of many terms per result into a sum of sums, which is kept
 entries by an index has one term that counts, and is not split: see `scatter`.
 
 A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
-computes it twice, so a chain of them doubles at each step: in tinygrad alone, 18 steps of a stencil never finish.
+computes it twice, and a chain of such values takes twice the time for each step.  In tinygrad alone, 18 steps of a
+stencil never finish.
 A sum that reads no memory is stored as well.  tinygrad inlines the sum of each row of a mask into a kernel over all
 elements, which then computes the sum once for each element.
 """

@@ -1,7 +1,7 @@
 """Reductions that select entries by comparing an index with a loop, computed from the selected entries alone.
 
-tinygrad writes indexing as a masked sum over the whole table, and a scatter or the derivative of indexing as a masked
-sum over all entries for each element of the result:
+tinygrad writes indexing (a gather) as a masked sum over the whole table.  It writes a scatter, or the derivative of
+indexing, as a masked sum over all entries for each element of the result:
 
     gather     y[i] = Σⱼ where(index[i] == j, x[j], 0)
     scatter    y[j] = Σᵢ where(index[i] == j, x[i], 0)

@@ -1,7 +1,7 @@
 """Sine and cosine of a float32 on the CPU, as a C function that clang vectorizes.
 
-tinygrad computes the remainder of an angle by pi in two ways, one of them in 64-bit integers for large angles, and
-then selects one: fifteen times the cost of `exp`.  Here one method serves all angles:
+tinygrad computes the remainder of an angle by pi in two ways, one of them in 64-bit integers for large angles.  Then
+it selects one.  This takes fifteen times as long as `exp`.  Here one method serves all angles:
 
     x = s 2^e, where s is less than 2^24, and e is 0 for smaller x
     y = s (2^e mod 2 pi)                   has the sine of x; a table has 2^e mod 2 pi in two parts

@@ -4,8 +4,8 @@
         y = x.square().sum() + k
         return x / y.sqrt()
 
-Nothing in such a body can be wrong for batched arguments: it has numbers, names, operators, methods that compute an
-element or a reduction, and calls of such functions. For other bodies the result is unknown.
+Such a body contains numbers, names, operators, elementwise methods, reductions, and calls of such functions. None of
+them can be wrong for batched arguments. For other bodies the result is unknown.
 """
 
 from __future__ import annotations

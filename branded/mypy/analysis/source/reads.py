@@ -1,8 +1,8 @@
 """Reads of batched values in functions of other files, found in their source.
 
 mypy does not always keep the bodies of other files, so they cannot be checked again. This analysis follows the batched
-arguments through the source. It reports a read only where the value is certain to be a batched tensor, so a function
-that uses its arguments in ways that the analysis does not know is accepted.
+arguments through the source. It reports a read only if the value is certain to be a batched tensor. So it accepts a
+function that uses its arguments in ways that it cannot follow.
 
     def scale(x: Tensor, k: float) -> Tensor:       x is batched: nothing reads it
         if x.ndim != 1 or k == 0: ...               `ndim` and `k` are the same for all examples

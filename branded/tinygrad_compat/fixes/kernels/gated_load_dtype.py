@@ -5,7 +5,8 @@ converts `other` to the dtype of the load: for bools and ints, `b.cast("int32").
 of `i`.
 
 A vector of loads whose gates are all closed has an index without values. tinygrad makes it a scalar, and the loads lose
-their shape: `ppermute` over two axes of a value that one of them shares raises "bad reshape: () -> (2, 3)". Here the
+their shape. For example, `ppermute` over two axes, of a value that varies over one of them, raises "bad reshape: () ->
+(2, 3)". Here the
 index stays a vector until its loads are scalars.
 """
 

@@ -1,8 +1,8 @@
 """A fix for arrays of shape (a, b, 4) in precompiled functions, which are not images.
 
-`@function(precompile=True)` keeps the shapes of its parameters. tinygrad takes every parameter with three axes, the
-last of size 4, for a float image, whatever its dtype: `x + x` of ints returns the bits of floats. Images exist only
-with IMAGE=1, where nothing changes.
+`@function(precompile=True)` keeps the shapes of its parameters. tinygrad treats every parameter with three axes,
+the last of size 4, as a float image, even if its dtype is int. Then `x + x` of ints returns the bits of floats. Images
+exist only with IMAGE=1, where nothing changes.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 tinygrad multiplies in the dtype of the operands, and converts the products to the dtype of the sum. A product of two
 int8 is an int8 and wraps around, but `X.matmul(M, dtype="int32")` is exact in numpy. (In tinygrad it is exact only in
 kernels whose C computes int8 products in 32 bits: see `small_ints`.) tinygrad also sums the ints of a mean in 32 bits,
-and the squares of a variance as ints: the mean of two numbers 2**31 - 1 is -1, and the variance of 1 and 2 is 0.
+so the mean of two numbers 2**31 - 1 is -1. It sums the squares of a variance as ints, so the variance of 1 and 2 is 0.
 """
 
 from __future__ import annotations

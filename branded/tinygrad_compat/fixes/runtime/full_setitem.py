@@ -7,8 +7,8 @@ After `x = Tensor([5.0]).realize()`, `x[0] = 7` does not change `x`, because `x[
 `x[::2] = 1` for a realized `x` of 6 elements: `x[::2]` is a part of `x.reshape(3, 2)`. The fix takes the lowest of
 these nodes that is the value of a tensor.
 
-If the view is `x` itself, `x[:] += v` has written when it assigns to `x[:]`. tinygrad then adds once more: after
-`y = x.clone(); y[:] += 1`, `y.sum().item()` is right, but `y.numpy()` is `x + 2`.
+If the view is `x` itself, Python's `x[:] += v` first adds in place and then assigns to `x[:]`. tinygrad adds again at
+the assignment: after `y = x.clone(); y[:] += 1`, `y.sum().item()` is correct, but `y.numpy()` is `x + 2`.
 """
 
 from __future__ import annotations
