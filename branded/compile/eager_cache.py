@@ -21,7 +21,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.backends.cpu.autotune.config import Tune
 from branded.compile.executable import _can_fail, _Compiled
 from branded.compile.linear_program import are_run_from_c
-from branded.compile.output_pool import value_in_memory
+from branded.compile.output_pool import part_of, value_in_memory
 from branded.graph.uops import tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import all_int
@@ -75,7 +75,7 @@ def run_cached(values: Sequence[Tensor]) -> bool:
 
 def _is_view(u: UOp) -> bool:
     """Return whether a value is a buffer, or becomes a view of one without a kernel."""
-    return u.op is Ops.BUFFER or (u.op is Ops.CONTIGUOUS and u.src[0].base.op is Ops.BUFFER)
+    return u.op is Ops.BUFFER or (u.op is Ops.CONTIGUOUS and part_of(u.src[0]) is not None)
 
 
 def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp]] | None:
@@ -108,5 +108,7 @@ def _compiled(roots: Sequence[UOp], buffers: Sequence[UOp]) -> _Compiled | None:
         return None
     if any(0 in u.shape for u in (*roots, *buffers)):
         return None
+    if any(u.op is Ops.CONTIGUOUS and u.src[0].contiguous_view_offset() is not None for u in roots):
+        return None  # a view that `_is_view` does not see through
     program = _Compiled(buffers, [tensor(u) for u in roots], (), Tune(None, {}))
     return program if program.plan is not None and program.scratch.nbytes <= MEMORY else None

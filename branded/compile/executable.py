@@ -35,6 +35,7 @@ from branded.compile.linear_program import (
     without_copies,
 )
 from branded.compile.output_pool import Known, PooledBuffer, Result, part_of, value_in_memory
+from branded.core.analysis.aliasing import is_no_copy
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
@@ -345,8 +346,11 @@ class _Input:
         """Return the argument in a buffer: its own, or a copy."""
         t = _tensor(x).cast(self.dtype)
         if (buffer := value_in_memory(t.uop)) is None:
-            t = t.clone(device=self.device)
-            Tensor.realize(t)
+            # a clone is a write, for which `eager_cache` keeps no program
+            copied = t.contiguous()
+            t = t.clone(device=self.device) if t.device != self.device or is_no_copy(copied.uop) else copied
+            with running_block():
+                Tensor.realize(t)
             buffer = value_in_memory(t.uop)
         assert buffer is not None
         held.append(t.uop)

@@ -11,7 +11,7 @@ import pytest
 from tinygrad import Tensor, TinyJit, dtypes
 from tinygrad.dtype import DType
 
-from branded import grad, scan, vmap
+from branded import grad, jit, scan, vmap
 from branded.compile import eager_cache
 from branded.compile.executable import _Compiled
 
@@ -180,3 +180,51 @@ def test_interrupted_value_is_computed_later(monkeypatch: pytest.MonkeyPatch) ->
         patched.setattr(_Compiled, "run", interrupted)
         y.realize()
     np.testing.assert_allclose(y.numpy(), x.numpy() * 3, rtol=1e-6)
+
+
+MOVED: dict[str, Callable[[Tensor], Tensor]] = {
+    "transposed": lambda x: x.T,
+    "a column": lambda x: x[:, 1],
+    "every other row": lambda x: x[::2],
+    "from the end": lambda x: x.flip(0),
+    "computed": lambda x: x * 3 - 1,
+    "a column, repeated": lambda x: x[:, 1:2].expand(6, 5),
+}
+PARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "a row": lambda x: x[3],
+    "a row as a column": lambda x: x[3:4].T,
+    "rows between axes of one": lambda x: x[1:3].reshape(2, 4, 1).permute(0, 2, 1),
+    "one element": lambda x: x.T[1:2, 2:3],
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_moved_or_computed_argument_of_jit(name: str) -> None:
+    """Each call computes such an argument before its own program, from the second call on by a program."""
+    f = jit(lambda x: x * 2)
+    for i in range(4):
+        x = array(6, 4, seed=i)
+        np.testing.assert_allclose(f(MOVED[name](x)).numpy(), MOVED[name](x).numpy() * 2, rtol=1e-6)
+        assert len(programs()) == (i > 0)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_part_of_memory_as_argument_of_jit(name: str) -> None:
+    f = jit(lambda x: x * 2)
+    for i in range(4):
+        x = array(6, 4, seed=i)
+        before = x.numpy()
+        np.testing.assert_allclose(f(PARTS[name](x)).numpy(), PARTS[name](x).numpy() * 2, rtol=1e-6)
+        np.testing.assert_array_equal(x.numpy(), before)
+    assert not programs()
+
+
+def test_argument_of_jit_after_a_write() -> None:
+    f = jit(lambda x: x * 2)
+    for _ in range(4):
+        x = Tensor(np.zeros((4, 4), np.float32)).realize()
+        x.assign(x + 3)
+        np.testing.assert_array_equal(f(x.T).numpy(), np.full((4, 4), 6))
+        x[1:2] = 5
+        np.testing.assert_array_equal(f(x[1:2].T).numpy(), np.full((4, 1), 10))
+        np.testing.assert_array_equal(x.numpy()[:2], [[3] * 4, [5] * 4])

@@ -9,11 +9,14 @@ seen such a write become `Lost`: using them raises an error.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core.boundary import Lost
@@ -38,7 +41,7 @@ def storage(u: UOp) -> UOp:
     """
     chain: list[UOp] = []
     while True:
-        if u.op in _VIEWS or (u.op is Ops.PAD and _is_hidden(u, chain)) or _is_no_copy(u):
+        if u.op in _VIEWS or (u.op is Ops.PAD and _is_hidden(u, chain)) or is_no_copy(u):
             chain.append(u)
             u = u.src[0]
         else:
@@ -67,7 +70,7 @@ def _pad_bounds(pad: UOp) -> Iterator[tuple[tuple[Any, Any], Any]]:
     return zip(pad.marg, pad.src[0].shape, strict=True)
 
 
-def _is_no_copy(u: UOp) -> bool:
+def is_no_copy(u: UOp) -> bool:
     """Return whether tinygrad makes no copy for this `contiguous`, because the value is contiguous in memory."""
     if u.op is not Ops.CONTIGUOUS:
         return False
@@ -75,8 +78,20 @@ def _is_no_copy(u: UOp) -> bool:
     of = storage(x)
     if not has_storage(of) or not all_int((*of.shape, *x.shape)):
         return False
-    like: UOp = UOp.new_buffer("CPU", int(of.numel()), of.dtype).reshape(of.shape)
-    return x is of or _over(x, of, like).contiguous_view() is not None
+    views = list[tuple[Ops, DType, Any, tuple[UOp, ...]]]()
+    while x is not of:
+        views.append((x.op, x.dtype, x.arg, x.src[1:]))
+        x = x.src[0]
+    return not views or _is_contiguous(tuple(views), of.shape, of.dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_contiguous(views: tuple[tuple[Ops, DType, Any, tuple[UOp, ...]], ...], shape: Any, dtype: DType) -> bool:
+    """Return whether views, the last one first, are contiguous in the memory of a value of this shape."""
+    u: UOp = UOp.new_buffer("CPU", math.prod(shape), dtype).reshape(shape)
+    for op, to, arg, src in reversed(views):
+        u = UOp(op, to, (u, *src), arg)
+    return u.contiguous_view() is not None
 
 
 def has_storage(u: UOp) -> bool:
