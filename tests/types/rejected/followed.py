@@ -415,7 +415,7 @@ class Pendulum:
         return x + self.step * Tensor.ones(self.size)  # E: +: `4` differs from `2`
 
 
-def stacked(*layers: tuple[Tensor, Tensor]) -> Tensor:
+def layered(*layers: tuple[Tensor, Tensor]) -> Tensor:
     *hidden, (w, b) = layers
     x = four
     for weight, bias in hidden:
@@ -424,6 +424,6 @@ def stacked(*layers: tuple[Tensor, Tensor]) -> Tensor:
 
 
 vmap(Pendulum().moved)(eye)
-stacked((Tensor.ones(4, 3), Tensor.ones(3)), (Tensor.ones(4, 2), Tensor.ones(2)))
+layered((Tensor.ones(4, 3), Tensor.ones(3)), (Tensor.ones(4, 2), Tensor.ones(2)))
 nn.Conv2d(3, 8, 3)(Tensor.ones(3, 9, 9))  # E: conv2d: the input has 3 axes, and the weight 4
 nn.Linear(36, 2)(convolved.max_pool2d((2, 2)).flatten(1))  # E: Linear: the input has 72 features
