@@ -232,7 +232,7 @@ class BrandedPlugin(Plugin):
         return called
 
     def _vmap(self, ctx: FunctionSigContext) -> FunctionLike:
-        follow_at_end(checker(ctx))
+        follow_at_end(checker(ctx), self.scope)
         return self.transforms.signature(ctx)
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:

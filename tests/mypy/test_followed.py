@@ -61,6 +61,7 @@ SUGGESTED = """\
 class Users(Brand): ...
 class Features(Brand): ...
 class Items(Brand): ...
+class Features(Brand): ...
 app.py:9: U = as_axes(Tensor.rand(n_users, n_features), Users, Features)
 app.py:10: I = as_axes(Tensor.rand(n_items, n_features), Items, Features)
 app.py:5: def scores(U: Axes[Users, Features], I: Axes[Items, Features]) -> Axes[Users]
@@ -120,3 +121,51 @@ def test_edits_of_shapes_reach_importers(tmp_path: Path) -> None:
     assert errors() == [("app.py", 4)]
     (tmp_path / "app.py").write_text(files["app.py"].replace("ones(3", "ones(14"))
     assert errors() == []
+
+
+LIBRARY = """\
+from dataclasses import dataclass
+from branded import Axes, Brand, vmap
+from tinygrad import Tensor
+class Users(Brand): ...
+class Items(Brand): ...
+class Features(Brand): ...
+@dataclass(frozen=True)
+class Data:
+    users: Axes[Users, Features]
+    items: Axes[Items, Features]
+def load(n: int, m: int) -> Data:
+    return Data(Tensor.rand(n, 3), Tensor.rand(m, 3))
+def reader(x: Tensor) -> Tensor:
+    return x / x.sum() if x.shape[0] > 2 else x
+"""
+APPLICATION = """\
+from branded import vmap
+from tinygrad import Tensor
+from lib import Data, load, reader
+
+def scores(data: Data) -> list[float]:
+    wrong = vmap(lambda u, i: (u * i).sum())(data.users, data.items)
+    return vmap(lambda u: vmap(lambda i: (u * i).sum())(data.items).sum())(data.users).tolist()
+
+def main() -> None:
+    data = load(4, 5)
+    print(scores(data), vmap(reader)(data.users))
+    print(vmap(lambda u: u + Tensor.ones(4))(data.users))
+
+main()
+"""
+
+
+def test_file_whose_calls_are_all_in_functions(tmp_path: Path) -> None:
+    """mypy asks the plugin nothing in the statements of a file without annotations of tensors."""
+    (tmp_path / "lib.py").write_text(LIBRARY)
+    (tmp_path / "app.py").write_text(APPLICATION)
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    command = [*CHECK, "--output", "json", "app.py", "lib.py"]
+    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    found = [(m["file"], m["line"], m["message"].splitlines()[0]) for m in json.loads(out)["messages"]]
+    assert found == [
+        ("app.py", 6, "vmap: `Users` is zipped with `Items`"),
+        ("app.py", 12, "+: `3` differs from `4` at axis -1"),
+    ]

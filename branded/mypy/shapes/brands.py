@@ -107,7 +107,7 @@ def map_leaves(value: Fact, leaf: Callable[[Fact], Fact]) -> Fact:
     if isinstance(value, Tuple):
         return Tuple(tuple(map_leaves(item, leaf) for item in value.items))
     if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        return Mutable(value.kind, {k: map_leaves(v, leaf) for k, v in value.items.items()}, value.info)
+        return value.with_items({k: map_leaves(v, leaf) for k, v in value.items.items()})
     return leaf(value)
 
 

@@ -47,10 +47,10 @@ from mypy.nodes import (
     YieldExpr,
     YieldFromExpr,
 )
-from mypy.types import CallableType, Instance, LiteralType, Type, get_proper_type
+from mypy.types import CallableType, Instance, LiteralType, TupleType, Type, get_proper_type
 
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.axes.types import axes_of, is_named, is_size, is_variable
+from branded.mypy.axes.types import axes_of, has_axes, is_named, is_size, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_truth
@@ -558,7 +558,21 @@ class Evaluator(FileState):
         if value is None:
             value = self._default(node)
         declared = node.type if isinstance(node, Var) else None
-        return declared_value(declared, value) if declared is not None else value
+        return self.declared(declared, value) if declared is not None else value
+
+    def declared(self, declared: Type, value: Fact) -> Fact:
+        """Return a value with the axes that its annotation names, also for the fields of an unknown object."""
+        known = declared_value(declared, value)
+        if known is not UNKNOWN or self.declared_only:
+            return known
+        p = get_proper_type(declared)
+        info = p.partial_fallback.type if isinstance(p, TupleType) else p.type if isinstance(p, Instance) else None
+        names = field_names(info) if info is not None and not info.defn.type_vars else None
+        nodes = {n: symbol.node for n in names or () if info is not None and (symbol := info.get(n)) is not None}
+        types = {n: node.type for n, node in nodes.items() if isinstance(node, Var) and node.type is not None}
+        if not any(map(has_axes, types.values())):
+            return known
+        return Mutable("object", {n: self.declared(t, UNKNOWN) for n, t in types.items()}, info, is_declared=True)
 
     def _default(self, node: SymbolNode | None) -> Fact:
         owner = node.info if isinstance(node, Var) and node.info else None

@@ -106,8 +106,11 @@ class Interpreter(Evaluator):
     results: dict[Key, KnownResult]
     """The results of functions of a module."""
 
+    misdeclared: set[Context]
+    """The places where a result differs from its declaration, so that one of another file is reported once."""
+
     def run(self) -> None:
-        self.results = {}
+        self.results, self.misdeclared = {}, set()
         self.sharing = Sharing(self, self.results)
         try:
             self.execute(list(self.tree.defs))
@@ -193,7 +196,7 @@ class Interpreter(Evaluator):
             node = target.node if isinstance(target, NameExpr) else None
             self._check_count(target, s.rvalue, value)
             declared = node.type if isinstance(node, Var) and s.type is not None else None
-            kept = declared_value(declared, value) if declared is not None else value
+            kept = self.declared(declared, value) if declared is not None else value
             is_unnamed = isinstance(kept, Size) and is_any_axis(kept.axis)
             if is_unnamed and isinstance(target, NameExpr):
                 kept = self.symbol(target.name, s.line)
@@ -569,12 +572,12 @@ class Interpreter(Evaluator):
         p = get_proper_type(declared)
         if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
             return self.symbol(variable.name, f.line)
-        return declared_value(declared, value) if declared is not None else value
+        return self.declared(declared, value) if declared is not None else value
 
     def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:
         axes = axes_of(declared)
         if axes is None or not isinstance(result, Shaped) or result.axes is None:
-            return declared_value(declared, result)
+            return self.declared(declared, result)
         differ = len(axes) != len(result.axes) or any(
             unify_axes(a, b) is None for a, b in zip(axes, result.axes, strict=True)
         )
@@ -582,7 +585,9 @@ class Interpreter(Evaluator):
             name = f.name if isinstance(f, FuncDef) else "lambda"
             returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
             wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
-            self.report(returned, ERROR, wrong)
+            if path_of(returned) is None or returned not in self.misdeclared:
+                self.report(returned, ERROR, wrong)
+            self.misdeclared.add(returned)
         return declared_value(declared, result)
 
 

@@ -141,7 +141,7 @@ def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fa
             return UNKNOWN
         mapped = {k: _map_tree(run, f, [i[k] for i in known], at) for k in known[0]}
         if isinstance(first, Mutable):
-            return Mutable(first.kind, mapped, first.info)
+            return first.with_items(mapped)
         return Tuple(tuple(mapped.values()))
     return run.call(f, Arguments(list(trees)), at) if first is not UNKNOWN else UNKNOWN
 
@@ -545,7 +545,7 @@ def _method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fa
             case "get" if isinstance(key := given.get(0, "key"), Const):
                 return owner.items.get(key.value, given.get(1, "default") or NONE)
     if isinstance(owner, Mutable) and f.name == "_replace" and owner.items is not None and given.exact:
-        return Mutable("object", owner.items | given.keywords, owner.info)
+        return owner.with_items(owner.items | given.keywords)
     if isinstance(owner, Mutable) and owner.kind == "list" and f.name == "append" and owner.items is not None:
         if run.uncertain or len(given.positional) != 1 or len(owner.items) > 64:
             owner.forget()

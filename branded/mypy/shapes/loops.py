@@ -88,7 +88,7 @@ def join_carries(before: Fact, after: Fact) -> Fact:
     if isinstance(before, Mutable) and isinstance(after, Mutable) and is_tree(before):
         xs, ys = before.items, after.items
         if xs is not None and ys is not None and xs.keys() == ys.keys():
-            return Mutable(before.kind, {k: join_carries(xs[k], ys[k]) for k in xs}, before.info)
+            return before.with_items({k: join_carries(xs[k], ys[k]) for k in xs})
     return join(before, after)
 
 

@@ -17,6 +17,7 @@ from branded.mypy.shapes.brands import (
     close_brand,
     is_name,
     label_of,
+    map_leaves,
     open_brand,
     report_kept,
 )
@@ -180,8 +181,11 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
     if isinstance(value, Tuple):
         return Tuple(tuple(below(i, item, i) for i, item in enumerate(value.items)))
     if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        items = {k: below(k, item, n) for n, (k, item) in enumerate(value.items.items())}
-        return Mutable(value.kind, items, value.info)
+        held = value.items
+        if value.is_declared:
+            held = {k: map_leaves(v, lambda x: Shaped(None, brands_of(x))) for k, v in held.items()}
+        items = {k: below(k, item, n) for n, (k, item) in enumerate(held.items())}
+        return value.with_items(items)
     return UNKNOWN
 
 
@@ -243,6 +247,8 @@ def mapped_call(
     run.sizes.pop()
     run.inside -= 1
     report_kept(run, brand, opened, first)
+    if not mapped.is_certain:  # the mistake is reported
+        result = map_leaves(result, lambda x: Shaped(None, brands_of(x)))
     check_unmapped_results(run, result, out_axes, brand, at)
     return change(close_brand(result, brand), out_axes, mapped.put, numbers=True)
 

@@ -7,6 +7,7 @@ from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, T
 from mypy.plugin import FunctionContext
 from mypy.types import CallableType, Instance, NoneType, Type
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.codes import AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ
 from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way
 from branded.mypy.shapes.execute import Interpreter
@@ -16,9 +17,21 @@ FOUND_BY_TYPES = (AXES, ESCAPE, NAME_TAKEN, OPERAND, READ)
 """The codes of mistakes that the types of most programs show too."""
 
 
-def follow_at_end(api: TypeChecker) -> None:
-    """Let the plugin be called when mypy has checked the statements of this file."""
-    append_end(api.tree, api.named_type("builtins.function"))
+_from_body: dict[MypyFile, None] = new_cache()
+"""The files that were followed from the body of a function."""
+
+
+def follow_at_end(api: TypeChecker, scope: OpenBrands) -> None:
+    """Follow this file when mypy has checked its statements; immediately if mypy is in the bodies of its functions.
+
+    mypy checks all statements of a file before the bodies of its functions, where it may find the first vmap.
+    """
+    is_too_late = bool(api.partial_types) and api.partial_types[0].is_function
+    if not is_too_late:
+        append_end(api.tree, api.named_type("builtins.function"))
+    elif not _is_end(api.tree) and api.tree not in _from_body:
+        _from_body[api.tree] = None
+        follow_file(api, scope)
 
 
 def append_end(tree: MypyFile, function: Instance) -> None:
@@ -44,14 +57,19 @@ def _imports_branded(statement: ImportBase) -> bool:
 
 
 def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
+    """Follow a file at its end, in the call that was injected there."""
+    follow_file(checker(ctx), scope)
+    return ctx.default_return_type
+
+
+def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     """Report the mistakes of a file that the shapes of its data show, except those that its types show too."""
-    api = checker(ctx)
     if not any("branded" in getattr(i, "id", "") or _imports_branded(i) for i in api.tree.imports):
-        return ctx.default_return_type
+        return
     if scope.followed is not None:
         scope.followed(api)
     if api.path in api.errors.ignored_files:  # nothing is reported there
-        return ctx.default_return_type
+        return
     followed, declared = Interpreter(api, scope), Interpreter(api, scope, declared_only=True)
     followed.run()
     if followed.findings:
@@ -70,4 +88,3 @@ def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
             if f.code in FOUND_BY_TYPES:
                 replaceable.append((f.lines, told[n:]))
     give_way(api.errors.file, replaceable)
-    return ctx.default_return_type

@@ -99,6 +99,12 @@ class Mutable(Fact):
     """Values that may be this one, in another branch or step of a loop."""
     number: int = field(default_factory=lambda: next(_numbers))
     """A value that was made later has a greater number."""
+    is_declared: bool = False
+    """Whether only the declarations of its class are known: if it is mapped, it may be an object for all examples."""
+
+    def with_items(self, items: dict[object, Fact]) -> Mutable:
+        """Return a value of the same kind and class with other items."""
+        return Mutable(self.kind, items, self.info, is_declared=self.is_declared)
 
     def changes(self) -> None:
         """Forget the values that may be this one, before this one changes."""
@@ -305,6 +311,7 @@ def _joined(a: Mutable, b: Mutable) -> Fact:
         made = Mutable(a.kind, dict(a.items), a.info, [a, b])
     else:
         made = Mutable(a.kind, {k: join(a.items[k], b.items[k]) for k in a.items}, a.info, [a, b])
+    made.is_declared = a.is_declared or b.is_declared
     for other in (a, b):
         other.linked.append(made)
     return made

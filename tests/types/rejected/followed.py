@@ -13,6 +13,7 @@ from tinygrad import Tensor, nn
 from tinygrad.nn.state import get_state_dict
 
 from branded import (
+    Axes,
     Brand,
     as_axes,
     cond,
@@ -427,3 +428,18 @@ vmap(Pendulum().moved)(eye)
 layered((Tensor.ones(4, 3), Tensor.ones(3)), (Tensor.ones(4, 2), Tensor.ones(2)))
 nn.Conv2d(3, 8, 3)(Tensor.ones(3, 9, 9))  # E: conv2d: the input has 3 axes, and the weight 4
 nn.Linear(36, 2)(convolved.max_pool2d((2, 2)).flatten(1))  # E: Linear: the input has 72 features
+
+
+# --- the declared axes of an object's fields, and an object that is mapped as a whole
+@dataclass(frozen=True)
+class Ratings:
+    users: Axes[Users, Features]
+    items: Axes[Items, Features]
+
+
+def zipped(data: Ratings) -> Tensor:
+    return vmap(lambda u, i: (u * i).sum())(data.users, data.items)  # E: vmap: `Users` is zipped with `Items`
+
+
+def of_each(many: Ratings) -> Tensor:
+    return vmap(lambda one: (one.users * one.users.mean(0)).sum())(many)  # N: Ratings is a class without brands

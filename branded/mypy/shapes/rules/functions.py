@@ -43,7 +43,7 @@ def of_function(run: FileState, fullname: str, given: Arguments, at: Context) ->
     brands = brands_of(Tuple(tuple(given.all())))
     result = rule(run, given, at) if given.exact else Shaped()
     if isinstance(result, Mutable) and result.items is not None:  # a named tuple of tensors
-        return Mutable(result.kind, {k: add_brands(v, brands) for k, v in result.items.items()}, result.info)
+        return result.with_items({k: add_brands(v, brands) for k, v in result.items.items()})
     return add_brands(result, brands)
 
 

@@ -189,7 +189,7 @@ def _with_state(value: Fact, prefix: str, state: dict[object, Fact] | None) -> F
         return Tuple(tuple(_with_state(v, _below(prefix, i), state) for i, v in enumerate(value.items)))
     if isinstance(value, Mutable) and value.items is not None:
         items = {k: _with_state(v, _below(prefix, k), state) for k, v in value.items.items()}
-        return Mutable(value.kind, items, value.info)
+        return value.with_items(items)
     return value
 
 
