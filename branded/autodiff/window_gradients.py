@@ -28,7 +28,7 @@ MOST = 64
 TOGETHER = 9
 """The maximum number of places whose copies are added in one kernel."""
 LARGEST = 1 << 18
-"""The maximum length of an axis whose indices are compared to recognize windows."""
+"""The maximum number of elements whose indices are compared to recognize the windows of one axis."""
 _FUNCTIONS = {
     Ops.ADD: operator.add,
     Ops.MUL: operator.mul,

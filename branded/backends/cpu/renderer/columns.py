@@ -39,7 +39,7 @@ class Part(NamedTuple):
     loops: Sequence[UOp]
     """The loops over these partial results, outermost first."""
     places: dict[UOp, UOp]
-    """The position of a partial result in the array, by loop of the array; only loops that differ."""
+    """For a loop over the array of partial results, its value for these groups."""
 
 
 class Some(NamedTuple):
