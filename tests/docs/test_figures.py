@@ -113,7 +113,7 @@ def test_counts_of_seeded_mistakes() -> None:
     (ours, total), (jax, _), (torch, _) = (found[of] for of in ("branded", "jax", "torch"))
     assert figures("README.md", r"wrote (\d+) annotated programs with one") == {total}
     assert figures(
-        "README.md", r"mypy finds (\d+) of them with our types, (\d+) with JAX's and (\d+) with torch's"
+        "README.md", r"mypy finds (\d+) of them with the types of `branded`, (\d+) with JAX's and (\d+) with torch's"
     ) == {(ours, jax, torch)}
     assert figures("docs/reference/comparison.md", r"mypy finds, of (\d+) \| \*\*(\d+)\*\* \| (\d+) \| (\d+)") == {
         (total, ours, jax, torch)
