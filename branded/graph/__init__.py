@@ -1,1 +1,1 @@
-"""UOp graphs: scopes, the brands over which a value varies, tags, and primitives."""
+"""UOp graphs: scopes, the brands of a value, tags, and primitives."""

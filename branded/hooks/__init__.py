@@ -1,1 +1,1 @@
-"""Hooks: replacements of methods of `Tensor`, so that they work on batched values or raise errors."""
+"""Hooks: replacements of tinygrad's methods that accept or reject batched values."""

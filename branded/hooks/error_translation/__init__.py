@@ -1,1 +1,1 @@
-"""Translate errors of tinygrad into messages about one example, with the line and a suggestion."""
+"""Translation of tinygrad's errors into messages about one example."""

@@ -1,1 +1,1 @@
-"""Matrix multiplications: recognize them in kernels, estimate their cost, and run them by BLAS."""
+"""Matrix multiplications: found in kernels, and run by BLAS if faster."""

@@ -1,1 +1,1 @@
-"""The C source of CPU kernels, and the choice of values that are stored between kernels."""
+"""The C source of CPU kernels, and the values that they store."""
