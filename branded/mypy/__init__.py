@@ -62,7 +62,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `escape_analysis`   batched values that a mapped function stores, and brands that are lost
 - `dependence`, `function_source`  the arguments that a result depends on
 - `unused_batch`      batches that were closed over
-- `source.reads`      reads in the source of functions; `source.body` follows it
+- `source.reads`      reads in the source of functions; `source.finder` follows it
 - `needed_names`, `open_names`  names of brands that a function's collectives need, or its callers may open
 - `searches`          `x in xs` and `xs.index(x)`
 - `reads`             operations that need a single value: numpy(), bool(), `if a > 0`

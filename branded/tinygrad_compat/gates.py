@@ -18,7 +18,7 @@ our_code: ContextStack[None] = ContextStack("branded_running")
 engine_runs: ContextStack[None] = ContextStack("branded_regions")
 """The blocks in which tinygrad schedules, compiles or runs with the scoped names replaced."""
 blocks: list[ContextStack[Any]] = [our_code]
-"""The kinds of blocks in which code of this package runs; scopes and derivatives add theirs."""
+"""The stacks of blocks in which code of this package runs; scopes and derivatives add their stacks."""
 enabled: set[str] = set()
 """The features that `branded.enable` made active for every program: `fixes`, `cpu`."""
 
@@ -37,7 +37,7 @@ def runs_ours() -> bool:
 
 
 def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that users call: it is ours where code of ours runs, and for values of ours."""
+    """Return a method that users call: `ours` if code of this package runs or an argument is marked, else `plain`."""
 
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., A
 
 
 def write_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that writes: it waits while a function whose writes are undone runs in another thread."""
+    """Return a gated method that writes: it waits until a dry run in another thread has undone its writes."""
 
     @functools.wraps(plain)
     def alone(*args: Any, **kwargs: Any) -> Any:
@@ -64,7 +64,7 @@ def write_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[
 
 
 def inner_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that tinygrad calls itself: it is ours where code or a graph of ours runs."""
+    """Return a function that tinygrad calls: `ours` if code of this package runs or its graph is computed."""
 
     @functools.wraps(plain)
     def either(*args: Any, **kwargs: Any) -> Any:
@@ -74,7 +74,7 @@ def inner_gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[
 
 
 def _gated_property(plain: Any, ours: Any) -> Any:
-    """Return a cached property of UOp with the value of either one."""
+    """Return a cached property of UOp that is computed by `ours` or by `plain`."""
     first, second = (getattr(x, "func", None) or x.fxn for x in (plain, ours))
 
     def value(u: UOp) -> Any:
@@ -86,7 +86,7 @@ def _gated_property(plain: Any, ours: Any) -> Any:
 
 
 class GatedRules:
-    """Rules that are applied outside of the engine, or by a replay, from one of two tables."""
+    """A table of rewrite rules for use outside of the engine or by a replay: our rules or tinygrad's."""
 
     def __init__(self, plain: Any, ours: Any) -> None:
         self.plain, self.ours = plain, ours

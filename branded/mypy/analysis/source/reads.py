@@ -39,7 +39,9 @@ from branded.mypy.analysis.function_source import (
 )
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
-from branded.mypy.analysis.source.body import Effects, FunctionBody, Read, ReadFinder
+from branded.mypy.analysis.source.body import FunctionBody
+from branded.mypy.analysis.source.effects import Effects, Read
+from branded.mypy.analysis.source.finder import ReadFinder
 from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import definition_of
