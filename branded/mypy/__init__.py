@@ -59,7 +59,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `source_digest`     a digest of the bodies that an importer looks into, for mypy's cache
 - `untyped_modules`, `plain_functions`, `source.computed_bodies`  functions of files without `Vec`
 - `source.handed_functions`  functions of tensors that are passed to generic functions
-- `escape_analysis`   batched values that a mapped function stores, and brands that are lost
+- `escape_analysis`, `stores`  batched values that a mapped function stores, and brands that are lost
 - `dependence`, `function_source`  the arguments that a result depends on
 - `unused_batch`      batches that were closed over
 - `source.reads`      reads in the source of functions; `source.finder` follows it

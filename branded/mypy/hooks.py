@@ -38,9 +38,10 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.analysis import external_calls, indexing, narrowing, reads, searches
+from branded.mypy.analysis import external_calls, indexing, narrowing, reads
 from branded.mypy.analysis.caches import forget
 from branded.mypy.analysis.plain_functions import Instances
+from branded.mypy.analysis.source import searches
 from branded.mypy.analysis.source.handed_functions import accept_tensor_functions
 from branded.mypy.analysis.source.reads import report_jit_reads
 from branded.mypy.analysis.source_digest import LIBRARIES, add_source_facts

@@ -16,13 +16,27 @@ from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequenc
 from typing import NamedTuple, TypeAlias
 
 from mypy.checker import TypeChecker
-from mypy.nodes import FuncDef, TypeInfo
-from mypy.types import CallableType
+from mypy.nodes import (
+    AssignmentStmt,
+    CallExpr,
+    Expression,
+    FuncDef,
+    MemberExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    OpExpr,
+    RefExpr,
+    TypeInfo,
+    Var,
+)
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.function_source import OF_ALL, describes_value, source_of
+from branded.mypy.analysis.source.walk import own_parts
 from branded.mypy.analysis.untyped_modules import is_in_file
-from branded.mypy.rows.algebra import TENSOR
+from branded.mypy.rows.algebra import TENSOR, Brand, change
+from branded.mypy.rows.leaves import NUMBERS
 
 Place = tuple[str, int]
 """A parameter and the index of an argument in it: 0, except for a `*xs`."""
@@ -260,3 +274,39 @@ def _literal_index(e: ast.expr) -> int | None:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(i))):
             return -i
     return None
+
+
+REDUCTIONS = {f"branded.collectives.reductions.{name}" for name in ("psum", "pmean", "pmax", "pmin", "all_gather")}
+
+
+def restrict_rows(t: Type, flow: Flow, rows: Mapping[Place, list[Brand]]) -> Type:
+    """Restrict each part of a tree to the brands of the arguments that it depends on."""
+    p = get_proper_type(t)
+    is_tuple = isinstance(p, TupleType) and not p.partial_fallback.type.is_named_tuple
+    if isinstance(flow, tuple) and isinstance(p, TupleType) and is_tuple and len(flow) == len(p.items):
+        return p.copy_modified(items=[restrict_rows(item, x, rows) for item, x in zip(p.items, flow, strict=True)])
+    brands = [b for place in all_places(flow) for b in rows[place]]
+    return change(t, lambda row: [b for b in row if b in brands])
+
+
+def is_reduced(e: Expression, f: FuncDef, api: TypeChecker, followed: frozenset[Var] = frozenset()) -> bool:
+    """Return whether an expression has no brands because collectives have removed them: `pmean(x, "batch") + 1`."""
+    match e:
+        case CallExpr(callee=RefExpr(fullname=name)) if name in REDUCTIONS:
+            return True
+        case CallExpr(callee=MemberExpr(expr=owner), args=args):
+            return all(is_reduced(part, f, api, followed) for part in (owner, *args))
+        case OpExpr(left=left, right=right):
+            return is_reduced(left, f, api, followed) and is_reduced(right, f, api, followed)
+        case NameExpr(node=Var() as node) if node not in followed:
+            parts = list(own_parts(f))
+            values = [s.rvalue for s in parts if isinstance(s, AssignmentStmt) and _binds(s.lvalues, node)]
+            values += [s.rvalue for s in parts if isinstance(s, OperatorAssignmentStmt) and _binds([s.lvalue], node)]
+            if len(values) == 1:
+                return is_reduced(values[0], f, api, followed | {node})
+    t = get_proper_type(api.lookup_type_or_none(e))
+    return isinstance(t, Instance) and t.type.fullname in NUMBERS
+
+
+def _binds(targets: Sequence[Expression], node: Var) -> bool:
+    return any(isinstance(target, NameExpr) and target.node is node for target in targets)

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from mypy.checker import TypeChecker
 from mypy.errors import ErrorInfo
 from mypy.nodes import (
-    GDEF,
-    AssignmentStmt,
     Block,
     CallExpr,
     ComparisonExpr,
     Context,
-    DictExpr,
     Expression,
     FuncDef,
-    GlobalDecl,
     IndexExpr,
     IntExpr,
     LambdaExpr,
-    ListExpr,
     MemberExpr,
     NameExpr,
     Node,
-    NonlocalDecl,
-    OperatorAssignmentStmt,
     OpExpr,
     RaiseStmt,
     RefExpr,
-    SetExpr,
     StrExpr,
     TryStmt,
     TypeInfo,
@@ -55,6 +47,7 @@ from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import known_brands
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.walk import own_parts, walk
+from branded.mypy.analysis.stores import Put, find_stores, is_outside, outlives, shared_defaults
 from branded.mypy.analysis.untyped_modules import is_in_file
 from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
 from branded.mypy.rows.algebra import (
@@ -66,15 +59,8 @@ from branded.mypy.rows.algebra import (
     row_variables,
 )
 from branded.mypy.rows.brand_env import add_errors, fail, show
-from branded.mypy.rows.widening import flat_entries
-
-PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
-"""Methods that put a value into a container."""
 
 OBJECT = "builtins.object"
-SETTERS = {"builtins.setattr", "builtins.object.__setattr__"}
-VIEWS = {"builtins.vars", "builtins.getattr"}
-"""Functions whose result is a part of their first argument."""
 MOST_CALLS = 3
 """The maximum depth of calls followed to the function that stores a value."""
 
@@ -134,7 +120,7 @@ def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]
     if not isinstance(node.type, CallableType):
         return []
     is_raised = any(isinstance(part, RaiseStmt) for part in own_parts(node))
-    is_stored = any(_is_outside(put, node, names) for put in puts)
+    is_stored = any(is_outside(put, node, names) for put in puts)
     if is_raised or is_stored or any(_hands_over(c, node, api, names) for c in calls):
         copy = recheck_function(node, node.type, api, then=lambda copy: check_body_escapes(copy, api, names))
         return [e for e in {id(e): e for e in copy.errors}.values() if is_brand_code(e.code)]
@@ -145,7 +131,7 @@ def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]
 def _stores_and_calls(body: Block) -> tuple[list[Put], list[CallExpr]]:
     """Return the stores in a body, and its calls that have arguments."""
     parts = list(walk(body))
-    return [put for p in parts for put in _find_stores(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
+    return [put for p in parts for put in find_stores(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
 
 
 def _hands_over(
@@ -157,7 +143,7 @@ def _hands_over(
     if node is None or not is_in_file(node, api) or not any(outlives(e, f, names) for e in [*owner, *call.args]):
         return False
     puts, calls = _stores_and_calls(node.body)
-    return any(_is_outside(put, node, node.arg_names) for put in puts) or any(
+    return any(is_outside(put, node, node.arg_names) for put in puts) or any(
         _hands_over(c, node, api, node.arg_names, most - 1) for c in calls
     )
 
@@ -210,9 +196,9 @@ def check_body_escapes(
     """
     part_ids = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
-        for put in _find_stores(part):
+        for put in find_stores(part):
             t = _captured_type(put.value, api)
-            if t is None or not (brands := captured_brands(t)) or not _is_outside(put, f, shared, is_again):
+            if t is None or not (brands := captured_brands(t)) or not is_outside(put, f, shared, is_again):
                 continue
             if _hides(put, api) or (is_again and _lacks(put, brands, api)):
                 _report_store(part, put.place, t, api)
@@ -267,115 +253,12 @@ def _expression_type(e: Expression, api: TypeChecker) -> ProperType | None:
 _KEPT = "escape: a value that varies is kept"
 
 
-class Put(NamedTuple):
-    """A store: `place = value`, or `place.append(value)` with a container as place."""
-
-    place: Expression
-    value: Expression
-    into: bool = False
-
-
-def _find_stores(node: Node) -> Iterator[Put]:
-    """Find the values that a node stores, and their places."""
-    match node:
-        case AssignmentStmt():
-            for lvalue in node.lvalues:
-                if isinstance(lvalue, IndexExpr) and isinstance(node.rvalue, ListExpr):  # `kept[:] = [x]`
-                    yield from (Put(lvalue.base, e, into=True) for e in flat_entries([node.rvalue]))
-                elif isinstance(lvalue, NameExpr | MemberExpr | IndexExpr):
-                    yield Put(lvalue, node.rvalue)
-        case OperatorAssignmentStmt(op="+" | "|", rvalue=ListExpr() | DictExpr() | SetExpr() as added):
-            yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))
-        case CallExpr(callee=RefExpr(fullname=name), args=[owner, attribute, value]) if name in SETTERS:
-            yield Put(MemberExpr(owner, attribute.value if isinstance(attribute, StrExpr) else "..."), value)
-        case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:
-            yield from (Put(container, e, into=True) for e in flat_entries(node.args))
-
-
-def _is_outside(put: Put, f: FuncDef | LambdaExpr, shared: Collection[str | None], is_again: bool = False) -> bool:
-    """Return whether a place outlives the call: a global, or part of an argument or of an enclosing variable.
-
-    In a function whose annotations have no rows, only the arguments in `shared` count: the caller may have created the
-    others.
-    """
-    root = root_of(put.place)
-    if isinstance(root, NameExpr) and root is put.place and not put.into:  # `x = ...` binds a local name
-        return root.kind == GDEF or root.name in _declared_names(f)
-    return outlives(root, f, shared) or (not is_again and _is_in_object(put.place, f))
-
-
-def _is_in_object(place: Expression, f: FuncDef | LambdaExpr) -> bool:
-    """Return whether a place is in an attribute of a parameter: vmap rebuilds dicts and lists, but not objects."""
-    while isinstance(place, MemberExpr | IndexExpr):
-        below = place.expr if isinstance(place, MemberExpr) else place.base
-        if isinstance(below, NameExpr):
-            return isinstance(place, MemberExpr) and below.kind != GDEF and below.name in f.arg_names
-        place = below
-    return False
-
-
 def is_object(t: Type) -> bool:
     """Return whether vmap passes a value of this type unchanged instead of rebuilding it as a pytree."""
     t = get_proper_type(t)
     if isinstance(t, Instance):
         return not (t.type.fullname in CONTAINERS or "dataclass" in t.type.metadata or row_of(t) is not None)
     return not isinstance(t, TupleType | TypedDictType)
-
-
-def outlives(e: Expression, f: FuncDef | LambdaExpr, shared: Collection[str | None]) -> bool:
-    """Return whether the value of an expression outlives a call of `f`."""
-    root = root_of(e)
-    if _is_class(root, f):
-        return True
-    if not isinstance(root, NameExpr) or not isinstance(root.node, Var):
-        return False
-    if root.kind == GDEF or root.name in shared or root.name in _declared_names(f):
-        return True
-    # a variable of the enclosing function
-    return root.name not in f.arg_names and 0 < root.node.line < f.line
-
-
-def _is_class(e: Expression, f: FuncDef | LambdaExpr) -> bool:
-    """Return whether an expression is a class, which outlives every call unless the function defines it."""
-    match e:
-        case CallExpr(callee=RefExpr(fullname="builtins.type"), args=[_]) | MemberExpr(name="__class__"):
-            return True
-        case NameExpr(node=TypeInfo() as info):
-            return e.kind == GDEF or info.line < f.line
-        case NameExpr(name=name):
-            return isinstance(f, FuncDef) and f.is_class and name == f.arg_names[0]
-    return False
-
-
-def shared_defaults(f: FuncDef) -> set[str | None]:
-    """Return the parameters whose default is a list, dict or set, which all calls share."""
-    makers = {f"builtins.{name}" for name in ("list", "dict", "set")}
-    return {
-        a.variable.name
-        for a in f.arguments
-        if isinstance(d := a.initializer, ListExpr | DictExpr | SetExpr)
-        or (isinstance(d, CallExpr) and isinstance(d.callee, RefExpr) and d.callee.fullname in makers)
-    }
-
-
-def root_of(place: Expression) -> Expression:
-    """Return the root of a place: `a` for `a.b[c]` and `vars(a)["b"]`, the class for `a.__class__.b`."""
-    while True:
-        match place:
-            case MemberExpr(name="__class__"):
-                return place
-            case MemberExpr(expr=below) | IndexExpr(base=below):
-                place = below
-            case CallExpr(callee=RefExpr(fullname=name), args=[below, *_]) if name in VIEWS:
-                place = below
-            case _:
-                return place
-
-
-@lru_cache(maxsize=256)
-def _declared_names(f: FuncDef | LambdaExpr) -> set[str]:
-    """Return the names that a function declares global or nonlocal."""
-    return {n for p in walk(f.body) if isinstance(p, GlobalDecl | NonlocalDecl) for n in p.names}
 
 
 def _hides(put: Put, api: TypeChecker) -> bool:

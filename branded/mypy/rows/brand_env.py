@@ -42,7 +42,7 @@ from mypy.types import (
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
-from branded.mypy.rows.algebra import BRAND, Brand, row_variables, rows_in
+from branded.mypy.rows.algebra import BRAND, UNKNOWN, Brand, Change, row_variables, rows_in
 
 AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
 PlainCall = Callable[[FunctionSigContext | MethodSigContext, Node | None], CallableType | None]
@@ -353,3 +353,21 @@ def enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:
     for item in api.scope.stack:
         if isinstance(item, FuncDef) and isinstance(item.type, CallableType):
             yield item.type
+
+
+NUMBERED: list[Brand] = [
+    TypeVarType(f"{i}", f"{i}", TypeVarId(-1, namespace=f"branded@{i}"), [], UNKNOWN, UNKNOWN) for i in range(8)
+]
+"""Brands to compare the types of two calls that differ only in brands without names."""
+
+
+def unnamed_brands(types: Sequence[Type]) -> list[Brand]:
+    """Return the brands without names that vmap has opened, in the order in which they occur."""
+    brands = dict.fromkeys(b for t in types for b in rows_in(t))
+    return [b for b in brands if opened_at(b) is not None and brand_name(b) is None]
+
+
+def renaming(brands: Sequence[Brand], others: Sequence[Brand]) -> Change:
+    """Return the change of a row that replaces brands by others."""
+    new = dict(zip(brands, others, strict=False))
+    return lambda row: [new.get(b, b) for b in row]

@@ -16,8 +16,7 @@ injected calls only trigger the plugin. They are added to files with `Vec` or `T
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from mypy.nodes import (
     ARG_POS,
@@ -65,23 +64,13 @@ from mypy.nodes import (
     WhileStmt,
     WithStmt,
 )
-from mypy.patterns import (
-    AsPattern,
-    ClassPattern,
-    MappingPattern,
-    OrPattern,
-    Pattern,
-    SequencePattern,
-    StarredPattern,
-    ValuePattern,
-)
 from mypy.plugin import AnalyzeTypeContext
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeVarId, TypeVarType
 
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.rows.algebra import TENSOR
+from branded.mypy.rows.match_patterns import compared_paths, tensor_classes
 
 MATCH, DISPLAY = "<match>", "<display>"
 TEST, OPERANDS, CASE = "<test>", "<operands>", "<case>"
@@ -198,9 +187,9 @@ def _injections(s: Statement) -> Iterator[Injection]:
     """Find the calls to inject before a statement."""
     match s:
         case MatchStmt():
-            if paths := list(_compared_paths(s.patterns)):
+            if paths := list(compared_paths(s.patterns)):
                 yield CASE, [s.subject, *paths]
-            classes = _tensor_classes(s)
+            classes = tensor_classes(s)
             if any(t.items for t in classes):
                 yield MATCH, [s.subject, *classes]
             yield from _boolean_parts(s.subject)
@@ -216,53 +205,6 @@ def _injections(s: Statement) -> Iterator[Injection]:
         case WithStmt(expr=opened):
             for e in opened:
                 yield from _boolean_parts(e)
-
-
-def _compared_paths(patterns: Iterable[Pattern]) -> Iterator[StrExpr]:
-    """Find the parts of a subject that patterns compare with values: a path for each, at the line of the pattern.
-
-    A class pattern may leave another type of the subject for the patterns after it, so it is the last one.
-    """
-    for p in patterns:
-        for path, compared in _value_patterns(p, ()):
-            e = StrExpr(repr(path))
-            e.set_line(compared)
-            yield e
-        if any(_find_class_patterns_in(p)):
-            return
-
-
-Path = tuple[int | str | tuple[str, int | str], ...]
-"""The way to a part of a subject: an index, a key, or a class with the name or the position of an attribute."""
-
-
-def _value_patterns(p: Pattern, path: Path) -> Iterator[tuple[Path, Pattern]]:
-    match p:
-        case ValuePattern():
-            yield path, p
-        case AsPattern(pattern=Pattern() as inner):
-            yield from _value_patterns(inner, path)
-        case OrPattern():
-            for inner in itertools.takewhile(lambda q: not isinstance(q, ClassPattern), p.patterns):
-                yield from _value_patterns(inner, path)
-        case SequencePattern():
-            star = next((i for i, q in enumerate(p.patterns) if isinstance(q, StarredPattern)), len(p.patterns))
-            for i, inner in enumerate(p.patterns):
-                yield from _value_patterns(inner, (*path, i if i < star else i - len(p.patterns)))
-        case MappingPattern():
-            for key, inner in zip(p.keys, p.values, strict=True):
-                if isinstance(key, StrExpr):
-                    yield from _value_patterns(inner, (*path, key.value))
-        case ClassPattern():
-            names: list[int | str] = [*range(len(p.positionals)), *p.keyword_keys]
-            for name, inner in zip(names, (*p.positionals, *p.keyword_values), strict=True):
-                yield from _value_patterns(inner, (*path, (p.class_ref.fullname, name)))
-
-
-def _find_class_patterns_in(p: Pattern) -> list[ClassPattern]:
-    found: list[ClassPattern] = []
-    _find_class_patterns(p, found, found)
-    return found
 
 
 def _assigns(e: Expression) -> bool:
@@ -331,34 +273,6 @@ def _is_constant(e: Expression) -> bool:
     return isinstance(e, NameExpr) and e.name in ("True", "False", "None", "TYPE_CHECKING", "__debug__")
 
 
-def _tensor_classes(s: MatchStmt) -> list[TupleExpr]:
-    """Return the uses of `Tensor` in the patterns of a match: first those outside dict patterns, then those inside."""
-    patterns: tuple[list[ClassPattern], list[ClassPattern]] = [], []
-    for p in s.patterns:
-        _find_class_patterns(p, *patterns)
-    return [TupleExpr([p.class_ref for p in each if _is_tensor(p.class_ref.node)]) for each in patterns]
-
-
-def _is_tensor(node: Node | None) -> bool:
-    return isinstance(node, TypeInfo) and node.fullname == TENSOR
-
-
-def _find_class_patterns(p: Pattern | None, outside: list[ClassPattern], entries: list[ClassPattern]) -> None:
-    below: Sequence[Pattern | None] = ()
-    match p:
-        case AsPattern():
-            below = [p.pattern]
-        case OrPattern() | SequencePattern():
-            below = p.patterns
-        case MappingPattern():
-            below, outside = p.values, entries
-        case ClassPattern():
-            outside.append(p)
-            below = [*p.positionals, *p.keyword_values]
-    for q in below:
-        _find_class_patterns(q, outside, entries)
-
-
 def update_copy(f: FuncDef) -> None:
     """Update the injected calls in a copy of a function to refer to the copy's own patterns."""
     for block in walk(f.body):
@@ -366,7 +280,7 @@ def update_copy(f: FuncDef) -> None:
             for mark, s in zip(block.body, block.body[1:], strict=False):
                 if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and _is_injected(mark.expr, MATCH):
                     assert isinstance(mark.expr, CallExpr)
-                    mark.expr.args[1:] = _tensor_classes(s)
+                    mark.expr.args[1:] = tensor_classes(s)
 
 
 _WITH_DISPLAYS = {AssignmentStmt, ForStmt, GeneratorExpr, LambdaExpr}

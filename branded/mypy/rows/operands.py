@@ -12,7 +12,17 @@ from mypy.expandtype import expand_type
 from mypy.nodes import CallExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarId, TypeVarType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    TupleType,
+    Type,
+    TypedDictType,
+    TypeVarId,
+    TypeVarType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis.memoize import cache_in_body
 from branded.mypy.axes.types import names_axis
@@ -133,3 +143,23 @@ def _operand_types(
     if any_is_plain:
         return types
     return None if any(isinstance(get_proper_type(t), AnyType) for t in types) else types
+
+
+def without_name(t: Type, row: Sequence[Brand], api: TypeChecker) -> Type:
+    """Return a TypedDict with brands as one without a name: mypy reads the items of one with a name in its class."""
+    p = get_proper_type(t)
+    if not row or not isinstance(p, TypedDictType):
+        return t
+    return p.copy_modified(fallback=api.named_generic_type("typing._TypedDict", []))
+
+
+def partly_batched_dict(declared: Type, args: Sequence[Expression], api: TypeChecker) -> TypedDictType | None:
+    """Return the type of an argument that is the declared TypedDict, whose items vary over brands of their own."""
+    p = get_proper_type(declared)
+    if not isinstance(p, TypedDictType) or len(args) != 1 or is_deep(args[0]):
+        return None
+    with trying(api):
+        t = get_proper_type(api.get_expression_type(args[0]))
+    if not isinstance(t, TypedDictType) or t.fallback.type is not p.fallback.type:
+        return None
+    return t if rows_in(t) else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from branded.mypy.analysis.searches import identity_searches
 from branded.mypy.analysis.source.calls import BodyCalls
+from branded.mypy.analysis.source.searches import identity_searches
 from branded.mypy.analysis.source_digest import file_version
 from branded.mypy.rows.batch_kinds import (
     BatchKind,

@@ -7,13 +7,16 @@ vmap(lambda x: apply(norm, x))(X)       T is a Vec here, and `norm` is declared 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mypy.checker import TypeChecker
-from mypy.nodes import Expression, LambdaExpr, RefExpr
+from mypy.nodes import Expression, FuncDef, LambdaExpr, Node, RefExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import AnyType, CallableType, FunctionLike, Type, TypeVarType, get_proper_type
+from mypy.subtypes import find_member
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, Type, TypeVarType, get_proper_type
 
 from branded.mypy.analysis.source.reads import certain_reads
-from branded.mypy.analysis.untyped_modules import is_untyped_function
+from branded.mypy.analysis.untyped_modules import is_in_file, is_untyped_function
 from branded.mypy.rows.algebra import Brand, add_brands, is_unbatched, rows_in
 from branded.mypy.rows.brand_env import checker, trying
 from branded.mypy.rows.operands import is_deep
@@ -67,3 +70,32 @@ def _brands_of_others(ctx: FunctionSigContext | MethodSigContext, f: Expression,
             with trying(api):
                 brands += rows_in(api.get_expression_type(e))
     return [b for b in dict.fromkeys(brands) if not isinstance(b, AnyType)]
+
+
+def passed_readers(
+    sig: CallableType, args: Sequence[Sequence[Expression]], node: Node | None, api: TypeChecker
+) -> dict[int, CallableType]:
+    """Return the functions that read a value and are passed for parameters that are functions, by position."""
+    has_defaults = isinstance(node, FuncDef) and is_in_file(node, api)  # mypy's cache keeps none
+    initializers = [a.initializer for a in node.arguments] if has_defaults and isinstance(node, FuncDef) else []
+    found: dict[int, CallableType] = {}
+    for i, (t, es) in enumerate(zip(sig.arg_types, args, strict=False)):
+        p = get_proper_type(t)
+        if isinstance(p, Instance) and p.type.is_protocol and (called := find_member("__call__", p, p)) is not None:
+            p = get_proper_type(called)
+        if not isinstance(p, CallableType) or not any(map(is_unbatched, p.arg_types)):
+            continue
+        default = initializers[i] if i < len(initializers) else None
+        for e in es or ([default] if default is not None else []):
+            f = e.node if isinstance(e, RefExpr) else None
+            reader = (
+                f.type if isinstance(f, FuncDef) and is_untyped_function(f, api) and certain_reads(f, api) else None
+            )
+            if isinstance(reader, CallableType):
+                found[i] = reader
+    return found
+
+
+def add_brands_to_function(t: Type, brands: Sequence[Brand]) -> CallableType | None:
+    f = tensor_function(t)
+    return with_brands(f, list(brands)) if f is not None else None

@@ -1,0 +1,105 @@
+"""The function that a call runs: behind decorators, variables, Protocols and partials."""
+
+from __future__ import annotations
+
+from mypy.checker import TypeChecker
+from mypy.expandtype import expand_type
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    FuncDef,
+    MemberExpr,
+    NameExpr,
+    Node,
+    RefExpr,
+    TypeInfo,
+    Var,
+)
+from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.types import (
+    CallableType,
+    Instance,
+    Type,
+    TypeVarId,
+    TypeVarType,
+    get_proper_type,
+)
+
+from branded.mypy.analysis.function_source import (
+    bound_count,
+    decorators_of,
+    without_decorator,
+)
+from branded.mypy.analysis.untyped_modules import assigned_to
+from branded.mypy.rows.algebra import (
+    is_unbatched,
+)
+
+CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
+"""Decorators of branded whose function runs with batched values."""
+
+
+def body_of(node: Node | None, sig: CallableType, api: TypeChecker) -> FuncDef | None:
+    """Return the function whose body runs in a call: `f` itself, or `f` in a decorator that keeps its signature.
+
+    A decorator of branded may run it outside of the batch, as a callback.
+    """
+    if not isinstance(node, Decorator):
+        return node if isinstance(node, FuncDef) else None
+    names, t = decorators_of(node, api), node.func.type
+    is_kept = isinstance(t, CallableType) and t.arg_types == sig.arg_types and t.ret_type == sig.ret_type
+    is_plain = names is not None and all(n and (not n.startswith("branded.") or n in CUSTOM) for n in names)
+    return node.func if is_kept and is_plain else None
+
+
+def held_function(
+    ctx: FunctionSigContext | MethodSigContext, sig: CallableType, api: TypeChecker
+) -> FuncDef | Decorator | None:
+    """Return the function behind a variable or a Protocol: `h: Callable[[Tensor], Tensor] = norm`, then `h(x)`."""
+    callee = getattr(ctx.context, "callee", None)
+    node: Node | None = None
+    match callee:
+        case NameExpr(node=Var() as v):
+            value = assigned_to(v, api)
+            node = value.node if isinstance(value, RefExpr) else None
+        case MemberExpr(expr=NameExpr(node=Var() as v), name=name):
+            made = assigned_to(v, api)
+            info = made.callee.node if isinstance(made, CallExpr) and isinstance(made.callee, RefExpr) else None
+            symbol = info.get(name) if isinstance(info, TypeInfo) else None
+            node = symbol.node if symbol is not None else None
+    f = without_decorator(node, api)
+    is_same = isinstance(f, FuncDef) and isinstance(f.type, CallableType)
+    if not is_same or not isinstance(node, FuncDef | Decorator) or not isinstance(f, FuncDef):
+        return None
+    return node if len(f.arg_names) - bound_count(f) == len(sig.arg_types) else None
+
+
+def initializer(info: TypeInfo) -> FuncDef | None:
+    symbol = info.get("__init__")
+    return symbol.node if symbol is not None and isinstance(symbol.node, FuncDef) else None
+
+
+def owner_of(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:
+    """Return the class of the object whose method is called."""
+    t = get_proper_type(ctx.type) if isinstance(ctx, MethodSigContext) else None
+    return t.type if isinstance(t, Instance) else None
+
+
+def at_bounds(sig: CallableType) -> CallableType:
+    """Return a signature with the bounds of its type variables: with Tensor for `T = TypeVar("T", bound=Tensor)`."""
+    bounds: dict[TypeVarId, Type] = {
+        v.id: v.upper_bound for v in sig.variables if isinstance(v, TypeVarType) and is_unbatched(v.upper_bound)
+    }
+    if not bounds:
+        return sig
+    expanded = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in bounds]), bounds)
+    assert isinstance(expanded, CallableType)
+    return expanded
+
+
+def partial_signature(t: Type) -> CallableType | None:
+    """Return the signature of a `functools.partial` as mypy keeps it; None for other types."""
+    p = get_proper_type(t)
+    f = p.extra_attrs.attrs.get("__mypy_partial") if isinstance(p, Instance) and p.extra_attrs else None
+    f = get_proper_type(f) if f is not None else None
+    return f if isinstance(f, CallableType) else None
