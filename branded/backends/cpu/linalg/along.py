@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.linalg import batches
-from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 _GO = """
@@ -35,17 +33,13 @@ _BODIES = {
 }
 
 
+@functools.cache
 def source(name: str, dtype: DType) -> str:
     """Return the C function for entries of one dtype."""
     own = batches.TYPES[dtype]
     text = _GO.replace("BODY", _BODIES[name]).replace("OUT", "int" if name == "cumargmax" else own)
     text = text.replace("WIDE", own if dtypes.is_float(dtype) else f"unsigned {own}").replace("TYPE", own)
     return batches.BEFORE + text + batches.entry("branded_along", "go(&j);")
-
-
-@functools.cache
-def _c_function(name: str, dtype: DType) -> tuple[Any, int]:
-    return native.compile_function(source(name, dtype), "branded_along")
 
 
 @functools.cache
@@ -60,8 +54,7 @@ def _along(name: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -
         return None
     if (steps := batches.steps(y.shape[:-1], args, (1,) * len(args))) is None:
         return None
-    function, address = _c_function(name, x.dtype)
     size = math.prod(y.shape)
     by = batches.shared(size, steps, results, size // y.shape[-1])
     numbers = [0, 0, 0, x.shape[-1], y.shape[-1], 0, *steps, *by]
-    return CFunction(address, function, functools.partial(batches.words, numbers, 1))
+    return batches.c_function(source(name, x.dtype), "branded_along", numbers)

@@ -5,6 +5,7 @@ The threads of `cores` share a slow batch; each part is a contiguous range along
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -15,7 +16,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.runtime import cores, native
-from branded.backends.cpu.runtime.host_calls import ArrayType
+from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction
 from branded.tinygrad_compat import private_api
 
 TYPES: dict[DType, str] = {
@@ -112,6 +113,12 @@ def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], exam
         return BY_ONE
     each = [x.nbytes // examples for x in results]
     return [native.replay_address(), cores.address(), min(2 * threads, size), *each, *[0] * (3 - len(each))]
+
+
+def c_function(text: str, name: str, numbers: Sequence[int], results: int = 1) -> CFunction:
+    """Compile a C function, and return it for a call with these numbers and this number of results."""
+    function, address = native.compile_function(text, name)
+    return CFunction(address, function, functools.partial(words, numbers, results))
 
 
 def words(numbers: Sequence[int], results: int, addresses: Sequence[Any]) -> list[Any]:

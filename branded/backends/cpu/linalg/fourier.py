@@ -17,7 +17,6 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.linalg import batches, host_kernels
-from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -245,16 +244,12 @@ static void go(struct job *j) {
 """
 
 
+@functools.cache
 def source(dtype: DType, parts: frozenset[str]) -> str:
     """Return the C function for real and imaginary numbers of one dtype, with some of `PARTS`."""
     macros = "".join(f"#define HAS_{part.upper()} {int(part in parts)}\n" for part in PARTS)
     text = batches.BEFORE + macros + _SOURCE + batches.entry("branded_fourier", "go(&j);")
     return text.replace("REAL", batches.TYPES[dtype])
-
-
-@functools.cache
-def _c_function(dtype: DType, parts: frozenset[str]) -> tuple[Any, int]:
-    return native.compile_function(source(dtype, parts), "branded_fourier")
 
 
 @functools.cache
@@ -275,9 +270,9 @@ def _transform(kind: str, n: int, results: Sequence[ArrayType], args: Sequence[A
     size, examples = int(plan[3]), math.prod(batch)
     by = batches.shared(examples * size * math.log2(2 * size), steps, results, examples)
     lanes = min(_LANES, examples) if size <= _SHORT else 1
-    function, address = _c_function(dtype, plan.parts | ({"bins"} if "r" in kind else set()))
+    text = source(dtype, plan.parts | ({"bins"} if "r" in kind else set()))
     numbers = [ctypes.addressof(plan), 0, KINDS.index(kind), lanes, n, 0, *steps, *by]
-    return CFunction(address, function, functools.partial(batches.words, numbers, len(results)))
+    return batches.c_function(text, "branded_fourier", numbers, len(results))
 
 
 def _factors(n: int) -> list[int]:

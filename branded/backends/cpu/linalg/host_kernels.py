@@ -16,7 +16,6 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.linalg import batches
-from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 _SIDE_BY_SIDE = 16
@@ -143,6 +142,7 @@ static void go(struct job *j) {
 """.replace("BESIDE", str(_BESIDE))
 
 
+@functools.cache
 def source(operation: str, dtype: DType) -> str:
     """Return the C function for a search or a reduction of one dtype."""
     name, is_float = batches.TYPES[dtype], dtypes.is_float(dtype)
@@ -157,11 +157,6 @@ def source(operation: str, dtype: DType) -> str:
     return batches.BEFORE + text.replace("TYPE", name).replace("WIDE", wide) + batches.entry("branded_count", "go(&j);")
 
 
-@functools.cache
-def _c_function(operation: str, dtype: DType) -> tuple[Any, int]:
-    return native.compile_function(source(operation, dtype), "branded_count")
-
-
 def _host_function(
     operation: str,
     dtype: DType,
@@ -171,9 +166,8 @@ def _host_function(
 ) -> CFunction | None:
     if steps is None:
         return None
-    function, address = _c_function(operation, dtype)
     table = memory_table() if operation == "standing" else 0
-    return CFunction(address, function, functools.partial(batches.words, [table, 0, *numbers, *steps, *by], 1))
+    return batches.c_function(source(operation, dtype), "branded_count", [table, 0, *numbers, *steps, *by])
 
 
 @functools.cache

@@ -19,7 +19,6 @@ from tinygrad.dtype import DType
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.linalg import batches, lapack_source
 from branded.backends.cpu.linalg.lapack_source import KINDS, ROUTINES, SYSTEM
-from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 SMALL = 1 << 26
@@ -56,8 +55,8 @@ def _lapack_function(
     work = examples * max(m, n) ** 3 * (ITERATED if kind in _ITERATED else STRAIGHT) if alone else 0
     parts = batches.shared(work, steps, results, examples)
     numbers = [ctypes.addressof(table), alone, more, m, n, k, *steps, *parts]
-    function, address = _c_function(kind, dtype)
-    return CFunction(address, function, functools.partial(batches.words, numbers, len(results)))
+    text = lapack_source.source(kind, dtype == dtypes.float64)
+    return batches.c_function(text, "branded_lapack", numbers, len(results))
 
 
 @functools.cache
@@ -74,8 +73,3 @@ def _table(dtype: DType) -> Any:
         return None
     # C keeps the address, so the cache keeps the table alive
     return (ctypes.c_uint64 * len(functions))(*(ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions))
-
-
-@functools.cache
-def _c_function(kind: str, dtype: DType) -> tuple[Any, int]:
-    return native.compile_function(lapack_source.source(kind, dtype == dtypes.float64), "branded_lapack")

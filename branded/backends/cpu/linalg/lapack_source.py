@@ -7,6 +7,7 @@ signs and pivots equal numpy's.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from branded.backends.cpu.linalg.batches import BEFORE, entry
@@ -269,6 +270,7 @@ _CALLS = {
 KINDS = tuple(_CALLS)
 
 
+@functools.cache
 def source(kind: str, is_double: bool) -> str:
     """Return the C function for an operation in one precision; unused static functions cost no compile time."""
     setting = f"((int (*)(int))((u64 *)table)[{SYSTEM[0].upper()}])"

@@ -15,13 +15,11 @@ import functools
 import math
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
 
 from branded.backends.cpu.linalg import batches, host_kernels
-from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 _UNSIGNED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64"}
@@ -176,6 +174,7 @@ def _method(x: DType, rows: int, n: int, k: int, indices: bool) -> str:
     return "first" if n <= _SHORT else "radix"
 
 
+@functools.cache
 def source(dtype: DType, method: str) -> str:
     """Return the C function for rows of one dtype by one method; clang would take 0.3 s for all."""
     bits = _UNSIGNED[dtype.itemsize]
@@ -194,11 +193,6 @@ def source(dtype: DType, method: str) -> str:
 
 
 @functools.cache
-def _c_function(dtype: DType, method: str) -> tuple[Any, int]:
-    return native.compile_function(source(dtype, method), "branded_sort")
-
-
-@functools.cache
 def sort(descending: bool, indices: bool) -> InC:
     """Return the sort of `[..., n]`: the first values `[..., k]`, or their indices, `i32[..., k]`."""
     return functools.partial(_sort, descending, indices)
@@ -214,5 +208,5 @@ def _sort(descending: bool, indices: bool, results: Sequence[ArrayType], args: S
     work = examples * n * (1 if k <= _FEW and k * k <= 2 * n else 2 * x.dtype.itemsize)
     by = batches.shared(work, steps, results, examples)
     numbers = [host_kernels.memory_table(), 0, descending + 2 * indices, n, 0, k, *steps, *by]
-    function, address = _c_function(x.dtype, _method(x.dtype, examples, n, k, indices))
-    return CFunction(address, function, functools.partial(batches.words, numbers, 1))
+    text = source(x.dtype, _method(x.dtype, examples, n, k, indices))
+    return batches.c_function(text, "branded_sort", numbers)

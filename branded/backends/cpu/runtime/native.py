@@ -183,6 +183,7 @@ u64 branded_replay(u64 *call) {{
 """
 
 
+@functools.cache
 def compile_function(source: str, name: str, result: Any = None) -> tuple[Any, int]:
     """Compile a C function of the address of its arguments, and return it for Python and as an address."""
     device: Any = Device["CPU"]
