@@ -46,13 +46,12 @@ def call(
     args: Sequence[Tensor],
     *,
     vmap_method: Method | None = "expand_dims",
-    copies: bool = False,
     in_c: host_calls.InC | None = None,
 ) -> list[Tensor]:
     """Call `f(*args)` on NumPy arrays as one operation, which runs only when a result is read.
 
-    `f` gets read-only arrays in tinygrad's own memory, which it must not keep, unless `copies`. It returns one array,
-    or a tuple or list of arrays, with the shapes and dtypes of `results`. f64 is accepted for f32, and i64 for i32.
+    `f` gets read-only arrays in tinygrad's own memory, which it must not keep. It returns one array, or a tuple or
+    list of arrays, with the shapes and dtypes of `results`. f64 is accepted for f32, and i64 for i32.
     Dtypes that NumPy lacks (bf16) are passed as f32. An exception of `f` becomes a `CallbackError` when the result is
     read.
 
@@ -84,7 +83,7 @@ def call(
     Raises:
         UnsupportedError: An argument is sharded, or has an unknown size.
     """
-    made = Host.of(name, f, vmap_method, copies, in_c)
+    made = Host.of(name, f, vmap_method, False, in_c)
     return [tensor(u) for u in call_on_graphs(made, results, [x.uop for x in args])]
 
 

@@ -56,7 +56,7 @@ def lines(data: Data) -> list[Line]:
     out += block(data["source"])
     out += [[], *_arguments(data)]
     for step in data["steps"]:
-        out += [[], *_step(step, data)]
+        out += [[], *_step_lines(step, data)]
     out += section("as a loop", block(data["loop"] or ""))
     out += section("the batched graph", [[Span(f"  {x}")] for e in data["programs"]["batched"] for x in e.split("\n")])
     out += kernel_lines(data)
@@ -104,7 +104,7 @@ def _arguments(data: Data) -> list[Line]:
     return out
 
 
-def _step(step: Data, data: Data) -> list[Line]:
+def _step_lines(step: Data, data: Data) -> list[Line]:
     number = f"{step['number']:>2}  "
     where = f"  line {step['line']}" if step["line"] else ""
     out: list[Line] = [[Span(number), Span(step["op"], "title"), Span(f"  {step['code']}"), Span(where, "quiet")]]

@@ -194,10 +194,10 @@ def moveaxis(x: X, source: int, to: int) -> X:
     return cast(X, x.permute(*order))
 
 
-def concatenate_chunks(parts: list[Tensor], axis: int, width: int = 16) -> Tensor:
+def concatenate_chunks(parts: list[Tensor], axis: int) -> Tensor:
     """Concatenate chunks along `axis`, in a tree, so that no kernel reads too many."""
     while len(parts) > 1:
-        parts = [parts[i].cat(*parts[i + 1 : i + width], dim=axis) for i in range(0, len(parts), width)]
+        parts = [parts[i].cat(*parts[i + 1 : i + 16], dim=axis) for i in range(0, len(parts), 16)]
         if len(parts) > 1:
             parts = [p.contiguous() for p in parts]
     return parts[0]

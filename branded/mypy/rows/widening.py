@@ -13,7 +13,7 @@ from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
-from branded.mypy.rows.algebra import CONTAINERS, Brand, add_brands, as_vec, change, each_row, rows_in
+from branded.mypy.rows.algebra import CONTAINERS, Brand, add_brands, as_vec, change, holds_tensors, rows_in
 from branded.mypy.rows.brand_env import checker, trying
 
 Call = FunctionSigContext | MethodSigContext
@@ -48,11 +48,7 @@ def is_container(t: Type) -> bool:
     t = get_proper_type(t)
     if isinstance(t, TupleType):
         return any(map(is_container, t.items))
-    return isinstance(t, Instance) and t.type.fullname in CONTAINERS and _has_tensors(t)
-
-
-def _has_tensors(t: Type) -> bool:
-    return bool(each_row(t))
+    return isinstance(t, Instance) and t.type.fullname in CONTAINERS and holds_tensors(t)
 
 
 def is_narrower(t: Type, wanted: Type) -> bool:

@@ -13,7 +13,7 @@ from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Typ
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.axes.types import axes_of, unify_axes
 from branded.mypy.codes import CARRY, SIZE
-from branded.mypy.rows.algebra import CONTAINERS, UNKNOWN, add_brands, hides_brands, row_of
+from branded.mypy.rows.algebra import CONTAINERS, UNKNOWN, add_brands, hides_brands, is_a, row_of
 from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, tree_leaves, unique_brands
 from branded.mypy.transforms.in_axes import tree_of
 
@@ -128,15 +128,10 @@ def while_loop(call: TransformCall) -> Type:
     start = wider(init)
     carry = _carry_type(call, start, after) or start
     flag, out = get_proper_type(call.step(go, [carry])), call.step(f, [carry])
-    if row_of(flag) is None and not hides_brands(flag) and not _is_instance(flag, "builtins.bool"):
+    if row_of(flag) is None and not hides_brands(flag) and not is_a(flag, "builtins.bool"):
         fix = "try:   return a scalar bool: use a comparison, .any() or .all()"
         return call.fail(CARRY, f"the condition is {call.show(flag)}, not a scalar bool", fix)
     return UNKNOWN if hides_brands(out) or _join_carry(call, carry, out) is None else carry
-
-
-def _is_instance(t: Type, name: str) -> bool:
-    t = get_proper_type(t)
-    return isinstance(t, Instance) and t.type.fullname == name
 
 
 def map_(call: TransformCall) -> Type:
@@ -210,7 +205,7 @@ def _branch_type(
     choice, operands = get_proper_type(call.type_of(by)), call.types_of("operands", erases=False)
     kind, refused = what
     if isinstance(choice, NoneType | TupleType | CallableType) or any(
-        _is_instance(choice, f"builtins.{n}") for n in refused.split()
+        is_a(choice, f"builtins.{n}") for n in refused.split()
     ):
         more = (
             ("try:   use cond for a bool, or .cast(dtypes.int32)",)
