@@ -44,6 +44,8 @@ PAIRS = 1 << 14
 """The maximum number of pairs of a cell and a source cell, for one step."""
 COMPUTED = 1 << 20
 """The maximum number of cells of a value that is computed to be shown, and of every value that it depends on."""
+TOGETHER = 64
+"""The number of values to compute together; tinygrad schedules n values that depend on each other in O(n²)."""
 MANY = 500
 """The number of operations above which a command says that it takes long."""
 _TRIED = 1 << 28
@@ -150,7 +152,9 @@ class Explained:
                 cheap |= {v for v in e.results if cells_of(v.type) <= COMPUTED}
         shown = [v for v in self.batched if v in cheap and 0 < cells_of(v.type) <= SHOWN]
         tensors = {v: tensor(self.batched[v].flatten()) for v in shown}
-        realize_tensors(tensors.values())
+        left = list(tensors.values())
+        for i in range(0, len(left), TOGETHER):
+            realize_tensors(left[i : i + TOGETHER])
         return {v: list(t.tolist()) for v, t in tensors.items()}
 
     def value(self, a: Atom) -> dict[str, Any]:
