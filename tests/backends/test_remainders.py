@@ -46,6 +46,27 @@ def test_maximum_is_computed_by_keys() -> None:
     assert remainders.vectorize([HEAD.format(n=256), *body, "  }"]) == want
 
 
+def test_maximum_of_bools_is_computed_in_a_byte() -> None:
+    body = ["    _Bool val0 = (*(data1+Lidx1));", "    *(buf0+0) = ((*(buf0+0))|(val0!=1));"]
+    lines = [HEAD.format(n=256), body[0], "    key_buf0_0 = key_buf0_0|(val0!=1);", "  }", "  *(buf0+0) = key_buf0_0;"]
+    want = ["  unsigned char key_buf0_0 = *(buf0+0);", *lines]
+    assert remainders.vectorize([HEAD.format(n=256), *body, "  }"]) == want
+
+
+@pytest.mark.parametrize("n", [40, 127, 128, 1009])
+def test_any_and_all_of_bools(n: int) -> None:
+    a = np.zeros((5, n), bool)
+    a[1, n - 1] = a[2, 0] = a[3, 1:] = a[4] = True
+    x = Tensor(a).realize()
+    for of, expected in (
+        (lambda x: x.any(1), a.any(1)),
+        (lambda x: x.all(1), a.all(1)),
+        (lambda x: x.max(1), a.any(1)),
+    ):
+        np.testing.assert_array_equal(jit(of)(x).numpy(), expected)
+    np.testing.assert_array_equal(jit(lambda x: (x.int() - 1 > -1).any())(x).numpy(), True)
+
+
 @pytest.mark.parametrize(
     "lines",
     [
