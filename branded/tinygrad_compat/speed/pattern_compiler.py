@@ -4,7 +4,8 @@ tinygrad generates a matching function for each pattern at its first use. It bui
 rewrites it with patterns, which takes five times as long as compiling the function. In each process, that is a fifth of
 the first call of a program. Here the conditions are written directly, in the same order.
 
-Python's own compilation of a function costs 0.15 ms. So the functions that a process compiles are cached at its exit,
+Python's own compilation of a function costs 0.15 ms, as much as fifty interpretations of a pattern. Most patterns are
+used less often in a process, and are interpreted. The functions that a process compiles are cached at its exit,
 in tinygrad's database of compiled kernels, for the next process. They are stored by their source text, so an entry
 cannot be out of date.
 """
@@ -19,13 +20,18 @@ import importlib.util
 import itertools
 import marshal
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from tinygrad.uop.ops import UOp
+
 from branded.tinygrad_compat import private_api
 
+OFTEN = 32
+"""The number of uses after which a pattern is compiled."""
 MOST = 32
 """The maximum number of alternatives of a pattern that are written out."""
 _CALL = "(found := own({})) is not None"
@@ -192,6 +198,49 @@ def _compile_body(body: str) -> CodeType:
     return code
 
 
+@dataclass(eq=False)
+class _Rule:
+    """A pattern with its function, which is interpreted at first, and compiled when it is used often."""
+
+    pattern: Any
+    own: Callable[..., UOp | None]
+    has_ctx: bool
+    by_tinygrad: Callable[[Any, Any], FunctionType | None]
+    """tinygrad's compilation, for patterns that are too long for ours."""
+    uses: int = 0
+    function: FunctionType = field(init=False)
+
+    def match(self, uop: UOp, ctx: Any) -> UOp | None:
+        self.uses = uses = self.uses + 1  # of two threads, one compiles
+        if uses == OFTEN:
+            self._compile()
+        context = {"ctx": ctx} if self.has_ctx else {}
+        for names in self.pattern.match(uop, {}):
+            if (found := self.own(**context, **names)) is not None:
+                return found
+        return None
+
+    def _compile(self) -> None:
+        """Replace the code of the function, to which all tables of rules refer."""
+        try:
+            body, values = match_body(self.pattern, self.has_ctx)
+            code = _compile_body(body)
+        except _TooLong:
+            if (compiled := self.by_tinygrad(self.pattern, self.own)) is None:
+                return
+            code, values = compiled.__code__, compiled.__globals__
+        self.function.__globals__.update(values, own=self.own)
+        self.function.__code__ = code
+
+
+rule: _Rule
+"""A global of each copy of the next function."""
+
+
+def _interpret(uop: UOp, ctx: Any) -> UOp | None:
+    return rule.match(uop, ctx)  # noqa: F821  a global of its copies
+
+
 def _compile_again() -> None:
     """Let all rules be compiled at their next use: those that tinygrad compiled have copies of the names they use."""
     for rules in gc.get_objects():
@@ -208,12 +257,10 @@ def install() -> None:
     @functools.cache
     def upat_compile(self: Any, fxn: Any) -> Any:
         code = fxn.__code__
-        try:
-            text, space = match_body(self, "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        except _TooLong:
-            return original(self, fxn)
-        space["own"] = fxn
-        return FunctionType(_compile_body(text), space)
+        has_ctx = "ctx" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        rule = _Rule(self, fxn, has_ctx, original)
+        rule.function = FunctionType(_interpret.__code__, {"rule": rule})
+        return rule.function
 
     private_api.upat.upat_compile = upat_compile
     atexit.register(keep_new)
