@@ -5,7 +5,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 
 A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transforms/mapping`.
 
-- `deferred`             the plugin as mypy starts it, which imports its hooks when they are needed
+- `deferred`             the plugin as mypy starts it, which imports its hooks when a run has tensors
 - `hooks`                the table of the hooks that mypy calls
 - `settings`, `codes`    the plugin's settings and version, and its error codes
 - `check`                the command `branded check`, with `notebooks` and `output` for its inputs and formats
@@ -35,8 +35,8 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `values`, `state`       facts about a value, and about the file that is followed
 - `evaluate`, `execute`   expressions and statements
 - `tensors`, `libraries`  methods of tensors by the rules of `axes`, and calls of libraries
-- `modules`, `optimizers`  layers of `tinygrad.nn` and their states, and `branded.optim`
-- `mapping`, `loops`, `derivatives`  vmap, scan and other loops, gradients and Jacobians
+- `rules`                 results with other lengths, functions of branded, layers, optimizers and derivatives
+- `mapping`, `loops`      vmap, scan and other loops
 - `brands`                reads, conditions and escapes of values that are certain to be batched
 - `other_files`, `shared_results`  functions of other files, and results that several files use
 - `report`, `suggest`     the errors at the end of a file, and `branded check --suggest`
@@ -56,7 +56,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 
 - `source.walk`, `source.syntax`, `recheck`  traversals, and a second check of a body with other types
 - `memoize`, `caches`  cached types in the body of a lambda, cached results about functions
-- `source_digest`     a digest of the bodies that an importer looks into, for mypy's cache
+- `source_digest`     a digest of each source, for mypy's cache: importers look into its bodies
 - `untyped_modules`, `plain_functions`, `source.computed_bodies`  functions of files without `Vec`
 - `source.handed_functions`  functions of tensors that are passed to generic functions
 - `escape_analysis`, `stores`  batched values that a mapped function stores, and brands that are lost
