@@ -184,7 +184,9 @@ def schedule(
     order = order_calls(compiled.src, writes)
     unplanned = compiled.replace(src=tuple(compiled.src[i] for i in order))
     outside = [u for s in _arguments(unplanned) for u in s.toposort() if u.op is Ops.BUFFER and u.is_realized]
-    linear = private_api.memory_plan_rewrite(unplanned, set(outside))
+    # the addresses in queued kernels are those of whole buffers, not of parts of a common one
+    is_planned = not (is_compiled and native.are_queued())
+    linear = private_api.memory_plan_rewrite(unplanned, set(outside)) if is_planned else unplanned
     if is_compiled:
         linear = private_api.link_linear(linear)
     temporaries = [u for u in _arguments(linear) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]

@@ -230,6 +230,9 @@ for i in range(1, 3):
     c = np.cumsum(np.concatenate([a[:1] + i, a[:-1]]), 0)
     assert np.allclose(s.numpy(), c @ b, rtol=1e-3), i
     assert np.allclose(jit(lambda x: (x + 1) @ B)((A * i).contiguous()).numpy(), (a * i + 1) @ b, rtol=1e-3), i
+# temporaries of two dtypes
+t = jit(lambda x: (x * 9).int().contiguous().float().sort()[0].contiguous() + x)(A)
+assert np.allclose(t.numpy(), np.sort((a * 9).astype("int32"), 1) + a)
 """
     env = {**os.environ, "HCQ2": "1", "DEV": "CPU", "CACHELEVEL": "0"}
     out = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)

@@ -229,12 +229,17 @@ def memmove() -> int:
     return int(ctypes.cast(ctypes.memmove, ctypes.c_void_p).value or 0)
 
 
+def are_queued() -> bool:
+    """Return whether tinygrad's kernels wait in a queue, with `HCQ2=1`."""
+    return os.environ.get("HCQ2", "0") not in ("", "0")
+
+
 def can_run(device: str) -> bool:
     """Return whether the device's kernels are functions of this process, as in a tested tinygrad, and C is compiled.
 
-    With `HCQ2=1`, tinygrad's kernels wait in a queue, and kernels that C runs immediately would overtake them.
+    Kernels that C runs immediately would overtake those that wait in a queue.
     """
-    if os.environ.get("HCQ2", "0") not in ("", "0"):
+    if are_queued():
         return False
     if device.split(":")[0] != "CPU" or not (features.fits("native") and tinygrad_compat.is_tested()):
         return False
