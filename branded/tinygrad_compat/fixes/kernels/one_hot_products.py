@@ -8,28 +8,24 @@ product of two identity matrices then raises "infinite loop in graph_rewrite", a
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp
 
 from branded.tinygrad_compat import private_api
 
+_rules = private_api.simplify.pm_reduce_load_collapse.patterns
+_shared = {f for _, f in private_api.simplify.pm_reduce_collapse.patterns}
+_original: Any = next(f for p, f in _rules if p.op == (Ops.CMPNE,) and f not in _shared)
+
+
+def _move_term(x: UOp, y: UOp, c: UOp) -> UOp | None:
+    """Apply the rule for `x + y != c` only if `x` contains a loop."""
+    out: UOp | None = _original(x, y, c) if x.ranges else None
+    return out
+
 
 def install() -> None:
-    rules = private_api.simplify.pm_reduce_load_collapse.patterns
-    shared = {f for _, f in private_api.simplify.pm_reduce_collapse.patterns}
     private_api.simplify.pm_reduce_load_collapse = PatternMatcher(
-        [(p, _if_loop_remains(f) if p.op == (Ops.CMPNE,) and f not in shared else f) for p, f in rules]
+        [(p, _move_term if f is _original else f) for p, f in _rules]
     )
-
-
-def _if_loop_remains(move: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the rule for `x + y != c` that applies only if `x` contains a loop."""
-
-    @functools.wraps(move)
-    def moved(x: UOp, y: UOp, c: UOp) -> Any:
-        return move(x, y, c) if x.ranges else None
-
-    return moved
