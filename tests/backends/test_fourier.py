@@ -17,7 +17,7 @@ from branded.backends.cpu.linalg import fourier
 from branded.backends.cpu.runtime import host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
 from tests.support.by_numpy import reads
-from tests.support.profiles import amount
+from tests.support.profiles import amount, pairs
 
 pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
@@ -89,13 +89,7 @@ def transforms(n: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "n"),
-    amount(
-        [*zip(transforms(0), [17, 20, 37, 20, 17, 20], strict=True)],
-        [(name, n) for name in transforms(0) for n in (17, 20, 37)],
-    ),
-)
+@pytest.mark.parametrize(("name", "n"), pairs(transforms(0), (17, 20, 37)))
 def test_transforms_of_tensors(n: int, name: str) -> None:
     """Values, gradients, tangents and their gradients are those of the products with matrices."""
     f = transforms(n)[name]

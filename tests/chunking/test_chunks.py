@@ -33,6 +33,7 @@ from branded.tinygrad_compat import private_api
 from tests.errors.test_errors import Golden, check, params
 from tests.support.by_numpy import read
 from tests.support.examples import in_memory
+from tests.support.profiles import pairs
 
 ROOT = Path(__file__).parents[2]
 X = Tensor(np.random.default_rng(0).normal(size=(60, 32)).astype("f")).realize()
@@ -328,8 +329,7 @@ MAPPED: dict[str, tuple[Callable[[int], Tensor], int]] = {
 
 
 @pytest.mark.enabled("cpu")
-@pytest.mark.parametrize("name", MAPPED)
-@pytest.mark.parametrize("is_drawn", [False, True])
+@pytest.mark.parametrize(("name", "is_drawn"), pairs(MAPPED, [False, True]))
 def test_one_kernel_serves_all_chunks(name: str, is_drawn: bool, tmp_path: Path) -> None:
     """A long run neither compiles nor keeps one program per chunk."""
     made, axis = MAPPED[name]

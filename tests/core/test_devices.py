@@ -52,7 +52,7 @@ from branded.explain import explain
 from branded.graph.uops import tensor
 from tests.support import realized
 from tests.support.examples import normals
-from tests.support.profiles import amount
+from tests.support.profiles import amount, pairs
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -364,13 +364,7 @@ def test_two_devices_match_one(name: str) -> None:
 OTHERS = [name for i, name in enumerate(PROGRAMS) if i % 4 == 0 or "ppermute" in name]
 
 
-@pytest.mark.parametrize(
-    ("name", "layout"),
-    amount(
-        [(name, ("four", "others", "one")[i % 3]) for i, name in enumerate(OTHERS)],
-        [(name, layout) for name in OTHERS for layout in ("four", "others", "one")],
-    ),
-)
+@pytest.mark.parametrize(("name", "layout"), pairs(OTHERS, ("four", "others", "one")))
 def test_other_layouts_match_one(name: str, layout: str) -> None:
     _same(LAYOUTS[layout], PROGRAMS[name])
 

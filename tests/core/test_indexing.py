@@ -18,6 +18,7 @@ from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from tests.support.by_numpy import read, reads
 from tests.support.examples import in_memory
+from tests.support.profiles import pairs
 
 pytestmark = [
     pytest.mark.enabled("cpu"),
@@ -175,8 +176,7 @@ LAWS: dict[str, tuple[Callable[..., Tensor], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("in_axes", [(0, 0, 0), (None, 0, 0), (0, None, 0), (0, 0, None)])
+@pytest.mark.parametrize(("name", "in_axes"), pairs(LAWS, [(0, 0, 0), (None, 0, 0), (0, None, 0), (0, 0, None)]))
 @pytest.mark.usefixtures("always")
 def test_vmap_matches_loop(name: str, in_axes: tuple[int | None, ...]) -> None:
     f, arrays = LAWS[name]

@@ -33,6 +33,7 @@ from branded import (
 from branded.core.analysis import aliasing
 from tests.errors.test_errors import message_of
 from tests.support.by_numpy import values
+from tests.support.profiles import pairs
 
 ROWS = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)
 PAIRS = np.arange(10.0, 16.0, dtype=np.float32).reshape(3, 2)
@@ -931,8 +932,7 @@ STEPS = (slice(None, None, 2), slice(1, None, 2), slice(None, None, 3), slice(No
 
 
 @pytest.mark.enabled("cpu")
-@pytest.mark.parametrize("adds", (False, True), ids=("=", "+="))
-@pytest.mark.parametrize("step", STEPS, ids=str)
+@pytest.mark.parametrize(("step", "adds"), pairs(STEPS, [False, True]), ids=str)
 def test_write_with_step(step: slice, adds: bool) -> None:
     x, w = np.arange(6, dtype=np.float32), np.arange(6, 12, dtype=np.float32)
     v = np.arange(len(x[step]), dtype=np.float32) * 10 + 1

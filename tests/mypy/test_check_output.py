@@ -228,9 +228,12 @@ def test_strict_makes_errors_of_notes_about_an_unused_batch(tmp_path: Path) -> N
     app = tmp_path / "app.py"
     app.write_text(UNUSED)
     warm(tmp_path / "cache")
-    warm(tmp_path / "cache" / "branded", MYPY, STRICT)
-    cache = f"--cache-dir={tmp_path / 'cache'}"
-    text, status = run_check([cache, "--config-file=", str(app)])
+    for folder in (
+        strict := tmp_path / "strict",
+        strict / "branded",
+    ):  # with the plugin in the configuration, and without
+        warm(folder, MYPY, STRICT)
+    text, status = run_check([f"--cache-dir={tmp_path / 'cache'}", "--config-file=", str(app)])
     assert status == 0 and text.count("note: vmap: ") == 2
     configuration, plugin = app.with_name("mypy.ini"), "plugins = branded.mypy\n"
     own = STRICT.replace("strict = True\n", "")
@@ -241,7 +244,7 @@ def test_strict_makes_errors_of_notes_about_an_unused_batch(tmp_path: Path) -> N
         (f"{own}\n[branded]\nunvaried = note\n", False),
     ):
         configuration.write_text(config)
-        text, status = run_check([cache, "--strict", f"--config-file={configuration}", str(app)])
+        text, status = run_check([f"--cache-dir={strict}", "--strict", f"--config-file={configuration}", str(app)])
         assert text.count(": vmap: ") == 2 and ("note: " not in text) == errors, config
         assert status == errors
 

@@ -12,7 +12,10 @@ PAGE = Path(plainbugs.__file__).parents[1] / "TYPECHECK.md"
 
 
 def test_results_without_the_plugin() -> None:
-    """pyright takes two thirds of the time: without `make test-all`, it checks the programs without a mistake."""
+    """pyright takes two thirds of the time, so only `make test-all` runs it here.
+
+    In `make test` it checks the programs without a mistake, in test_checkers.py.
+    """
     checkers = [c for c in plainbugs.PLAIN if COMPILE_ALL or c.name != "pyright"]
     found = plainbugs.results(checkers)
     assert found.alarms.keys() == plainbugs.ALARMS.keys(), found.alarms
@@ -20,12 +23,6 @@ def test_results_without_the_plugin() -> None:
     listed = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
     columns = [listed[0].index(name) for name in found.rows[0]]
     assert found.rows == [[row[i] for i in columns] for row in listed], "the table of python -m bench.plainbugs differs"
-
-
-@pytest.mark.skipif(COMPILE_ALL, reason="the table above includes it")
-def test_pyright_accepts_the_programs() -> None:
-    (pyright,) = (c for c in plainbugs.PLAIN if c.name == "pyright")
-    assert plainbugs.check(pyright, [m for m in plainbugs.everything() if m.kind is None]) == {}
 
 
 def test_number_of_programs_and_mistakes() -> None:

@@ -33,7 +33,6 @@ COMPILED = (
     "docs/devices.md",
     "docs/jit.md",
     "docs/memory.md",
-    "docs/modules.md",
     "docs/quickstart.md",
     "docs/speed.md",
     "docs/threads.md",

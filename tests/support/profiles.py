@@ -12,19 +12,26 @@ Properties of hypothesis have profiles too, as in `HYPOTHESIS_PROFILE=nightly py
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.support.by_numpy import COMPILE_ALL
 
-T = TypeVar("T")
+T, U = TypeVar("T"), TypeVar("U")
 
 
 def amount(few: T, full: T) -> T:
     """Return `few` in `make test`, and `full` in `make test-all`."""
     return full if COMPILE_ALL else few
+
+
+def pairs(xs: Iterable[T], ys: Iterable[U]) -> list[tuple[T, U]]:
+    """Return all pairs in `make test-all`, and in `make test` so few that each entry is in one."""
+    xs, ys = [*xs], [*ys]
+    few = [(xs[i % len(xs)], ys[i % len(ys)]) for i in range(max(len(xs), len(ys)))]
+    return amount(few, [(x, y) for x in xs for y in ys])
 
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")

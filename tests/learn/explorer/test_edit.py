@@ -23,6 +23,7 @@ from branded.learn.explorer import browser as in_browser
 from tests.learn.explorer.reading import ENTRIES, RUN, Reader, data
 from tests.learn.explorer.session import SESSION, answer, puzzle, without_addresses
 from tests.support.browser import missing
+from tests.support.profiles import amount
 from tests.support.site import pyodide, with_python
 
 
@@ -55,8 +56,8 @@ def host(full: Path) -> Iterator[str]:
 STARTS = 240_000
 """Milliseconds that Python may take to start in the browser on a busy machine."""
 
-TODAYS = RUN[date.today().toordinal() % 4 :: 4]
-"""The examples that run in Pyodide today, a quarter of all.  test_running.py runs all of them in this process."""
+TODAYS = amount([RUN[date.today().toordinal() % len(RUN)]], RUN)
+"""The examples that run in Pyodide today, one in `make test`.  test_running.py runs all of them in this process."""
 
 
 def run(here: Reader, program: str) -> None:
