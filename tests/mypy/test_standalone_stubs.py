@@ -14,6 +14,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from tinygrad import Context
 
 import branded  # noqa: F401  chooses the compiler
 from branded.mypy import plugin
@@ -42,9 +43,11 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@pytest.mark.by_numpy
 @pytest.mark.parametrize("path", [p for p in EXAMPLES if p != MISTAKES], ids=lambda p: p.stem)
 def test_example_runs(path: Path) -> None:
-    runpy.run_path(str(path))
+    with Context(NOOPT=1):
+        runpy.run_path(str(path))
 
 
 def test_mypy_accepts_the_examples(python: Path, tmp_path: Path) -> None:
