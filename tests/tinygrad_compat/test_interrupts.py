@@ -24,6 +24,7 @@ from branded.tinygrad_compat.context_stack import ContextStack, undone
 from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 from tests.fuzz.interrupts import PROGRAMS, Points, interrupt, interrupts, values
+from tests.support.profiles import amount
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -47,7 +48,7 @@ def _collect_interrupted_objects() -> Iterator[None]:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_state_survives_interrupt(program: Callable[[], Any]) -> None:
-    found = [line for lines in interrupts(program, 4, 1) for line in lines]
+    found = [line for lines in interrupts(program, amount(2, 4), 1) for line in lines]
     assert not found, "\n".join(found)
 
 
