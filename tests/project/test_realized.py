@@ -13,7 +13,7 @@ from tinygrad.uop.ops import Ops
 
 from branded import ShapeDtypeStruct, pure_callback, scan, vmap
 from branded.tinygrad_compat import private_api
-from tests.support import by_numpy, documents, realized
+from tests.support import by_numpy, documents, profiles, realized
 
 pytestmark = pytest.mark.skipif(by_numpy.COMPILE_ALL, reason="nothing is evaluated by numpy")
 
@@ -126,3 +126,14 @@ def _page(folder: Path, *blocks: str) -> documents.Document:
 @pytest.mark.parametrize("pattern", documents.COMPILED)
 def test_compiled_documents_exist(pattern: str) -> None:
     assert list(documents.ROOT.glob(pattern))
+
+
+def test_sample_of_pairs_has_each_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, names, axes = list[tuple[int, int]](), range(6), range(4)
+    for is_full in (False, True):
+        monkeypatch.setattr(profiles, "COMPILE_ALL", is_full)
+        found = profiles.pairs(names, axes)
+        assert {x for x, _ in found} == {*names} and {y for _, y in found} == {*axes}
+        assert len({*found}) == len(found) == profiles.amount(6, 24)
+        few = few or found
+    assert {*few} < {*found}
