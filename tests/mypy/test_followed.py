@@ -61,7 +61,6 @@ SUGGESTED = """\
 class Users(Brand): ...
 class Features(Brand): ...
 class Items(Brand): ...
-class Features(Brand): ...
 app.py:9: U = as_axes(Tensor.rand(n_users, n_features), Users, Features)
 app.py:10: I = as_axes(Tensor.rand(n_items, n_features), Items, Features)
 app.py:5: def scores(U: Axes[Users, Features], I: Axes[Items, Features]) -> Axes[Users]
@@ -167,5 +166,5 @@ def test_file_whose_calls_are_all_in_functions(tmp_path: Path) -> None:
     found = [(m["file"], m["line"], m["message"].splitlines()[0]) for m in json.loads(out)["messages"]]
     assert found == [
         ("app.py", 6, "vmap: `Users` is zipped with `Items`"),
-        ("app.py", 12, "+: `3` differs from `4` at axis -1"),
+        ("app.py", 12, "+: `Features` differs from `4` at axis -1"),
     ]

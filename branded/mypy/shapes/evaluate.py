@@ -563,7 +563,13 @@ class Evaluator(FileState):
     def declared(self, declared: Type, value: Fact) -> Fact:
         """Return a value with the axes that its annotation names, also for the fields of an unknown object."""
         known = declared_value(declared, value)
-        if known is not UNKNOWN or self.declared_only:
+        if self.declared_only:
+            return known
+        named, given = (v.axes or () if isinstance(v, Shaped) else () for v in (known, value))
+        if isinstance(known, Shaped) and named and len(named) == len(given):
+            axes = (libraries.with_length(self, a, b) for a, b in zip(named, given, strict=True))
+            return Shaped(tuple(axes), known.brands)
+        if known is not UNKNOWN:
             return known
         p = get_proper_type(declared)
         info = p.partial_fallback.type if isinstance(p, TupleType) else p.type if isinstance(p, Instance) else None

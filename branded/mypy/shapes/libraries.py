@@ -609,11 +609,11 @@ def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
             wrong = f"as_axes: axis {i} is `{a}`, but is named `{b}`"
             fix = f"try:   use `{a}` as name {i + 1}, not {j + 1}"
             run.report(at, ERROR, wrong, f"value: axes {format_axes(x.axes)}", fix)
-        axes = [_with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
+        axes = [with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
     return Shaped(tuple(axes) if given.exact else None, brands_of(x))
 
 
-def _with_length(run: FileState, name: Type, old: Type) -> Type:
+def with_length(run: FileState, name: Type, old: Type) -> Type:
     """Return a named axis with the length of the axis that gets the name."""
     if not isinstance(name, Instance):
         return old if name is ANY_AXIS and not is_named(old) else name

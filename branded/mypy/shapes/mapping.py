@@ -247,8 +247,6 @@ def mapped_call(
     run.sizes.pop()
     run.inside -= 1
     report_kept(run, brand, opened, first)
-    if not mapped.is_certain:  # the mistake is reported
-        result = map_leaves(result, lambda x: Shaped(None, brands_of(x)))
     check_unmapped_results(run, result, out_axes, brand, at)
     return change(close_brand(result, brand), out_axes, mapped.put, numbers=True)
 
