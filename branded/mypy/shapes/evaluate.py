@@ -613,8 +613,8 @@ def declared_value(declared: Type, value: Fact) -> Fact:
             return value
         return Shaped() if is_tensor else Size() if is_size else NUMBER if is_float else UNKNOWN
     if isinstance(value, Shaped) and value.axes is not None:
-        if len(value.axes) != len(axes):
-            return value
+        if len(value.axes) != len(axes):  # mypy reports it
+            return Shaped(tuple(axes), value.brands)
         known = tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
         return Shaped(known, value.brands)
     return Shaped(tuple(axes), brands_of(value)) if value is UNKNOWN or isinstance(value, Shaped) else value
