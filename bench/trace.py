@@ -13,7 +13,7 @@ from bench.measure import Report, Times, best, check, interleave, milliseconds, 
 from bench.peers import Peer
 from bench.workloads import Program, Workload, arrays
 from branded import vmap
-from branded.tinygrad_compat import activation
+from branded.tinygrad_compat import gates as replaced_names
 
 LIMIT = 1.3
 
@@ -111,7 +111,7 @@ def of_size(report: Report, seconds: float) -> None:
 @contextmanager
 def without_hooks() -> Iterator[None]:
     """Return the methods of tinygrad before branded is imported."""
-    gates = {k: f for k, f in vars(Tensor).items() if getattr(f, "__globals__", None) is vars(activation)}
+    gates = {k: f for k, f in vars(Tensor).items() if getattr(f, "__globals__", None) is vars(replaced_names)}
     replaced = {k: f for k, f in gates.items() if hasattr(f, "__wrapped__")}
     for name, f in replaced.items():
         setattr(Tensor, name, f.__wrapped__)

@@ -22,6 +22,7 @@ from branded.backends.cpu.autotune.config import Tune
 from branded.compile.executable import _can_fail, _Compiled
 from branded.compile.linear_program import are_run_from_c
 from branded.compile.output_pool import part_of, value_in_memory
+from branded.core.analysis.aliasing import is_no_copy
 from branded.graph.uops import tensor
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import all_int
@@ -108,7 +109,7 @@ def _compiled(roots: Sequence[UOp], buffers: Sequence[UOp]) -> _Compiled | None:
         return None
     if any(0 in u.shape for u in (*roots, *buffers)):
         return None
-    if any(u.op is Ops.CONTIGUOUS and u.src[0].contiguous_view_offset() is not None for u in roots):
-        return None  # a view that `_is_view` does not see through
+    if any(map(is_no_copy, roots)):  # views that `_is_view` does not see through
+        return None
     program = _Compiled(buffers, [tensor(u) for u in roots], (), Tune(None, {}))
     return program if program.plan is not None and program.scratch.nbytes <= MEMORY else None

@@ -1,1 +1,1 @@
-"""The shapes of results of tensor methods, modules, optimizers, derivatives and library functions."""
+"""The shapes of results of methods, modules, optimizers, derivatives and functions."""
