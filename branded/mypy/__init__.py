@@ -33,7 +33,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 `shapes`: an abstract interpreter, which follows the shapes of a file's data through its functions.
 
 - `values`, `state`       facts about a value, and about the file that is followed
-- `evaluate`, `execute`   expressions and statements
+- `evaluate`, `execute`   expressions and statements; `objects`: attributes and new objects
 - `tensors`, `libraries`  methods of tensors by the rules of `axes`, and calls of libraries
 - `rules`                 results with other lengths, functions of branded, layers, optimizers and derivatives
 - `mapping`, `loops`      vmap, scan and other loops

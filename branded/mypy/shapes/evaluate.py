@@ -10,7 +10,6 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     AssignmentExpr,
-    AssignmentStmt,
     CallExpr,
     CastExpr,
     ComparisonExpr,
@@ -33,7 +32,6 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     OpExpr,
-    RefExpr,
     SliceExpr,
     StarExpr,
     StrExpr,
@@ -47,17 +45,17 @@ from mypy.nodes import (
     YieldExpr,
     YieldFromExpr,
 )
-from mypy.types import CallableType, Instance, LiteralType, TupleType, Type, get_proper_type
+from mypy.types import CallableType, Instance, LiteralType, get_proper_type
 
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.axes.types import axes_of, has_axes, is_named, is_size, is_variable
-from branded.mypy.rows.algebra import TENSOR, VEC
+from branded.mypy.axes.types import is_size
 from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.libraries import LONGEST
+from branded.mypy.shapes.objects import Objects
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
 from branded.mypy.shapes.rules import modules
-from branded.mypy.shapes.state import STEPS, FileState, OutOfSteps
+from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
     NUMBER,
@@ -73,7 +71,6 @@ from branded.mypy.shapes.values import (
     Size,
     Stream,
     Tuple,
-    Variables,
     Wrapped,
     add_brands,
     as_number,
@@ -105,7 +102,7 @@ _COMPARED: dict[str, Callable[..., bool]] = {
 }
 
 
-class Evaluator(FileState):
+class Evaluator(Objects):
     """Evaluates the expressions of a file, and records the mistakes that it finds."""
 
     # ---- expressions ----
@@ -151,7 +148,7 @@ class Evaluator(FileState):
             case LambdaExpr():
                 return Function(e, self.frame)
             case SuperExpr():
-                return self._super(e)
+                return self.super_method(e)
             case ConditionalExpr():
                 return self._conditional(e)
             case ComparisonExpr():
@@ -228,80 +225,6 @@ class Evaluator(FileState):
             known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
             return LibraryName(known if known.startswith("branded.") else f"{base.name}.{e.name}")
         return self.attribute(base, e.name, e)
-
-    def attribute(self, base: Fact, name: str, at: Context) -> Fact:
-        match base:
-            case Shaped():
-                return tensors.attribute(self, base, name, at)
-            case Mutable(kind=kind) if kind == "object" or kind in modules.LAYERS:
-                if base.items is not None and name in base.items:
-                    return base.items[name]
-                return self._from_class(base, name, at)
-            case Mutable() | Const() | Tuple():
-                return LibraryName(name, base)
-            case Class():
-                node = base.info.get(name)
-                if node is not None and isinstance(node.node, FuncDef):
-                    f = self._body(node.node)
-                    bound = (base,) if node.node.is_class else ()
-                    return Function(f.node, f.frame, bound) if f is not None else UNKNOWN
-                if node is not None and isinstance(node.node, Decorator):
-                    return self._from_decorator(node.node, base, at)
-                if node is not None and isinstance(node.node, Var):
-                    return Const((base.info.fullname, name)) if base.info.is_enum else self._default(node.node)
-            case Function(node=FuncDef(name=own)) if name == "__name__":
-                return Const(own)
-            case LibraryName(owner=None):
-                return LibraryName(f"{base.name}.{name}")
-            case LibraryName() if base.owner is not None:
-                return UNKNOWN
-        return UNKNOWN
-
-    def _super(self, e: SuperExpr) -> Fact:
-        """Return `super().name`: the method of the next class that defines it, for this object."""
-        frame: Variables | None = self.frame
-        own: Fact | None = None
-        while own is None and frame is not None:
-            own = next((v for node, v in frame.names.items() if isinstance(node, Var) and node.is_self), None)
-            frame = frame.outer
-        if not isinstance(own, Mutable) or own.info is None or e.info not in own.info.mro:
-            return UNKNOWN
-        classes = own.info.mro
-        found = next((c.names[e.name].node for c in classes[classes.index(e.info) + 1 :] if e.name in c.names), None)
-        f = self._body(found) if isinstance(found, FuncDef) else None
-        return Function(f.node, f.frame, (own,)) if f is not None else UNKNOWN
-
-    def _from_class(self, base: Mutable, name: str, at: Context) -> Fact:
-        if base.info is None:
-            return LibraryName(name, base)
-        if base.info.is_named_tuple and name == "_replace":  # mypy's own definition has no body
-            return LibraryName("_replace", base)
-        found = base.info.get(name)
-        node = found.node if found is not None else None
-        if isinstance(node, FuncDef) and (f := self._body(node)) is not None:
-            return Function(f.node, f.frame, () if node.is_static else (base,))
-        if isinstance(node, Decorator) and self._is_here(node.func):
-            return self._from_decorator(node, base, at)
-        is_in_class = isinstance(node, Var) and node.is_initialized_in_class and base.items is not None
-        return self._default(node) if is_in_class else UNKNOWN
-
-    def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
-        """Return a property, a static method or a class method; other decorators of methods are not followed."""
-        if node.decorators or not self._is_here(node.func):
-            return UNKNOWN
-        if node.func.is_property:
-            return self.call_function(Function(node.func, self.module, (base,)), Arguments(), at)
-        if node.func.is_static:
-            return Function(node.func, self.module)
-        owner = Class(base.info) if isinstance(base, Mutable) and base.info is not None else base
-        return Function(node.func, self.module, (owner,)) if node.func.is_class else UNKNOWN
-
-    def _is_here(self, f: FuncDef) -> bool:
-        return self.is_own(f.fullname) and hasattr(f, "arguments")
-
-    def _body(self, node: FuncDef) -> Function | None:
-        """Return a function or method with its body, of this file or another one."""
-        return Function(node, self.module) if self._is_here(node) else function_of(node, self.api)
 
     def _dict(self, e: DictExpr) -> Fact:
         items: dict[object, Fact] | None = {}
@@ -510,9 +433,9 @@ class Evaluator(FileState):
             case Wrapped():
                 return f.call(given)
             case Class():
-                return self._construct(f.info, given, at)
+                return self.construct(f.info, given, at)
             case Mutable(kind="object") if f.info is not None:
-                method = self._from_class(f, "__call__", at)
+                method = self.from_class(f, "__call__", at)
                 if isinstance(method, Function):
                     return self.call_function(method, given, at)
             case Mutable(kind=kind) if kind in modules.LAYERS and len(given.positional) == 1:
@@ -522,112 +445,6 @@ class Evaluator(FileState):
         for value in given.all():
             forget(value)
         return UNKNOWN
-
-    def _construct(self, info: TypeInfo, given: Arguments, at: Context) -> Fact:
-        if not given.exact:
-            return UNKNOWN
-        if info.typeddict_type is not None:
-            return Mutable("dict", None if given.positional else dict(given.keywords.items()))
-        if (names := field_names(info)) is not None:
-            values: dict[str, Fact] = dict(zip(names, given.positional, strict=False)) | given.keywords
-            fields: dict[object, Fact] = {n: self._field(info, n, values.get(n)) for n in names}
-            made = Mutable("object", fields, info)
-            after = info.names.get("__post_init__")
-            if after is not None and isinstance(after.node, FuncDef):
-                f = self._body(after.node)
-                if f is None:
-                    return UNKNOWN
-                self.call_function(Function(f.node, f.frame, (made,)), Arguments(), at)
-            return made
-        known = "abc.ABC", "builtins.object", "typing.", "typing_extensions."
-        names = [c.fullname for c in info.mro if not c.fullname.startswith(known)]
-        if any(not self.is_own(n) and not is_user_name(n, self.api) for n in names):
-            return UNKNOWN
-        made, init = Mutable("object", {}, info), info.get_method("__init__")
-        if isinstance(init, FuncDef) and init.info.fullname != "builtins.object":
-            f = self._body(init)
-            if f is None:
-                return UNKNOWN
-            self.call_function(Function(f.node, f.frame, (made,)), given, at)
-        return made
-
-    def _field(self, info: TypeInfo, name: str, value: Fact | None) -> Fact:
-        """Return the value of a field that was given, or its default."""
-        symbol = info.get(name)
-        node = symbol.node if symbol is not None else None
-        if value is None:
-            value = self._default(node)
-        declared = node.type if isinstance(node, Var) else None
-        return self.declared(declared, value) if declared is not None else value
-
-    def declared(self, declared: Type, value: Fact) -> Fact:
-        """Return a value with the axes that its annotation names, also for the fields of an unknown object."""
-        known = declared_value(declared, value)
-        if self.declared_only:
-            return known
-        named, given = (v.axes or () if isinstance(v, Shaped) else () for v in (known, value))
-        if isinstance(known, Shaped) and named and len(named) == len(given):
-            axes = (libraries.with_length(self, a, b) for a, b in zip(named, given, strict=True))
-            return Shaped(tuple(axes), known.brands)
-        if known is not UNKNOWN:
-            return known
-        p = get_proper_type(declared)
-        info = p.partial_fallback.type if isinstance(p, TupleType) else p.type if isinstance(p, Instance) else None
-        names = field_names(info) if info is not None and not info.defn.type_vars else None
-        nodes = {n: symbol.node for n in names or () if info is not None and (symbol := info.get(n)) is not None}
-        types = {n: node.type for n, node in nodes.items() if isinstance(node, Var) and node.type is not None}
-        if not any(map(has_axes, types.values())):
-            return known
-        return Mutable("object", {n: self.declared(t, UNKNOWN) for n, t in types.items()}, info, is_declared=True)
-
-    def _default(self, node: SymbolNode | None) -> Fact:
-        owner = node.info if isinstance(node, Var) and node.info else None
-        if owner is None or not self.is_own(owner.fullname):
-            return UNKNOWN
-        for s in owner.defn.defs.body:
-            if isinstance(s, AssignmentStmt) and any(isinstance(t, NameExpr) and t.node is node for t in s.lvalues):
-                with self.maybe():
-                    return self._default_value(s.rvalue)
-        return UNKNOWN
-
-    def _default_value(self, e: Expression) -> Fact:
-        """Return the value of `1.0`, `field(default=1.0)` or `field(default_factory=make)`."""
-        if isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.fullname == "dataclasses.field":
-            named = dict(zip(e.arg_names, e.args, strict=True))
-            if (factory := named.get("default_factory")) is not None:
-                return self.call(self.evaluate(factory), Arguments(), e)
-            return self.evaluate(named["default"]) if "default" in named else UNKNOWN
-        value = UNKNOWN if isinstance(e, TempNode) else self.evaluate(e)
-        return UNKNOWN if isinstance(value, Mutable) else value
-
-
-def declared_value(declared: Type, value: Fact) -> Fact:
-    """Return a value with the axes that its annotation names."""
-    p = get_proper_type(declared)
-    axes = axes_of(declared)
-    if axes is None:
-        is_tensor = isinstance(p, Instance) and p.type.fullname in (TENSOR, VEC)
-        is_size = isinstance(p, Instance) and p.type.fullname == "builtins.int"
-        is_float = isinstance(p, Instance) and p.type.fullname == "builtins.float"
-        if value is not UNKNOWN:
-            return value
-        return Shaped() if is_tensor else Size() if is_size else NUMBER if is_float else UNKNOWN
-    if isinstance(value, Shaped) and value.axes is not None:
-        if len(value.axes) != len(axes):  # mypy reports it
-            return Shaped(tuple(axes), value.brands)
-        known = tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
-        return Shaped(known, value.brands)
-    return Shaped(tuple(axes), brands_of(value)) if value is UNKNOWN or isinstance(value, Shaped) else value
-
-
-def field_names(info: TypeInfo) -> list[str] | None:
-    """Return the fields of a dataclass or a named tuple; None for other classes."""
-    if "dataclass" in info.metadata:
-        attributes = info.metadata["dataclass"].get("attributes", [])
-        return [a["name"] for a in attributes if a.get("is_in_init", True)]
-    if info.is_named_tuple and "namedtuple" in info.metadata:
-        return list(info.metadata["namedtuple"].get("fields", []))
-    return None
 
 
 def truth_of(value: Fact) -> bool | None:

@@ -63,7 +63,8 @@ from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.shapes import libraries
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import check_truth
-from branded.mypy.shapes.evaluate import Evaluator, declared_value, field_names
+from branded.mypy.shapes.evaluate import Evaluator
+from branded.mypy.shapes.objects import declared_value, field_names
 from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, OutOfSteps, Yields

@@ -104,7 +104,7 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return add_brands(_of_random(run, name, given, at), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
         return optimizers.of_optim(run, name, given)
-    if f.name.startswith((functions.LINALG, functions.FUNCTIONS)):
+    if f.name.startswith((functions.OF_LINALG, functions.OF_FUNCTIONS)):
         return functions.of_function(run, f.name, given, at)
     if f.name.startswith("branded."):
         return _of_branded(run, name, given, at)
