@@ -231,7 +231,7 @@ def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dic
             run.report(at, SHAPE, f"item: the shape is {format_axes(own.axes or ())}, and item reads one element")
         return NUMBER if name == "item" else UNKNOWN
     callee = getattr(at.callee, "name", "")
-    if (result := resized.resized(run, own, name, at, values)) is not None:
+    if (result := resized.method_result(run, own, name, at, values)) is not None:
         return result
     if name in table.METHODS:
         given = by_parameter(run, name, at, values) if values else {}

@@ -66,7 +66,7 @@ def _trace(run: FileState, given: Arguments, at: Context) -> Fact:
     return Shaped(axes[2:]) if axes is not None and len(axes) > 1 and is_default else Shaped()
 
 
-def _transformed(length: Callable[[int], int]) -> Rule:
+def _fourier(length: Callable[[int], int]) -> Rule:
     """Return the rule of a Fourier transform whose last axis gets the length of a function of its own one."""
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -94,11 +94,11 @@ def _pair(rule: Rule) -> Rule:
 
 def _inverse_real(run: FileState, given: Arguments, at: Context) -> Fact:
     size = given.get(1, "n")
-    return _transformed(lambda n: 2 * (n - 1) if size is None or size == NONE else n)(run, given, at)
+    return _fourier(lambda n: 2 * (n - 1) if size is None or size == NONE else n)(run, given, at)
 
 
 def _real(run: FileState, given: Arguments, at: Context) -> Fact:
-    return _transformed(lambda n: n // 2 + 1)(run, given, at)
+    return _fourier(lambda n: n // 2 + 1)(run, given, at)
 
 
 def _bincount(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -135,11 +135,11 @@ def _segments(name: str) -> Rule:
     return rule
 
 
-def _searched(run: FileState, given: Arguments, at: Context) -> Fact:
+def _searchsorted(run: FileState, given: Arguments, at: Context) -> Fact:
     return Shaped(axes_of_argument(given, 1, "v"))
 
 
-def _interpolated(run: FileState, given: Arguments, at: Context) -> Fact:
+def _interp(run: FileState, given: Arguments, at: Context) -> Fact:
     xp, fp = axes_of_argument(given, 1, "xp"), axes_of_argument(given, 2, "fp")
     if xp and fp and differ(xp[-1], fp[-1]):
         says = f"interp: there are {known_length(xp[-1])} knots, and {known_length(fp[-1])} values"
@@ -148,7 +148,7 @@ def _interpolated(run: FileState, given: Arguments, at: Context) -> Fact:
     return Shaped(axes_of_argument(given, 0, "x"))
 
 
-def _taken(run: FileState, given: Arguments, at: Context) -> Fact:
+def _take_along_axis(run: FileState, given: Arguments, at: Context) -> Fact:
     axes, indices, axis = (
         axes_of_argument(given, 0, "arr"),
         axes_of_argument(given, 1, "indices"),
@@ -174,12 +174,12 @@ def _top_k(run: FileState, given: Arguments, at: Context) -> Fact:
     return Tuple((part, part))
 
 
-def _sliced(run: FileState, given: Arguments, at: Context) -> Fact:
+def _dynamic_slice(run: FileState, given: Arguments, at: Context) -> Fact:
     sizes = given.get(2, "slice_sizes")
     return shape_of(run, [sizes]) if sizes is not None and items_of(sizes) is not None else Shaped()
 
 
-def _convolved(run: FileState, given: Arguments, at: Context) -> Fact:
+def _convolve(run: FileState, given: Arguments, at: Context) -> Fact:
     a, v, mode = axes_of_argument(given, 0, "a"), axes_of_argument(given, 1, "v"), given.get(2, "mode") or Const("full")
     m, n = known_length(a[0]) if a else None, known_length(v[0]) if v else None
     if m is None or n is None or not isinstance(mode, Const):
@@ -189,7 +189,7 @@ def _convolved(run: FileState, given: Arguments, at: Context) -> Fact:
     return Shaped((ANY_AXIS if length is None else run.length(length),))
 
 
-def _found(run: FileState, given: Arguments, at: Context) -> Fact:
+def _nonzero(run: FileState, given: Arguments, at: Context) -> Fact:
     axes, size = axes_of_argument(given, 0, "a"), given.keywords.get("size") or NONE
     one = Shaped((ANY_AXIS if size == NONE else axis_of_value(run, size),))
     return Tuple((one,) * len(axes)) if axes is not None else UNKNOWN
@@ -216,22 +216,22 @@ FUNCTIONS: dict[str, Rule] = {
     **_each(("betaln", "logaddexp"), _broadcast),
     **_each(("median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanstd", "nansum", "nanvar"), reduction(1)),
     **_each(("nanquantile", "percentile", "quantile"), reduction(2, quantile=True)),
-    **_each(("fft", "ifft"), _pair(_transformed(lambda n: n))),
+    **_each(("fft", "ifft"), _pair(_fourier(lambda n: n))),
     **{n: _segments(n) for n in ("segment_max", "segment_min", "segment_prod", "segment_sum")},
     "argwhere": _argwhere,
     "array": _array,
     "bincount": _bincount,
-    "convolve": _convolved,
+    "convolve": _convolve,
     "cross": _same,
-    "dynamic_slice": _sliced,
+    "dynamic_slice": _dynamic_slice,
     "histogram": _histogram,
-    "interp": _interpolated,
+    "interp": _interp,
     "irfft": _inverse_real,
-    "nonzero": _found,
+    "nonzero": _nonzero,
     "outer": _outer,
     "rfft": _pair(_real),
-    "searchsorted": _searched,
-    "take_along_axis": _taken,
+    "searchsorted": _searchsorted,
+    "take_along_axis": _take_along_axis,
     "top_k": _top_k,
     "trace": _trace,
 }

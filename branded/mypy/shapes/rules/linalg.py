@@ -25,12 +25,12 @@ from branded.mypy.shapes.values import (
 )
 
 
-def _named(run: FileState, fullname: str, **items: Fact) -> Fact:
+def _result_tuple(run: FileState, fullname: str, **items: Fact) -> Fact:
     """Return a named tuple of results."""
     return Mutable("object", dict(items.items()), run.scope.instance(fullname).type)
 
 
-def _known(axes: Axes | None) -> Fact:
+def _tensor(axes: Axes | None) -> Fact:
     return Shaped(axes)
 
 
@@ -55,21 +55,21 @@ def _square(name: str, drop: int = 0, parameter: str = "a") -> Rule:
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
         axes = _matrix(run, name, given, at, parameter)
-        return _known(axes if axes is None else axes[: len(axes) - drop])
+        return _tensor(axes if axes is None else axes[: len(axes) - drop])
 
     return rule
 
 
 def _eigh(run: FileState, given: Arguments, at: Context) -> Fact:
     axes = _matrix(run, "eigh", given, at)
-    values = _known(axes[:-1] if axes is not None else None)
-    return _named(run, "branded.linalg.factors.EighResult", eigenvalues=values, eigenvectors=_known(axes))
+    values = _tensor(axes[:-1] if axes is not None else None)
+    return _result_tuple(run, "branded.linalg.factors.EighResult", eigenvalues=values, eigenvectors=_tensor(axes))
 
 
 def _slogdet(run: FileState, given: Arguments, at: Context) -> Fact:
     axes = _matrix(run, "slogdet", given, at)
-    one = _known(axes[:-2] if axes is not None else None)
-    return _named(run, "branded.linalg.solving.SlogdetResult", sign=one, logabsdet=one)
+    one = _tensor(axes[:-2] if axes is not None else None)
+    return _result_tuple(run, "branded.linalg.solving.SlogdetResult", sign=one, logabsdet=one)
 
 
 def _svd(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -83,7 +83,7 @@ def _svd(run: FileState, given: Arguments, at: Context) -> Fact:
         return Shaped((*batch, k))
     left, right = (m, n) if is_full.value else (k, k)
     factors = {"U": Shaped((*batch, m, left)), "S": Shaped((*batch, k)), "Vh": Shaped((*batch, right, n))}
-    return _named(run, "branded.linalg.factors.SVDResult", **factors)
+    return _result_tuple(run, "branded.linalg.factors.SVDResult", **factors)
 
 
 def _qr(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -95,7 +95,7 @@ def _qr(run: FileState, given: Arguments, at: Context) -> Fact:
     upper = Shaped((*batch, k, n))
     if mode.value == "r":
         return upper
-    return _named(run, "branded.linalg.factors.QRResult", Q=Shaped((*batch, m, k)), R=upper)
+    return _result_tuple(run, "branded.linalg.factors.QRResult", Q=Shaped((*batch, m, k)), R=upper)
 
 
 def _solve(name: str, parameter: str = "a") -> Rule:
@@ -130,7 +130,7 @@ def _cho_solve(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _cho_factor(run: FileState, given: Arguments, at: Context) -> Fact:
-    return Tuple((_known(_matrix(run, "cho_factor", given, at)), given.get(1, "lower") or Const(False)))
+    return Tuple((_tensor(_matrix(run, "cho_factor", given, at)), given.get(1, "lower") or Const(False)))
 
 
 def _lstsq(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -143,7 +143,7 @@ def _lstsq(run: FileState, given: Arguments, at: Context) -> Fact:
         run.report(at, MATRIX, says, f"given: shape {format_axes(axes)} and {format_axes(right)}")
         return UNKNOWN
     items = {"x": Shaped((n, *right[1:])), "residuals": Shaped(), "rank": Shaped(())}
-    return _named(run, "branded.linalg.factors.LstsqResult", **items, s=Shaped((_shortest(run, m, n),)))
+    return _result_tuple(run, "branded.linalg.factors.LstsqResult", **items, s=Shaped((_shortest(run, m, n),)))
 
 
 def _pinv(run: FileState, given: Arguments, at: Context) -> Fact:

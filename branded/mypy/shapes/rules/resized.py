@@ -30,7 +30,7 @@ Axes = tuple[Type, ...]
 Rule = Callable[[FileState, Axes, Arguments, Context], Fact]
 
 
-def resized(run: FileState, own: Shaped, name: str, at: CallExpr, values: dict[int, Fact]) -> Fact | None:
+def method_result(run: FileState, own: Shaped, name: str, at: CallExpr, values: dict[int, Fact]) -> Fact | None:
     """Return the result of a method of a tensor; None if this module does not know the method."""
     rule = _RULES.get(name)
     if rule is None:
@@ -74,7 +74,7 @@ def _chunk(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     return _parts(run, axes, i, n, -(-n // count) if n is not None and count is not None and count > 0 else None)
 
 
-def _split(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
+def _split_parts(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     n, size, i = _length_and_part(axes, given, "sizes")
     sizes = items_of(given.get(0, "sizes"))
     if sizes is not None and i is not None:
@@ -181,10 +181,10 @@ def _pad(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
         entries = [*[NONE] * (len(axes) - len(pairs)), *pairs]
     if len(entries) != len(axes):
         return Shaped()
-    return Shaped(tuple(a if e == NONE else _padded(run, a, e) for a, e in zip(axes, entries, strict=True)))
+    return Shaped(tuple(a if e == NONE else _padded_axis(run, a, e) for a, e in zip(axes, entries, strict=True)))
 
 
-def _padded(run: FileState, axis: Type, pair: Fact) -> Type:
+def _padded_axis(run: FileState, axis: Type, pair: Fact) -> Type:
     n, added = known_length(axis), [as_number(v) for v in items_of(pair) or [UNKNOWN]]
     known = [a for a in added if a is not None]
     return _axis(run, n + sum(known) if n is not None and len(known) == len(added) else None)
@@ -212,7 +212,7 @@ def _interpolate(run: FileState, axes: Axes, given: Arguments, at: Context) -> F
     return Shaped((*axes[: len(axes) - len(size)], *(axis_of_value(run, n) for n in size)))
 
 
-def _unchanged(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
+def _same_shape(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     return Shaped(axes)
 
 
@@ -346,11 +346,11 @@ _RULES: dict[str, Rule] = {
     "repeat": _repeat,
     "repeat_interleave": _repeat_interleave,
     "scaled_dot_product_attention": _attention,
-    "scatter": _unchanged,
-    "scatter_reduce": _unchanged,
+    "scatter": _same_shape,
+    "scatter_reduce": _same_shape,
     "shrink": _shrink,
     "sparse_categorical_crossentropy": _loss(3),
-    "split": _split,
+    "split": _split_parts,
     "topk": _topk,
     "unflatten": _unflatten,
     "unfold": _unfold,
