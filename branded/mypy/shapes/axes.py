@@ -31,6 +31,11 @@ def format_axis(axis: Type) -> str:
     return axis.type.name if isinstance(axis, Instance) else axis.name if isinstance(axis, TypeVarType) else str(axis)
 
 
+def axis_of(run: FileState, n: int | None) -> Type:
+    """Return the axis of a length; any axis if it is unknown or negative."""
+    return ANY_AXIS if n is None or n < 0 else run.length(n)
+
+
 def axis_of_value(run: FileState, value: Fact) -> Type:
     """Return the axis whose length is a value."""
     if isinstance(axis := getattr(value, "axis", None), Type):

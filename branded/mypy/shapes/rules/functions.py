@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from mypy.nodes import Context
 
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import SHAPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes.axes import axis_of_value, format_axes, shape_of
+from branded.mypy.shapes.axes import axis_of, axis_of_value, format_axes, shape_of
 from branded.mypy.shapes.rules.arguments import Rule, axes_of_argument, differ, reduction
 from branded.mypy.shapes.rules.linalg import LINALG
+from branded.mypy.shapes.rules.resized import topk
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -162,16 +163,10 @@ def _take_along_axis(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _top_k(run: FileState, given: Arguments, at: Context) -> Fact:
-    axes, k, axis = (
-        axes_of_argument(given, 0, "operand"),
-        given.get(1, "k"),
-        as_number(given.keywords.get("axis") or Const(-1)),
-    )
-    if axes is None or k is None or axis is None or not -len(axes) <= axis < len(axes):
+    axes, k = axes_of_argument(given, 0, "operand"), given.get(1, "k") or UNKNOWN
+    if axes is None:
         return Tuple((Shaped(), Shaped()))
-    i = axis % len(axes)
-    part = Shaped((*axes[:i], axis_of_value(run, k), *axes[i + 1 :]))
-    return Tuple((part, part))
+    return topk(run, axes, Arguments([k], {"dim": given.keywords.get("axis") or Const(-1)}), at)
 
 
 def _dynamic_slice(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -186,7 +181,7 @@ def _convolve(run: FileState, given: Arguments, at: Context) -> Fact:
         return Shaped((ANY_AXIS,))
     lengths = {"full": m + n - 1, "same": max(m, n), "valid": abs(m - n) + 1}
     length = lengths.get(str(mode.value))
-    return Shaped((ANY_AXIS if length is None else run.length(length),))
+    return Shaped((axis_of(run, length),))
 
 
 def _nonzero(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -206,17 +201,15 @@ def _array(run: FileState, given: Arguments, at: Context) -> Fact:
     return Shaped(tuple(axes)) if axes is not None else Shaped()
 
 
-def _each(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
-    return dict.fromkeys(names, rule)
-
-
 FUNCTIONS: dict[str, Rule] = {
-    **_each(("lgamma", "digamma", "erfinv"), _same),
-    **_each(("index_add", "index_max", "index_min", "index_mul", "index_update", "dynamic_update_slice"), _same),
-    **_each(("betaln", "logaddexp"), _broadcast),
-    **_each(("median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanstd", "nansum", "nanvar"), reduction(1)),
-    **_each(("nanquantile", "percentile", "quantile"), reduction(2, quantile=True)),
-    **_each(("fft", "ifft"), _pair(_fourier(lambda n: n))),
+    **dict.fromkeys(("lgamma", "digamma", "erfinv"), _same),
+    **dict.fromkeys(
+        ("index_add", "index_max", "index_min", "index_mul", "index_update", "dynamic_update_slice"), _same
+    ),
+    **dict.fromkeys(("betaln", "logaddexp"), _broadcast),
+    **dict.fromkeys(("median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanstd", "nansum", "nanvar"), reduction(1)),
+    **dict.fromkeys(("nanquantile", "percentile", "quantile"), reduction(2, quantile=True)),
+    **dict.fromkeys(("fft", "ifft"), _pair(_fourier(lambda n: n))),
     **{n: _segments(n) for n in ("segment_max", "segment_min", "segment_prod", "segment_sum")},
     "argwhere": _argwhere,
     "array": _array,

@@ -30,10 +30,6 @@ def _result_tuple(run: FileState, fullname: str, **items: Fact) -> Fact:
     return Mutable("object", dict(items.items()), run.scope.instance(fullname).type)
 
 
-def _tensor(axes: Axes | None) -> Fact:
-    return Shaped(axes)
-
-
 def _shortest(run: FileState, a: Type, b: Type) -> Type:
     lengths = known_length(a), known_length(b)
     return run.length(min(lengths[0], lengths[1])) if lengths[0] is not None and lengths[1] is not None else ANY_AXIS
@@ -55,20 +51,20 @@ def _square(name: str, drop: int = 0, parameter: str = "a") -> Rule:
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
         axes = _matrix(run, name, given, at, parameter)
-        return _tensor(axes if axes is None else axes[: len(axes) - drop])
+        return Shaped(axes if axes is None else axes[: len(axes) - drop])
 
     return rule
 
 
 def _eigh(run: FileState, given: Arguments, at: Context) -> Fact:
     axes = _matrix(run, "eigh", given, at)
-    values = _tensor(axes[:-1] if axes is not None else None)
-    return _result_tuple(run, "branded.linalg.factors.EighResult", eigenvalues=values, eigenvectors=_tensor(axes))
+    values = Shaped(axes[:-1] if axes is not None else None)
+    return _result_tuple(run, "branded.linalg.factors.EighResult", eigenvalues=values, eigenvectors=Shaped(axes))
 
 
 def _slogdet(run: FileState, given: Arguments, at: Context) -> Fact:
     axes = _matrix(run, "slogdet", given, at)
-    one = _tensor(axes[:-2] if axes is not None else None)
+    one = Shaped(axes[:-2] if axes is not None else None)
     return _result_tuple(run, "branded.linalg.solving.SlogdetResult", sign=one, logabsdet=one)
 
 
@@ -108,14 +104,21 @@ def _solve(name: str, parameter: str = "a") -> Rule:
     return rule
 
 
+def _has_rows(run: FileState, name: str, a: Axes, b: Axes, wanted: Type, given: Type, at: Context) -> bool:
+    """Return whether the right side may have as many rows as the matrix, and report it if not."""
+    if not differ(wanted, given):
+        return True
+    says = f"{name}: the matrix has {known_length(wanted)} rows, and the right side has {known_length(given)}"
+    run.report(at, MATRIX, says, f"given: shape {format_axes(a)} and {format_axes(b)}")
+    return False
+
+
 def _solution(run: FileState, name: str, axes: Axes | None, right: Axes | None, at: Context) -> Fact:
     if axes is None or not right:
         return Shaped()
     is_vector = len(right) == 1
     rows = right[-1] if is_vector else right[-2]
-    if differ(axes[-1], rows):
-        says = f"{name}: the matrix has {known_length(axes[-1])} rows, and the right side has {known_length(rows)}"
-        run.report(at, MATRIX, says, f"given: shape {format_axes(axes)} and {format_axes(right)}")
+    if not _has_rows(run, name, axes, right, axes[-1], rows, at):
         return Shaped()
     if is_vector:
         return Shaped(axes[:-1])
@@ -130,7 +133,7 @@ def _cho_solve(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _cho_factor(run: FileState, given: Arguments, at: Context) -> Fact:
-    return Tuple((_tensor(_matrix(run, "cho_factor", given, at)), given.get(1, "lower") or Const(False)))
+    return Tuple((Shaped(_matrix(run, "cho_factor", given, at)), given.get(1, "lower") or Const(False)))
 
 
 def _lstsq(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -138,9 +141,7 @@ def _lstsq(run: FileState, given: Arguments, at: Context) -> Fact:
     if axes is None or len(axes) != 2 or not right or len(right) > 2:
         return UNKNOWN
     m, n = axes
-    if differ(m, right[0]):
-        says = f"lstsq: the matrix has {known_length(m)} rows, and the right side has {known_length(right[0])}"
-        run.report(at, MATRIX, says, f"given: shape {format_axes(axes)} and {format_axes(right)}")
+    if not _has_rows(run, "lstsq", axes, right, m, right[0], at):
         return UNKNOWN
     items = {"x": Shaped((n, *right[1:])), "residuals": Shaped(), "rank": Shaped(())}
     return _result_tuple(run, "branded.linalg.factors.LstsqResult", **items, s=Shaped((_shortest(run, m, n),)))

@@ -11,7 +11,7 @@ from mypy.types import Type
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import SHAPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.shapes.axes import axis_of_value, format_axes
+from branded.mypy.shapes.axes import axis_of, axis_of_value, format_axes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -62,10 +62,6 @@ def _with_axis(axes: Axes, i: int, axis: Type) -> Shaped:
     return Shaped((*axes[:i], axis, *axes[i + 1 :]))
 
 
-def _axis(run: FileState, n: int | None) -> Type:
-    return ANY_AXIS if n is None or n < 0 else run.length(n)
-
-
 # ---- parts ----
 
 
@@ -95,7 +91,7 @@ def _parts(run: FileState, axes: Axes, i: int | None, n: int | None, size: int |
     return Tuple(tuple(_with_axis(axes, i, run.length(min(size, n - start))) for start in range(0, n, size)))
 
 
-def _topk(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
+def topk(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     i, k = _position(given, 1, "dim", -1, axes), given.get(0, "k")
     part = _with_axis(axes, i, axis_of_value(run, k)) if i is not None and k is not None else Shaped()
     return Tuple((part, part))
@@ -117,14 +113,14 @@ def _unfold(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
         return Shaped()
     n = known_length(axes[i])
     count = (n - size) // step + 1 if n is not None and size is not None and step else None
-    return Shaped((*axes[:i], _axis(run, count), *axes[i + 1 :], _axis(run, size)))
+    return Shaped((*axes[:i], axis_of(run, count), *axes[i + 1 :], axis_of(run, size)))
 
 
 def _shrink(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     entries = items_of(given.get(0, "arg"))
     if entries is None or len(entries) != len(axes):
         return Shaped()
-    return Shaped(tuple(a if e == NONE else _axis(run, _extent(e)) for a, e in zip(axes, entries, strict=True)))
+    return Shaped(tuple(a if e == NONE else axis_of(run, _extent(e)) for a, e in zip(axes, entries, strict=True)))
 
 
 def _extent(bounds: Fact) -> int | None:
@@ -138,7 +134,7 @@ def _flatten(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
         return Shaped()
     lengths = [known_length(a) for a in axes[first : last + 1]]
     known = [n for n in lengths if n is not None]
-    joined = axes[first] if first == last else _axis(run, math.prod(known) if len(known) == len(lengths) else None)
+    joined = axes[first] if first == last else axis_of(run, math.prod(known) if len(known) == len(lengths) else None)
     return Shaped((*axes[:first], joined, *axes[last + 1 :]))
 
 
@@ -157,7 +153,7 @@ def _repeat(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
 
 def _times(run: FileState, axis: Type, count: int | None) -> Type:
     n = known_length(axis)
-    return axis if count == 1 else _axis(run, n * count if n is not None and count is not None else None)
+    return axis if count == 1 else axis_of(run, n * count if n is not None and count is not None else None)
 
 
 def _repeat_interleave(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
@@ -165,7 +161,7 @@ def _repeat_interleave(run: FileState, axes: Axes, given: Arguments, at: Context
     if dim is None or dim == NONE:
         lengths = [known_length(a) for a in axes]
         total = None if None in lengths or count is None else math.prod(n for n in lengths if n is not None) * count
-        return Shaped((_axis(run, total),))
+        return Shaped((axis_of(run, total),))
     i = _position(given, 1, "dim", None, axes)
     return Shaped() if i is None else _with_axis(axes, i, _times(run, axes[i], count))
 
@@ -187,7 +183,7 @@ def _pad(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
 def _padded_axis(run: FileState, axis: Type, pair: Fact) -> Type:
     n, added = known_length(axis), [as_number(v) for v in items_of(pair) or [UNKNOWN]]
     known = [a for a in added if a is not None]
-    return _axis(run, n + sum(known) if n is not None and len(known) == len(added) else None)
+    return axis_of(run, n + sum(known) if n is not None and len(known) == len(added) else None)
 
 
 def _diag(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
@@ -201,7 +197,7 @@ def _unflatten(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fac
     n, lengths = known_length(axes[i]), [as_number(s) for s in sizes]
     known = math.prod(s for s in lengths if s is not None and s != -1)
     rest = n // known if n is not None and None not in lengths and known else None
-    inner = [_axis(run, rest) if s == -1 else axis_of_value(run, v) for s, v in zip(lengths, sizes, strict=True)]
+    inner = [axis_of(run, rest) if s == -1 else axis_of_value(run, v) for s, v in zip(lengths, sizes, strict=True)]
     return Shaped((*axes[:i], *inner, *axes[i + 1 :]))
 
 
@@ -283,7 +279,7 @@ def _windows(
         if length is None or size is None or not step or gap is None or more is None:
             moved.append(ANY_AXIS)
         else:
-            moved.append(_axis(run, (length + more - gap * (size - 1) - 1) // step + 1))
+            moved.append(axis_of(run, (length + more - gap * (size - 1) - 1) // step + 1))
     return moved
 
 
@@ -351,7 +347,7 @@ _RULES: dict[str, Rule] = {
     "shrink": _shrink,
     "sparse_categorical_crossentropy": _loss(3),
     "split": _split_parts,
-    "topk": _topk,
+    "topk": topk,
     "unflatten": _unflatten,
     "unfold": _unfold,
 }
