@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-
 from mypy.nodes import (
     ARG_NAMED,
     ARG_STAR,
@@ -48,13 +45,13 @@ from mypy.nodes import (
 from mypy.types import CallableType, Instance, LiteralType, get_proper_type
 
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.axes.types import is_size
 from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_truth
-from branded.mypy.shapes.libraries import LONGEST
 from branded.mypy.shapes.objects import Objects
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
 from branded.mypy.shapes.rules import modules
+from branded.mypy.shapes.rules.operators import compare, compute, item_at, slice_of, truth_of
+from branded.mypy.shapes.rules.python_functions import LONGEST
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -73,33 +70,12 @@ from branded.mypy.shapes.values import (
     Tuple,
     Wrapped,
     add_brands,
-    as_number,
     brands_of,
     forget,
-    is_int,
-    is_number,
     items_of,
     join,
     list_of,
 )
-
-_ARITHMETIC: dict[str, Callable[..., object]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-}
-_COMPARED: dict[str, Callable[..., bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 class Evaluator(Objects):
@@ -277,21 +253,7 @@ class Evaluator(Objects):
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             return tensors.binary(self, at, op, left, right, a, b)
-        if op == "|" and (merged := _merge(left, right)) is not None:
-            return merged
-        if isinstance(left, Const) and isinstance(right, Const) and op in _ARITHMETIC:
-            return _compute(op, left.value, right.value)
-        one, n = (right, as_number(left)) if as_number(left) is not None else (left, as_number(right))
-        items = items_of(one)
-        if op == "*" and items is not None and n is not None and len(items) * n <= LONGEST:
-            return list_of(items * n) if isinstance(one, Mutable) else Tuple(tuple(items * n))
-        if op == "+" and type(left) is type(right) and (xs := items_of(left)) is not None:
-            ys = items_of(right)
-            if ys is not None:
-                return list_of(xs + ys) if isinstance(left, Mutable) else Tuple((*xs, *ys))
-        if is_int(left) and is_int(right) and op in ("+", "-", "*", "//", "%"):
-            return Size()
-        return NUMBER if is_number(left) and is_number(right) else UNKNOWN
+        return compute(op, left, right)
 
     def _unary(self, e: UnaryExpr) -> Fact:
         value = self.evaluate(e.expr)
@@ -313,26 +275,10 @@ class Evaluator(Objects):
             index = self.evaluate(e.index)
             result = tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, index)]})
             return add_brands(result, base.brands | brands_of(index))
-        index = self.evaluate(e.index)
-        items = items_of(base)
-        if items is not None and (i := as_number(index)) is not None:
-            return items[i] if -len(items) <= i < len(items) else UNKNOWN
-        if items is not None and isinstance(e.index, SliceExpr):
-            bounds = [self.evaluate(b) if b else NONE for b in (e.index.begin_index, e.index.end_index, e.index.stride)]
-            first, last, stride = (as_number(b) for b in bounds)
-            if all(b == NONE or as_number(b) is not None for b in bounds):
-                chosen = items[first:last:stride]
-                return list_of(chosen) if isinstance(base, Mutable) else Tuple(tuple(chosen))
-        if items and not isinstance(e.index, SliceExpr):
-            one = items[0]
-            for item in items[1:]:
-                one = join(one, item)
-            return one
-        if isinstance(base, Stream) and not isinstance(e.index, SliceExpr):
-            return base.each
-        if isinstance(base, Mutable) and base.kind == "dict" and base.items is not None and isinstance(index, Const):
-            return base.items.get(index.value, UNKNOWN)
-        return UNKNOWN
+        if isinstance(e.index, SliceExpr):
+            bounds = (e.index.begin_index, e.index.end_index, e.index.stride)
+            return slice_of(base, [self.evaluate(b) if b else NONE for b in bounds])
+        return item_at(base, self.evaluate(e.index))
 
     def _yield(self, e: YieldExpr | YieldFromExpr) -> Fact:
         value = self.evaluate(e.expr)
@@ -444,56 +390,4 @@ class Evaluator(Objects):
                 return libraries.call(self, f, given, at)
         for value in given.all():
             forget(value)
-        return UNKNOWN
-
-
-def truth_of(value: Fact) -> bool | None:
-    if isinstance(value, Const):
-        return bool(value.value)
-    items = items_of(value)
-    return bool(items) if items is not None else None
-
-
-def compare(op: str, left: Fact, right: Fact) -> Fact:
-    """Compare two values; UNKNOWN where the result is not certain."""
-    xs, ys = items_of(left), items_of(right)
-    if (
-        op in ("==", "!=")
-        and isinstance(left, Tuple)
-        and isinstance(right, Tuple)
-        and xs is not None
-        and ys is not None
-    ):
-        each = [compare("==", x, y) for x, y in zip(xs, ys, strict=False)]
-        if len(xs) != len(ys) or any(c == Const(False) for c in each):
-            return Const(op == "!=")
-        return Const(op == "==") if all(c == Const(True) for c in each) else UNKNOWN
-    if op in ("is", "is not") and (left is NONE or right is NONE or NONE in (left, right)):
-        other = right if left == NONE else left
-        if other == NONE:
-            return Const(op == "is")
-        return Const(op == "is not") if other is not UNKNOWN else UNKNOWN
-    if isinstance(left, Const) and isinstance(right, Const) and op in _COMPARED:
-        try:
-            return Const(_COMPARED[op](left.value, right.value))
-        except TypeError:
-            return UNKNOWN
-    if isinstance(left, Size) and isinstance(right, Size) and is_size(left.axis) and left.axis == right.axis:
-        return Const(True) if op in ("==", "<=", ">=") else Const(False) if op in ("!=", "<", ">") else UNKNOWN
-    return UNKNOWN
-
-
-def _merge(left: Fact, right: Fact) -> Fact | None:
-    """Return the union of two dicts; None for other values."""
-    if not isinstance(left, Mutable) or not isinstance(right, Mutable) or {left.kind, right.kind} != {"dict"}:
-        return None
-    return Mutable("dict", left.items | right.items if left.items is not None and right.items is not None else None)
-
-
-def _compute(op: str, a: object, b: object) -> Fact:
-    if any(isinstance(v, int | float) and abs(v) > 1e9 for v in (a, b)) or (isinstance(a, str) and op != "+"):
-        return UNKNOWN
-    try:
-        return Const(_ARITHMETIC[op](a, b))
-    except (TypeError, ValueError, ArithmeticError):
         return UNKNOWN

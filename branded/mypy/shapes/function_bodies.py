@@ -1,0 +1,196 @@
+"""Calls of functions whose bodies are followed, and the ways in which a body ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
+    ARG_STAR,
+    ARG_STAR2,
+    Context,
+    FuncDef,
+    LambdaExpr,
+    ReturnStmt,
+    Statement,
+    Var,
+)
+from mypy.types import CallableType, Instance, Type, get_proper_type
+
+from branded.mypy.axes.types import axes_of, is_variable, unify_axes
+from branded.mypy.codes import ERROR
+from branded.mypy.shapes.axes import format_axes
+from branded.mypy.shapes.evaluate import Evaluator
+from branded.mypy.shapes.objects import declared_value
+from branded.mypy.shapes.other_files import path_of
+from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
+from branded.mypy.shapes.state import DEEPEST, Yields
+from branded.mypy.shapes.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Fact,
+    Function,
+    Mutable,
+    Shaped,
+    Stream,
+    Tuple,
+    Variables,
+    changed,
+    forget,
+    is_frozen,
+    is_immutable,
+    join,
+    list_of,
+)
+
+
+class Maybe(Fact):
+    """A value that is returned on some paths; on others, execution continues."""
+
+    def __init__(self, value: Fact) -> None:
+        self.value = value
+
+
+class Ended(Fact):
+    """A value that is certainly returned."""
+
+    def __init__(self, value: Fact) -> None:
+        self.value = value
+
+
+class _Mark(Fact):
+    pass
+
+
+RAISED, LEFT = _Mark(), _Mark()
+
+
+def without_raised(value: Fact) -> Fact:
+    return value.value if isinstance(value, Ended | Maybe) else UNKNOWN if isinstance(value, _Mark) else value
+
+
+class FunctionCalls(Evaluator):
+    """Follows the functions that are called, and shares their results."""
+
+    shares = True
+    """Whether results of functions may be shared between files."""
+    results: dict[Key, KnownResult]
+    """The results of functions of a module."""
+    sharing: Sharing
+    misdeclared: set[Context]
+    """The places where a result differs from its declaration, so that one of another file is reported once."""
+
+    def execute(self, statements: Sequence[Statement]) -> Fact | None:
+        raise NotImplementedError
+
+    def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
+        node = f.node
+        if self.declared_only and isinstance(node, FuncDef) and at is not node:
+            declared = node.type.ret_type if isinstance(node.type, CallableType) else None
+            return declared_value(declared, UNKNOWN) if declared is not None else UNKNOWN
+        given_values = (*f.bound, *given.positional)
+        is_simple = (
+            f.frame.outer is None and not given.keywords and given.exact and all(map(is_immutable, given_values))
+        )
+        if not is_simple:
+            return self._run_function(f, given, at)
+        (key, used), is_elsewhere = key_of(self, node, given_values), path_of(node) is not None
+        is_shared = self.shares and not self.declared_only and is_elsewhere
+        known = self.results.get(key)
+        if known is not None and known.version == changed[0] and (value := known.under(self, used)) is not None:
+            if is_shared:
+                self.sharing.called(key)
+            return value
+        if is_shared and (found := self.sharing.find(key, used)) is not None:
+            return found
+        before = changed[0], self.told if is_elsewhere else len(self.findings)
+        if is_shared:
+            result = self.sharing.compute(key, used, lambda: self._run_function(f, given, at))
+        else:
+            result = self._run_function(f, given, at)
+        # a mistake in a function of another file is reported at each call
+        if (changed[0], self.told if is_elsewhere else len(self.findings)) == before:
+            self.results[key] = result_of(self, result, used)
+        return result
+
+    def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
+        node = f.node
+        running = sum(n is node for n, _ in self.calls)
+        is_too_deep = len(self.calls) >= DEEPEST or running > 1
+        self.unshared += is_too_deep
+        if is_too_deep or node.is_coroutine or not hasattr(node, "arguments"):
+            for value in given.all():
+                forget(value)
+            return UNKNOWN
+        if not self.uncertain:
+            self.entered.add(node)
+        frame, outer = Variables(f.frame), self.frame
+        self._bind(f, given, frame)
+        self.calls.append((node, at))
+        self.deepest = max(self.deepest, len(self.calls))
+        self.sharing.entered.add(node)
+        self.frame = frame
+        self.yields.append(yielded := Yields(self.uncertain))
+        try:
+            returned = self.execute(node.body.body)
+        finally:
+            self.frame = outer
+            self.calls.pop()
+            self.yields.pop()
+        if node.is_generator:
+            return list_of(yielded.values) if yielded.is_exact else Stream(reduce(join, yielded.values or [UNKNOWN]))
+        result = NONE if returned is None else without_raised(returned)
+        result = join(result, NONE) if isinstance(returned, Maybe) else result
+        declared = node.type.ret_type if isinstance(node.type, CallableType) else None
+        return self._declared_result(node, declared, result) if declared is not None else result
+
+    def _bind(self, f: Function, given: Arguments, frame: Variables) -> None:
+        positional = [*f.bound, *given.positional]
+        keywords = dict(given.keywords)
+        types = f.node.type.arg_types if isinstance(f.node.type, CallableType) else None
+        for i, argument in enumerate(f.node.arguments):
+            variable, kind = argument.variable, argument.kind
+            value: Fact | None = None
+            if kind == ARG_STAR:
+                value = Tuple(tuple(positional)) if given.exact else UNKNOWN
+                positional = []
+            elif kind == ARG_STAR2:
+                rest: dict[object, Fact] = dict(keywords.items())
+                value = Mutable("dict", rest) if given.exact else UNKNOWN
+            elif kind not in (ARG_NAMED, ARG_NAMED_OPT) and positional:
+                value = positional.pop(0)
+            elif variable.name in keywords:
+                value = keywords.pop(variable.name)
+            elif argument.initializer is not None and given.exact:
+                with self.maybe():
+                    value = self.evaluate(argument.initializer)
+                if isinstance(value, Mutable) and not (value.info is not None and is_frozen(value.info)):
+                    value = UNKNOWN
+            value = UNKNOWN if value is None else value
+            frame.names[variable] = self._declared_parameter(types[i] if types else None, value, variable, f.node)
+
+    def _declared_parameter(self, declared: Type | None, value: Fact, variable: Var, f: FuncDef | LambdaExpr) -> Fact:
+        p = get_proper_type(declared)
+        if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
+            return self.symbol(variable.name, f.line)
+        return self.declared(declared, value) if declared is not None else value
+
+    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:
+        axes = axes_of(declared)
+        if axes is None or not isinstance(result, Shaped) or result.axes is None:
+            return self.declared(declared, result)
+        differ = len(axes) != len(result.axes) or any(
+            unify_axes(a, b) is None for a, b in zip(axes, result.axes, strict=True)
+        )
+        if differ and not any(map(is_variable, axes)):
+            name = f.name if isinstance(f, FuncDef) else "lambda"
+            returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
+            wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
+            is_told = any(line == returned.line for line, _ in self.findings)  # a mistake in the value that is returned
+            if returned not in self.misdeclared if path_of(returned) is not None else not is_told:
+                self.report(returned, ERROR, wrong)
+            self.misdeclared.add(returned)
+        return declared_value(declared, result)

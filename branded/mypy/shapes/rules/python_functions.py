@@ -1,0 +1,314 @@
+"""The functions of Python itself: built-in functions, `functools` and `itertools`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial, reduce
+from itertools import combinations, pairwise, product
+
+from mypy.nodes import CallExpr, Context
+
+from branded.mypy.rows.algebra import TENSOR
+from branded.mypy.shapes.brands import check_read, check_truth
+from branded.mypy.shapes.state import FileState
+from branded.mypy.shapes.values import (
+    NONE,
+    NUMBER,
+    UNKNOWN,
+    Arguments,
+    Class,
+    Const,
+    Fact,
+    LibraryName,
+    Mutable,
+    Shaped,
+    Size,
+    Stream,
+    Tuple,
+    Wrapped,
+    as_number,
+    brands_of,
+    is_int,
+    is_number,
+    items_of,
+    join,
+    list_of,
+    size_of,
+)
+
+LONGEST = 64
+"""The maximum length of a list whose items are known."""
+_PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
+Rule = Callable[[FileState, Arguments, Context], Fact]
+
+
+def _length(run: FileState, given: Arguments, at: Context) -> Fact:
+    value = given.positional[0] if given.positional else UNKNOWN
+    if isinstance(value, Shaped) and value.axes:
+        return size_of(value.axes[0])
+    items = items_of(value)
+    if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
+        return Const(len(value.items))
+    return Const(len(items)) if items is not None else Size()
+
+
+def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
+    bounds = [as_number(v) for v in given.positional]
+    if bounds and None not in bounds and len(bounds) <= 3 and 0 not in bounds[2:]:
+        numbers = range(*(b for b in bounds if b is not None))
+        if len(numbers) <= 64:
+            return Tuple(tuple(Const(i) for i in numbers))
+    return Mutable("range", None)
+
+
+def _zip(run: FileState, given: Arguments, at: Context) -> Fact:
+    each = [run.iterate(v) for v in given.positional]
+    if not each or all(e is None for e in each):
+        return UNKNOWN
+    known = [e for e in each if isinstance(e, list)]
+    if len(known) == len(each):
+        return list_of([Tuple(tuple(row)) for row in zip(*known, strict=False)])
+    return Stream(Tuple(tuple(_any_item(e) for e in each)))
+
+
+def _any_item(items: list[Fact] | Fact | None) -> Fact:
+    """Return the facts that hold for all items."""
+    return items if isinstance(items, Fact) else reduce(join, items) if items else UNKNOWN
+
+
+def _enumerate(run: FileState, given: Arguments, at: Context) -> Fact:
+    items = run.iterate(given.positional[0]) if given.positional else None
+    if isinstance(items, Fact):
+        return Stream(Tuple((Size(), items)))
+    return list_of([Tuple((Const(i), v)) for i, v in enumerate(items)]) if items is not None else UNKNOWN
+
+
+def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
+    items = items_of(given.positional[0]) if given.positional else []
+    if items is None:
+        each = run.iterate(given.positional[0])
+        return Stream(each) if isinstance(each, Fact) else UNKNOWN
+    return list_of(items) if kind == "list" else Tuple(tuple(items))
+
+
+def _dict(run: FileState, given: Arguments, at: Context) -> Fact:
+    items: dict[object, Fact] = dict(given.keywords.items())
+    return Mutable("dict", None if given.positional or not given.exact else items)
+
+
+def _isinstance(run: FileState, given: Arguments, at: Context) -> Fact:
+    if len(given.positional) != 2:
+        return UNKNOWN
+    value, wanted = given.positional
+    if isinstance(wanted, LibraryName) and wanted.name == TENSOR and isinstance(value, Shaped):
+        return UNKNOWN  # an array of numpy is not a tensor
+    if isinstance(value, Const) and isinstance(wanted, LibraryName) and wanted.name == TENSOR:
+        return Const(False)
+    if isinstance(value, Mutable) and value.info is not None and isinstance(wanted, Class):
+        return Const(wanted.info in value.info.mro)
+    return UNKNOWN
+
+
+def _sum(run: FileState, given: Arguments, at: Context) -> Fact:
+    items, start = items_of(given.get(0, "iterable")), given.get(1, "start") or Const(0)
+    if not isinstance(at, CallExpr):
+        return UNKNOWN
+    if items is None:
+        each = run.iterate(given.get(0, "iterable") or UNKNOWN)
+        items = [each, each] if isinstance(each, Fact) else None
+    if items is None:
+        return UNKNOWN
+    for item in items:
+        start = run.binary("+", start, item, at, at, at)
+    return start
+
+
+def _map(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return the items of `map(f, xs)`."""
+    if len(given.positional) != 2:
+        return UNKNOWN
+    f, items = given.positional[0], run.iterate(given.positional[1])
+    if isinstance(items, list) and len(items) <= LONGEST:
+        return list_of([run.call(f, Arguments([item]), at) for item in items])
+    with run.maybe(isinstance(items, list)):
+        return Stream(run.call(f, Arguments([items if isinstance(items, Fact) else UNKNOWN]), at))
+
+
+def _reduce(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return the value of `reduce(f, xs, initial)`."""
+    f, *rest = given.positional or [UNKNOWN]
+    items = run.iterate(rest[0]) if rest else None
+    if isinstance(items, list) and len(items) <= LONGEST and (items or len(rest) > 1):
+        value, *items = [*rest[1:], *items]
+        for item in items:
+            value = run.call(f, Arguments([value, item]), at)
+        return value
+    item = items if isinstance(items, Fact) else UNKNOWN
+    once = run.call(f, Arguments([rest[1] if len(rest) > 1 else item, item]), at)
+    with run.maybe():
+        return join(once, run.call(f, Arguments([once, item]), at))
+
+
+def _first_argument(run: FileState, given: Arguments) -> Fact:
+    items = run.iterate(given.positional[0]) if len(given.positional) == 1 else None
+    return items[0] if isinstance(items, list) and items else items if isinstance(items, Fact) else UNKNOWN
+
+
+def _follow_sorted(run: FileState, given: Arguments, at: Context) -> Fact:
+    value = given.positional[0] if given.positional else UNKNOWN
+    if "key" not in given.keywords:
+        _compare_all(run, value, at)
+    items = items_of(value)
+    return Stream(reduce(join, items)) if items else UNKNOWN
+
+
+def _any(run: FileState, given: Arguments, at: Context) -> Fact:
+    for item in items_of(given.get(0, "iterable")) or ():
+        check_truth(run, item, at)
+    return UNKNOWN
+
+
+def _compare_all(run: FileState, value: Fact, at: Context) -> None:
+    """Report items with brands that are compared with each other."""
+    items = run.iterate(value)
+    if isinstance(items, list) and len(items) > 1:
+        check_truth(run, next((i for i in items if brands_of(i)), NONE), at)
+    elif isinstance(value, Stream):
+        check_truth(run, value.each, at)
+
+
+def _replace(run: FileState, given: Arguments, at: Context) -> Fact:
+    made = given.positional[0] if given.positional else UNKNOWN
+    if not isinstance(made, Mutable) or made.items is None or not given.exact:
+        return UNKNOWN
+    return Mutable("object", made.items | given.keywords, made.info)
+
+
+def _type(run: FileState, given: Arguments, at: Context) -> Fact:
+    value = given.positional[0] if len(given.positional) == 1 else UNKNOWN
+    return Class(value.info) if isinstance(value, Mutable) and value.info is not None else UNKNOWN
+
+
+def _smallest(run: FileState, given: Arguments, at: Context) -> Fact:
+    first = items_of(given.positional[0]) if given.positional else None
+    values = given.positional if len(given.positional) > 1 else first
+    if "key" not in given.keywords and given.positional:
+        _compare_all(run, Tuple(tuple(given.positional)) if len(given.positional) > 1 else given.positional[0], at)
+    return (
+        Size() if values and all(map(is_int, values)) else NUMBER if values and all(map(is_number, values)) else UNKNOWN
+    )
+
+
+def _number(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
+    value = given.positional[0] if given.positional else UNKNOWN
+    if isinstance(value, Shaped):
+        check_read(run, value, kind, at)
+    if kind == "int":
+        return value if is_int(value) else Size()
+    return NUMBER if kind == "float" else UNKNOWN
+
+
+def _pairwise(run: FileState, given: Arguments, at: Context) -> Fact:
+    items = run.iterate(given.positional[0]) if given.positional else None
+    if isinstance(items, list):
+        return list_of([Tuple(pair) for pair in pairwise(items)])
+    return Stream(Tuple((items, items))) if items is not None else UNKNOWN
+
+
+def _chain(run: FileState, given: Arguments, at: Context) -> Fact:
+    each = [run.iterate(v) for v in given.positional]
+    if all(isinstance(e, list) for e in each):
+        return list_of([item for e in each if isinstance(e, list) for item in e])
+    return Stream(reduce(join, map(_any_item, each)))
+
+
+def _product(run: FileState, given: Arguments, at: Context) -> Fact:
+    each = [run.iterate(v) for v in given.positional]
+    known = [e for e in each if isinstance(e, list)]
+    if given.keywords or not each:
+        return UNKNOWN
+    if len(known) == len(each) and math.prod(map(len, known)) <= LONGEST:
+        return list_of([Tuple(row) for row in product(*known)])
+    return Stream(Tuple(tuple(map(_any_item, each))))
+
+
+def _combinations(run: FileState, given: Arguments, at: Context) -> Fact:
+    items, n = run.iterate(given.get(0, "iterable") or UNKNOWN), as_number(given.get(1, "r"))
+    if isinstance(items, list) and n is not None and math.comb(len(items), n) <= LONGEST:
+        return list_of([Tuple(row) for row in combinations(items, n)])
+    return Stream(Tuple((_any_item(items),) * n)) if n is not None and 0 <= n <= LONGEST else UNKNOWN
+
+
+def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
+    if not given.positional:
+        return UNKNOWN
+    f, *first = given.positional
+
+    def called(more: Arguments) -> Fact:
+        exact = given.exact and more.exact
+        return run.call(f, Arguments([*first, *more.positional], given.keywords | more.keywords, exact), at)
+
+    return Wrapped(called)
+
+
+RULES: dict[str, Rule] = {
+    "itertools.chain": _chain,
+    "itertools.combinations": _combinations,
+    "itertools.pairwise": _pairwise,
+    "itertools.product": _product,
+    "builtins.len": _length,
+    "builtins.range": _python_range,
+    "builtins.zip": _zip,
+    "builtins.enumerate": _enumerate,
+    "builtins.list": partial(_sequence, kind="list"),
+    "builtins.tuple": partial(_sequence, kind="tuple"),
+    "builtins.dict": _dict,
+    "builtins.isinstance": _isinstance,
+    "builtins.min": _smallest,
+    "builtins.max": _smallest,
+    "builtins.sum": _sum,
+    "builtins.map": _map,
+    "builtins.sorted": _follow_sorted,
+    "builtins.iter": lambda run, given, at: given.positional[0] if given.positional else UNKNOWN,
+    "builtins.next": lambda run, given, at: _first_argument(run, given),
+    "builtins.any": _any,
+    "builtins.all": _any,
+    "functools.reduce": _reduce,
+    "functools.partial": _partial,
+    "builtins.type": _type,
+    "builtins.float": partial(_number, kind="float"),
+    "builtins.bool": partial(_number, kind="bool"),
+    "dataclasses.replace": _replace,
+    "builtins.int": partial(_number, kind="int"),
+}
+
+
+def method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
+    """Return the result of a method of a list, a dict, a named tuple or a layer."""
+    owner = f.owner
+    if isinstance(owner, Mutable) and owner.kind == "dict" and owner.items is not None:
+        match f.name:
+            case "values":
+                return list_of(list(owner.items.values()))
+            case "keys":
+                return list_of([Const(k) for k in owner.items])
+            case "items":
+                return list_of([Tuple((Const(k), v)) for k, v in owner.items.items()])
+            case "copy":
+                return Mutable("dict", dict(owner.items))
+            case "get" if isinstance(key := given.get(0, "key"), Const):
+                return owner.items.get(key.value, given.get(1, "default") or NONE)
+    if isinstance(owner, Mutable) and f.name == "_replace" and owner.items is not None and given.exact:
+        return owner.with_items(owner.items | given.keywords)
+    if isinstance(owner, Mutable) and owner.kind == "list" and f.name == "append" and owner.items is not None:
+        if run.uncertain or len(given.positional) != 1 or len(owner.items) > 64:
+            owner.forget()
+        else:
+            owner.changes()
+            owner.items[len(owner.items)] = given.positional[0]
+            run.stored(owner, len(owner.items) - 1, at)
+        return NONE
+    if isinstance(owner, Mutable) and f.name not in _PURE_METHODS:
+        owner.forget()
+    return UNKNOWN
