@@ -1,4 +1,4 @@
-"""Gradient transformations, and the helpers that all of them share."""
+"""Gradient transformations, and the helper functions of all optimizers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)
 
 
 class OptState(Generic[S_co]):
-    """The static type of an optimizer's state, for annotations; at run time it is a pytree of tensors.
+    """The static type of an optimizer's state, for annotations.
 
-    The state of each example of the brands `S` is an `OptState[S]`. Its parts have no static type.
+    `OptState[S]` is the state of each example of the brands `S`.  At run time, a state is a pytree of tensors.
 
     Example:
         >>> from branded import optim
@@ -42,13 +42,13 @@ class OptState(Generic[S_co]):
 
 
 class InitFn(Protocol[S_co]):
-    """A function from parameters to the first state."""
+    """A function that returns the initial state for some parameters."""
 
     def __call__(self, params: Any, /) -> OptState[S_co]: ...
 
 
 class UpdateFn(Protocol[S_co]):
-    """A function from updates and a state to new updates and the next state."""
+    """A function that takes updates and a state, and returns new updates and the next state."""
 
     def __call__(self, updates: T, state: Any, params: Any = None) -> tuple[T, OptState[S_co]]: ...
 
@@ -67,14 +67,14 @@ else:
 
 
 class GradientTransformation(_Pair[S_co], Generic[S_co]):
-    """A pair of pure functions that turns gradients into updates.
+    """A pair of pure functions, `init` and `update`, that turns gradients into updates of the parameters.
 
-    An optimizer is a gradient transformation, and so is each part of a `chain`.
+    Each optimizer is a gradient transformation, and so is each part of a `chain`.
 
     Attributes:
         init: `init(params) -> state`, a pytree of tensors.
-        update: `update(updates, state, params=None) -> (updates, state)`.  The first updates are the gradients; the
-            last ones are added to the parameters.
+        update: `update(updates, state, params=None) -> (updates, state)`.  The first transformation of a chain gets
+            the gradients.  The updates that the last one returns are added to the parameters.
 
     Example:
         >>> from branded import grad, optim
@@ -99,14 +99,14 @@ Number = Any
 Mask = Any | Callable[[Any], Any]
 """A pytree of bools, or a function of the parameters that returns one."""
 Schedule = Callable[[Any], Any]
-"""A function from the number of completed steps to a number."""
+"""A function that returns a number for the count of completed steps."""
 
 
 def stateless(api_name: str, f: Callable[[Any, Any], Any]) -> GradientTransformation:
-    """Return the transformation `f(updates, params)`, which has no state."""
+    """Return a transformation without state, whose new updates are `f(updates, params)`."""
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        return f(updates, params), own(api_name, state, EmptyState)
+        return f(updates, params), check_state(api_name, state, EmptyState)
 
     return GradientTransformation(lambda params: EmptyState(), update)
 
@@ -128,7 +128,7 @@ def identity() -> GradientTransformation:
 
 
 def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
-    """Apply transformations one after the other; the state is a tuple of their states.
+    """Return a transformation that applies several transformations in order.
 
     Args:
         parts: The transformations, in the order of application.
@@ -159,7 +159,7 @@ def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
 
 
 def chained(api_name: str, *parts: GradientTransformation[Any], needs_params: bool = False) -> GradientTransformation:
-    """Return the chain of valid parts, whose errors name the optimizer `api_name`."""
+    """Chain parts that are known to be transformations; errors use the name `api_name`."""
 
     def init(params: Any) -> Any:
         return tuple(start(params) for start, _ in parts)
@@ -207,7 +207,7 @@ def apply_updates(params: T, updates: PyTree) -> T:
     def add(p: Tensor, u: Tensor) -> Tensor:
         return (p + u).cast(p.dtype)
 
-    updated: T = each("apply_updates", add, params, updates, names=("the params", "the updates"))
+    updated: T = map_tensors("apply_updates", add, params, updates, names=("the params", "the updates"))
     return updated
 
 
@@ -235,14 +235,15 @@ def global_norm(updates: PyTree) -> Tensor:
     return sum(squares[1:], squares[0]).sqrt() if squares else Tensor(0.0)
 
 
-def each(
+def map_tensors(
     api_name: str, f: Callable[..., Any], *trees: Any, names: tuple[str, ...] = ("the updates", "the state")
 ) -> Any:
-    """Map `f` over the tensors of pytrees of the same structure."""
+    """Apply `f` to the corresponding tensors of pytrees that have the same structure, and return a pytree."""
     return map_leaves(api_name, lambda *xs: f(*(leaf(api_name, x) for x in xs)), trees[0], trees[1:], names=names)
 
 
 def leaf(api_name: str, x: Any) -> Tensor:
+    """Return a leaf as a tensor; raise `StateTypeError` if it is neither a tensor nor a number."""
     if (t := tree.as_tensor(x)) is None:
         raise StateTypeError(
             f"{api_name}: {tree.describe(x)} is not a tensor",
@@ -251,17 +252,17 @@ def leaf(api_name: str, x: Any) -> Tensor:
     return tree.with_memory_dtype(t, api_name)
 
 
-def zeros(api_name: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
-    """Return a pytree like the parameters, filled with `value`."""
-    return each(api_name, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
+def like_params(api_name: str, params: Any, dtype: Any = None, value: Any = 0) -> Any:
+    """Return a pytree with the structure and shapes of the parameters, filled with `value`."""
+    return map_tensors(api_name, lambda p: p.full_like(value, dtype=dtype or p.dtype), params, names=("the params",))
 
 
-def none_done() -> Tensor:
-    """Return the initial step count."""
+def zero_count() -> Tensor:
+    """Return the initial step count, 0."""
     return Tensor(0, dtype=dtypes.int32)
 
 
-def own(api_name: str, state: Any, kind: type[T]) -> T:
+def check_state(api_name: str, state: Any, kind: type[T]) -> T:
     """Return the state; raise `StateTypeError` if it belongs to another transformation."""
     if not isinstance(state, kind):
         raise StateTypeError(
@@ -287,6 +288,6 @@ def number(api_name: str, name: str, x: Any) -> Any:
     return x if isinstance(x, int | float) else t
 
 
-def of(h: Any, x: Tensor) -> Any:
-    """Return a hyperparameter in the dtype of a leaf."""
+def cast_like(h: Any, x: Tensor) -> Any:
+    """Cast a hyperparameter to the dtype of `x`; a Python number is returned unchanged."""
     return h.cast(x.dtype) if isinstance(h, Tensor) else h

@@ -1,4 +1,4 @@
-"""Roots and fixed points, differentiated through the solution rather than through the steps of the solver."""
+"""Roots and fixed points with derivatives from the implicit function theorem, not from the steps of the solver."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def root(
 ) -> RootResults[T]:
     """Find `x` near `x0` with `fun(x) = 0`, by Newton's method.
 
-    The solution is differentiable with respect to everything that `fun` depends on, arguments and captured values.  By
-    the implicit function theorem, `dx = -(d fun / dx)⁻¹ d fun`, in both modes and for any sequence of steps.  Under
-    `vmap`, each example has a separate solution.
+    The solution is differentiable, in forward and reverse mode, with respect to `args` and the values that `fun`
+    captures.  Its derivative is `dx = -(d fun / dx)⁻¹ d fun`, by the implicit function theorem; it does not depend on
+    the steps of the solver.  Under `vmap`, each example has a separate solution.
 
     Args:
         fun: `fun(x, *args)` returns a pytree with as many elements as `x`.
@@ -74,20 +74,20 @@ def root(
     """
     api_name = "root"
     x, unravel, f = _equation(api_name, fun, x0, args)
-    limit = _limit(api_name, x, tol, maxiter)
+    tolerance = _tolerance(api_name, x, tol, maxiter)
 
     def step(s: _Newton) -> _Newton:
-        there = s.x - s.part * _newton(f, s.x, s.rest)
-        rest = f(there)
-        is_nearer = _size(rest) < _size(s.rest)
-        part = is_nearer.where((2 * s.part).minimum(1.0), s.part / 4)
-        return _Newton(is_nearer.where(there, s.x), is_nearer.where(rest, s.rest), part, s.steps + 1)
+        candidate = s.x - s.fraction * _newton(f, s.x, s.value)
+        value = f(candidate)
+        is_nearer = _max_norm(value) < _max_norm(s.value)
+        fraction = is_nearer.where((2 * s.fraction).minimum(1.0), s.fraction / 4)
+        return _Newton(is_nearer.where(candidate, s.x), is_nearer.where(value, s.value), fraction, s.steps + 1)
 
-    def goes_on(s: _Newton) -> Tensor:
-        return (_size(s.rest) > limit) & (s.steps < maxiter) & (s.part > 1e-6)
+    def is_unfinished(s: _Newton) -> Tensor:
+        return (_max_norm(s.value) > tolerance) & (s.steps < maxiter) & (s.fraction > 1e-6)
 
-    s = while_loop(goes_on, step, _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)))
-    return _result(f, s.x, s.steps, limit, unravel)
+    s = while_loop(is_unfinished, step, _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)))
+    return _result(f, s.x, s.steps, tolerance, unravel)
 
 
 def fixed_point(
@@ -121,27 +121,30 @@ def fixed_point(
     """
     api_name = "fixed_point"
     x, unravel, f = _equation(api_name, fun, x0, args)
-    limit = _limit(api_name, x, tol, maxiter)
+    tolerance = _tolerance(api_name, x, tol, maxiter)
     s = while_loop(
-        lambda s: (_size(s.x - s.rest) > limit) & (s.steps < maxiter),
-        lambda s: _Newton(s.rest, f(s.rest), s.part, s.steps + 1),
+        lambda s: (_max_norm(s.x - s.value) > tolerance) & (s.steps < maxiter),
+        lambda s: _Newton(s.value, f(s.value), s.fraction, s.steps + 1),
         _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)),
     )
-    return _result(lambda v: v - f(v), s.x, s.steps, limit, unravel)
+    return _result(lambda v: v - f(v), s.x, s.steps, tolerance, unravel)
 
 
 class _Newton(NamedTuple):
+    """The carry of the loop over the steps of a solver."""
+
     x: Tensor
-    rest: Tensor
+    value: Tensor
     """The value of the function at `x`."""
-    part: Tensor
-    """The fraction of a step to take, which shrinks after a step that led away from the solution."""
+    fraction: Tensor
+    """The fraction of a Newton step to take.  It shrinks after a step that increases the residual."""
     steps: Tensor
 
 
 def _equation(
     api_name: str, fun: Callable[..., Any], x0: T, args: Sequence[Any]
 ) -> tuple[Tensor, Callable[[Tensor], Any], Vector]:
+    """Return `x0` as a vector, the function that restores the pytree, and `fun` as a function of vectors."""
     check_function(fun, api_name, f"{api_name}(fun, x0)")
     x, unravel = start(api_name, x0)
     args = arguments(api_name, args)
@@ -161,7 +164,8 @@ def _equation(
     return stop_gradient(x), unravel, f
 
 
-def _limit(api_name: str, x: Tensor, tol: Any, maxiter: Any) -> float:
+def _tolerance(api_name: str, x: Tensor, tol: Any, maxiter: Any) -> float:
+    """Return the tolerance as a number; raise `OptionError` if `tol` or `maxiter` is invalid."""
     if (n := as_int(maxiter)) is None or n < 0:
         raise OptionError(f"{api_name}: maxiter={short_repr(maxiter)} is not a number of steps", fix="maxiter=100")
     if tol is not None and (not isinstance(tol, int | float) or not tol > 0):
@@ -169,25 +173,28 @@ def _limit(api_name: str, x: Tensor, tol: Any, maxiter: Any) -> float:
     return float(tol) if tol is not None else epsilon(x) ** (2 / 3)
 
 
-def _newton(f: Vector, x: Tensor, rest: Tensor) -> Any:
-    """Return the Newton step `J⁻¹ rest`, to be subtracted from `x`."""
-    return solve(jacfwd(f)(x), rest)
+def _newton(f: Vector, x: Tensor, value: Tensor) -> Any:
+    """Return the Newton step `J⁻¹ value`, where J is the Jacobian of `f` at `x`.  The caller subtracts it from `x`."""
+    return solve(jacfwd(f)(x), value)
 
 
-def _size(x: Tensor) -> Tensor:
+def _max_norm(x: Tensor) -> Tensor:
     return x.abs().max()
 
 
-def _result(f: Vector, x: Tensor, steps: Tensor, limit: float, unravel: Callable[[Tensor], Any]) -> RootResults[Any]:
-    """Return the solution with its derivatives, computed from two Newton steps that begin at a constant.
+def _result(
+    f: Vector, x: Tensor, steps: Tensor, tolerance: float, unravel: Callable[[Tensor], Any]
+) -> RootResults[Any]:
+    """Return the result, whose `x` gets its derivatives from two Newton steps.
 
-    A step from a solution `f(x, a) = 0` leads to `x - J⁻¹ f(x, a)`.  It does not move `x`, and it has the derivative of
-    the solution with respect to `a`.  If `a` changes by `d`, its error is of order d², and after a second step d⁴.
+    A Newton step from a solution `f(x, a) = 0` leads to `x - J⁻¹ f(x, a)`.  This is `x` itself, but it also depends on
+    `a`, with the same derivative as the solution.  If `a` changes by `d`, one step has an error of order d², and two
+    steps have an error of order d⁴.  Two steps therefore give correct derivatives up to the third order.
     """
     x = stop_gradient(x)
-    success = stop_gradient(_size(f(x)) <= limit)
+    success = stop_gradient(_max_norm(f(x)) <= tolerance)
     for _ in range(2):
-        move = _newton(f, x, f(x))
-        is_there = stop_gradient(success & move.isnan().logical_not() & move.isinf().logical_not())
-        x = x - is_there.where(move, 0)
+        newton_step = _newton(f, x, f(x))
+        is_valid = stop_gradient(success & newton_step.isnan().logical_not() & newton_step.isinf().logical_not())
+        x = x - is_valid.where(newton_step, 0)
     return RootResults(unravel(x), success, unravel(f(x)), steps)

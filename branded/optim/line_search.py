@@ -15,9 +15,9 @@ DECREASE, CURVATURE = 1e-4, 0.9
 
 
 class Point(NamedTuple):
-    """A point of the line: its distance, its value, and its slope."""
+    """A point on the line: its distance from `x`, and the value and the slope of the function there."""
 
-    at: Tensor
+    distance: Tensor
     value: Tensor
     slope: Tensor
 
@@ -28,7 +28,7 @@ class _Search(NamedTuple):
     gradient: Tensor
     """The gradient of the function at the best point."""
     high: Point
-    """The other end of the bracket.  Once `is_between` is true, a suitable step lies between the two points."""
+    """The other end of the bracket.  Once `is_between` is true, a suitable step is between `low` and `high`."""
     next: Tensor
     is_between: Tensor
     is_done: Tensor
@@ -36,7 +36,15 @@ class _Search(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The step, the value and the gradient after it, whether a step was found, and the number of points tried."""
+    """The result of a line search.
+
+    Attributes:
+        step: The distance along the direction.
+        value: The value of the function after the step.
+        gradient: The gradient after the step.
+        is_good: Whether a step was found.
+        tried: The number of points at which the function was evaluated.
+    """
 
     step: Tensor
     value: Tensor
@@ -46,7 +54,7 @@ class SearchResult(NamedTuple):
 
 
 def select_entries(flag: Tensor, a: Any, b: Any) -> Any:
-    """Select the entries of `a` where `flag` is true, else the entries of `b`."""
+    """Return the named tuple `a` if `flag` is true, else `b`, selected entry by entry."""
     return type(a)(*(flag.where(x, y) for x, y in zip(a, b, strict=True)))
 
 
@@ -56,43 +64,46 @@ def line_search(
     value: Tensor,
     gradient: Tensor,
     direction: Tensor,
-    first: Any,
-    most: int,
+    first_step: Any,
+    max_points: int,
 ) -> SearchResult:
     """Find a step from `x` along `direction` that lowers the function.
 
-    The first steps double until one is too long.  Then each new point is the minimum of a cubic through the best point
-    and the point that was too long.  Near a minimum, values differ by rounding alone, so a slightly larger value does
-    not count as an increase.
+    The search doubles the step until it is too long.  Each later step goes to the minimum of a cubic through the best
+    point and the point that was too long.  Near a minimum, values differ only by rounding errors, so a slightly larger
+    value does not count as an increase.
     """
     start = Point(value.const_like(0), value, (gradient * direction).sum())
     slack = 4 * epsilon(value) * value.abs()
 
     def step(s: _Search) -> _Search:
         f, g = value_and_grad(x + s.next * direction)
-        here = Point(s.next, f, (g * direction).sum())
-        falls = f <= start.value + DECREASE * s.next * start.slope + slack
-        is_bad = falls.logical_not() | (f > s.low.value + slack) | f.isnan()
-        is_done = is_bad.logical_not() & (here.slope.abs() <= -CURVATURE * start.slope)
-        ahead = s.is_between.where((s.high.at - s.low.at).sign(), 1.0)
-        turns = (is_bad | is_done).logical_not() & (here.slope * ahead >= 0)
-        high = select_entries(is_bad, here, select_entries(turns, s.low, s.high))
-        low, gradient = select_entries(is_bad, s.low, here), is_bad.where(s.gradient, g)
-        between = s.is_between | is_bad | turns
-        after = between.where(_cubic(low, high), 2 * s.next)
-        return _Search(low, gradient, high, after, between, is_done, s.tried + 1)
+        point = Point(s.next, f, (g * direction).sum())
+        decreases = f <= start.value + DECREASE * s.next * start.slope + slack
+        is_too_long = decreases.logical_not() | (f > s.low.value + slack) | f.isnan()
+        is_done = is_too_long.logical_not() & (point.slope.abs() <= -CURVATURE * start.slope)
+        direction_sign = s.is_between.where((s.high.distance - s.low.distance).sign(), 1.0)
+        passes_minimum = (is_too_long | is_done).logical_not() & (point.slope * direction_sign >= 0)
+        high = select_entries(is_too_long, point, select_entries(passes_minimum, s.low, s.high))
+        low, gradient = select_entries(is_too_long, s.low, point), is_too_long.where(s.gradient, g)
+        is_between = s.is_between | is_too_long | passes_minimum
+        next_distance = is_between.where(_cubic(low, high), 2 * s.next)
+        return _Search(low, gradient, high, next_distance, is_between, is_done, s.tried + 1)
 
-    no = Tensor(False)
-    begin = _Search(start, gradient, start, start.at + first, no, no, Tensor(0, dtype=dtypes.int32))
-    s = while_loop(lambda s: s.is_done.logical_not() & (s.tried < most), step, begin)
-    return SearchResult(s.low.at, s.low.value, s.gradient, s.low.at > 0, s.tried)
+    false = Tensor(False)
+    initial = _Search(start, gradient, start, start.distance + first_step, false, false, Tensor(0, dtype=dtypes.int32))
+    s = while_loop(lambda s: s.is_done.logical_not() & (s.tried < max_points), step, initial)
+    return SearchResult(s.low.distance, s.low.value, s.gradient, s.low.distance > 0, s.tried)
 
 
 def _cubic(low: Point, high: Point) -> Tensor:
-    """Return the minimum of a cubic through two points, not too close to either, or the midpoint if it has none."""
-    width = high.at - low.at
+    """Return the distance of the minimum of a cubic through two points; without a minimum, return the midpoint.
+
+    The result keeps a tenth of the width from either point.
+    """
+    width = high.distance - low.distance
     rise = low.slope + high.slope - 3 * (high.value - low.value) / width
     root = width.sign() * (rise.square() - low.slope * high.slope).relu().sqrt()
-    part = 1 - (high.slope + root - rise) / (high.slope - low.slope + 2 * root)
-    has_no_minimum = part.isnan() | part.isinf()
-    return low.at + has_no_minimum.where(0.5, has_no_minimum.where(0.5, part).clip(0.1, 0.9)) * width
+    fraction = 1 - (high.slope + root - rise) / (high.slope - low.slope + 2 * root)
+    has_no_minimum = fraction.isnan() | fraction.isinf()
+    return low.distance + has_no_minimum.where(0.5, has_no_minimum.where(0.5, fraction).clip(0.1, 0.9)) * width

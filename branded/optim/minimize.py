@@ -1,4 +1,7 @@
-"""Minimizers that use the gradient: BFGS, which approximates the Hessian, and L-BFGS, which stores the last steps."""
+"""Minimizers that use the gradient.
+
+BFGS stores an approximate inverse of the Hessian.  L-BFGS stores only the last steps.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +54,13 @@ class OptimizeResults(NamedTuple, Generic[T, S_co]):
 
 
 class _State(NamedTuple):
+    """The carry of the loop over the steps of a minimizer."""
+
     x: Tensor
     value: Tensor
     gradient: Tensor
     inverse_hessian: tuple[Tensor, ...]
-    """The information about the Hessian from the steps so far."""
+    """The approximate inverse of the Hessian, in the form that the method uses."""
     steps: Tensor
     tried: Tensor
     has_failed: Tensor
@@ -70,7 +75,7 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults[T]:
-    """Minimize a function, starting from `x0`.
+    """Find a local minimum of a function, starting from `x0`.
 
     Under `vmap`, each example has a separate minimum and number of steps.
 
@@ -78,7 +83,8 @@ def minimize(
         fun: `fun(x, *args)` returns a scalar float.
         x0: The initial guess: a tensor of floats, or a pytree of them.
         args: Further arguments of `fun`.
-        method: `"bfgs"`, or `"l-bfgs"`, whose memory grows linearly with the size of `x0` rather than quadratically.
+        method: `"bfgs"` or `"l-bfgs"`.  The memory of `"bfgs"` grows quadratically with the size of `x0`, the memory of
+            `"l-bfgs"` linearly.
         tol: An alias of the option `gtol`.
         options: A dict with any of these keys:
             `gtol`: The norm of the gradient below which the search ends (1e-5).
@@ -88,8 +94,8 @@ def minimize(
             `maxcor`: The number of steps that `"l-bfgs"` stores (10).
 
     Returns:
-        `OptimizeResults`.  It can be differentiated in forward mode.  For the derivative of the minimum in both modes,
-        apply `root` to the gradient of `fun`, starting from the minimum.
+        `OptimizeResults`, differentiable in forward mode only.  To differentiate the minimum in reverse mode too, apply
+        `root` to the gradient of `fun`, starting from the minimum.
 
     Raises:
         OptionError: The method or an option is unknown or invalid.
@@ -109,34 +115,36 @@ def minimize(
     args = arguments("minimize", args)
     if not isinstance(method, str) or method.lower() not in _METHODS:
         raise OptionError(f"minimize: unknown method {short_repr(method)}", fix='method="bfgs" or "l-bfgs"')
-    o = _Options.of(options, tol)
+    parsed = _Options.of(options, tol)
     x, unravel = start("minimize", x0)
-    direction, learn, nothing = _METHODS[method.lower()](x, o.maxcor)
+    direction, update_hessian, initial_hessian = _METHODS[method.lower()](x, parsed.maxcor)
 
     def value(v: Tensor) -> Tensor:
         return call_checked(fun, (unravel(v), *args), {}, "minimize", "a function of x and of args")  # type: ignore[no-any-return]
 
     f = value_and_grad(value)
-    most = o.maxiter if o.maxiter is not None else 200 * max(x.shape[0], 1)
+    max_steps = parsed.maxiter if parsed.maxiter is not None else 200 * max(x.shape[0], 1)
 
     def step(s: _State) -> _State:
         p = direction(s.inverse_hessian, s.gradient)
         p = ((p * s.gradient).sum() < 0).where(p, -s.gradient)
         # limit the first step to length 1; later directions are scaled by the approximate Hessian
-        first = (s.steps == 0).where((1 / s.gradient.square().sum().sqrt()).minimum(1.0), 1.0)
-        search = line_search(f, s.x, s.value, s.gradient, p, first, o.maxls)
+        first_step = (s.steps == 0).where((1 / s.gradient.square().sum().sqrt()).minimum(1.0), 1.0)
+        search = line_search(f, s.x, s.value, s.gradient, p, first_step, parsed.maxls)
         moved = search.step * p
-        inverse_hessian = learn(s.inverse_hessian, moved, search.gradient - s.gradient, s.steps)
-        return _next(s, search, moved, inverse_hessian, o.norm)
+        inverse_hessian = update_hessian(s.inverse_hessian, moved, search.gradient - s.gradient, s.steps)
+        return _next_state(s, search, moved, inverse_hessian, parsed.norm)
 
-    first_value, gradient = f(x)
+    initial_value, gradient = f(x)
     zero = Tensor(0, dtype=dtypes.int32)
     s = while_loop(
-        lambda s: (o.norm(s.gradient) < o.gtol).logical_not() & (s.steps < most) & s.has_failed.logical_not(),
+        lambda s: (
+            (parsed.norm(s.gradient) < parsed.gtol).logical_not() & (s.steps < max_steps) & s.has_failed.logical_not()
+        ),
         step,
-        _State(x, first_value, gradient, nothing, zero, zero + 1, Tensor(False)),
+        _State(x, initial_value, gradient, initial_hessian, zero, zero + 1, Tensor(False)),
     )
-    success = o.norm(s.gradient) < o.gtol
+    success = parsed.norm(s.gradient) < parsed.gtol
     status = success.where(0, s.has_failed.where(3, 1)).cast(dtypes.int32)
     inverse = s.inverse_hessian[0] if method.lower() == "bfgs" else None
     return OptimizeResults(
@@ -144,9 +152,12 @@ def minimize(
     )
 
 
-def _next(s: _State, search: SearchResult, moved: Tensor, inverse_hessian: tuple[Tensor, ...], norm: Norm) -> _State:
+def _next_state(
+    s: _State, search: SearchResult, moved: Tensor, inverse_hessian: tuple[Tensor, ...], norm: Norm
+) -> _State:
+    """Return the state after a step; the step fails if it lowers neither the function nor the norm of its gradient."""
     x, g = s.x + moved, search.gradient
-    # at the limit of the precision, a step may not change `x`
+    # near the minimum, a step may be too short to change `x`
     is_nearer = (x != s.x).any() & ((search.value < s.value) | (norm(g) < norm(s.gradient)))
     failed = (search.is_good & is_nearer).logical_not()
     return _State(x, search.value, g, inverse_hessian, s.steps + 1, s.tried + search.tried, failed)
@@ -173,6 +184,8 @@ def start(api_name: str, x0: Any) -> tuple[Tensor, Callable[[Tensor], Any]]:
 
 
 class _Options(NamedTuple):
+    """The options of `minimize`, with their defaults."""
+
     gtol: float = 1e-5
     norm: Norm = lambda g: g.abs().max()
     maxiter: int | None = None
@@ -181,6 +194,7 @@ class _Options(NamedTuple):
 
     @classmethod
     def of(cls, options: Mapping[str, Any] | None, tol: float | None) -> _Options:
+        """Parse the options of a user; raise `OptionError` for an unknown name or an invalid value."""
         if options is not None and not isinstance(options, Mapping):
             raise OptionError(
                 f"minimize: options is {tree.describe(options)}, not a dict", fix='options={"maxiter": 50}'
@@ -209,55 +223,66 @@ class _Options(NamedTuple):
         return cls(**fields)
 
 
-def _bends(s: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Return whether the curvature along a step is positive, and its inverse."""
+def _inverse_curvature(s: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return whether the curvature along the step `s` is positive, and its inverse (1 if it is not positive).
+
+    `y` is the change of the gradient along the step.
+    """
     curvature = (s * y).sum()
-    does = curvature > epsilon(s) * (s.square().sum() * y.square().sum()).sqrt()
-    return does, 1 / does.where(curvature, 1.0)
+    is_positive = curvature > epsilon(s) * (s.square().sum() * y.square().sum()).sqrt()
+    return is_positive, 1 / is_positive.where(curvature, 1.0)
 
 
-def _bfgs(x: Tensor, keep: int) -> Any:
-    """Return the functions and the initial state of BFGS: the inverse of the Hessian, as a matrix."""
+def _bfgs(x: Tensor, count: int) -> Any:
+    """Return the search direction, the update of the inverse Hessian, and the initial inverse Hessian, for BFGS.
+
+    The inverse Hessian is a matrix.
+    """
     identity = Tensor.eye(x.shape[0], dtype=x.dtype)
 
     def direction(inverse_hessian: tuple[Tensor], g: Tensor) -> Tensor:
         return -(inverse_hessian[0] @ g)
 
-    def learn(inverse_hessian: tuple[Tensor], s: Tensor, y: Tensor, steps: Tensor) -> tuple[Tensor]:
-        does, rho = _bends(s, y)
-        # the first step sets the scale of the identity
-        scale = does.where(1 / (rho * does.where(y.square().sum(), 1.0)), 1.0)
+    def update_hessian(inverse_hessian: tuple[Tensor], s: Tensor, y: Tensor, steps: Tensor) -> tuple[Tensor]:
+        is_positive, rho = _inverse_curvature(s, y)
+        # the initial inverse Hessian is the identity; the first step sets its scale
+        scale = is_positive.where(1 / (rho * is_positive.where(y.square().sum(), 1.0)), 1.0)
         h = (steps == 0).where(identity * scale, inverse_hessian[0])
         hy = h @ y
-        both = s.unsqueeze(1) * hy
-        new = h + (rho + rho * rho * (y * hy).sum()) * s.unsqueeze(1) * s - rho * (both + both.transpose())
-        return (does.where(new, inverse_hessian[0]),)
+        cross = s.unsqueeze(1) * hy
+        new = h + (rho + rho * rho * (y * hy).sum()) * s.unsqueeze(1) * s - rho * (cross + cross.transpose())
+        return (is_positive.where(new, inverse_hessian[0]),)
 
-    return direction, learn, (identity,)
+    return direction, update_hessian, (identity,)
 
 
-def _l_bfgs(x: Tensor, keep: int) -> Any:
-    """Return the functions and the initial state of L-BFGS: the last steps, gradient changes and inverse curvatures."""
-    rows = Tensor.zeros(keep, x.shape[0], dtype=x.dtype)
+def _l_bfgs(x: Tensor, count: int) -> Any:
+    """Return the search direction, the update of the inverse Hessian, and the initial inverse Hessian, for L-BFGS.
+
+    The inverse Hessian is stored as the last `count` steps, the changes of the gradient, and the inverse curvatures.
+    """
+    rows = Tensor.zeros(count, x.shape[0], dtype=x.dtype)
 
     def direction(inverse_hessian: tuple[Tensor, Tensor, Tensor], g: Tensor) -> Tensor:
         steps, changes, rhos = inverse_hessian
-        q, parts = g, []
-        for i in reversed(range(keep)):
-            parts.append(rhos[i] * (steps[i] * q).sum())
-            q = q - parts[-1] * changes[i]
+        q, projections = g, []
+        for i in reversed(range(count)):
+            projections.append(rhos[i] * (steps[i] * q).sum())
+            q = q - projections[-1] * changes[i]
         size = changes[-1].square().sum()
         q = q * (rhos[-1] == 0).where(1.0, 1 / (rhos[-1] * (size == 0).where(1.0, size)))
-        for i, part in zip(range(keep), reversed(parts), strict=True):
-            q = q + steps[i] * (part - rhos[i] * (changes[i] * q).sum())
+        for i, projection in zip(range(count), reversed(projections), strict=True):
+            q = q + steps[i] * (projection - rhos[i] * (changes[i] * q).sum())
         return -q
 
-    def learn(inverse_hessian: Any, s: Tensor, y: Tensor, _: Tensor) -> Any:
-        does, rho = _bends(s, y)
+    def update_hessian(inverse_hessian: Any, s: Tensor, y: Tensor, _: Tensor) -> Any:
+        is_positive, rho = _inverse_curvature(s, y)
         new = (s, y, rho)
-        return tuple(does.where(old[1:].cat(x.unsqueeze(0)), old) for old, x in zip(inverse_hessian, new, strict=True))
+        return tuple(
+            is_positive.where(old[1:].cat(x.unsqueeze(0)), old) for old, x in zip(inverse_hessian, new, strict=True)
+        )
 
-    return direction, learn, (rows, rows, rows[:, 0])
+    return direction, update_hessian, (rows, rows, rows[:, 0])
 
 
 _METHODS: dict[str, Callable[[Tensor, int], Any]] = {"bfgs": _bfgs, "l-bfgs": _l_bfgs}

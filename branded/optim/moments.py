@@ -1,4 +1,4 @@
-"""Optimizer parts that accumulate gradients or their squares, as sums or means."""
+"""Gradient transformations whose state has sums or means of the gradients or of their squares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DTypeLike
 
-from branded.optim.base import GradientTransformation, Number, each, identity, none_done, number, of, own, zeros
+from branded.optim.base import (
+    GradientTransformation,
+    Number,
+    cast_like,
+    check_state,
+    identity,
+    like_params,
+    map_tensors,
+    number,
+    zero_count,
+)
 from branded.tinygrad_compat.private_api import least_upper_dtype
 
 
@@ -53,11 +63,11 @@ class ScaleByRssState(NamedTuple):
 
 
 def trace(decay: Number, nesterov: bool = False, accumulator_dtype: DTypeLike | None = None) -> GradientTransformation:
-    """Add momentum: return the sum of all updates so far, multiplied by `decay` at each step.
+    """Add momentum: new updates are a sum of all updates so far, which is multiplied by `decay` at each step.
 
     Args:
         decay: A number or a scalar tensor.
-        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        nesterov: Whether to use Nesterov momentum, which applies the next momentum step in advance.
         accumulator_dtype: The dtype of the sum; None uses the dtype of the parameters.
 
     Returns:
@@ -76,15 +86,15 @@ def trace(decay: Number, nesterov: bool = False, accumulator_dtype: DTypeLike | 
 
     Source: optax, `trace`; Sutskever et al. 2013.
     """
-    api_name, h = "trace", number("trace", "decay", decay)
+    api_name, decay = "trace", number("trace", "decay", decay)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(api_name, state, TraceState).trace
-        new = each(api_name, lambda g, t: g + of(h, g) * t, updates, old)
-        out = each(api_name, lambda g, t: g + of(h, g) * t, updates, new) if nesterov else new
-        return out, TraceState(_like(api_name, new, old))
+        old = check_state(api_name, state, TraceState).trace
+        new = map_tensors(api_name, lambda g, t: g + cast_like(decay, g) * t, updates, old)
+        out = map_tensors(api_name, lambda g, t: g + cast_like(decay, g) * t, updates, new) if nesterov else new
+        return out, TraceState(_with_dtypes_of(api_name, new, old))
 
-    return GradientTransformation(lambda params: TraceState(zeros(api_name, params, accumulator_dtype)), update)
+    return GradientTransformation(lambda params: TraceState(like_params(api_name, params, accumulator_dtype)), update)
 
 
 def scale_by_adam(
@@ -96,7 +106,7 @@ def scale_by_adam(
     *,
     nesterov: bool = False,
 ) -> GradientTransformation:
-    """Divide means of the updates by the roots of means of their squares.
+    """Divide the mean of the updates by the square root of the mean of their squares, as Adam does.
 
     Args:
         b1: The decay of the mean of the gradients.
@@ -104,7 +114,7 @@ def scale_by_adam(
         eps: A constant that is added to the root.
         eps_root: A constant that is added under the root.
         mu_dtype: The dtype of the mean of the gradients; None uses the dtype of the parameters.
-        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        nesterov: Whether to use Nesterov momentum, which applies the next momentum step in advance.
 
     Returns:
         A `GradientTransformation`.
@@ -126,19 +136,23 @@ def scale_by_adam(
     eps, eps_root = number(api_name, "eps", eps), number(api_name, "eps_root", eps_root)
 
     def init(params: Any) -> Any:
-        return ScaleByAdamState(none_done(), zeros(api_name, params, mu_dtype), zeros(api_name, params))
+        return ScaleByAdamState(zero_count(), like_params(api_name, params, mu_dtype), like_params(api_name, params))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(api_name, state, ScaleByAdamState)
+        old = check_state(api_name, state, ScaleByAdamState)
         mu, nu, n = _mean(api_name, updates, old.mu, b1), _mean_square(api_name, updates, old.nu, b2), old.count + 1
         if nesterov:
             ahead, now = _correct_bias(api_name, mu, b1, n + 1), _correct_bias(api_name, updates, b1, n)
-            mean = each(api_name, lambda m, g: of(b1, m) * m + (1 - of(b1, m)) * g, ahead, now)
+            mean = map_tensors(api_name, lambda m, g: cast_like(b1, m) * m + (1 - cast_like(b1, m)) * g, ahead, now)
         else:
             mean = _correct_bias(api_name, mu, b1, n)
-        root = each(api_name, lambda v: (v + of(eps_root, v)).sqrt() + of(eps, v), _correct_bias(api_name, nu, b2, n))
-        out = each(api_name, lambda m, r: m / r, mean, root)
-        return out, ScaleByAdamState(n, _like(api_name, mu, old.mu), _like(api_name, nu, old.nu))
+        root = map_tensors(
+            api_name,
+            lambda v: (v + cast_like(eps_root, v)).sqrt() + cast_like(eps, v),
+            _correct_bias(api_name, nu, b2, n),
+        )
+        out = map_tensors(api_name, lambda m, r: m / r, mean, root)
+        return out, ScaleByAdamState(n, _with_dtypes_of(api_name, mu, old.mu), _with_dtypes_of(api_name, nu, old.nu))
 
     return GradientTransformation(init, update)
 
@@ -169,16 +183,18 @@ def scale_by_rms(
 
     Source: optax, `scale_by_rms`; Hinton 2012.
     """
-    api_name, h = "scale_by_rms", number("scale_by_rms", "decay", decay)
+    api_name, decay = "scale_by_rms", number("scale_by_rms", "decay", decay)
     eps, initial_scale = number(api_name, "eps", eps), number(api_name, "initial_scale", initial_scale)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(api_name, state, ScaleByRmsState).nu
-        nu = _mean_square(api_name, updates, old, h)
-        out = each(api_name, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
-        return out, ScaleByRmsState(_like(api_name, nu, old))
+        old = check_state(api_name, state, ScaleByRmsState).nu
+        nu = _mean_square(api_name, updates, old, decay)
+        out = map_tensors(api_name, lambda g, n: g * _inverse_root(n, eps, eps_in_sqrt), updates, nu)
+        return out, ScaleByRmsState(_with_dtypes_of(api_name, nu, old))
 
-    return GradientTransformation(lambda params: ScaleByRmsState(zeros(api_name, params, value=initial_scale)), update)
+    return GradientTransformation(
+        lambda params: ScaleByRmsState(like_params(api_name, params, value=initial_scale)), update
+    )
 
 
 def scale_by_stddev(
@@ -207,23 +223,23 @@ def scale_by_stddev(
 
     Source: optax, `scale_by_stddev`.
     """
-    api_name, h = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
+    api_name, decay = "scale_by_stddev", number("scale_by_stddev", "decay", decay)
     eps, initial_scale = number(api_name, "eps", eps), number(api_name, "initial_scale", initial_scale)
 
     def init(params: Any) -> Any:
-        return ScaleByStdDevState(zeros(api_name, params), zeros(api_name, params, value=initial_scale))
+        return ScaleByStdDevState(like_params(api_name, params), like_params(api_name, params, value=initial_scale))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(api_name, state, ScaleByStdDevState)
-        mu, nu = _mean(api_name, updates, old.mu, h), _mean_square(api_name, updates, old.nu, h)
-        out = each(api_name, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
-        return out, ScaleByStdDevState(_like(api_name, mu, old.mu), _like(api_name, nu, old.nu))
+        old = check_state(api_name, state, ScaleByStdDevState)
+        mu, nu = _mean(api_name, updates, old.mu, decay), _mean_square(api_name, updates, old.nu, decay)
+        out = map_tensors(api_name, lambda g, m, n: g * _inverse_root(n - m * m, eps, eps_in_sqrt), updates, mu, nu)
+        return out, ScaleByStdDevState(_with_dtypes_of(api_name, mu, old.mu), _with_dtypes_of(api_name, nu, old.nu))
 
     return GradientTransformation(init, update)
 
 
 def scale_by_rss(initial_accumulator_value: Number = 0.1, eps: Number = 1e-7) -> GradientTransformation:
-    """Divide updates by the square root of the sum of all squares so far.
+    """Divide updates by the square root of the sum of their squares so far, as Adagrad does.
 
     Args:
         initial_accumulator_value: The initial sum.
@@ -248,22 +264,22 @@ def scale_by_rss(initial_accumulator_value: Number = 0.1, eps: Number = 1e-7) ->
     eps, first = number(api_name, "eps", eps), number(api_name, "initial_accumulator_value", initial_accumulator_value)
 
     def init(params: Any) -> Any:
-        return ScaleByRssState(zeros(api_name, params, value=first))
+        return ScaleByRssState(like_params(api_name, params, value=first))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(api_name, state, ScaleByRssState).sum_of_squares
-        new = each(api_name, lambda g, t: g * g + t, updates, old)
-        out = each(api_name, lambda g, t: g * (t > 0).where((t + of(eps, t)).rsqrt(), 0), updates, new)
-        return out, ScaleByRssState(_like(api_name, new, old))
+        old = check_state(api_name, state, ScaleByRssState).sum_of_squares
+        new = map_tensors(api_name, lambda g, t: g * g + t, updates, old)
+        out = map_tensors(api_name, lambda g, t: g * (t > 0).where((t + cast_like(eps, t)).rsqrt(), 0), updates, new)
+        return out, ScaleByRssState(_with_dtypes_of(api_name, new, old))
 
     return GradientTransformation(init, update)
 
 
 def scale_by_lion(b1: Number = 0.9, b2: Number = 0.99, mu_dtype: DTypeLike | None = None) -> GradientTransformation:
-    """Replace updates by the signs of their mean.
+    """Replace updates by the sign of their mean, as Lion does.
 
     Args:
-        b1: The weight of the mean in the update; the gradient has the rest.
+        b1: The weight of the mean in the update; the gradient has the weight `1 - b1`.
         b2: The decay of the mean.
         mu_dtype: The dtype of the mean; None uses the dtype of the parameters.
 
@@ -286,11 +302,15 @@ def scale_by_lion(b1: Number = 0.9, b2: Number = 0.99, mu_dtype: DTypeLike | Non
     b1, b2 = number(api_name, "b1", b1), number(api_name, "b2", b2)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        old = own(api_name, state, ScaleByLionState)
-        out = each(api_name, lambda g, m: ((1 - of(b1, g)) * g + of(b1, g) * m).sign(), updates, old.mu)
-        return out, ScaleByLionState(old.count + 1, _like(api_name, _mean(api_name, updates, old.mu, b2), old.mu))
+        old = check_state(api_name, state, ScaleByLionState)
+        out = map_tensors(
+            api_name, lambda g, m: ((1 - cast_like(b1, g)) * g + cast_like(b1, g) * m).sign(), updates, old.mu
+        )
+        return out, ScaleByLionState(
+            old.count + 1, _with_dtypes_of(api_name, _mean(api_name, updates, old.mu, b2), old.mu)
+        )
 
-    return GradientTransformation(lambda p: ScaleByLionState(none_done(), zeros(api_name, p, mu_dtype)), update)
+    return GradientTransformation(lambda p: ScaleByLionState(zero_count(), like_params(api_name, p, mu_dtype)), update)
 
 
 def momentum(decay: Number, nesterov: bool, dtype: DTypeLike | None = None) -> GradientTransformation:
@@ -299,28 +319,32 @@ def momentum(decay: Number, nesterov: bool, dtype: DTypeLike | None = None) -> G
 
 
 def _mean(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(api_name, lambda g, m: (1 - of(decay, g)) * g + of(decay, g) * m, updates, old)
+    """Update the exponential moving average of the updates."""
+    return map_tensors(api_name, lambda g, m: (1 - cast_like(decay, g)) * g + cast_like(decay, g) * m, updates, old)
 
 
 def _mean_square(api_name: str, updates: Any, old: Any, decay: Any) -> Any:
-    return each(api_name, lambda g, m: (1 - of(decay, g)) * (g * g) + of(decay, g) * m, updates, old)
+    """Update the exponential moving average of the squares of the updates."""
+    return map_tensors(
+        api_name, lambda g, m: (1 - cast_like(decay, g)) * (g * g) + cast_like(decay, g) * m, updates, old
+    )
 
 
 def _correct_bias(api_name: str, mean: Any, decay: Any, count: Tensor) -> Any:
     """Correct the bias of a mean that was initialized to zero."""
 
     def unbiased(m: Tensor) -> Any:
-        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # 1 - decay**n cancels digits
+        exact = count.cast(least_upper_dtype(m.dtype, dtypes.float32))  # 1 - decay**n loses digits in float16
         return m / (1 - decay**exact).cast(m.dtype)
 
-    return each(api_name, unbiased, mean)
+    return map_tensors(api_name, unbiased, mean)
 
 
 def _inverse_root(n: Tensor, eps: Any, eps_in_sqrt: bool) -> Any:
-    return (n + of(eps, n)).rsqrt() if eps_in_sqrt else 1 / (n.sqrt() + of(eps, n))
+    return (n + cast_like(eps, n)).rsqrt() if eps_in_sqrt else 1 / (n.sqrt() + cast_like(eps, n))
 
 
-def _like(api_name: str, new: Any, old: Any) -> Any:
-    """Cast new values to the dtypes of the old ones, so that a loop can carry them."""
+def _with_dtypes_of(api_name: str, new: Any, old: Any) -> Any:
+    """Cast new values to the dtypes of the old values, because the carry of a loop must keep its dtypes."""
     cast: Callable[[Tensor, Tensor], Tensor] = lambda x, like: x.cast(like.dtype)  # noqa: E731
-    return each(api_name, cast, new, old)
+    return map_tensors(api_name, cast, new, old)

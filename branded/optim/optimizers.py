@@ -1,4 +1,4 @@
-"""Optimizers: the usual chains of `scaling.py` and `moments.py`, with the names, options and results of optax."""
+"""Optimizers with the names, options and results of optax, as chains of `scaling.py` and `moments.py`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def sgd(
     nesterov: bool = False,
     accumulator_dtype: DTypeLike | None = None,
 ) -> GradientTransformation:
-    """Return gradient descent: updates are `-learning_rate * grads`, optionally with momentum.
+    """Return stochastic gradient descent: updates are `-learning_rate * grads`, optionally with momentum.
 
     Args:
         learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
         momentum: The decay of the momentum; None disables it.
-        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        nesterov: Whether to use Nesterov momentum, which applies the next momentum step in advance.
         accumulator_dtype: The dtype of the momentum; None uses the dtype of the parameters.
 
     Returns:
@@ -70,7 +70,7 @@ def adam(
         eps: A constant that is added to the root.
         eps_root: A constant that is added under the root.
         mu_dtype: The dtype of the mean of the gradients; None uses the dtype of the parameters.
-        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        nesterov: Whether to use Nesterov momentum, which applies the next momentum step in advance.
 
     Returns:
         A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
@@ -117,7 +117,7 @@ def adamw(
         mu_dtype: The dtype of the mean of the gradients; None uses the dtype of the parameters.
         weight_decay: The fraction of the parameters to subtract at each step, times the learning rate.
         mask: A pytree of bools that selects the parameters to decay, or a function of the parameters that returns it.
-        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        nesterov: Whether to use Nesterov momentum, which applies the next momentum step in advance.
 
     Returns:
         A `GradientTransformation` whose update requires the parameters.
@@ -166,7 +166,7 @@ def rmsprop(
         eps_in_sqrt: Whether `eps` is added under the root.  torch adds it to the root.
         centered: Whether to divide by the standard deviation instead.
         momentum: The decay of the momentum; None disables it.
-        nesterov: Whether to use Nesterov momentum, which looks one step ahead.
+        nesterov: Whether to use Nesterov momentum, which applies the next momentum step in advance.
 
     Returns:
         A `GradientTransformation`: `init(params)`, `update(grads, state, params)`.
@@ -223,11 +223,11 @@ def lion(
     weight_decay: Number = 1e-3,
     mask: Mask = None,
 ) -> GradientTransformation:
-    """Return Lion: updates of constant size with the sign of a mean of the gradients.
+    """Return Lion: updates are `-learning_rate` times the sign of a mean of the gradients.
 
     Args:
         learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
-        b1: The weight of the mean in the update; the gradient has the rest.
+        b1: The weight of the mean in the update; the gradient has the weight `1 - b1`.
         b2: The decay of the mean.
         mu_dtype: The dtype of the mean; None uses the dtype of the parameters.
         weight_decay: The fraction of the parameters to subtract at each step, times the learning rate.
@@ -268,7 +268,7 @@ def lamb(
     weight_decay: Number = 0.0,
     mask: Mask = None,
 ) -> GradientTransformation:
-    """Return LAMB: Adam with each leaf of the updates rescaled to the norm of its parameters.
+    """Return LAMB: Adam whose updates are rescaled, leaf by leaf, to the norm of the parameters.
 
     Args:
         learning_rate: A number, a scalar tensor (which may differ between examples), or a schedule.
@@ -307,7 +307,7 @@ def lamb(
 
 
 def _check_numbers(api_name: str, learning_rate: Rate, **numbers: Number | None) -> None:
-    """Raise `OptionError` unless the options of an optimizer are numbers, where None is a default."""
+    """Raise `OptionError` unless the options of an optimizer are numbers or None."""
     if not callable(learning_rate):
         number(api_name, "learning_rate", learning_rate)
     for name, x in numbers.items():

@@ -1,4 +1,4 @@
-"""Optimizer parts that scale and clip updates; their only state is a step count."""
+"""Gradient transformations that scale and clip updates; their only state is a step count."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from branded.optim.base import (
     Mask,
     Number,
     Schedule,
-    each,
+    cast_like,
+    check_state,
     global_norm,
-    none_done,
+    map_tensors,
     number,
-    of,
-    own,
     require_params,
     stateless,
+    zero_count,
 )
 from branded.optim.schedules import Rate
 
@@ -52,8 +52,8 @@ def scale(step_size: Number) -> GradientTransformation:
 
     Source: optax, `scale`.
     """
-    h = number("scale", "step_size", step_size)
-    return stateless("scale", lambda updates, _: each("scale", lambda g: g * of(h, g), updates))
+    step_size = number("scale", "step_size", step_size)
+    return stateless("scale", lambda updates, _: map_tensors("scale", lambda g: g * cast_like(step_size, g), updates))
 
 
 def scale_by_learning_rate(learning_rate: Rate, *, flip_sign: bool = True) -> GradientTransformation:
@@ -114,11 +114,11 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
         )
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        count = own(api_name, state, ScaleByScheduleState).count
-        h = number(api_name, "the result of the schedule", step_size_fn(count))
-        return each(api_name, lambda g: g * of(h, g), updates), ScaleByScheduleState(count + 1)
+        count = check_state(api_name, state, ScaleByScheduleState).count
+        step_size = number(api_name, "the result of the schedule", step_size_fn(count))
+        return map_tensors(api_name, lambda g: g * cast_like(step_size, g), updates), ScaleByScheduleState(count + 1)
 
-    return GradientTransformation(lambda params: ScaleByScheduleState(none_done()), update)
+    return GradientTransformation(lambda params: ScaleByScheduleState(zero_count()), update)
 
 
 def clip(max_delta: Number) -> GradientTransformation:
@@ -142,8 +142,13 @@ def clip(max_delta: Number) -> GradientTransformation:
 
     Source: optax, `clip`.
     """
-    h = number("clip", "max_delta", max_delta)
-    return stateless("clip", lambda updates, _: each("clip", lambda g: g.clip(-of(h, g), of(h, g)), updates))
+    max_delta = number("clip", "max_delta", max_delta)
+    return stateless(
+        "clip",
+        lambda updates, _: map_tensors(
+            "clip", lambda g: g.clip(-cast_like(max_delta, g), cast_like(max_delta, g)), updates
+        ),
+    )
 
 
 def clip_by_global_norm(max_norm: Number) -> GradientTransformation:
@@ -169,13 +174,15 @@ def clip_by_global_norm(max_norm: Number) -> GradientTransformation:
 
     Source: optax, `clip_by_global_norm`; Pascanu et al. 2013.
     """
-    api_name, h = "clip_by_global_norm", number("clip_by_global_norm", "max_norm", max_norm)
+    api_name, max_norm = "clip_by_global_norm", number("clip_by_global_norm", "max_norm", max_norm)
 
-    def clipped(updates: Any, params: Any) -> Any:
+    def scaled_down(updates: Any, params: Any) -> Any:
         norm = global_norm(updates)
-        return each(api_name, lambda g: (norm < h).where(g, g / norm.cast(g.dtype) * of(h, g)), updates)
+        return map_tensors(
+            api_name, lambda g: (norm < max_norm).where(g, g / norm.cast(g.dtype) * cast_like(max_norm, g)), updates
+        )
 
-    return stateless(api_name, clipped)
+    return stateless(api_name, scaled_down)
 
 
 def add_decayed_weights(weight_decay: Number = 0.0, mask: Mask = None) -> GradientTransformation:
@@ -201,17 +208,24 @@ def add_decayed_weights(weight_decay: Number = 0.0, mask: Mask = None) -> Gradie
 
     Source: optax, `add_decayed_weights`; Loshchilov and Hutter 2019.
     """
-    api_name, h = "add_decayed_weights", number("add_decayed_weights", "weight_decay", weight_decay)
+    api_name, weight_decay = "add_decayed_weights", number("add_decayed_weights", "weight_decay", weight_decay)
     names = ("the updates", "the params", "the mask")
 
-    def decayed(updates: Any, params: Any) -> Any:
+    def with_decay(updates: Any, params: Any) -> Any:
         require_params(api_name, params)
         if mask is None:
-            return each(api_name, lambda g, p: g + of(h, p) * p, updates, params, names=names)
-        which = mask(params) if callable(mask) else mask
-        return each(api_name, lambda g, p, m: m.where(g + of(h, p) * p, g), updates, params, which, names=names)
+            return map_tensors(api_name, lambda g, p: g + cast_like(weight_decay, p) * p, updates, params, names=names)
+        selected = mask(params) if callable(mask) else mask
+        return map_tensors(
+            api_name,
+            lambda g, p, m: m.where(g + cast_like(weight_decay, p) * p, g),
+            updates,
+            params,
+            selected,
+            names=names,
+        )
 
-    return stateless(api_name, decayed)
+    return stateless(api_name, with_decay)
 
 
 def scale_by_trust_ratio(
@@ -245,17 +259,17 @@ def scale_by_trust_ratio(
     trust_coefficient = number(api_name, "trust_coefficient", trust_coefficient)
 
     def norm(x: Tensor) -> Any:
-        return x.square().sum().sqrt().maximum(of(min_norm, x))
+        return x.square().sum().sqrt().maximum(cast_like(min_norm, x))
 
     def scaled(g: Tensor, p: Tensor) -> Any:
-        of_p, of_g = norm(p), norm(g)
-        is_zero = (of_p == 0) | (of_g == 0)
-        ratio = of(trust_coefficient, p) * of_p / (is_zero.where(1.0, of_g) + of(eps, g))
+        param_norm, update_norm = norm(p), norm(g)
+        is_zero = (param_norm == 0) | (update_norm == 0)
+        ratio = cast_like(trust_coefficient, p) * param_norm / (is_zero.where(1.0, update_norm) + cast_like(eps, g))
         return g * is_zero.where(1.0, ratio).cast(g.dtype)
 
     return stateless(
         api_name,
-        lambda updates, p: each(
+        lambda updates, p: map_tensors(
             api_name, scaled, updates, require_params(api_name, p), names=("the updates", "the params")
         ),
     )

@@ -1,4 +1,4 @@
-"""Schedules: numbers that depend on the step count."""
+"""Schedules: functions that return a hyperparameter for a step count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from branded.errors import OptionError
 from branded.optim.base import Number, Schedule, number
 
 
-def _steps(count: Any) -> Tensor:
+def _as_float_count(count: Any) -> Tensor:
     if (t := tree.as_tensor(count)) is None:
         raise OptionError(
             f"schedule: {tree.describe(count)} is not a number of steps", fix="pass an int, or a tensor i32[]"
@@ -22,7 +22,7 @@ def _steps(count: Any) -> Tensor:
     return t.cast(dtypes.float32)
 
 
-def _positive(api_name: str, name: str, n: Any) -> int:
+def _check_steps(api_name: str, name: str, n: Any) -> int:
     if (steps := as_int(n)) is None or steps < 1:
         raise OptionError(
             f"{api_name}: {name}={tree.short_repr(n)} is not a number of steps", fix="pass an int of 1 or more"
@@ -30,7 +30,7 @@ def _positive(api_name: str, name: str, n: Any) -> int:
     return steps
 
 
-def _begin(api_name: str, n: Any) -> int:
+def _check_begin(api_name: str, n: Any) -> int:
     if (steps := as_int(n)) is None:
         raise OptionError(
             f"{api_name}: transition_begin={tree.short_repr(n)} is not a number of steps", fix="pass an int"
@@ -64,7 +64,7 @@ def constant_schedule(value: Number) -> Schedule:
 def polynomial_schedule(
     init_value: Number, end_value: Number, power: Number, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """Return a schedule from one number to another along a power of the remaining steps.
+    """Return a schedule from `init_value` to `end_value` along a power of the fraction of steps that remain.
 
     Args:
         init_value: The number until `transition_begin`.
@@ -93,11 +93,11 @@ def _polynomial(
     api_name: str, init_value: Number, end_value: Number, power: Number, transition_steps: Any, transition_begin: Any
 ) -> Schedule:
     init_value, end_value = number(api_name, "init_value", init_value), number(api_name, "end_value", end_value)
-    n, begin = _positive(api_name, "transition_steps", transition_steps), _begin(api_name, transition_begin)
+    n, begin = _check_steps(api_name, "transition_steps", transition_steps), _check_begin(api_name, transition_begin)
     power = number(api_name, "power", power)
 
     def schedule(count: Any) -> Any:
-        remaining = (1 - (_steps(count) - begin).clip(0, n) / n).maximum(0)
+        remaining = (1 - (_as_float_count(count) - begin).clip(0, n) / n).maximum(0)
         return (init_value - end_value) * (remaining if power == 1 else remaining**power) + end_value
 
     return schedule
@@ -106,7 +106,7 @@ def _polynomial(
 def linear_schedule(
     init_value: Number, end_value: Number, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """Return a linear schedule from one number to another.
+    """Return a linear schedule from `init_value` to `end_value`.
 
     Args:
         init_value: The number until `transition_begin`.
@@ -145,7 +145,7 @@ def exponential_decay(
         transition_steps: The number of steps after which the value is multiplied by `decay_rate`.
         decay_rate: A number above 0.
         transition_begin: The first step of the transition.
-        staircase: Whether the value changes only after each `transition_steps` steps.
+        staircase: Whether the value stays constant for each `transition_steps` steps.
         end_value: The value at which the decay stops.
 
     Returns:
@@ -177,15 +177,15 @@ def _exponential(
 ) -> Schedule:
     init_value, n = (
         number(api_name, "init_value", init_value),
-        _positive(api_name, "transition_steps", transition_steps),
+        _check_steps(api_name, "transition_steps", transition_steps),
     )
-    rate, begin = number(api_name, "decay_rate", decay_rate), _begin(api_name, transition_begin)
+    rate, begin = number(api_name, "decay_rate", decay_rate), _check_begin(api_name, transition_begin)
     end_value = None if end_value is None else number(api_name, "end_value", end_value)
     if isinstance(rate, int | float) and rate <= 0:
         raise OptionError(f"{api_name}: decay_rate={rate} is not above 0", fix="decay_rate=0.9")
 
     def schedule(count: Any) -> Any:
-        done = _steps(count) - begin
+        done = _as_float_count(count) - begin
         p = (done / n).floor() if staircase else done / n
         value = (done <= 0).where(init_value, init_value * rate**p)
         if end_value is None:
@@ -196,7 +196,7 @@ def _exponential(
 
 
 def cosine_decay_schedule(init_value: Number, decay_steps: int, alpha: Number = 0.0, exponent: float = 1.0) -> Schedule:
-    """Return a schedule from one number to the fraction `alpha` of it along half a cosine wave.
+    """Return a schedule from `init_value` to `alpha * init_value` along half a cosine wave.
 
     Args:
         init_value: The initial number.
@@ -222,17 +222,19 @@ def cosine_decay_schedule(init_value: Number, decay_steps: int, alpha: Number = 
 
 def _cosine(api_name: str, init_value: Number, decay_steps: Any, alpha: Number, exponent: Any) -> Schedule:
     init_value, alpha = number(api_name, "init_value", init_value), number(api_name, "alpha", alpha)
-    n, exponent = _positive(api_name, "decay_steps", decay_steps), number(api_name, "exponent", exponent)
+    n, exponent = _check_steps(api_name, "decay_steps", decay_steps), number(api_name, "exponent", exponent)
 
     def schedule(count: Any) -> Any:
-        wave = 0.5 * (1 + (math.pi * _steps(count).minimum(n) / n).cos())
+        wave = 0.5 * (1 + (math.pi * _as_float_count(count).minimum(n) / n).cos())
         return init_value * ((1 - alpha) * (wave if exponent == 1 else wave**exponent) + alpha)
 
     return schedule
 
 
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """Join schedules one after the other; each one counts its steps from where it begins.
+    """Return a schedule that uses several schedules one after the other.
+
+    Each schedule counts its steps from its own beginning.
 
     Args:
         schedules: Functions of the step count.
@@ -260,7 +262,7 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
         raise OptionError(
             f"join_schedules: {tree.describe(odd[0])} is not a schedule", fix="pass functions of a step count"
         )
-    starts = [_boundary(i, b) for i, b in enumerate(boundaries, 1)]
+    starts = [_check_boundary(i, b) for i, b in enumerate(boundaries, 1)]
     if len(boundaries) != len(schedules) - 1:
         raise OptionError(
             f"join_schedules: {len(boundaries)} boundaries for {len(schedules)} schedules",
@@ -268,7 +270,7 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
         )
 
     def schedule(count: Any) -> Any:
-        steps = _steps(count)
+        steps = _as_float_count(count)
         value = schedules[0](count)
         for boundary, later in zip(starts, schedules[1:], strict=True):
             value = (steps < boundary).where(value, later(steps - boundary))
@@ -277,7 +279,7 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
     return schedule
 
 
-def _boundary(position: int, x: Any) -> Any:
+def _check_boundary(position: int, x: Any) -> Any:
     if (t := tree.as_tensor(x)) is None or t.shape:
         raise OptionError(
             f"join_schedules: boundary {position} is {tree.describe(x)}, not a number of steps", fix="boundaries=[100]"
@@ -318,14 +320,14 @@ def warmup_cosine_decay_schedule(
     Source: optax, `warmup_cosine_decay_schedule`.
     """
     api_name = "warmup_cosine_decay_schedule"
-    n, total = _positive(api_name, "warmup_steps", warmup_steps), _positive(api_name, "decay_steps", decay_steps)
+    n, total = _check_steps(api_name, "warmup_steps", warmup_steps), _check_steps(api_name, "decay_steps", decay_steps)
     if total <= n:
         raise OptionError(
             f"{api_name}: decay_steps={total} is not more than warmup_steps={n}",
             fix="pass the steps of warmup and decay together",
         )
     peak = number(api_name, "peak_value", peak_value)
-    decay = _cosine(api_name, peak, total - n, _ratio(number(api_name, "end_value", end_value), peak), exponent)
+    decay = _cosine(api_name, peak, total - n, _divide(number(api_name, "end_value", end_value), peak), exponent)
     return join_schedules([_polynomial(api_name, init_value, peak, 1, n, 0), decay], [n])
 
 
@@ -345,10 +347,10 @@ def warmup_exponential_decay_schedule(
         init_value: The initial number.
         peak_value: The number after the warm-up.
         warmup_steps: The number of steps of the warm-up.
-        transition_steps: As for `exponential_decay`, like all arguments below.
+        transition_steps: The number of steps after which the value is multiplied by `decay_rate`.
         decay_rate: A number above 0.
         transition_begin: The first step of the decay, counted from the end of the warm-up.
-        staircase: Whether the value changes only after each `transition_steps` steps.
+        staircase: Whether the value stays constant for each `transition_steps` steps.
         end_value: The value at which the decay stops.
 
     Returns:
@@ -366,13 +368,13 @@ def warmup_exponential_decay_schedule(
     Source: optax, `warmup_exponential_decay_schedule`.
     """
     api_name = "warmup_exponential_decay_schedule"
-    n, peak = _positive(api_name, "warmup_steps", warmup_steps), number(api_name, "peak_value", peak_value)
+    n, peak = _check_steps(api_name, "warmup_steps", warmup_steps), number(api_name, "peak_value", peak_value)
     decay = _exponential(api_name, peak, transition_steps, decay_rate, transition_begin, staircase, end_value)
     return join_schedules([_polynomial(api_name, init_value, peak, 1, n, 0), decay], [n])
 
 
-def _ratio(a: Any, b: Any) -> Any:
-    """Return a / b, or 0 where b is 0."""
+def _divide(a: Any, b: Any) -> Any:
+    """Return a / b, or 0 if b is 0."""
     if isinstance(b, Tensor):
         return (b == 0).where(0.0, a / (b == 0).where(1.0, b))
     return a / b if b else 0.0
