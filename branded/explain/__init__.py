@@ -28,9 +28,9 @@ __all__ = ["Explanation", "Growth", "explain"]
 
 
 class Explanation:
-    """The explanation of `f(*args)`: `print` shows it as a story, and a notebook shows it as a page.
+    """The explanation of `f(*args)`: `print` shows it as text, and a notebook shows it as a page.
 
-    It is computed on first use. Calling it explains the same function for other arguments.
+    The explanation is computed on first use. To explain the same function for other arguments, call the object.
     """
 
     def __init__(
@@ -111,22 +111,24 @@ _GUESSED = "note: the arguments are guessed from annotations; give others as exp
 def explain(
     f: Callable[..., Any], *args: Any, warn: Growth | None = None, full: bool = False, kernels: bool = False
 ) -> Explanation:
-    """Explain `f(*args)`: show the equivalent Python loop, and each step that is more than a zip.
+    """Explain `f(*args)`: show the equivalent Python loop, and each step that does more than pair examples.
 
     Args:
-        f: A function of tensors, or of trees of tensors.
-        *args: Its arguments. Without arguments, the defaults of its parameters are used, or small tensors for
-            annotations such as `Tensor`, `Vec[S]` or `f32[n, d]`.
-        warn: The growth from which a broadcast causes a warning; by default 8 times and 1 MiB.
-        full: Whether to print everything: each operation with its zips, broadcasts and types, the graph, the kernels.
+        f: A function of tensors, or of pytrees of tensors.
+        *args: The arguments of `f`. If there are none, `explain` uses the defaults of the parameters, and small tensors
+            for annotations such as `Tensor`, `Vec[S]` or `f32[n, d]`.
+        warn: The growth from which a broadcast causes a warning. By default, a warning is given if the result is 8
+            times as large as an operand, and has at least 1 MiB.
+        full: Whether to print each operation with its zips, broadcasts and types, the graph, and the kernels.
         kernels: Whether to print the kernels as C.
 
     Returns:
-        An `Explanation`: print it, show it in a notebook, or use its `data()` or `html()`. `explain(f, *args)` is the
-        same as `explain(f)(*args)`, which also accepts keyword arguments.
+        An `Explanation`: print it, show it in a notebook, or use its `data()` or `html()`. To pass keyword arguments to
+        `f`, write `explain(f)(*args, **kwargs)`.
 
     Raises:
-        ExplainError: `f` is not a function, or does not accept these arguments, or needs some. Raised on first use.
+        ExplainError: `f` is not a function, does not accept these arguments, or has a parameter whose argument cannot
+            be guessed. Raised on first use.
 
     Example:
         >>> from branded import vmap
@@ -156,13 +158,13 @@ def explain(
     """
     if warn is not None and not isinstance(warn, Growth):
         raise ExplainError(f"explain: warn={tree.short_repr(warn)} is not a growth", fix="warn=Growth(factor, bytes)")
-    if isinstance(f, _TinyJit) and f.fxn is not None:  # it would run without names, with the tensors that it captured
+    if isinstance(f, _TinyJit) and f.fxn is not None:  # a TinyJit replays kernels, and does not call the function
         f = f.fxn
     return Explanation(f, args, {}, warn or Growth(), full=full, kernels=kernels)
 
 
 def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments to show a function with: the defaults of its parameters, or guesses from annotations.
+    """Return example arguments for a function: the defaults of its parameters, or guesses from annotations.
 
     Raises:
         ExplainError: A parameter has neither a default nor a usable annotation, or the function fails with the guess.
@@ -210,7 +212,7 @@ def _signature(f: Callable[..., Any]) -> inspect.Signature:
         )
     try:
         return inspect.signature(f)
-    except (TypeError, ValueError):  # a function in C without a signature: any arguments
+    except (TypeError, ValueError):  # a function in C has no signature, so allow any arguments
         return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
 
 

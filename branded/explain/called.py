@@ -1,4 +1,4 @@
-"""The user's functions that a function calls, with their lines, for the steps inside them."""
+"""The user's functions that the explained function calls and that contain some of its steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from branded.errors.source import Where
 
 
 class Called(NamedTuple):
-    """A function that contains some of the steps, or a statement of the module that does."""
+    """A function, or a statement of a module, that contains some of the steps: its name, file and lines."""
 
     name: str
     file: str
@@ -32,44 +32,54 @@ class Called(NamedTuple):
 
 
 class Functions:
-    """The functions found so far; a place is the index of a function and a line of its text, from 1."""
+    """The called functions found so far.
+
+    A place is the index of a function and a line of its text, counted from 1.
+    """
 
     def __init__(self, file: str, first: int, last: int) -> None:
-        self.own = Called("", file, first, last)
+        self.explained = Called("", file, first, last)
         self.found: list[Called] = []
 
     def place(self, where: Where | None) -> tuple[int, int] | None:
-        """Return the place of an operation in a called function; None in the explained function or without a file."""
-        if where is None or (function := _around(where.file, where.line)) is None:
+        """Return the place of an operation in a called function, or None.
+
+        None means that the operation is in the explained function, or that its file is unknown.
+        """
+        if where is None or (function := _enclosing(where.file, where.line)) is None:
             return None
-        if self.own.file == function.file and self.own.first <= function.first and function.last <= self.own.last:
+        if (
+            self.explained.file == function.file
+            and self.explained.first <= function.first
+            and function.last <= self.explained.last
+        ):
             return None
         if function not in self.found:
             self.found.append(function)
         return self.found.index(function), where.line - function.first + 1
 
     def data(self) -> list[dict[str, Any]]:
-        """Return each function with its text and caller: an index, or None for the explained function, and a line."""
+        """Return the functions, each with its text and the place of its call (index None: the explained function)."""
         callers = []
-        for f in self.found:  # the list grows: a caller may contain no step
+        for f in self.found:  # the loop appends to the list: a caller may not contain a step
             callers.append(self._caller(f))
         return [f.data(caller) for f, caller in zip(self.found, callers, strict=True)]
 
     def _caller(self, called: Called) -> tuple[int | None, int] | None:
-        for i, f in ((None, self.own), *enumerate(self.found)):
+        for i, f in ((None, self.explained), *enumerate(self.found)):
             if f is not called and (line := _first_mention(f, called.name)) is not None:
                 return i, line - f.first + 1
-        if (other := _that_names(called)) is None or other in self.found:
+        if (other := _mentioning_function(called)) is None or other in self.found:
             return None
         self.found.append(other)
         return len(self.found) - 1, (_first_mention(other, called.name) or other.first) - other.first + 1
 
 
-def _that_names(called: Called) -> Called | None:
-    """Return the first other function of the file that mentions this one."""
+def _mentioning_function(called: Called) -> Called | None:
+    """Return the first other function of the file that mentions this function."""
     module = source.parse(called.file)
     for x in () if module is None else _names(module, called.name):
-        f = _around(called.file, x.lineno)
+        f = _enclosing(called.file, x.lineno)
         if f is not None and f != called and _is_function(f):
             return f
     return None
@@ -77,25 +87,29 @@ def _that_names(called: Called) -> Called | None:
 
 def _is_function(f: Called) -> bool:
     module = source.parse(f.file)
-    return module is not None and any(isinstance(x, ast.FunctionDef) and _first(x) == f.first for x in ast.walk(module))
+    return module is not None and any(
+        isinstance(x, ast.FunctionDef) and _first_line(x) == f.first for x in ast.walk(module)
+    )
 
 
-def _around(file: str, line: int) -> Called | None:
-    """Return the innermost function that contains a line, or else the statement of the module."""
+def _enclosing(file: str, line: int) -> Called | None:
+    """Return the innermost function that contains a line, else the statement of the module."""
     if (module := source.parse(file)) is None:
         return None
     body = [x for x in module.body if x.lineno <= line <= (x.end_lineno or 0)]
-    defs = [x for x in ast.walk(module) if isinstance(x, ast.FunctionDef) and _first(x) <= line <= (x.end_lineno or 0)]
+    defs = [
+        x for x in ast.walk(module) if isinstance(x, ast.FunctionDef) and _first_line(x) <= line <= (x.end_lineno or 0)
+    ]
     if defs:
         f = max(defs, key=lambda x: x.lineno)
-        return Called(f.name, file, _first(f), f.end_lineno or line)
+        return Called(f.name, file, _first_line(f), f.end_lineno or line)
     if not body:
         return None
     name = next((x.id for x in ast.walk(body[0]) if isinstance(x, ast.Name)), "")
     return Called(name, file, body[0].lineno, body[0].end_lineno or line)
 
 
-def _first(f: ast.FunctionDef) -> int:
+def _first_line(f: ast.FunctionDef) -> int:
     return min((f.lineno, *(d.lineno for d in f.decorator_list)))
 
 

@@ -1,4 +1,4 @@
-"""One operation as a Python expression, from the texts of its operands: `c[x] + d[y]` or `c[x].softmax(0)`."""
+"""Write one operation as a Python expression of its operands' texts: `c[x] + d[y]` or `c[x].softmax(0)`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYMBOLS = {
 
 
 class NoTextError(Exception):
-    """The error for an operation without a Python expression."""
+    """Raised for an operation that has no Python expression."""
 
 
 class Text(str):
@@ -33,7 +33,7 @@ class Text(str):
 
 
 def number(a: Literal) -> str:
-    """Return a number as Python, with its dtype if that is not the default for a Python number."""
+    """Return a number as Python text, with its dtype unless Python numbers have this dtype by default."""
     v = a.value
     text = f'float("{v}")' if isinstance(v, float) and not math.isfinite(v) else repr(v)
     default = {float: "f32", int: "i32", bool: "bool"}[type(v)]
@@ -41,17 +41,17 @@ def number(a: Literal) -> str:
 
 
 def empty(t: Type, sizes: Sequence[int] = ()) -> str:
-    """Return an expression that allocates a value, with these sizes in front of its shape."""
+    """Return an expression that allocates a value; `sizes` are additional leading axes."""
     shape = ", ".join(map(str, (*sizes, *t.shape))) or "()"
     kind = "" if t.dtype == "f32" else f', dtype="{Dtype(t.dtype).long}"'
     return f"Tensor.empty({shape}{kind})"
 
 
 def call(e: Eqn, texts: Sequence[str]) -> str:
-    """Return the right side of an operation without inner programs.
+    """Return the expression that computes an operation without inner programs.
 
     Raises:
-        NoTextError: There is no Python expression for it.
+        NoTextError: The operation has no Python expression.
     """
     operands = [_operand(a, text) for a, text in zip(e.operands, texts, strict=True)]
     if e.op in _SYMBOLS and len(texts) == 2 and not e.params:
@@ -78,7 +78,7 @@ def call(e: Eqn, texts: Sequence[str]) -> str:
 
 
 def write(e: Eqn, texts: Sequence[str], target: str) -> list[str]:
-    """Return a write, whose result is a new value in a program: a copy, and the write into the copy."""
+    """Return the lines of a write.  In a program the result of a write is a new value: a copy that is written into."""
     f = function_of(e.op)
     assert f is not None
     args, _ = arguments(f, {k: _value(v) for k, v in e.params.items()}, [Text(g) for g in texts])

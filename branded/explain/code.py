@@ -1,4 +1,4 @@
-"""The user's code: the text of a function, and the code at a position in a file."""
+"""Read the user's code: the text of a function, and the code at a position in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CODE = 60
 
 
 class Source(NamedTuple):
-    """The text of a function, and its position."""
+    """The text of a function, with its file and lines."""
 
     text: str
     file: str

@@ -1,4 +1,4 @@
-"""The data of an explanation, ready for JSON: everything that a page or a terminal shows about one call."""
+"""The data of an explanation, ready for JSON: all facts that a page or a terminal shows about one call."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from branded.ir.evaluate import evaluation
 from branded.ir.expr import Which
 from branded.ir.terms import Atom, BrandName, Eqn, Literal, Printer, Program, Var
 
-SHOWN = 256
-"""The maximum number of cells of a value whose cells are shown, and traced to their sources."""
-PAIRS = 1 << 14
-"""The maximum number of pairs of a cell and a source cell, for one step."""
-COMPUTED = 1 << 20
-"""The maximum number of cells of a value that is computed to be shown, and of every value that it depends on."""
-TOGETHER = 64
-"""The number of values to compute together; tinygrad schedules n values that depend on each other in O(n²)."""
-MANY = 500
-"""The number of operations above which a command says that it takes long."""
-_TRIED = 1 << 28
-"""The peak memory in bytes above which the kernels are not timed."""
+MAX_SHOWN_CELLS = 256
+"""The largest number of cells of a value whose cells are shown and traced to their sources."""
+MAX_PAIRS = 1 << 14
+"""The largest number of pairs of a cell and a source cell in one step."""
+MAX_COMPUTED_CELLS = 1 << 20
+"""The largest number of cells of a value that is computed to be shown, and of each value that it depends on."""
+VALUES_PER_RUN = 64
+"""The number of values to compute in one `realize`, because tinygrad's scheduling time is quadratic in this number."""
+MANY_STEPS = 500
+"""The number of operations above which a command prints that it takes long."""
+_MAX_TIMED_BYTES = 1 << 28
+"""The peak memory in bytes above which kernels are not timed."""
 
 
 def explain_call(
@@ -57,33 +57,34 @@ def explain_call(
     args: Sequence[Any],
     kwargs: dict[str, Any],
     limit: Growth,
-    began: Callable[[Sequence[recording.Frame]], object],
+    on_start: Callable[[Sequence[recording.Frame]], object],
 ) -> Explained:
     """Trace `f(*args, **kwargs)` and return its explanation; `docs/explain.md` describes the data.
 
-    `began` gets the list of recorded frames, which is also available if an error stops the function.
+    `on_start` is called before tracing, with the list that will contain the recorded frames.  If an error stops the
+    function, the list shows how far it ran.
     """
-    told = [axes_text(x) for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
-    args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
+    axes = [axes_text(x) for x in tree.leaves((tuple(args), kwargs)) if is_array(x)]
+    args, kwargs = tree.rebuild((tuple(args), kwargs), map(_in_memory, tree.leaves((tuple(args), kwargs))))
     realize_tensors(tree.leaves((args, kwargs)))
-    fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
+    static_argnums = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     try:
-        with recording.record_operand_names() as begun:
-            began(begun.records)
-            expr = make_expr_for("explain", f, fixed, with_writes=True)(*args, **kwargs)
-        tell_many("explain", expr.program)
+        with recording.record_operand_names() as recorder:
+            on_start(recorder.records)
+            expr = make_expr_for("explain", f, static_argnums, with_writes=True)(*args, **kwargs)
+        note_many_steps("explain", expr.program)
     except ReadError:
         f(*args, **kwargs)  # if the function itself is incorrect, its own error is clearer
         raise
     names = [argument(f, i) or f"argument {i + 1}" for i in range(len(args))]
-    paths = [p for i, a in enumerate(args) if i not in fixed for p in tree.paths(a, names[i])]
+    paths = [p for i, a in enumerate(args) if i not in static_argnums for p in tree.paths(a, names[i])]
     paths += [p for k, a in kwargs.items() for p in tree.paths(a, k)]
-    return Explained(f, expr, expr._given(tuple(args), kwargs), _Taken(paths, told), limit)
+    return Explained(f, expr, expr._given(tuple(args), kwargs), _Arguments(paths, axes), limit)
 
 
-def tell_many(api_name: str, program: Program) -> None:
-    """Print a note if the function has many operations, as an unrolled loop of training steps has."""
-    if (n := _count(program)) > MANY:
+def note_many_steps(api_name: str, program: Program) -> None:
+    """Print a note to stderr if the function has many operations, for example an unrolled training loop."""
+    if (n := _count(program)) > MANY_STEPS:
         note = f"{api_name}: the function has {n:,} operations, which takes long: one step of a loop is enough"
         print(note, file=sys.stderr, flush=True)
 
@@ -92,8 +93,8 @@ def _count(program: Program) -> int:
     return sum(1 + sum(map(_count, e.programs())) for e in program.eqns)
 
 
-class _Taken(NamedTuple):
-    """The variables of a function: their paths in the arguments, and their axes if known."""
+class _Arguments(NamedTuple):
+    """The tensors in the arguments of a call: their paths in the pytrees, and the axes in their annotations, if any."""
 
     paths: Sequence[str]
     axes: Sequence[str]
@@ -103,7 +104,7 @@ def is_array(x: Any) -> bool:
     return isinstance(x, Tensor) or hasattr(x, "__array__")
 
 
-def _as_tensor(x: Any) -> Any:
+def _in_memory(x: Any) -> Any:
     t = tree.as_tensor(x) if is_array(x) else None
     return x if t is None else t.clone() if t.uop.is_virtual else t  # in real calls, values are in memory
 
@@ -112,7 +113,7 @@ class Explained:
     """The explanation of one call, and its data: a dict that is ready for JSON."""
 
     def __init__(
-        self, f: Callable[..., Any], expr: Expr, tensors: Sequence[Tensor], arguments: _Taken, limit: Growth
+        self, f: Callable[..., Any], expr: Expr, tensors: Sequence[Tensor], arguments: _Arguments, limit: Growth
     ) -> None:
         self.f, self.expr, self.limit = f, expr, limit
         self.program = expr.program
@@ -122,7 +123,7 @@ class Explained:
         self.paths = [*arguments.paths, *("" for _ in expr.program.constvars)]
         self.named = names_of(self.program, [*arguments.paths, *captured_paths(f, expr.consts)])
         self.names = self.named.values
-        self.said_names = self.named.operand_names(self.source.code)
+        self.sentence_names = self.named.operand_names(self.source.code)
         self.axes = [*arguments.axes, *("" for _ in expr.program.constvars)]
         self.batched = self._batched(tensors)
         self.cells = self._cells()
@@ -131,7 +132,7 @@ class Explained:
         self.memory = footprint(self.roots)
 
     def _batched(self, tensors: Sequence[Tensor]) -> dict[Var, UOp]:
-        """Return the value of each variable for all examples: a leading axis for each brand of its row, in order."""
+        """Return the value of each variable for all examples, with one leading axis for each of its brands."""
         p = self.program
         run = evaluation(p)
         with run.opened():
@@ -140,21 +141,21 @@ class Explained:
                 pass
             values = dict(zip(env, closed([t.uop for t in env.values()]), strict=True))
             rows = {v: tuple(run.brands[b] for b in v.type.row) for v in values}
-        # a value that does not carry a brand of its row (in an empty loop) is left out
+        # omit a value that lost a brand, as in a loop over no examples
         return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in values.items() if set(x.row) == {*rows[v]}}
 
     def _cells(self) -> dict[Var, list[Any]]:
-        """Return the cells of the small values that do not depend on a large value."""
+        """Compute the cells of each small value that does not depend on a large value."""
         p = self.program
-        cheap = {v for v in (*p.constvars, *p.invars) if cells_of(v.type) <= COMPUTED}
+        small = {v for v in (*p.constvars, *p.invars) if cells_of(v.type) <= MAX_COMPUTED_CELLS}
         for e in p.eqns:
-            if all(a in cheap for a in e.operands if isinstance(a, Var)):
-                cheap |= {v for v in e.results if cells_of(v.type) <= COMPUTED}
-        shown = [v for v in self.batched if v in cheap and 0 < cells_of(v.type) <= SHOWN]
+            if all(a in small for a in e.operands if isinstance(a, Var)):
+                small |= {v for v in e.results if cells_of(v.type) <= MAX_COMPUTED_CELLS}
+        shown = [v for v in self.batched if v in small and 0 < cells_of(v.type) <= MAX_SHOWN_CELLS]
         tensors = {v: tensor(self.batched[v].flatten()) for v in shown}
-        left = list(tensors.values())
-        for i in range(0, len(left), TOGETHER):
-            realize_tensors(left[i : i + TOGETHER])
+        uncomputed = list(tensors.values())
+        for i in range(0, len(uncomputed), VALUES_PER_RUN):
+            realize_tensors(uncomputed[i : i + VALUES_PER_RUN])
         return {v: list(t.tolist()) for v, t in tensors.items()}
 
     def value(self, a: Atom) -> dict[str, Any]:
@@ -174,19 +175,19 @@ class Explained:
         }
 
     def step(self, number: int, e: Eqn) -> dict[str, Any]:
-        below = self.below[number]
+        primitives = self.below[number]
         return {
             "number": number + 1,
             **self._describe(e),
             "warning": warning(
                 e, columns(e, self.names), self.limit, self.names, {k.largest: k.name for k in reversed(self.kernels)}
             ),
-            "primitives": below,
-            "batched": sorted({j for i in below for j in self.lowest[i]}),
+            "primitives": primitives,
+            "batched": sorted({j for i in primitives for j in self.lowest[i]}),
         }
 
     def _describe(self, e: Eqn) -> dict[str, Any]:
-        """Describe a step, also a step in a body."""
+        """Describe a step of the function or of a body."""
         step_columns = columns(e, self.names)
         return {
             "line": self.source.line(e.where),
@@ -204,7 +205,7 @@ class Explained:
             "results": [self.value(v) for v in e.results],
             "columns": [c.data() for c in step_columns],
             "why": _sentences(step_columns, e.has_programs),
-            "reason": _reason(columns(e, self.said_names)),
+            "reason": _reason(columns(e, self.sentence_names)),
             "loop": loop_of_step(e, self.named),
             "bytes": sum(bytes_of(v.type) for v in e.results),
             "grew": round(grew(e), 4),
@@ -241,39 +242,41 @@ class Explained:
                 bodies.append({"name": label, "takes": takes, "steps": [self._describe(x) for x in p.eqns]})
         return bodies
 
-    def _from(self, e: Eqn) -> list[list[list[int]]] | None:
+    def _source_cells(self, e: Eqn) -> list[list[list[int]]] | None:
         """Return, for each cell of the first result, the operand cells that it depends on, or None."""
-        held = [a for a in e.operands if isinstance(a, Var)]
-        if any(v not in self.batched or cells_of(v.type) > SHOWN for v in (e.results[0], *held)):
+        variables = [a for a in e.operands if isinstance(a, Var)]
+        if any(v not in self.batched or cells_of(v.type) > MAX_SHOWN_CELLS for v in (e.results[0], *variables)):
             return None
         positions = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
-        if e.op in ("enter", "leave") and held:
+        if e.op in ("enter", "leave") and variables:
             return [[[0, cell]] for cell in source_cells(e)]
-        links = sources(self.batched[e.results[0]], [self.batched[v] for v in held], [self.cells.get(v) for v in held])
-        if links is None or sum(map(len, links)) > PAIRS:
+        links = sources(
+            self.batched[e.results[0]], [self.batched[v] for v in variables], [self.cells.get(v) for v in variables]
+        )
+        if links is None or sum(map(len, links)) > MAX_PAIRS:
             return None
         return [[[positions[i], cell] for i, cell in cells] for cells in links]
 
     @functools.cached_property
     def data(self) -> dict[str, Any]:
-        """The complete data, including static types and the sources of cells; it takes seconds to compute."""
+        """The complete data, including static types and source cells, which take seconds to compute."""
         file = Path(self.source.file)
-        types = static.types_in(file) if self.source.file and file.is_file() else static.nothing(_NO_FILE)
+        types = static.types_in(file) if self.source.file and file.is_file() else static.no_types(_NO_FILE)
         steps = [
-            {**step, "static": self._static(types, e), "from": self._from(e)}
+            {**step, "static": self._static(types, e), "from": self._source_cells(e)}
             for step, e in zip(self.outline["steps"], self.program.eqns, strict=True)
         ]
         notes = [*([types.note] if types.note else []), *self.outline["notes"]]
         return {**self.outline, "steps": steps, "notes": notes}
 
     def _static(self, types: static.Types, e: Eqn) -> str | None:
-        """Return the static type of the expression; an operation that enters a brand has none."""
+        """Return the static type of the step's expression; None for a step that enters a brand."""
         has_type = e.op != "enter" and e.where is not None and e.where.file == self.source.file
         return types.at(e.where) if has_type else None
 
     @functools.cached_property
     def outline(self) -> dict[str, Any]:
-        """The data that the story needs."""
+        """The data without static types and source cells: enough for the story."""
         e, p = self.expr, self.program
         self.below, self.lowest = e.links(), e.at("primitives").links()
         names = names_below(e, self.names)
@@ -290,7 +293,7 @@ class Explained:
                 {**self.value(v), "path": path, "axes": axes}
                 for v, path, axes in zip((*p.invars, *p.constvars), self.paths, self.axes, strict=True)
             ],
-            "brands": [{"name": b.name, "size": b.size, "where": self._opened(b)} for b in p.brands()],
+            "brands": [{"name": b.name, "size": b.size, "where": self._opening_line(b)} for b in p.brands()],
             "programs": {
                 "operations": _lines(p, self.names),
                 **{level: _lines(e.at(level).program, names[level]) for level in _BELOW},
@@ -313,31 +316,31 @@ class Explained:
         from branded.compile.kernel_times import kernels as timed  # imported on first use
 
         calls_host = any(eqn.op == "HOST" for eqn in self.expr.at("primitives").program.eqns)
-        if self.memory.peak > _TRIED or calls_host or not self.kernels:
+        if self.memory.peak > _MAX_TIMED_BYTES or calls_host or not self.kernels:
             return None
         try:
             return sum(k.seconds for k in timed(self.roots) if not k.depth)
         except Exception:  # without the device or a compiler, only the time is missing
             return None
 
-    def _opened(self, b: BrandName) -> str:
+    def _opening_line(self, b: BrandName) -> str:
         return next((at(e.where) for e in self.program.eqns if e.params.get("brand") == b and e.where is not None), "")
 
     def _loop(self, name: str, *, folded: bool = False) -> str | None:
         identifier = name if name.isidentifier() else "f"
-        return loop_of_function(identifier, self.program, self.named, self._returned, folded=folded)
+        return loop_of_function(identifier, self.program, self.named, self._result_text, folded=folded)
 
     @property
     def _tree(self) -> Any:
         return self.expr._levels.result
 
-    def _returned(self, outs: Sequence[str]) -> str:
-        """Return the text of the result, with its containers and keys, from the texts of its leaves."""
-        usual = all(
+    def _result_text(self, outs: Sequence[str]) -> str:
+        """Return the text of the result with its containers and keys; `outs` has the texts of its leaves."""
+        is_standard = all(
             t in (tuple, list, dict) or hasattr(t, "_fields") or is_dataclass(t) for t in tree.containers(self._tree)
         )
         try:
-            return str(tree.rebuild(self._tree, map(Text, outs))) if usual else ", ".join(outs)
+            return str(tree.rebuild(self._tree, map(Text, outs))) if is_standard else ", ".join(outs)
         except Exception:  # the user's class may not accept text
             return ", ".join(outs)
 
@@ -350,7 +353,7 @@ class Explained:
         ]
 
     def _result(self) -> Any:
-        """Return the result as nested lists; several leaves are returned as a list."""
+        """Return the result as nested lists, or a list of these for several leaves; None if a leaf is too large."""
         values = [self._nested(a) for a in self.program.outs]
         if any(x is None for x in values):
             return None

@@ -1,4 +1,4 @@
-"""The batched program as a graph, for drawing, and the names of values at the levels below the operations."""
+"""The batched program as a graph for drawing, and names for the values of the primitives and of the batched program."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def graph_of(p: Program, names: Mapping[Var, str], steps: Sequence[dict[str, Any
     node_of: dict[Var, int] = {}
 
     def add(op: str, results: Sequence[Var], step: int | None, operands: Sequence[Atom] = ()) -> None:
-        here = len(nodes)
+        index = len(nodes)
         kind = ", ".join(str(v.type) for v in results)
-        edges.extend([i, here] for i in dict.fromkeys(node_of[a] for a in operands if isinstance(a, Var)))
-        node_of.update(dict.fromkeys(results, here))
-        nodes.append({"id": here, "op": op, "type": kind, "step": step})
+        edges.extend([i, index] for i in dict.fromkeys(node_of[a] for a in operands if isinstance(a, Var)))
+        node_of.update(dict.fromkeys(results, index))
+        nodes.append({"id": index, "op": op, "type": kind, "step": step})
 
     for v in (*p.invars, *p.constvars):
         add(names[v], [v], None)
@@ -31,49 +31,49 @@ def graph_of(p: Program, names: Mapping[Var, str], steps: Sequence[dict[str, Any
 
 
 def names_below(e: Expr, names: Mapping[Var, str]) -> dict[str, dict[Var, str]]:
-    """Return the names of the values of the primitives and of the batched graph.
+    """Name the values of the two levels below the operations: the primitives and the batched program.
 
-    An argument keeps its name.  A value that is the result of an operation has the name of that result.  Every other
-    value gets a letter that no other value has, at any level.
+    An argument and the result of an operation keep their names.  Every other value gets a letter that is unique across
+    all levels.
     """
-    taken = {*names.values(), *(b.name for b in e.program.brands())}
-    fresh = (n for n in letters() if n not in taken)
-    found: dict[str, dict[Var, str]] = {}
+    used = {*names.values(), *(b.name for b in e.program.brands())}
+    unused_letters = (n for n in letters() if n not in used)
+    names_by_level: dict[str, dict[Var, str]] = {}
     above, above_names = e, dict(names)
     while above.has_links:
         below = above.below()
-        own = _shared(above, below, above_names)
+        names_here = _shared(above, below, above_names)
         for v in below.names():
-            own.setdefault(v, "")
-        above, above_names = below, {v: name or next(fresh) for v, name in own.items()}
-        found[below.level] = above_names
-    return found
+            names_here.setdefault(v, "")
+        above, above_names = below, {v: name or next(unused_letters) for v, name in names_here.items()}
+        names_by_level[below.level] = above_names
+    return names_by_level
 
 
 def _shared(above: Expr, below: Expr, names: Mapping[Var, str]) -> dict[Var, str]:
-    """Return the names of the values that both levels have: the arguments, the constants and the results of steps."""
-    own = {v: names[x] for v, x in zip(below.program.invars, above.program.invars, strict=True)}
+    """Return the names of the values that exist on both levels: arguments, constants, and results of steps."""
+    names_here = {v: names[x] for v, x in zip(below.program.invars, above.program.invars, strict=True)}
     consts = zip(above.consts, above.program.constvars, strict=True)
     by_graph = {t.uop: names[x] for t, x in consts if x in names}
     for t, v in zip(below.consts, below.program.constvars, strict=True):
         if t.uop in by_graph:
-            own[v] = by_graph[t.uop]
-    used = {*own.values()}
+            names_here[v] = by_graph[t.uop]
+    used = {*names_here.values()}
     for eqn, links in zip(above.program.eqns, above.links(), strict=True):
         for v, x in _results(eqn, [below.program.eqns[i] for i in links]):
-            if v not in own and names[x] not in used:
-                own[v] = names[x]
+            if v not in names_here and names[x] not in used:
+                names_here[v] = names[x]
                 used.add(names[x])
-    return own
+    return names_here
 
 
 def _results(eqn: Eqn, parts: Sequence[Eqn]) -> list[tuple[Var, Var]]:
-    """Return the results of the last part, each with the result of the operation that it computes."""
+    """Pair each result of the last part of an operation with the operation's result that it computes."""
     last = parts[-1].results if parts else ()
     types = [_sizes(v.type) for v in eqn.results]
     return [*zip(last, eqn.results, strict=True)] if [_sizes(v.type) for v in last] == types else []
 
 
 def _sizes(t: Type) -> tuple[object, ...]:
-    """Return the shape of all examples, which stays the same when a brand becomes an axis."""
+    """Return the sizes of the brands and axes, and the dtype; batching changes none of them."""
     return (*(b.size for b in t.row), *t.shape, t.dtype)

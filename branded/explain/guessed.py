@@ -1,8 +1,8 @@
 """Example arguments for parameters without defaults, guessed from annotations and from the docstring.
 
-A tensor parameter gets axes of the sizes 2, 3 and 4, and the first rank with which the function runs. `f32[n, d]` in
-an annotation or in the docstring determines its axes, as does `Axes[Users, Features]`. Annotations are read from the
-source if possible, because `Axes[Users]` is `Tensor` at run time.
+A tensor gets axes of sizes 2, 3 and 4. Its rank is the first one with which the function runs, unless `f32[n, d]` in
+the annotation or in the docstring, or `Axes[Users, Features]`, determines the axes. Annotations are read from the
+source if possible, because `Axes[Users]` is only `Tensor` at run time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from branded.ir import make_expr
 
 SIZES = (2, 3, 4)
 _RANKS = (1, 2, 3, 0)
-_MOST = 48
+_MAX_TRIES = 48
 """The maximum number of combinations of shapes to try."""
 _TENSOR = re.compile(r"\b(?:Tensor|Vec|Axes)\b")
 _SHAPE = re.compile(r"\b(f(?:16|32|64)|i(?:8|16|32|64)|u(?:8|16|32|64)|bool)\[([\w\s,]*)\]")
@@ -34,20 +34,21 @@ Shape = tuple[int, ...]
 def guess_arguments(f: Callable[..., Any], parameters: Sequence[inspect.Parameter]) -> dict[str, Any] | None:
     """Return arguments for the parameters without defaults, by name, or None if they cannot be guessed.
 
-    If all axes are known, the function gets tensors with these axes even if it fails: the error is then its own.
+    If all axes are known, the guess is returned even if the function fails with it: the error is in the function then.
     """
     source_texts = _source_annotations(f)
-    texts = {p.name: source_texts.get(p.name) or _text(p.annotation) for p in parameters}
-    numbers = {name: _NUMBERS[text] for name, text in texts.items() if text in _NUMBERS}
-    tensors = [name for name, text in texts.items() if _TENSOR.search(text)]
-    if len(numbers) + len(tensors) < len(texts):
+    annotations = {p.name: source_texts.get(p.name) or _annotation_text(p.annotation) for p in parameters}
+    numbers = {name: _NUMBERS[text] for name, text in annotations.items() if text in _NUMBERS}
+    tensors = [name for name, text in annotations.items() if _TENSOR.search(text)]
+    if len(numbers) + len(tensors) < len(annotations):
         return None
-    told = _known_axes(inspect.getdoc(f) or "", {name: texts[name] for name in tensors})
-    for shapes in itertools.islice(_shapes(tensors, told), _MOST):
+    known = _known_axes(inspect.getdoc(f) or "", {name: annotations[name] for name in tensors})
+    for shapes in itertools.islice(_shapes(tensors, known), _MAX_TRIES):
         guess = {
-            n: numbers.get(n, _example(shapes[n], told.get(n, ("", ()))[0]) if n in shapes else None) for n in texts
+            n: numbers.get(n, _example_tensor(shapes[n], known.get(n, ("", ()))[0]) if n in shapes else None)
+            for n in annotations
         }
-        if _runs(f, parameters, guess) or {*told} == {*tensors}:
+        if _runs(f, parameters, guess) or {*known} == {*tensors}:
             return guess
     return None
 
@@ -64,19 +65,19 @@ def _source_annotations(f: Callable[..., Any]) -> dict[str, str]:
     return {a.arg: ast.unparse(a.annotation) for a in parameters if a.annotation is not None}
 
 
-def _text(annotation: Any) -> str:
+def _annotation_text(annotation: Any) -> str:
     if annotation is inspect.Parameter.empty:
         return ""
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-Told = dict[str, tuple[str, tuple[str, ...]]]
+KnownAxes = dict[str, tuple[str, tuple[str, ...]]]
 """For each parameter, its dtype and the names of its axes."""
 
 
-def _known_axes(doc: str, texts: Mapping[str, str]) -> Told:
-    axes_of: Told = {}
-    for name, text in texts.items():
+def _known_axes(doc: str, annotations: Mapping[str, str]) -> KnownAxes:
+    axes_of: KnownAxes = {}
+    for name, text in annotations.items():
         if (shape := _SHAPE.search(text)) is not None:
             axes_of[name] = shape[1], _names(shape[2])
         elif (axes := _axes(text)) is not None:
@@ -84,7 +85,7 @@ def _known_axes(doc: str, texts: Mapping[str, str]) -> Told:
         elif (in_doc := re.search(rf"\b{name}\b`?:?[^\n]*?{_SHAPE.pattern}", doc)) is not None:
             axes_of[name] = in_doc[1], _names(in_doc[2])
     if not axes_of and (shape := _SHAPE.search(doc)) is not None and len(_SHAPE.findall(doc)) == 1:
-        axes_of = dict.fromkeys(texts, (shape[1], _names(shape[2])))
+        axes_of = dict.fromkeys(annotations, (shape[1], _names(shape[2])))
     return axes_of
 
 
@@ -105,29 +106,31 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _shapes(tensors: Sequence[str], told: Told) -> Iterator[dict[str, Shape]]:
-    """Yield the shapes to try: the known ones, and for the other tensors first the same rank for all."""
-    axes = list(dict.fromkeys(a for name in tensors if name in told for a in told[name][1]))
+def _shapes(tensors: Sequence[str], known: KnownAxes) -> Iterator[dict[str, Shape]]:
+    """Yield combinations of shapes to try.  Tensors with unknown axes first all get the same rank, then other ranks."""
+    axes = list(dict.fromkeys(a for name in tensors if name in known for a in known[name][1]))
     sizes = {a: SIZES[0] + i for i, a in enumerate(a for a in axes if not a.isdigit())}
     sizes |= {a: int(a) for a in axes if a.isdigit()}
-    known_shapes = {name: tuple(sizes[a] for a in told[name][1]) for name in tensors if name in told}
-    open_ = [name for name in tensors if name not in told]
-    ranks = [(r,) * len(open_) for r in _RANKS]
-    ranks += [r for r in sorted(itertools.product(_RANKS, repeat=min(len(open_), 4)), key=sum) if r not in ranks]
-    for rank in ranks if open_ else [()]:
-        for form in _FORMS:
-            yield {**known_shapes, **{name: form(r) for name, r in zip(open_, rank, strict=False)}}
+    known_shapes = {name: tuple(sizes[a] for a in known[name][1]) for name in tensors if name in known}
+    unknown_names = [name for name in tensors if name not in known]
+    ranks = [(r,) * len(unknown_names) for r in _RANKS]
+    ranks += [
+        r for r in sorted(itertools.product(_RANKS, repeat=min(len(unknown_names), 4)), key=sum) if r not in ranks
+    ]
+    for rank in ranks if unknown_names else [()]:
+        for shape_rule in _SHAPE_RULES:
+            yield {**known_shapes, **{name: shape_rule(r) for name, r in zip(unknown_names, rank, strict=False)}}
 
 
-_FORMS: tuple[Callable[[int], Shape], ...] = (
+_SHAPE_RULES: tuple[Callable[[int], Shape], ...] = (
     lambda rank: SIZES[len(SIZES) - rank :],
     lambda rank: SIZES[:rank],
     lambda rank: (SIZES[1],) * rank,
 )
-"""The shapes to try for a rank: the sizes counted from the right, from the left, and all axes the same."""
+"""The shapes to try for a rank: sizes that agree at the last axis, sizes that agree at the first axis, equal sizes."""
 
 
-def _example(shape: Shape, dtype: str) -> Tensor:
+def _example_tensor(shape: Shape, dtype: str) -> Tensor:
     """Return a tensor of small numbers that are not all the same; floats are never 0."""
     cells = range(math.prod(shape))
     if dtype == "bool":

@@ -1,4 +1,4 @@
-"""The page that shows explanations, built from the files in `assets`."""
+"""The HTML page that shows explanations, built from the files in `assets`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASSETS = Path(__file__).parent / "assets"
 
 _SCRIPTS = ("dom", "text", "code", "step", "cells", "memory", "groups", "graph", "program", "mistake")
 _PAGE = ("python", "page", "edit")
-"""The scripts, in order of dependency; together they are one classic script, which also runs from a file."""
+"""The scripts, in order of dependency.  They are joined into one classic script, which also runs from a `file:` URL."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"
 """The content security policy: the browser blocks every request that the page could make."""
@@ -83,10 +83,10 @@ def entry(
     Args:
         title: The text in the menu and in the heading.
         explanations: The explanations to show: one, or one for each answer to the question.
-        name: A word for the page's address; by default the title.
+        name: A word for the fragment of the page's URL; by default the title.
         group: The heading of the entry in the menu.
-        question: The question of the switch, if there is more than one explanation.
-        labels: The answers, one for each explanation.
+        question: The question that selects an explanation, if there is more than one.
+        labels: The answers to the question, one for each explanation.
         first: The index of the explanation that is shown first.
         program: The initial text of `edit`.
 
@@ -123,7 +123,7 @@ def document(
         The text of the file.
     """
     title = str(entries[0]["title"]) if len(entries) == 1 else "branded: the explorer"
-    # a `<` inside a string could end the element that contains the data
+    # a `<` in a string could end the HTML element that contains the data
     data = json.dumps(
         {"entries": entries, "edit": edit, "why": why, "site": site}, ensure_ascii=False, separators=(",", ":")
     )

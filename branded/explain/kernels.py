@@ -1,8 +1,8 @@
-"""The kernels of a graph: the bytes that each reads and writes, and its loops as portable C.
+"""The kernels of a graph: the bytes that each kernel reads and writes, and its loops as portable C.
 
-tinygrad's scheduler decides which operations are fused into one kernel and which values are kept in memory. A kernel
-is shown before device-specific optimization (no unrolling, vectors, threads or BLAS). It therefore reads as a plain
-loop, the same on every machine. A line above it notes where the CPU backend uses BLAS or a C compiler instead.
+tinygrad's scheduler decides which operations are fused into one kernel, and which values are stored in memory. Each
+kernel is shown before device-specific optimization (unrolling, vectors, threads, BLAS): as a plain loop, which is the
+same on every machine. A line above the loop reports if the CPU backend runs the kernel in another way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from branded.tinygrad_compat.private_api import CStyleLanguage, Target, ansistri
 
 
 class Kernel(NamedTuple):
-    """A kernel: the bytes that it reads and writes, and its code."""
+    """A kernel: the numbers of bytes that it reads and writes, and its code."""
 
     name: str
     reads: int
@@ -40,7 +40,7 @@ class Kernel(NamedTuple):
 
 
 class _PlainC(CStyleLanguage):  # type: ignore[misc]  # imports through private_api are Any
-    """A C renderer for readers: one loop for each axis."""
+    """Renders a kernel as C that is easy to read, with one loop for each axis."""
 
     has_local = has_shared = supports_float4 = False
 
@@ -49,7 +49,7 @@ class _PlainC(CStyleLanguage):  # type: ignore[misc]  # imports through private_
 def kernels(roots: Sequence[UOp]) -> list[Kernel]:
     """Return the kernels that compute these values, in execution order.
 
-    Nothing runs and nothing is compiled. Copies between devices are not kernels.
+    The kernels are neither compiled nor run. Copies between devices are not included.
 
     Example:
         >>> from branded import vmap
@@ -116,7 +116,7 @@ def _product_text(p: blas.Product) -> str:
 
 
 def _loop(call: UOp, loop: Loop) -> Kernel:
-    """Return a loop as one kernel, with the code of the kernels of its step."""
+    """Return a `scan` or `while_loop` as one kernel, whose code shows the kernels of its step."""
     results = len(call.src) - 1 - len(call.src[0].src)
     outs = len(loop.step.src) if isinstance(loop, Scan) else loop.carries
     writes, reads = [nbytes(b) for b in call.src[1 : 1 + outs]], [nbytes(b) for b in call.src[1 + outs : results + 1]]

@@ -1,9 +1,9 @@
-"""The equivalent Python loop of one step or of a whole function. It runs, and computes the same numbers.
+"""The equivalent Python loop of one step or of a whole function: a program that computes the same values.
 
-A brand is a `for`, and its body computes one example. The loop of one step indexes each value by the brands of its
-row, as in `e[x, y] = c[x] + d[y]`. The loop of a function is nested like its vmaps, so a name is the value of one
-example, as in the function itself. If examples exchange values (`psum`), a single pass is not possible, and the loops
-of the steps follow one another.
+Each brand becomes a `for` loop, whose body computes one example. The loop of one step indexes each value by its brands,
+as in `e[x, y] = c[x] + d[y]`. The loop of a function is nested like its vmaps, so a name is the value of one example,
+as in the function itself. If examples exchange values (`psum`), one nest of loops is not enough, and each step gets its
+own loop.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ _REDUCTIONS = {"pmean": "mean", "psum": "sum", "pmax": "max", "pmin": "min"}
 
 
 def loop_of_step(e: Eqn, names: Names) -> str | None:
-    """Return the loop of one equation, over values that are indexed by the brands of their rows.
+    """Return the loop of one equation, in which each value is indexed by its brands.
 
     Args:
         e: The equation.
         names: The names of the variables of its program.
 
     Returns:
-        Python code that assumes the operands and the memory for the results; None if the equation has no Python form.
+        Python code for a scope that has the operands and the memory for the results; None if the equation has no
+        Python form.
     """
     try:
         return "\n".join(_Writer(names).step(e))
@@ -46,62 +47,62 @@ def loop_of_step(e: Eqn, names: Names) -> str | None:
 def loop_of_function(
     name: str, program: Program, names: Names, result: Callable[[Sequence[str]], str], *, folded: bool = False
 ) -> str | None:
-    """Return a whole program as a function of loops.
+    """Return a whole program as a Python function with loops.
 
     Args:
         name: The name of the function.
         program: The operations of the function.
         names: The names of its variables.
         result: A function from the texts of the program's results to the text of the returned value.
-        folded: Whether to write the steps of a derivative as one line, which does not run.
+        folded: Whether to summarize the steps of a derivative in one line, which does not run.
 
     Returns:
-        Python code that needs `Tensor`, and `random`, `linalg` and `functions` of `branded`. The constants of the
-        program are additional parameters. None if an operation has no Python form.
+        Python code that uses `Tensor`, and `random`, `linalg` and `functions` of `branded`. The constants of the
+        program are additional parameters. The result is None if an operation has no Python form.
     """
 
-    def written(body: Callable[[_Writer], list[str]]) -> str:
+    def write_function(body: Callable[[_Writer], list[str]]) -> str:
         writer = _Writer(names, _inlinable_values(program, names), folded=folded)
         lines = body(writer)
         outs = [writer.atom(a) for a in program.outs]
         parameters = [names.values[v] for v in (*program.invars, *program.constvars)]
         head = f"def {name}({', '.join(parameters)}):"
-        return "\n".join([head, *(INDENT + line for line in [*lines, _plain(f"return {result(outs)}")])])
+        return "\n".join([head, *(INDENT + line for line in [*lines, _drop_parentheses(f"return {result(outs)}")])])
 
     try:
         try:
-            return written(lambda writer: writer.nested(program.eqns))
+            return write_function(lambda writer: writer.nested(program.eqns))
         except _ExchangeError:
-            return written(lambda writer: writer.one_by_one(program.eqns))
+            return write_function(lambda writer: writer.one_by_one(program.eqns))
     except NoTextError:
         return None
 
 
 def _inlinable_values(program: Program, names: Names) -> dict[Var, Eqn | None]:
-    """Return the unnamed values that are used once, with the operation that uses them, or None for the result."""
+    """Return the unnamed values that are used once, each with the operation that uses it (None: the result)."""
     uses: dict[Var, list[Eqn | None]] = {}
     for user, atoms in [*((e, e.operands) for e in program.eqns), (None, program.outs)]:
         for a in atoms:
             if isinstance(a, Var):
                 uses.setdefault(a, []).append(user)
     within = [_inlinable_values(inner, names) for e in program.eqns for inner in e.programs()]
-    unnamed = [v for e in program.eqns if (v := _single(e)) is not None and v not in names.own]
+    unnamed = [v for e in program.eqns if (v := _only_result(e)) is not None and v not in names.user_named]
     used_once = {v: uses[v][0] for v in unnamed if len(uses.get(v, [])) == 1}
-    inlinable = {v: use for v, use in used_once.items() if use is None or _is_plain(use) or use.op == "leave"}
+    inlinable = {v: use for v, use in used_once.items() if use is None or _is_operation(use) or use.op == "leave"}
     return dict(itertools.chain(inlinable.items(), *(more.items() for more in within)))
 
 
-def _single(e: Eqn) -> Var | None:
-    """Return the single result of a plain operation, or None."""
-    return e.results[0] if len(e.results) == 1 and _is_plain(e) else None
+def _only_result(e: Eqn) -> Var | None:
+    """Return the result of an operation that has exactly one, else None."""
+    return e.results[0] if len(e.results) == 1 and _is_operation(e) else None
 
 
-def _is_plain(e: Eqn) -> bool:
+def _is_operation(e: Eqn) -> bool:
     return not e.has_programs and e.op not in (*WRITES, "enter", "leave")
 
 
-def _is_tight(text: str) -> bool:
-    """Return whether this needs no parentheses: a name, a call, an attribute or a subscript."""
+def _needs_no_parentheses(text: str) -> bool:
+    """Return whether an expression is a name, a call, an attribute or a subscript, which need no parentheses."""
     return isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
 
 
@@ -109,8 +110,8 @@ _PARENTHESIS = re.compile(r"(?<![\w\])])\(|'")
 """A parenthesis that does not belong to a call, or a quote from `repr`."""
 
 
-def _plain(line: str) -> str:
-    """Remove the unnecessary parentheses from a line."""
+def _drop_parentheses(line: str) -> str:
+    """Remove the unnecessary parentheses from a line of Python."""
     if _PARENTHESIS.search(line) is None:
         return line
     text = line.lstrip()
@@ -123,17 +124,17 @@ def _plain(line: str) -> str:
 
 
 class _ExchangeError(Exception):
-    """The error for examples that need values of other examples before the loop over them ends."""
+    """Raised if an example needs the value of another example before the loop over the examples ends."""
 
 
 class _Writer(Bodies):
-    """A writer of equations as Python."""
+    """Writes equations as lines of Python."""
 
     def __init__(self, names: Names, inlined: Mapping[Var, Eqn | None] | None = None, *, folded: bool = False) -> None:
         self._names, self._indices = names.values, dict(names.loops)
-        self._given: dict[Var, str] = {}
-        """Texts for variables that are replaced by an expression."""
-        self._inside: frozenset[BrandName] = frozenset()
+        self._replacements: dict[Var, str] = {}
+        """The expressions that are written instead of variables."""
+        self._open_brands: frozenset[BrandName] = frozenset()
         self._inlined, self._folded = dict(inlined or {}), folded
         used = {*self._names.values()}
         numbered = itertools.chain(["step"], (f"step{i}" for i in itertools.count(2)))
@@ -144,7 +145,7 @@ class _Writer(Bodies):
         return self._indices[b]
 
     @contextmanager
-    def _first(self, brands: Sequence[BrandName]) -> Iterator[None]:
+    def _use_first_example(self, brands: Sequence[BrandName]) -> Iterator[None]:
         """Use the first example of each of these brands inside the context."""
         before, self._indices = self._indices, self._indices | dict.fromkeys(brands, "0")
         try:
@@ -153,9 +154,11 @@ class _Writer(Bodies):
             self._indices = before
 
     def atom(self, a: Atom) -> str:
-        return number(a) if isinstance(a, Literal) else self._given.get(a, self._names[a])
+        """Return the text of a number or of a variable."""
+        return number(a) if isinstance(a, Literal) else self._replacements.get(a, self._names[a])
 
     def step(self, e: Eqn) -> list[str]:
+        """Write one equation with a loop over each of its brands."""
         brands = list(dict.fromkeys(b for t in _types(e) for b in t.row))
         if isinstance(brand := e.params.get("brand"), BrandName) and brand not in brands:
             brands.append(brand)
@@ -166,33 +169,33 @@ class _Writer(Bodies):
         if e.op == "ppermute" and len(_parameter_brands(e)) == 1:
             return self._permutation(e, _parameter_brands(e)[0])
         if e.op == "axis_index":
-            return self._over(brands, [f"{self._entry(e.results[0])} = {self.index(result.row[0])}"])
+            return self._wrap_in_loops(brands, [f"{self._entry(e.results[0])} = {self.index(result.row[0])}"])
         if e.op not in ("enter", "leave") and any(b in brands for b in _parameter_brands(e)):
             raise NoTextError(e.op)
         if dropped and e.has_programs:
             raise NoTextError(e.op)
         if dropped:  # only the shape of an operand is used
-            with self._first(dropped):
-                return self._over([b for b in brands if b not in dropped], self._body(e))
-        with self._in(*brands):
-            lines = self._body(e)
-        return self._over(brands, lines)
+            with self._use_first_example(dropped):
+                return self._wrap_in_loops([b for b in brands if b not in dropped], self._body_lines(e))
+        with self._inside_loops_over(*brands):
+            lines = self._body_lines(e)
+        return self._wrap_in_loops(brands, lines)
 
     @contextmanager
-    def _in(self, *brands: BrandName) -> Iterator[None]:
+    def _inside_loops_over(self, *brands: BrandName) -> Iterator[None]:
         """Mark the loops over these brands as open inside the context."""
-        before, self._inside = self._inside, self._inside | {*brands}
+        before, self._open_brands = self._open_brands, self._open_brands | {*brands}
         try:
             yield
         finally:
-            self._inside = before
+            self._open_brands = before
 
-    def _over(self, brands: Sequence[BrandName], lines: list[str]) -> list[str]:
+    def _wrap_in_loops(self, brands: Sequence[BrandName], lines: list[str]) -> list[str]:
         for b in reversed(brands):
             lines = [f"for {self.index(b)} in range({b.size}):", *(INDENT + line for line in lines)]
         return lines
 
-    def _body(self, e: Eqn) -> list[str]:
+    def _body_lines(self, e: Eqn) -> list[str]:
         args = [self._entry(a) for a in e.operands]
         targets = [self._entry(v) for v in e.results]
         if e.op == "enter":
@@ -209,6 +212,7 @@ class _Writer(Bodies):
         return [f"{', '.join(targets)} = {call(e, args)}"]
 
     def _entry(self, a: Atom, *more: str) -> str:
+        """Return the text of one example of a value, indexed by its brands and by `more` indices: `x[i, :]`."""
         row = a.type.row if isinstance(a, Var) else ()
         indices = [*map(self.index, row), *more]
         return f"{self.atom(a)}[{', '.join(indices)}]" if indices else self.atom(a)
@@ -226,12 +230,12 @@ class _Writer(Bodies):
             raise NoTextError(e.op)
         if e.op != "all_gather":
             value = f"{value}.{_REDUCTIONS[e.op]}({tuple(range(len(over)))!r})"
-        return self._over([b for b in row if b not in over], [f"{self._entry(e.results[0])} = {value}"])
+        return self._wrap_in_loops([b for b in row if b not in over], [f"{self._entry(e.results[0])} = {value}"])
 
     def _permutation(self, e: Eqn, b: BrandName) -> list[str]:
         """Write a permutation of the examples; an example without a source gets zeros."""
         x, y, brands = e.operands[0], e.results[0], e.results[0].type.row
-        there, here = f"{self.index(b)}_from", f"{self.index(b)}_to"
+        source, target = f"{self.index(b)}_from", f"{self.index(b)}_to"
 
         def entry(a: Atom, which: str) -> str:
             row = a.type.row if isinstance(a, Var) else ()
@@ -239,96 +243,102 @@ class _Writer(Bodies):
             return f"{self.atom(a)}[{', '.join(indices)}]" if indices else self.atom(a)
 
         pairs = [tuple(p) for p in e.params["perm"]]
-        moved = [f"for {there}, {here} in {pairs}:", f"{INDENT}{entry(y, here)} = {entry(x, there)}"]
-        return [f"{self.atom(y)} = {self.atom(y)}.zeros_like()", *self._over([c for c in brands if c != b], moved)]
+        moved = [f"for {source}, {target} in {pairs}:", f"{INDENT}{entry(y, target)} = {entry(x, source)}"]
+        return [
+            f"{self.atom(y)} = {self.atom(y)}.zeros_like()",
+            *self._wrap_in_loops([c for c in brands if c != b], moved),
+        ]
 
     def one_by_one(self, eqns: Sequence[Eqn]) -> list[str]:
-        """Write the loops of the equations one after the other, with the memory for their results."""
+        """Write each equation with its own loops, and allocate its results before them."""
         lines: list[str] = []
         for e in eqns:
-            held = [v for v in e.results if v.type.row or e.op == "leave"]
-            lines += [f"{self.atom(v)} = {empty(v.type, [b.size for b in v.type.row])}" for v in held]
+            batched = [v for v in e.results if v.type.row or e.op == "leave"]
+            lines += [f"{self.atom(v)} = {empty(v.type, [b.size for b in v.type.row])}" for v in batched]
             lines += self.step(e)
         return lines
 
-    def _fold(self, part: Sequence[Eqn], rest: Sequence[Eqn]) -> list[str]:
-        """Write the generated steps of a derivative as one line, which assigns the results that others use."""
+    def _fold_derivative(self, part: Sequence[Eqn], rest: Sequence[Eqn]) -> list[str]:
+        """Write the generated steps of a derivative as one line, which assigns the results that later steps use."""
         used = {a for e in rest for a in e.operands}
         outs = [v for e in part for v in e.results if v in used or not any(v in f.operands for f in part)]
         self._inlined = {v: use for v, use in self._inlined.items() if v not in outs}
-        told = part[-1].derived
-        assert told is not None
-        return [f"{', '.join(map(self.atom, outs))} = ...  # {told.description}, {count_noun(len(part), 'step')}"]
+        derivative = part[-1].derived
+        assert derivative is not None
+        return [f"{', '.join(map(self.atom, outs))} = ...  # {derivative.description}, {count_noun(len(part), 'step')}"]
 
-    def _run(self, eqns: Sequence[Eqn]) -> int:
-        """Return how many of the first equations are steps of one derivative within the open loops."""
+    def _derivative_steps(self, eqns: Sequence[Eqn]) -> int:
+        """Return the number of leading equations that are steps of one derivative and need no new loop."""
         first = eqns[0].derived
         same = itertools.takewhile(
-            lambda e: e.derived == first and {*_mentioned_brands(e)} <= self._inside and e.op not in ("enter", "leave"),
+            lambda e: (
+                e.derived == first and {*_mentioned_brands(e)} <= self._open_brands and e.op not in ("enter", "leave")
+            ),
             eqns,
         )
         return len(list(same)) if self._folded and first is not None else 0
 
     def nested(self, eqns: Sequence[Eqn]) -> list[str]:
-        """Write the equations, with a loop for each new brand from its first mention to its last."""
+        """Write the equations in nested loops; the loop over a brand contains every equation that mentions it."""
         lines: list[str] = []
         i = 0
         while i < len(eqns):
             if is_sharding(eqns[i]):  # the same values, on other devices
-                self._given[eqns[i].results[0]] = self.atom(eqns[i].operands[0])
+                self._replacements[eqns[i].results[0]] = self.atom(eqns[i].operands[0])
                 i += 1
                 continue
-            if (n := self._run(eqns[i:])) > 1:
-                lines += self._fold(eqns[i : i + n], eqns[i + n :])
+            if (n := self._derivative_steps(eqns[i:])) > 1:
+                lines += self._fold_derivative(eqns[i : i + n], eqns[i + n :])
                 i += n
                 continue
-            new = [b for b in _mentioned_brands(eqns[i]) if b not in self._inside]
+            new = [b for b in _mentioned_brands(eqns[i]) if b not in self._open_brands]
             if not new:
-                lines += self._one(eqns[i])
+                lines += self._write_one(eqns[i])
                 i += 1
                 continue
             end, b = max((max(k for k, e in enumerate(eqns) if b in _mentioned_brands(e)), b) for b in new)
             part = eqns[i : end + 1]
-            self._check(b, part, eqns[end + 1 :])
+            self._check_one_loop(b, part, eqns[end + 1 :])
             for e in part:
                 if e.op == "leave" and e.params["brand"] == b:
                     lines.append(f"{self.atom(e.results[0])} = {empty(e.results[0].type)}")
-            with self._in(b):
-                lines += self._over([b], self.nested(part))
+            with self._inside_loops_over(b):
+                lines += self._wrap_in_loops([b], self.nested(part))
             i = end + 1
         return lines
 
-    def _check(self, b: BrandName, part: Sequence[Eqn], rest: Sequence[Eqn]) -> None:
-        """Raise an error unless one loop can run these equations: no example may need the result of another."""
-        outside: set[Atom] = set()
+    def _check_one_loop(self, b: BrandName, part: Sequence[Eqn], rest: Sequence[Eqn]) -> None:
+        """Raise `_ExchangeError` if one loop cannot run these equations, because an example needs another's result."""
+        completed: set[Atom] = set()
         for e in part:
             leaves = e.op == "leave" and e.params["brand"] == b
             within = e.has_programs and any(isinstance(a, Var) and b in a.type.row for a in e.operands)
             in_body = within and not all(b in v.type.row for v in e.results)
-            if not outside.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or in_body:
+            if not completed.isdisjoint(e.operands) or (e.op in COLLECTIVES and e.op != "axis_index") or in_body:
                 raise _ExchangeError
             if leaves:
-                outside |= {*e.results}
-        others = {c for e in part for c in _mentioned_brands(e)} - {b, *self._inside}
+                completed |= {*e.results}
+        others = {c for e in part for c in _mentioned_brands(e)} - {b, *self._open_brands}
         if any(c in others for e in rest for c in _mentioned_brands(e)):
             raise _ExchangeError
 
-    def _one(self, e: Eqn) -> list[str]:
+    def _write_one(self, e: Eqn) -> list[str]:
+        """Write an equation on one example, or remember it as an expression to be written where it is used."""
         args, targets = [self.atom(a) for a in e.operands], [self.atom(v) for v in e.results]
         if e.op in ("enter", "leave"):
             index = ", ".join([*[":"] * e.params["axis"], self.index(e.params["brand"])])
             if e.op == "enter":
                 return [f"{targets[0]} = {args[0]}[{index}]"]
-            return [_plain(f"{targets[0]}[{index}] = {args[0]}")]
+            return [_drop_parentheses(f"{targets[0]}[{index}] = {args[0]}")]
         if e.op == "axis_index":
             return [f"{targets[0]} = Tensor({self.index(e.results[0].type.row[0])})"]
         lines = self.equation(e, args, targets)
-        if (v := _single(e)) is not None and v in self._inlined and len(lines) == 1:
+        if (v := _only_result(e)) is not None and v in self._inlined and len(lines) == 1:
             use, text = self._inlined[v], lines[0].partition(" = ")[2]
-            if len(text) <= _SHORT and (use is None or {*_mentioned_brands(use)} <= self._inside):
-                self._given[v] = text if _is_tight(text) else f"({text})"
+            if len(text) <= _SHORT and (use is None or {*_mentioned_brands(use)} <= self._open_brands):
+                self._replacements[v] = text if _needs_no_parentheses(text) else f"({text})"
                 return []
-        return list(map(_plain, lines))
+        return list(map(_drop_parentheses, lines))
 
     def equation(self, e: Eqn, args: Sequence[str], targets: Sequence[str]) -> list[str]:
         """Write an equation on the values of one example."""
@@ -339,9 +349,9 @@ class _Writer(Bodies):
         return self.with_programs(e, args, targets)
 
     def block(self, program: Program, consts: Sequence[str], args: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Write a program on given values, and return its lines and the texts of its results."""
+        """Write a program for given arguments; return its lines and the texts of its results."""
         places = (*program.constvars, *program.invars)
-        self._given |= dict(zip(places, (*consts, *args), strict=True))
+        self._replacements |= dict(zip(places, (*consts, *args), strict=True))
         return self.nested(program.eqns), [self.atom(a) for a in program.outs]
 
 
@@ -352,6 +362,7 @@ def _types(e: Eqn) -> Iterator[Type]:
 
 
 def _parameter_brands(e: Eqn) -> list[BrandName]:
+    """Return the brands in the parameters of an equation, such as the axis of a `psum`."""
     brands: list[BrandName] = []
     for v in e.params.values():
         for x in v if type(v) in (tuple, list) else (v,):
@@ -361,4 +372,5 @@ def _parameter_brands(e: Eqn) -> list[BrandName]:
 
 
 def _mentioned_brands(e: Eqn) -> list[BrandName]:
+    """Return the brands of the operands, the results and the parameters of an equation."""
     return list(dict.fromkeys([*(b for t in _types(e) for b in t.row), *_parameter_brands(e)]))

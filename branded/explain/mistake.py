@@ -1,4 +1,4 @@
-"""A function that an error stops: its steps so far, and the error of the failing step."""
+"""Explain a function that an error stops: show the steps before the error, and the step that fails."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _step(c: Call, code: Callable[[Where], str]) -> Line:
 
 
 def _place(error: ShapeError) -> tuple[str, str]:
-    """Return the innermost user line that the error came through, and its code."""
+    """Return the position and the code of the innermost line of the user in the error's traceback."""
     trace, innermost = error.__traceback__, None
     while trace is not None:
         if not is_ours(trace.tb_frame.f_code.co_filename):

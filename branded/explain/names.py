@@ -1,7 +1,7 @@
-"""The names of a program's values, taken from the source: from parameters, assignments and attributes.
+"""Name the values of a program as its source does: after parameters, assignments and attributes.
 
-An expression without a name gets a letter. Names are unique. An example with the same name as its array `x` becomes
-`x_i`; any other value whose name is taken gets a number.
+An expression without a name gets a letter. Names are unique: if an example has the same name as its array `x`, it is
+called `x_i`, and any other repeated name gets a number.
 """
 
 from __future__ import annotations
@@ -36,45 +36,52 @@ _SHORT = {"gradient": "grad", "Jacobian": "jacobian"}
 
 
 class Names(NamedTuple):
-    """The names of a program's values and of its loop variables, and which values the user named."""
+    """The names of a program's values and loop variables.
+
+    Attributes:
+        values: The name of each value.
+        loops: The name of the loop variable of each brand.
+        user_named: The values that have a name in the source.
+        places: The position of the expression that computes a value, if it computes only this value.
+    """
 
     values: dict[Var, str]
     loops: dict[BrandName, str]
-    own: frozenset[Var]
+    user_named: frozenset[Var]
     places: dict[Var, Where]
-    """The positions of the expressions that compute the values, if an expression computes one value."""
 
     def operand_names(self, code: Callable[[Where], str]) -> dict[Var, str]:
-        """Return the text for each value in a sentence: a value without a name is quoted as its expression."""
-        texts = {v: code(where) for v, where in self.places.items() if v not in self.own}
+        """Return the text to use for each value in a sentence: its name in the source, else its short expression."""
+        texts = {v: code(where) for v, where in self.places.items() if v not in self.user_named}
         return {**self.values, **{v: f"`{text}`" for v, text in texts.items() if 0 < len(text) <= _IN_A_SENTENCE}}
 
 
 def names_of(program: Program, paths: Sequence[str]) -> Names:
-    """Return the names in a program, given the path of each variable in the arguments; captured ones have no path."""
-    wanted = _Wanted()
+    """Name the values of a program; `paths` has the path of each argument in the call, and "" for captured values."""
+    found = _FoundNames()
     for v, path in zip((*program.invars, *program.constvars), paths, strict=True):
-        wanted.add(v, path)
-    wanted.program(program)
-    wanted.last = {a for a in program.outs if a in wanted.left}
-    loops = _loops(program, {*wanted.names.values()})
-    return Names(_told_apart(wanted, loops), loops, frozenset(wanted.names), _codes(program))
+        found.add(v, path)
+    found.program(program)
+    found.results = {a for a in program.outs if a in found.has_left_brand}
+    loops = _loops(program, {*found.names.values()})
+    return Names(_unique_names(found, loops), loops, frozenset(found.names), _positions(program))
 
 
-class _Wanted:
-    """The first name found for each value; `order` is the order in which values appear."""
+class _FoundNames:
+    """Collects the first name that the source gives to each value."""
 
     def __init__(self) -> None:
         self.names: dict[Var, str] = {}
         self.order: dict[Var, None] = {}
-        self.entered: dict[Var, tuple[Var, BrandName]] = {}
-        """For each value that entered a brand, the value before and the brand."""
-        self.same: dict[Var, Var] = {}
-        """For each value that a body captures, the value outside."""
-        self.left: set[Var] = set()
-        self.taken: dict[Var, None] = {}
+        """All values, in the order of their first appearance."""
+        self.before_entering: dict[Var, tuple[Var, BrandName]] = {}
+        """For each value that entered a brand, the value before it entered, and the brand."""
+        self.captured: dict[Var, Var] = {}
+        """For each value that a body captures, the same value outside of the body."""
+        self.has_left_brand: set[Var] = set()
+        self.body_parameters: dict[Var, None] = {}
         """The parameters of bodies, whose names other values may share."""
-        self.last: set[Atom] = set()
+        self.results: set[Atom] = set()
 
     def add(self, v: object, text: str) -> None:
         if isinstance(v, Var) and v not in self.names and (name := identifier(text)):
@@ -91,11 +98,11 @@ class _Wanted:
                 self._results(e, [f for f in p.eqns if f.op == "leave" == e.op and f.where == e.where])
             for inner in e.programs():
                 outside = e.operands[: e.params.get("consts", 0)]
-                self.same |= {v: a for v, a in zip(inner.constvars, outside, strict=True) if isinstance(a, Var)}
+                self.captured |= {v: a for v, a in zip(inner.constvars, outside, strict=True) if isinstance(a, Var)}
                 self.program(inner)
-                self.taken |= dict.fromkeys(inner.invars)
+                self.body_parameters |= dict.fromkeys(inner.invars)
                 for v in inner.constvars:
-                    self.add(self.same.get(v), self.names.get(v, ""))
+                    self.add(self.captured.get(v), self.names.get(v, ""))
             self._carried(e)
             self._derived(e, p)
             self.order |= dict.fromkeys(e.results)
@@ -120,13 +127,13 @@ class _Wanted:
 
     def _results(self, e: Eqn, leaves: Sequence[Eqn]) -> None:
         if is_sharding(e) and isinstance(e.operands[0], Var):
-            self.same[e.results[0]] = e.operands[0]
+            self.captured[e.results[0]] = e.operands[0]
         if e.op == "enter":
             if isinstance(e.operands[0], Var):
-                self.entered[e.results[0]] = e.operands[0], e.params["brand"]
+                self.before_entering[e.results[0]] = e.operands[0], e.params["brand"]
             return
         if e.op == "leave":
-            self.left.add(e.results[0])
+            self.has_left_brand.add(e.results[0])
         if e.op in WRITES and isinstance(e.operands[0], Var):
             self.add(e.results[0], self.names.get(e.operands[0], ""))
         targets = assigned_names(e.where)
@@ -142,13 +149,13 @@ def is_sharding(e: Eqn) -> bool:
 
 
 def _loops(program: Program, values: set[str]) -> dict[BrandName, str]:
-    """Return the loop variables: the name of the brand if no value has it, else i, j, k, …."""
+    """Return a loop variable for each brand: the brand's name if no value has this name, else i, j, k, …."""
     used = {*values, *CALLED, *RESERVED}
     free = (n for n in itertools.chain("ijklmn", (f"i{k}" for k in itertools.count(2))) if n not in used)
     loops: dict[BrandName, str] = {}
     for b in dict.fromkeys(_brands(program)):
-        usual = b.name not in used and not STEP.fullmatch(b.name)
-        loops[b] = b.name if usual else next(free)
+        is_available = b.name not in used and not STEP.fullmatch(b.name)
+        loops[b] = b.name if is_available else next(free)
         used.add(loops[b])
     return loops
 
@@ -160,50 +167,52 @@ def _brands(p: Program) -> Iterator[BrandName]:
             yield from _brands(inner)
 
 
-def _told_apart(wanted: _Wanted, loops: Mapping[BrandName, str]) -> dict[Var, str]:
+def _unique_names(found: _FoundNames, loops: Mapping[BrandName, str]) -> dict[Var, str]:
+    """Return a name for each value that no other value and no loop variable has."""
     names: dict[Var, str] = {}
     used = {*loops.values(), *CALLED}
-    fresh = (n for n in letters() if n not in used and n not in {*wanted.names.values()})
-    for v in sorted(wanted.order, key=lambda v: v not in wanted.last):  # results are named first
-        if v in wanted.same or v in wanted.taken:
+    fresh = (n for n in letters() if n not in used and n not in {*found.names.values()})
+    for v in sorted(found.order, key=lambda v: v not in found.results):  # results are named first
+        if v in found.captured or v in found.body_parameters:
             continue
-        name = wanted.names.get(v, "out" if v in wanted.left else "")
-        if v in wanted.entered and name in used:
-            x, b = wanted.entered[v]
+        name = found.names.get(v, "out" if v in found.has_left_brand else "")
+        if v in found.before_entering and name in used:
+            x, b = found.before_entering[v]
             name = f"{name}_{loops[b]}" if names.get(x, "").split("_")[0] == name.split("_")[0] else name
-        names[v] = name = _free(name, used) if name else next(fresh)
+        names[v] = name = _with_number(name, used) if name else next(fresh)
         used.add(name)
-    for v in wanted.taken:
-        names[v] = wanted.names.get(v) or next(fresh)
-    for v, x in wanted.same.items():
-        while x in wanted.same:
-            x = wanted.same[x]
+    for v in found.body_parameters:
+        names[v] = found.names.get(v) or next(fresh)
+    for v, x in found.captured.items():
+        while x in found.captured:
+            x = found.captured[x]
         names[v] = names[x]
     return names
 
 
-def _free(name: str, used: set[str]) -> str:
+def _with_number(name: str, used: set[str]) -> str:
+    """Return `name`, with a number appended if it is already used."""
     return next(n for n in itertools.chain([name], (f"{name}{i}" for i in itertools.count(2))) if n not in used)
 
 
 def identifier(text: str) -> str:
-    """Return a Python name for source text: `bias` for `self.bias`, `params_w` for `params['w']`."""
+    """Return a short Python name for source text, or "": `bias` for `self.bias`, `params_w` for `params['w']`."""
     name = re.sub(r"\W+", "_", text.removeprefix("self.")).strip("_")
-    fits = name.isidentifier() and not keyword.iskeyword(name) and name not in (RESERVED | CALLED)
-    return name if fits and not STEP.fullmatch(name) and len(name) <= _LONGEST else ""
+    is_allowed = name.isidentifier() and not keyword.iskeyword(name) and name not in (RESERVED | CALLED)
+    return name if is_allowed and not STEP.fullmatch(name) and len(name) <= _LONGEST else ""
 
 
 _LONGEST = 24
 _IN_A_SENTENCE = 40
 
 
-def _codes(program: Program) -> dict[Var, Where]:
-    """Return the positions that compute a single value; a layer of tinygrad computes several at one position."""
-    alone = Counter(e.where for e in program.eqns)
-    positions = {v: e.where for e in program.eqns for v in e.results if e.where is not None and alone[e.where] == 1}
+def _positions(program: Program) -> dict[Var, Where]:
+    """Return the position of each value whose expression computes no other value, as a tinygrad layer would."""
+    counts = Counter(e.where for e in program.eqns)
+    positions = {v: e.where for e in program.eqns for v in e.results if e.where is not None and counts[e.where] == 1}
     for e in program.eqns:
         for inner in e.programs():
-            positions |= _codes(inner)
+            positions |= _positions(inner)
     return positions
 
 
@@ -211,7 +220,7 @@ Span = tuple[int, int, int, int]
 
 
 def assigned_names(where: Where | None) -> tuple[str, ...]:
-    """Return the names to which the expression is assigned: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
+    """Return the names to which an expression is assigned: `x = …`, `a, b = …`, `self.h = …`, `(y := …)`."""
     if where is None:
         return ()
     assignments = _assignments(tuple(lines(where.file)))
@@ -243,7 +252,7 @@ def _targets(target: ast.expr) -> tuple[str, ...]:
 
 
 def captured_paths(f: Callable[..., Any], consts: Sequence[Tensor]) -> list[str]:
-    """Return the path of each captured value in the modules that the function uses, such as `net.l1.weight`."""
+    """Return the path of each captured tensor in the modules that the function uses, such as `net.l1.weight`, or ""."""
     function = inspect.unwrap(f)
     if not isinstance(function, FunctionType):
         return [""] * len(consts)

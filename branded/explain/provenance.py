@@ -1,11 +1,11 @@
-"""The sources of a cell: for each cell of a result, the cells of the operands that it may depend on.
+"""The source cells of each cell of a result: the cells of the operands that it may depend on.
 
-This is an abstract interpretation of a graph without brands. The abstract value of a cell is a set of operand cells.
-An elementwise operation returns the union over its operands, a movement moves the sets, and a reduction returns the
-union along its axes. A `where` uses the value of its condition. tinygrad writes `x[i]` as a masked sum, so it depends
-only on the selected cell and the index, not on all of `x`. A loop of known length is interpreted step by step.
+The module interprets a graph without brands, in which each cell stands for a set of operand cells. An elementwise
+operation returns the union over its operands, a movement moves the sets, and a reduction returns the union along its
+axes. A `where` uses the value of its condition: tinygrad writes `x[i]` as a masked sum, and the result depends only on
+the index and the selected cell, not on all of `x`. A loop of known length is interpreted step by step.
 
-Law: changing cells that are not in the set of a cell does not change that cell.
+Law: a cell does not change if only cells outside of its set change.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from branded.tinygrad_compat.private_api import all_int, exec_alu, truncate
 
 T = TypeVar("T")
 
-MOST = 1 << 18
+MAX_CELLS = 1 << 18
 """The maximum number of cells in all values of a graph; a larger graph is not interpreted."""
 
-NAMED = 1 << 12
-"""The maximum number of cells in all operands: a set has a bit for each."""
+MAX_OPERAND_CELLS = 1 << 12
+"""The maximum number of cells in all operands: a set has one bit for each of them."""
 
 Sets = list[int]
-"""A set of operand cells for each cell, as the bits of an int, because `|` computes unions fast."""
+"""For each cell, a set of operand cells, stored as the bits of an int, because `|` computes unions fast."""
 Numbers = list[Any]
 
 
@@ -46,8 +46,8 @@ def sources(
     Args:
         out: A graph without brands that contains the operands.
         operands: The values to which the cells are traced.
-        values: The flat cells of each operand, if known. A condition that is computed from other values is read from
-            their buffers.
+        values: The flat cells of each operand, if known. They determine the conditions; other values that a condition
+            depends on are read from their buffers.
 
     Returns:
         A list for each cell of `out`, ordered by operand and cell; None if there are too many cells.
@@ -62,7 +62,7 @@ def sources(
     sets: dict[UOp, Sets] = {}
     known: dict[UOp, Callable[[], Numbers]] = {}
     names: list[tuple[int, int]] = []
-    if sum(math.prod(x.max_shape) for x in operands) > NAMED:
+    if sum(math.prod(x.max_shape) for x in operands) > MAX_OPERAND_CELLS:
         return None
     for i, x in enumerate(operands):
         bits = [1 << (len(names) + cell) for cell in range(_size(x))]
@@ -78,7 +78,7 @@ def sources(
 
 
 def source_cells(e: Eqn) -> list[int]:
-    """Return, for each cell of a value that entered or left a brand, the cell before."""
+    """Return, for each cell of a value that entered or left a brand, the index of the same cell before that step."""
     x, y, b, axis = e.operands[0].type, e.results[0].type, e.params["brand"], e.params["axis"]  # type: ignore[union-attr]
     axes: list[Any] = list(range(len(x.shape)))
     if e.op == "enter":
@@ -96,16 +96,18 @@ def source_cells(e: Eqn) -> list[int]:
 
 
 class _TooLargeError(Exception):
-    """The error for a graph with too many cells."""
+    """Raised for a graph with too many cells."""
 
 
 class _UnknownError(Exception):
-    """The error for a value whose numbers are unknown."""
+    """Raised for a value whose numbers are unknown."""
 
 
 class _Budget:
+    """The number of cells that may still be interpreted."""
+
     def __init__(self) -> None:
-        self.left = MOST
+        self.left = MAX_CELLS
 
     def spend(self, cells: int) -> None:
         self.left -= cells
@@ -114,7 +116,7 @@ class _Budget:
 
 
 class _Graph:
-    """The cell sets and numbers of one graph, or of one function call in it."""
+    """The source cells and the numbers of all values in one graph, or in one function call."""
 
     def __init__(self, sets: Mapping[UOp, Sets], known: Mapping[UOp, Callable[[], Numbers]], budget: _Budget) -> None:
         self._sets, self._known, self._budget = dict(sets), known, budget
@@ -122,46 +124,48 @@ class _Graph:
         self._calls: dict[UOp, list[Sets]] = {}
 
     def sets(self, root: UOp) -> Sets:
+        """Return the source cells of a value."""
         for u in _in_order(root, self._sets):
             self._budget.spend(_size(u))
-            self._sets[u] = self._set(u)
+            self._sets[u] = self._sets_of(u)
         return self._sets[root]
 
     def numbers(self, root: UOp) -> Numbers:
+        """Return the numbers in the cells of a value."""
         for u in _in_order(root, self._numbers, self._known):
             self._budget.spend(_size(u))
-            self._numbers[u] = self._known[u]() if u in self._known else self._number(u)
+            self._numbers[u] = self._known[u]() if u in self._known else self._numbers_of(u)
         return self._numbers[root]
 
-    def _set(self, u: UOp) -> Sets:
-        below = [self._sets[s] for s in _data(u)]
+    def _sets_of(self, u: UOp) -> Sets:
+        operands = [self._sets[s] for s in _cell_operands(u)]
         if u.op is Ops.WHERE:
             return self._where(u)
         if u.op in GroupOp.Elementwise or u.op in _SAME or copied_part(u) is not None:
-            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_align_cells(u, below), strict=True)]
+            return [functools.reduce(int.__or__, cells, 0) for cells in zip(*_align_cells(u, operands), strict=True)]
         if u.op in GroupOp.Movement and not _is_of_each_device(u):
-            return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
+            return [operands[0][i] if i >= 0 else 0 for i in _source_positions(u)]
         if u.op is Ops.REDUCE:
             n = _size(u)
-            return [functools.reduce(int.__or__, below[0][i::n], 0) for i in range(n)]
+            return [functools.reduce(int.__or__, operands[0][i::n], 0) for i in range(n)]
         if u.op is Ops.STACK:
-            return list(itertools.chain(*below))
+            return list(itertools.chain(*operands))
         if u.op is Ops.GETTUPLE:
             return self._sets[u.src[0].src[u.arg]] if u.src[0].op is Ops.TUPLE else self._call(u.src[0])[u.arg]
         if u.op is Ops.AFTER and (sets := self._written(u)) is not None:
             return sets
-        return [functools.reduce(int.__or__, itertools.chain(*below), 0)] * _size(u)
+        return [functools.reduce(int.__or__, itertools.chain(*operands), 0)] * _size(u)
 
     def _where(self, u: UOp) -> Sets:
-        flag, yes, no = _align_cells(u, [self._sets[s] for s in u.src])
+        flag, if_true, if_false = _align_cells(u, [self._sets[s] for s in u.src])
         try:
             (conditions,) = _align_cells(u, [self.numbers(u.src[0])])
         except _UnknownError:
-            return [a | b | c for a, b, c in zip(flag, yes, no, strict=True)]
-        return [f | (y if t else n) for f, y, n, t in zip(flag, yes, no, conditions, strict=True)]
+            return [a | b | c for a, b, c in zip(flag, if_true, if_false, strict=True)]
+        return [f | (y if t else n) for f, y, n, t in zip(flag, if_true, if_false, conditions, strict=True)]
 
     def _written(self, u: UOp) -> Sets | None:
-        """Return the sets of a buffer after a write into it or into a view of it, or None."""
+        """Return the source cells of a buffer after a write into it or into a view of it; None for other writes."""
         x, write = u.src[0], u.src[1]
         if len(u.src) == 2 and write.op is Ops.STORE and write.src[0] is x:
             whole = self.sets(write.src[1])
@@ -173,7 +177,7 @@ class _Graph:
         while v is not x:
             if v.op not in GroupOp.Movement or v.op is Ops.PAD:
                 return None
-            inner = _positions(v)
+            inner = _source_positions(v)
             positions, v = [inner[i] for i in positions], v.src[0]
         cells, out = self.sets(value), list(self._sets[x])
         if len(cells) != len(positions):
@@ -190,10 +194,10 @@ class _Graph:
         if isinstance(primitive, Scan):
             out = self._scan(primitive, args)
         elif primitive is not None:
-            used = [primitive.uses(call, i) for i in range(len(body.src))]
+            read_operands = [primitive.uses(call, i) for i in range(len(body.src))]
             joined = [
                 functools.reduce(int.__or__, itertools.chain(*(self._sets[args[i]] for i in sorted(use))), 0)
-                for use in used
+                for use in read_operands
             ]
             out = [[all_of_them] * _size(x) for all_of_them, x in zip(joined, body.src, strict=True)]
         else:
@@ -207,17 +211,17 @@ class _Graph:
         return out
 
     def _scan(self, loop: Scan, args: Sequence[UOp]) -> list[Sets]:
-        used, n = {p.arg.slot: p for p in loop.params()}, loop.carries
-        parts, places = loop.cut(args), loop.cut([used.get(i) for i in range(len(args))])
+        params_by_slot, n = {p.arg.slot: p for p in loop.params()}, loop.carries
+        parts, places = loop.cut(args), loop.cut([params_by_slot.get(i) for i in range(len(args))])
         inputs, fixed = [*_used(places.inputs, parts.inputs)], [*_used(places.fixed, parts.fixed)]
         carried = [self._sets[x] for x in parts.carries]
         numbers: list[Callable[[], Numbers]] = [functools.partial(self.numbers, x) for x in parts.carries]
         stacked: list[list[Sets]] = [[] for _ in loop.step.src[n:]]
-        steps = range(loop.length)
-        for t in reversed(steps) if loop.reverse else steps:
+        strides = range(loop.length)
+        for t in reversed(strides) if loop.reverse else strides:
             sets, known = dict(_used(places.carries, carried)), dict(_used(places.carries, numbers))
             for p, x in inputs:
-                sets[p] = _part(self._sets[x], t, loop.length)
+                sets[p] = _slice_cells(self._sets[x], t, loop.length)
                 known[p] = functools.partial(self._slice, x, t, loop.length)
             for p, x in fixed:
                 sets[p], known[p] = self._sets[x], functools.partial(self.numbers, x)
@@ -231,12 +235,12 @@ class _Graph:
         return [*carried, *(list(itertools.chain(*ys)) for ys in stacked)]
 
     def _slice(self, x: UOp, t: int, length: int) -> Numbers:
-        return _part(self.numbers(x), t, length)
+        return _slice_cells(self.numbers(x), t, length)
 
     def _inner(self, sets: Mapping[UOp, Sets], known: Mapping[UOp, Callable[[], Numbers]]) -> _Graph:
         return _Graph(sets, known, self._budget)
 
-    def _number(self, u: UOp) -> Numbers:
+    def _numbers_of(self, u: UOp) -> Numbers:
         """Compute the numbers in the cells of `u` from the numbers of its operands.
 
         For a buffer x = [1, 2]:
@@ -249,34 +253,34 @@ class _Graph:
             return [u.val]
         if u.op is Ops.BUFFER:
             return _buffer_numbers(u)
-        below = [self._numbers[s] for s in _data(u)]
+        operands = [self._numbers[s] for s in _cell_operands(u)]
         if u.op is Ops.CAST:
-            return [_cast(x, u) for x in below[0]]
+            return [_cast(x, u) for x in operands[0]]
         if u.op in _SAME:
-            return below[0]
+            return operands[0]
         if u.op in GroupOp.ALU:
             try:
-                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_align_cells(u, below), strict=True)]
+                return [exec_alu(u.op, u.dtype, xs) for xs in zip(*_align_cells(u, operands), strict=True)]
             except (KeyError, TypeError):
                 raise _UnknownError from None
         if u.op in GroupOp.Movement:
-            return [below[0][i] if i >= 0 else 0 for i in _positions(u)]
+            return [operands[0][i] if i >= 0 else 0 for i in _source_positions(u)]
         if u.op is Ops.REDUCE:
             n, op = _size(u), u.arg[0]
-            return [functools.reduce(lambda a, b: exec_alu(op, u.dtype, (a, b)), below[0][i::n]) for i in range(n)]
+            return [functools.reduce(lambda a, b: exec_alu(op, u.dtype, (a, b)), operands[0][i::n]) for i in range(n)]
         if u.op is Ops.STACK:
-            return list(itertools.chain(*below))
+            return list(itertools.chain(*operands))
         raise _UnknownError
 
 
 _SAME = {
     *(Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MSELECT, Ops.NOOP),
 }
-"""Operations that keep each cell in place, without BITCAST, which may change the number of cells."""
+"""Operations that do not move cells.  BITCAST is not among them, because it may change the number of cells."""
 
 
-def _data(u: UOp) -> tuple[UOp, ...]:
-    """Return the operands with cells, without the sizes and offsets of a movement or the size of a buffer."""
+def _cell_operands(u: UOp) -> tuple[UOp, ...]:
+    """Return the operands that have cells, without sizes and offsets."""
     if u.op in GroupOp.Movement:
         return u.src[:1]
     if (part := copied_part(u)) is not None:
@@ -287,7 +291,7 @@ def _data(u: UOp) -> tuple[UOp, ...]:
         call = u.src[0]
         return (call.src[u.arg],) if call.op is Ops.TUPLE else call.src[1:]
     if u.op is Ops.AFTER:
-        return (u.src[0], *(s for w in u.src[1:] for s in _data(w)))
+        return (u.src[0], *(s for w in u.src[1:] for s in _cell_operands(w)))
     if u.op is Ops.STORE:
         return u.src[:2]
     return u.src
@@ -306,7 +310,7 @@ def _in_order(root: UOp, *done: Mapping[UOp, Any]) -> list[UOp]:
             seen.add(u)
             stack.append((u, True))
             if all(u not in d for d in done):
-                stack += [(s, False) for s in _data(u)]
+                stack += [(s, False) for s in _cell_operands(u)]
     return order
 
 
@@ -326,63 +330,66 @@ def _strides(shape: Sequence[int]) -> list[int]:
 
 
 def _is_of_each_device(u: UOp) -> bool:
-    """Return whether the operation selects another part on each device."""
+    """Return whether the operation selects a different part on each device."""
     return u.op in {Ops.SHRINK, Ops.PAD} and not all_int([x for pair in u.marg for x in pair])
 
 
-def _positions(u: UOp) -> list[int]:
-    """Return, for each cell of a movement, the cell that it comes from; -1 for padding."""
-    below, shape = _shape(u.src[0]), _shape(u)
+def _source_positions(u: UOp) -> list[int]:
+    """Return, for each cell of a movement, the index of the source cell; -1 for padding."""
+    source_shape, shape = _shape(u.src[0]), _shape(u)
     if u.op is Ops.RESHAPE:
         return list(range(_size(u)))
-    steps = _strides(below)
+    strides = _strides(source_shape)
     if u.op is Ops.EXPAND:
-        axes = [[0] * n for n in shape[: len(shape) - len(below)]]
-        axes += [[i * s for i in range(n)] for n, s in zip(below, steps, strict=True)]
+        axes = [[0] * n for n in shape[: len(shape) - len(source_shape)]]
+        axes += [[i * s for i in range(n)] for n, s in zip(source_shape, strides, strict=True)]
     elif u.op is Ops.PERMUTE:
-        axes = [[i * steps[a] for i in range(below[a])] for a in u.arg]
+        axes = [[i * strides[a] for i in range(source_shape[a])] for a in u.arg]
     elif u.op is Ops.FLIP:
-        axes = [[i * s for i in range(n)] for n, s in zip(below, steps, strict=True)]
+        axes = [[i * s for i in range(n)] for n, s in zip(source_shape, strides, strict=True)]
         axes = [axis[::-1] if flips else axis for axis, flips in zip(axes, u.arg, strict=True)]
     elif u.op is Ops.SHRINK:
-        axes = [[i * s for i in range(a, a + n)] for (a, _), n, s in zip(u.marg, shape, steps, strict=True)]
+        axes = [[i * s for i in range(a, a + n)] for (a, _), n, s in zip(u.marg, shape, strides, strict=True)]
     else:
         axes = [
             [(i - a) * s if 0 <= i - a < n else -1 for i in range(size)]
-            for (a, _), size, n, s in zip(u.marg, shape, below, steps, strict=True)
+            for (a, _), size, n, s in zip(u.marg, shape, source_shape, strides, strict=True)
         ]
     return [-1 if -1 in offsets else sum(offsets) for offsets in itertools.product(*axes)]
 
 
-def _align_cells(u: UOp, below: Sequence[list[Any]]) -> list[list[Any]]:
-    """Return the cells of each operand for each cell of an elementwise `u`: tinygrad aligns to the right."""
+def _align_cells(u: UOp, operands: Sequence[list[Any]]) -> list[list[Any]]:
+    """Broadcast the cells of each operand to the shape of the elementwise `u`."""
     to = _shape(u)
-    return [_broadcast_cells(cells, _shape(s), to) for cells, s in zip(below, u.src, strict=False)]
+    return [_broadcast_cells(cells, _shape(s), to) for cells, s in zip(operands, u.src, strict=False)]
 
 
 def _broadcast_cells(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
     if shape == to:
         return cells
-    steps = _strides(shape)
+    strides = _strides(shape)
     lead = len(to) - len(shape)
     axes = [[0] * n for n in to[:lead]]
-    axes += [[0] * n if m == 1 else [i * s for i in range(n)] for n, m, s in zip(to[lead:], shape, steps, strict=True)]
+    axes += [
+        [0] * n if m == 1 else [i * s for i in range(n)] for n, m, s in zip(to[lead:], shape, strides, strict=True)
+    ]
     return [cells[sum(offsets)] for offsets in itertools.product(*axes)]
 
 
 def _used(places: Sequence[UOp | None], values: Sequence[T]) -> Iterator[tuple[UOp, T]]:
-    """Return the parameters that a body uses, each with its value."""
+    """Yield the parameters that a body uses, each with its value."""
     return ((p, x) for p, x in zip(places, values, strict=True) if p is not None)
 
 
-def _part(cells: list[Any], t: int, length: int) -> list[Any]:
+def _slice_cells(cells: list[Any], t: int, length: int) -> list[Any]:
+    """Return the cells at index `t` of a leading axis of size `length`."""
     n = len(cells) // length
     return cells[t * n : (t + 1) * n]
 
 
 def _buffer_numbers(buffer: UOp) -> Numbers:
     """Return the numbers in a realized buffer."""
-    if not buffer.is_realized or _size(buffer) > MOST:
+    if not buffer.is_realized or _size(buffer) > MAX_CELLS:
         raise _UnknownError
     return list(tensor(buffer).tolist())
 
@@ -392,5 +399,5 @@ def _cast(x: Any, u: UOp) -> Any:
         as_number = u.dtype.const(x)
     except (OverflowError, ValueError):  # inf or NaN as an int: the result differs from device to device
         raise _UnknownError from None
-    cut: Callable[[Any], Any] = truncate.get(u.dtype, lambda n: n)
-    return cut(as_number)
+    wrap: Callable[[Any], Any] = truncate.get(u.dtype, lambda n: n)
+    return wrap(as_number)

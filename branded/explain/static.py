@@ -1,4 +1,4 @@
-"""The static types of the expressions in a file, from mypy with the plugin: they are known before anything runs."""
+"""The static types of the expressions in a file, found by mypy with the plugin of branded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Span = tuple[int, int, int, int]
 
 
 class Types(NamedTuple):
-    """The types of a file's expressions, or a note that explains why there are none."""
+    """The types of a file's expressions; if there are none, a note gives the reason."""
 
     found: Mapping[Span, str]
     note: str | None = None
@@ -26,7 +26,7 @@ class Types(NamedTuple):
         return None if where is None else self.found.get((where.line, where.column, where.end_line, where.end_column))
 
 
-def nothing(note: str) -> Types:
+def no_types(note: str) -> Types:
     return Types({}, note)
 
 
@@ -53,9 +53,9 @@ def types_in(path: Path) -> Types:
     try:
         return _types(path, path.read_text())
     except ImportError:
-        return nothing("mypy is not installed, so there are no static types: pip install 'branded[mypy]'")
+        return no_types("mypy is not installed, so there are no static types: pip install 'branded[mypy]'")
     except (OSError, UnicodeError):
-        return nothing(f"mypy cannot read {path.name}, so there are no static types")
+        return no_types(f"mypy cannot read {path.name}, so there are no static types")
 
 
 @functools.lru_cache(maxsize=64)
@@ -64,7 +64,7 @@ def _types(path: Path, text: str) -> Types:
 
 
 def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
-    """Return the types of several files, given as texts: mypy loads its cache of the libraries only once."""
+    """Return the types of several files, given as texts, from one run of mypy, which loads its cache only once."""
     from mypy import build
     from mypy.errors import CompileError
     from mypy.fscache import FileSystemCache
@@ -75,13 +75,13 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
     output, cache = io.StringIO(), FileSystemCache()
     try:
         build_sources, options = read_options([str(path) for path in files], cache, "branded", output)
-        # a module given as text is analyzed again: the version in mypy's cache has no expressions
+        # passing the text makes mypy analyze the module again: its cache has no expressions
         sources = {
             path: build.BuildSource(s.path, s.module, text, s.base_dir)
             for (path, text), s in zip(files.items(), build_sources, strict=True)
         }
         options.export_types = options.preserve_asts = True
-        # only these modules: mypy checks every body that it preserves, and with libraries this takes half a minute
+        # preserve only these modules: mypy checks each preserved body, which takes half a minute with the libraries
         options.per_module_options["*.*"] = {"preserve_asts": False}  # a pattern for all modules
         for s in sources.values():
             options.per_module_options.setdefault(s.module, {})["preserve_asts"] = True
@@ -92,13 +92,13 @@ def types_of(files: Mapping[Path, str]) -> dict[Path, Types]:
             list(sources.values()), options, None, lambda *_: None, cache, output, output, extra_plugins=plugins
         )
     except (CompileError, SystemExit):
-        return {path: nothing(f"mypy could not check {path.name}, so there are no static types") for path in files}
+        return {path: no_types(f"mypy could not check {path.name}, so there are no static types") for path in files}
     result.manager.metastore.close()
     return {path: Types(_of_values(result.files[s.module], result.types)) for path, s in sources.items()}
 
 
 def _of_values(tree: Any, types: Mapping[Any, Any]) -> dict[Span, str]:
-    """Return the types of the expressions that are values, and drop mypy's other results, which are large."""
+    """Return the types of the expressions that are values; mypy's other results are too large to keep."""
     from mypy.inspections import find_by_location
 
     told = {e: text for e, t in types.items() if (text := short(str(t)))}
@@ -114,6 +114,6 @@ _VALUE = re.compile(r"Tensor|Vec\[[^\[\],]+, Tensor\]")
 
 
 def short(text: str) -> str | None:
-    """Return the type of a value as the documentation writes it, or None: `Tensor`, `Vec[x | y, Tensor]`."""
+    """Shorten mypy's text of a type as in the documentation: `Vec[x | y, Tensor]`; None if it is not a value's type."""
     short = _LONG.sub("", text)
     return short if _VALUE.fullmatch(short) and not _ANY.search(short) else None

@@ -1,4 +1,4 @@
-"""The effect of one operation on the brands of its operands, in words: zip, broadcast, enter or leave, and why."""
+"""Describe in words how one operation treats each brand of its operands: zip, broadcast, enter or leave, and why."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kind = Literal["enter", "leave", "zip", "broadcast", "per example", "none"]
 
 
 class Column(NamedTuple):
-    """One brand in one step: the operands that carry it, the kind of step, and a sentence that explains it."""
+    """One brand in one step: whether each operand varies over it, the kind of step, and a sentence that explains it."""
 
     brand: BrandName
     operands: tuple[bool, ...]
@@ -31,9 +31,9 @@ class Column(NamedTuple):
 
 
 def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
-    """Return the columns of a step: one for each brand that its operands or its results carry.
+    """Return a column for each brand of a step's operands and results.
 
-    Numbers are the same for all examples, and are ignored: `x * 2` has one operand.
+    A Python number does not count as an operand: `x * 2` has one operand.
     """
     rows = [a.type.row if isinstance(a, Var) else () for a in e.operands]
     after = {b for v in e.results for b in v.type.row}
@@ -43,8 +43,8 @@ def columns(e: Eqn, names: Mapping[Var, str]) -> list[Column]:
     out = []
     for b in brands:
         carried = tuple(b in row for row in rows)
-        column_kind = _how(e, b, carried, after)
-        out.append(Column(b, carried, column_kind, f"{b.name}: {_why(e, b, carried, column_kind, names)}."))
+        column_kind = _column_kind(e, b, carried, after)
+        out.append(Column(b, carried, column_kind, f"{b.name}: {_sentence(e, b, carried, column_kind, names)}."))
     return out
 
 
@@ -58,12 +58,12 @@ _RARE: tuple[Kind, ...] = ("enter", "leave", "broadcast", "zip", "per example")
 
 
 def _longest_row(e: Eqn) -> tuple[BrandName, ...]:
-    """Return the brands in the order of the longest row: all rows of a program have the same order."""
+    """Return the brands of the operand or result that has the most; all values of a program order them the same way."""
     rows = [a.type.row for a in (*e.results, *e.operands) if isinstance(a, Var)]
     return max(rows, key=len, default=())
 
 
-def _how(e: Eqn, b: BrandName, carried: Sequence[bool], after: set[BrandName]) -> Kind:
+def _column_kind(e: Eqn, b: BrandName, carried: Sequence[bool], after: set[BrandName]) -> Kind:
     if b not in after:
         return "leave"
     if (e.op == "enter" and e.params["brand"] == b) or not any(carried):
@@ -71,10 +71,10 @@ def _how(e: Eqn, b: BrandName, carried: Sequence[bool], after: set[BrandName]) -
     return dispatch.kind(b, [a.type.row for a in e.operands if isinstance(a, Var)])
 
 
-def _why(e: Eqn, b: BrandName, carried: Sequence[bool], column_kind: Kind, names: Mapping[Var, str]) -> str:
+def _sentence(e: Eqn, b: BrandName, carried: Sequence[bool], column_kind: Kind, names: Mapping[Var, str]) -> str:
     pairs = list(zip(e.operands, carried, strict=True))
-    with_it = list(dict.fromkeys(_name(a, names) for a, c in pairs if c))
-    without = list(dict.fromkeys(_name(a, names) for a, c in pairs if not c and isinstance(a, Var)))
+    carriers = list(dict.fromkeys(_name(a, names) for a, c in pairs if c))
+    others = list(dict.fromkeys(_name(a, names) for a, c in pairs if not c and isinstance(a, Var)))
     axis = f"axis {e.params['axis']} of " if "axis" in e.params else ""
     first = _name(e.operands[0], names) if e.operands else ""
     results = join_words([names[v] for v in e.results])
@@ -83,24 +83,26 @@ def _why(e: Eqn, b: BrandName, carried: Sequence[bool], column_kind: Kind, names
             return f"{axis}{first} becomes the brand, {examples(b.size)}"
         case "enter":
             return f"{results} differs from example to example"
-        case "leave" if e.op == "leave" and not with_it:
+        case "leave" if e.op == "leave" and not carriers:
             return f"{first} is the same for all {examples(b.size)}, and is repeated along {axis}{results}"
         case "leave" if e.op == "leave":
             return f"its {examples(b.size)} become {axis}{results}"
         case "leave" if e.op not in COLLECTIVES and not e.has_programs:
-            return f"of {join_words(with_it)} nothing but the shape is used, so {results} is the same for all"
+            return f"of {join_words(carriers)} nothing but the shape is used, so {results} is the same for all"
         case "leave":
-            return f"{join_words(with_it)} of all {examples(b.size)} make one {results}, which no longer varies over it"
+            return (
+                f"{join_words(carriers)} of all {examples(b.size)} make one {results}, which no longer varies over it"
+            )
         case "per example":
-            return f"{with_it[0]} varies over it; the operation is done for each of its {examples(b.size)}"
-        case "zip" if len(with_it) == 1:
-            return f"{with_it[0]} varies over it, so its {examples(b.size)} are paired with themselves"
+            return f"{carriers[0]} varies over it; the operation is done for each of its {examples(b.size)}"
+        case "zip" if len(carriers) == 1:
+            return f"{carriers[0]} varies over it, so its {examples(b.size)} are paired with themselves"
         case "zip":
-            return f"{join_words(with_it)} vary over it, so their {examples(b.size)} are paired"
-    verb = "varies" if len(with_it) == 1 else "vary"
-    be = "is" if len(without) == 1 else "are"
-    same = f"{join_words(without)} {be} the same for each of its {examples(b.size)}"
-    return f"only {join_words(with_it)} {verb} over it, so {same}"
+            return f"{join_words(carriers)} vary over it, so their {examples(b.size)} are paired"
+    verb = "varies" if len(carriers) == 1 else "vary"
+    be = "is" if len(others) == 1 else "are"
+    unchanged = f"{join_words(others)} {be} the same for each of its {examples(b.size)}"
+    return f"only {join_words(carriers)} {verb} over it, so {unchanged}"
 
 
 def _name(a: Atom, names: Mapping[Var, str]) -> str:
@@ -130,7 +132,7 @@ def bytes_of(t: Type) -> int:
 
 
 def grew(e: Eqn) -> float:
-    """Return the size of the largest result, relative to the largest operand."""
+    """Return the size of the largest result divided by the size of the largest operand."""
     before = max((bytes_of(a.type) for a in e.operands if isinstance(a, Var)), default=0)
     after = max((bytes_of(v.type) for v in e.results), default=0)
     return after / before if before else 1.0
@@ -139,7 +141,7 @@ def grew(e: Eqn) -> float:
 def warning(
     e: Eqn, step_columns: Sequence[Column], limit: Growth, names: Mapping[Var, str], kernel_names: Mapping[int, str]
 ) -> str | None:
-    """Return a warning for a value that a broadcast, or a repeating leave, makes much larger; else None.
+    """Return a warning if a broadcast, or a leave that repeats a value, makes a value much larger; else None.
 
     `kernel_names` maps the sizes that kernels write, in bytes, to the names of the kernels.
     """

@@ -1,7 +1,7 @@
-"""An explanation as a story that fits on one screen.
+"""An explanation as a story: a text that fits on one screen.
 
-It shows the brands, the broadcasts and their cost, the kernels with memory and time, and the equivalent loop. Then it
-lists the steps that are more than a zip: one block for each vmap, one for each derivative, and the steps of bodies.
+The story shows the brands, the broadcasts and their cost, the kernels with their memory and time, and the equivalent
+loop. Then it lists the steps that do more than pair examples, in one block for each vmap, derivative and body.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from branded.explain.terminal import Line, Span, block, caller_lines, kernel_lin
 
 Data = Mapping[str, Any]
 _LONGEST = 110
-_MOST = 3
+_MAX_NAMED = 3
 """The maximum number of broadcasts named in the second line."""
-_INSIDE = 12
+_MAX_BODY_STEPS = 12
 """The maximum number of steps shown for a body."""
 
 
@@ -38,7 +38,7 @@ def story(data: Data, seconds: float | None = None, *, kernels: bool = False) ->
 def _brands(data: Data) -> Line:
     place = f", {data['file']}:{data['first_line']}" if data["file"] else ""
     start = [Span(data["name"], "title"), Span(f"{place}: ", "quiet")]
-    brands = [*data["brands"], *_inside(data)]
+    brands = [*data["brands"], *_brands_in_bodies(data)]
     if not brands:
         return [*start, Span("no brand, nothing is batched")]
     names: Line = []
@@ -48,16 +48,16 @@ def _brands(data: Data) -> Line:
     return [*start, Span(f"{count_noun(len(brands), 'brand')}, "), *names]
 
 
-def _inside(data: Data) -> list[Data]:
+def _brands_in_bodies(data: Data) -> list[Data]:
     """Return the brands that the bodies of loops and branches open."""
-    columns = {c["brand"]: c for s in _every(data["steps"]) for c in s["columns"]}
+    columns = {c["brand"]: c for s in _with_body_steps(data["steps"]) for c in s["columns"]}
     names = {b["name"] for b in data["brands"]}
     return [{"name": name, "size": c["size"]} for name, c in columns.items() if name not in names]
 
 
 def _broadcasts(data: Data) -> Line:
     """Return a line with the broadcasts, and the cost of the largest one."""
-    steps = list(_every(data["steps"]))
+    steps = list(_with_body_steps(data["steps"]))
     broadcasts = [s for s in steps if s["kind"] == "broadcast" or _repeats(s)]
     if not broadcasts:
         return [
@@ -69,10 +69,10 @@ def _broadcasts(data: Data) -> Line:
         ]
     largest = max(broadcasts, key=lambda s: int(s["bytes"]))
     named = list(dict.fromkeys(map(_describe_broadcast, broadcasts)))
-    more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
     cost = f"; at most {readable(largest['bytes'])}"
     cost += f", {largest['grew']:.4g} times its largest operand" if largest["grew"] > 1 else ""
-    return [Span("broadcasts: ", "title"), Span(_truncate("; ".join(named[:_MOST]) + more) + cost)]
+    return [Span("broadcasts: ", "title"), Span(_truncate("; ".join(named[:_MAX_NAMED]) + more) + cost)]
 
 
 def _describe_broadcast(step: Data) -> str:
@@ -84,7 +84,7 @@ def _describe_broadcast(step: Data) -> str:
 
 
 def _repeats(step: Data) -> bool:
-    """Return whether the step leaves a brand with a value that is the same for all examples."""
+    """Return whether the step leaves a brand, and repeats a value that is the same for all its examples."""
     return any(c["how"] == "leave" and not any(c["operands"]) for c in step["columns"])
 
 
@@ -94,11 +94,13 @@ def _over(step: Data) -> str:
 
 
 def _cost(data: Data, seconds: float | None) -> Line:
-    took = "" if seconds is None else f", {took_text(seconds)}"
-    return [Span(f"{count_noun(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{took}")]
+    time_text = "" if seconds is None else f", {duration(seconds)}"
+    return [
+        Span(f"{count_noun(len(data['kernels']), 'kernel')}, {readable(data['memory']['peak'])} at most{time_text}")
+    ]
 
 
-def took_text(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Format a duration: `4.1 ms`."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= scale:
@@ -178,7 +180,7 @@ def _body(body: Data, indent: int) -> list[Line]:
     takes = ", ".join(f"{v['name']}: {v['type']}" for v in body["takes"])
     out: list[Line] = [[Span(f"{pad}{body['name']}({_truncate(takes)})", "quiet")]]
     steps = [s for s in body["steps"] if s["op"] not in ("enter", "leave")]
-    for step in steps[:_INSIDE]:
+    for step in steps[:_MAX_BODY_STEPS]:
         kind = step["kind"] if step["kind"] != "none" else "the same for all"
         place = f"{step['where']}  " if step["where"] else ""
         first = step["results"][0]
@@ -186,8 +188,8 @@ def _body(body: Data, indent: int) -> list[Line]:
         out.append(line)
         for inner in step["bodies"]:
             out += _body(inner, indent + 4)
-    if len(steps) > _INSIDE:
-        out.append([Span(f"{pad}  and {len(steps) - _INSIDE} more", "quiet")])
+    if len(steps) > _MAX_BODY_STEPS:
+        out.append([Span(f"{pad}  and {len(steps) - _MAX_BODY_STEPS} more", "quiet")])
     return out
 
 
@@ -243,11 +245,11 @@ def _by_axis(steps: Sequence[Data]) -> list[tuple[int, list[Data]]]:
     return [(axis, [s for s in steps if s["axis"] == axis]) for axis in axes]
 
 
-def _every(steps: Sequence[Data]) -> Iterator[Data]:
+def _with_body_steps(steps: Sequence[Data]) -> Iterator[Data]:
     for step in steps:
         yield step
         for body in step["bodies"]:
-            yield from _every(body["steps"])
+            yield from _with_body_steps(body["steps"])
 
 
 def _result(data: Data) -> list[Line]:

@@ -23,7 +23,7 @@ Line = list[Span]
 _COLORS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 _STYLES = {"title": "bold", "quiet": "dim", "warning": "bold red"}
 _NONE = "·"
-"""The cell for a brand that a value does not carry."""
+"""The table entry for a brand that a value does not vary over."""
 
 
 def text(lines: Sequence[Line]) -> str:
@@ -35,7 +35,7 @@ def show(brands: Sequence[Data], lines: Sequence[Line], file: TextIO | None = No
     """Print lines, with colors if `rich` is installed and the terminal supports them."""
     out = sys.stdout if file is None else file
     try:
-        # by name: otherwise mypy would read the 500 modules of rich
+        # import by name, so that mypy does not read the 500 modules of rich
         console = importlib.import_module("rich.console").Console(file=out, highlight=False, soft_wrap=True)
         assemble = importlib.import_module("rich.text").Text.assemble
     except ModuleNotFoundError:

@@ -18,7 +18,7 @@ from branded.compile.jit import Jitted
 from branded.compile.kernel_times import Timed, seconds_of
 from branded.core.validation.arguments import check_tune
 from branded.explain import example_arguments
-from branded.explain.data import is_array, tell_many
+from branded.explain.data import is_array, note_many_steps
 from branded.graph.uops import realize_tensors
 from branded.ir import make_expr_for
 from branded.tinygrad_compat.lazy_numpy import np
@@ -146,7 +146,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed, with_writes=True)(*args, **kwargs)
-    tell_many("profile", expr.program)
+    note_many_steps("profile", expr.program)
     tried = Tune(tune, {})
     kernels, lines = whole_and_lines(expr, expr._given(args, kwargs), tried)
     tuned = Report(tried.found.values())
