@@ -15,8 +15,8 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.runtime import host_calls
 from branded.callbacks.host import Host
+from branded.compile.compiled_loop import LoopName, laid_out
 from branded.compile.linear_program import schedule, writes
-from branded.compile.loop_executor import LoopName, laid_out
 from branded.control_flow.primitive import Loop
 from branded.core.boundary import closed
 from branded.graph.tags import untag

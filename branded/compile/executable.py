@@ -7,7 +7,6 @@ value is on several devices or a shape is symbolic, a TinyJit runs the program, 
 from __future__ import annotations
 
 import functools
-import struct
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,15 +16,14 @@ from tinygrad.dtype import strong_dtype
 from tinygrad.helpers import DEBUG, JIT, JIT_BATCH_SIZE, Context, GlobalCounters, disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import tree
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.autotune.config import Tune, TuneLevel
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import PythonExecutor, make_executor
-from branded.compile import loop_executor as replay
-from branded.compile.arguments import NUMBERS
+from branded.compile import compiled_loop
 from branded.compile.donation import may_be_one, take_memory
+from branded.compile.inputs import ProgramInput, computed_tensor
 from branded.compile.linear_program import (
     Arena,
     allocate_working_memory,
@@ -34,8 +32,7 @@ from branded.compile.linear_program import (
     schedule,
     without_copies,
 )
-from branded.compile.output_pool import Known, PooledBuffer, Result, part_of, value_in_memory
-from branded.core.analysis.aliasing import is_no_copy
+from branded.compile.output_pool import Known, PooledBuffer, Result, value_in_memory
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
@@ -45,8 +42,7 @@ from branded.graph.tags import untag
 from branded.graph.uops import base_of, living_tensors, replace_ops, tensor, tensors
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine, running_block
-from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import _to_np_dtype, all_int, canonicalize_device
+from branded.tinygrad_compat.private_api import all_int, canonicalize_device
 
 Bound = tuple[list[Any], Sequence[object]]
 """The memory of the arguments, and the values that keep it alive."""
@@ -134,7 +130,7 @@ class _Compiled:
         full = replace_ops(full, dict(zip(params, inputs, strict=True)).get, at=_constants(full))
         with config.tuning_block(*tune):
             self.linear = schedule(list(zip(dests, without_copies(full), strict=True)), [*map(base_of, dests), *bases])
-        self.inputs = [_Input(p, self.linear.alignment) for p in params]
+        self.inputs = [ProgramInput(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | PythonExecutor | None = None
         self.fixed: list[Known] = []
         self.reused = self._reused(params, donated)
@@ -176,7 +172,7 @@ class _Compiled:
         device, memory = min(devices), Arena()
         slots = [Ref(1 + i) for i in range(len(self.results) + len(self.inputs))]
         with config.tuning_block(*self.tune):  # for the steps of loops, which are compiled here
-            ops = self.linear.ops([slots], memory, replay.tables)
+            ops = self.linear.ops([slots], memory, compiled_loop.tables)
         if not ops:
             return
         self.scratch = allocate_working_memory(memory.most, device, "jit")
@@ -272,99 +268,6 @@ def _realize_copy(u: UOp) -> UOp:
     return t.uop
 
 
-class _Input:
-    """An argument of a program, and how it gets into memory."""
-
-    def __init__(self, p: UOp, alignment: int) -> None:
-        self.device, self.dtype, self.shape, self.alignment = p.device, p.dtype, p.shape, alignment
-        self.is_empty = 0 in p.shape
-        self.numpy = _to_np_dtype(p.dtype)
-        self.pack = struct.Struct(p.dtype.fmt).pack_into if p.dtype.fmt and p.shape == () else None
-        self.staged: Known | None = None
-
-    def address(self, x: Any, held: list[UOp], is_read_alone: bool = True) -> int:
-        """Return the address from which the kernels read the argument; `held` keeps its memory alive until they finish.
-
-        A part of a buffer is read in place if nothing writes into the memory of the arguments.
-        """
-        if self.is_empty:
-            return 0
-        return self._of_python(x) or (is_read_alone and self._of_part(x)) or self._known(x, held).address
-
-    def _of_part(self, x: Any) -> int:
-        """Return the address of a contiguous part of a tensor in memory, such as `x[0]`; 0 for anything else."""
-        if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
-            return 0
-        whole = value_in_memory(part[0])
-        if whole is None or whole.device != self.device or not whole.address:
-            return 0
-        address = whole.address + part[1] * self.dtype.itemsize
-        return address if address % self.alignment == 0 else 0
-
-    def buffer(self, x: Any, held: list[UOp]) -> UOp:
-        if self.is_empty:
-            out: UOp = UOp.new_buffer(self.device, 0, self.dtype)
-            return out
-        if type(x) is Known:
-            held.append(UOp.from_buffer(x.buffer))
-        else:
-            self._known(x, held)
-        return base_of(held[-1])
-
-    def _of_python(self, x: Any) -> int:
-        """Return the address of a number or a NumPy array: in place, or copied to the staging buffer; else 0."""
-        cls = type(x)
-        if not self.device.startswith("CPU"):
-            return 0
-        if cls in NUMBERS and self.pack is not None:
-            to = self._stage()
-            try:
-                self.pack(self.view, 0, x)
-            except (struct.error, OverflowError):  # tinygrad decides how to convert such a number
-                return 0
-            return to
-        if cls is not np.ndarray or self.numpy is None:
-            return 0
-        if x.dtype == self.numpy and x.flags.c_contiguous:
-            address = int(x.__array_interface__["data"][0])
-            if address % self.alignment == 0:
-                return address
-        to = self._stage()
-        np.copyto(np.frombuffer(self.view, dtype=self.numpy).reshape(self.shape), x)
-        return to
-
-    def _stage(self) -> int:
-        """Return the address of the staging buffer `view`, which is allocated on first use."""
-        if self.staged is None:
-            self.stage = Result(self.shape, self.dtype, self.device).make()
-            self.staged = value_in_memory(self.stage.uop)
-            assert self.staged is not None
-            self.view = self.staged.buffer.as_memoryview(force_zero_copy=True)
-        return self.staged.address
-
-    def _known(self, x: Any, held: list[UOp]) -> Known:
-        """Return the argument in a buffer: its own, or a copy."""
-        t = _tensor(x).cast(self.dtype)
-        if (buffer := value_in_memory(t.uop)) is None:
-            # a clone is a write, for which `eager_cache` keeps no program
-            copied = t.contiguous()
-            t = t.clone(device=self.device) if t.device != self.device or is_no_copy(copied.uop) else copied
-            with running_block():
-                Tensor.realize(t)
-            buffer = value_in_memory(t.uop)
-        assert buffer is not None
-        held.append(t.uop)
-        return buffer
-
-
-def _tensor(x: Any) -> Tensor:
-    if type(x) is Known:
-        return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
-    t = tree.as_tensor(x, copy=False)  # computed in this call
-    assert t is not None
-    return t
-
-
 class _Replayed:
     """A program with several devices or with symbolic shapes: a TinyJit, whose results are copied."""
 
@@ -400,7 +303,7 @@ class _Replayed:
         for leaf, p in zip(leaves, self.params, strict=True):
             if 0 in p.shape:
                 continue
-            x = _tensor(leaf).cast(p.dtype)
+            x = computed_tensor(leaf).cast(p.dtype)
             has_buffer = x.uop.is_realized and x.uop.has_buffer_identity()  # type: ignore[no-untyped-call]
             if not has_buffer or x.uop.base in used:
                 x = x.clone()

@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cuda.launch import launcher
-from branded.compile import loop_executor
+from branded.compile import compiled_loop
 from branded.compile.linear_program import Arena, Linear, address_of, buffer_of, schedule
 from branded.graph.uops import on_device
 from branded.tinygrad_compat import private_api
@@ -56,7 +56,7 @@ def kernels(values: Sequence[UOp]) -> list[Timed]:
     memory = Arena()
     slots = [Ref(1 + i) for i in range(len(places))]
     # all three turns of a loop use the same buffers
-    ops = None if launcher(str(places[0].device)) else linear.ops([slots] * 3, memory, loop_executor.tables)
+    ops = None if launcher(str(places[0].device)) else linear.ops([slots] * 3, memory, compiled_loop.tables)
     if ops is None:
         return list(_by_tinygrad(linear, [u.base for u in places]))
     scratch = Buffer("CPU", max(memory.most, 1), dtypes.uint8, preallocate=True)
@@ -87,7 +87,7 @@ def _loop(
     table: native.Table, call: UOp, runs: int, depth: int, addresses: Sequence[int], each: float
 ) -> Iterator[Timed]:
     loop = call.src[0].arg.loop
-    steps, tests = loop_executor.calls(loop)
+    steps, tests = compiled_loop.calls(loop)
     trip_count = native.Plan(table).run(addresses)
     inner = [
         t

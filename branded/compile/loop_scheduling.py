@@ -8,7 +8,8 @@ from typing import Any
 from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp, UPat
 
 from branded.backends.cpu.renderer import loops as kernels
-from branded.compile.loop_executor import LoopName, lower_loop, run
+from branded.compile.compiled_loop import LoopName
+from branded.compile.loop_executor import lower_loop, run
 from branded.control_flow.while_loop import While
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import CallInfo, Estimates

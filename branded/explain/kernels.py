@@ -16,7 +16,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.gemm import blas, match
 from branded.backends.cpu.renderer.loops import suits
-from branded.compile.loop_executor import LoopName
+from branded.compile.compiled_loop import LoopName
 from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.graph.uops import nbytes, replace_ops

@@ -45,7 +45,7 @@ from branded import (
 )
 from branded import map as map_
 from branded.autodiff import forward
-from branded.compile import loop_executor as replay
+from branded.compile import compiled_loop, loop_executor
 from branded.control_flow.primitive import Loop
 from branded.graph.tags import is_leaf
 
@@ -274,12 +274,12 @@ def test_loop_body_is_traced_and_compiled_once() -> None:
         return calls[0], size
 
     assert steps(10) == steps(10_000)
-    before = set(replay._steps.values())
+    before = set(compiled_loop._steps.values())
     # no other test uses this step, and one compiled step serves all lengths
     out, ys = scan(lambda c, x: (c + x * 0.5 + x * 0.5, c), Tensor(0.0), Tensor.ones(10_000).contiguous())
     Tensor.realize(out, ys)
     assert out.item() == 10_000 and ys[-1].item() == 9_999
-    (step,) = set(replay._steps.values()) - before
+    (step,) = set(compiled_loop._steps.values()) - before
     assert len(step.graph.linear.src) <= 3  # kernels, for any length
 
 
@@ -295,8 +295,9 @@ def test_equal_loops_share_one_object() -> None:
 
 @pytest.mark.compiled
 def test_forward_loop_is_shared_with_reverse_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, original = list[Loop](), replay._compile_loop
-    monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
+    runs, original = list[Loop](), compiled_loop.compile_loop
+    for module in (compiled_loop, loop_executor):
+        monkeypatch.setattr(module, "compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
 
     def loss(w: Tensor) -> Tensor:
         step = lambda h, x: ((w * h + x).tanh(), None)  # noqa: E731
@@ -427,8 +428,9 @@ def test_loops_under_tinyjit_and_function() -> None:
 
 @pytest.mark.compiled
 def test_realized_result_is_not_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs, original = list[Loop](), replay._compile_loop
-    monkeypatch.setattr(replay, "_compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
+    runs, original = list[Loop](), compiled_loop.compile_loop
+    for module in (compiled_loop, loop_executor):
+        monkeypatch.setattr(module, "compile_loop", lambda loop: (runs.append(loop), original(loop))[1])
     _, ys = scan(lambda c, x: (c + x, c), TWO, X)
     ys.realize()
     assert ys.tolist() == [2, 3, 5] and (ys + 1).tolist() == [3, 4, 6]
@@ -464,7 +466,7 @@ def test_interpreted_and_compiled_loops_agree(monkeypatch: pytest.MonkeyPatch) -
     run = lambda n: scan(lambda c, x: ((c * x).tanh() + c, c), ROWS[0], ROWS[:n])  # noqa: E731
     count = lambda: vmap(lambda x: while_loop(lambda c: c < 50, lambda c: c * x, x + 1))(X + 1)  # noqa: E731
     compiled = [[t.numpy() for t in run(n)] for n in (1, 2, 3)], count().numpy()
-    monkeypatch.setattr(replay._Step, "plan", lambda *_: None)  # simulate a device outside this process
+    monkeypatch.setattr(compiled_loop.LoopStep, "plan", lambda *_: None)  # simulate a device outside this process
     for (c, ys), (d, zs) in zip([run(n) for n in (1, 2, 3)], compiled[0], strict=True):
         np.testing.assert_array_equal(c.numpy(), d)
         np.testing.assert_array_equal(ys.numpy(), zs)

@@ -18,10 +18,9 @@ from tinygrad.uop.ops import UOp
 
 from branded import cond, fori_loop, grad, jit, pure_callback, scan, tree, vmap, while_loop
 from branded.backends.cpu.runtime import native, python_executor
+from branded.compile import compiled_loop, output_pool
 from branded.compile import jit as jits
 from branded.compile import linear_program as linear_module
-from branded.compile import loop_executor as replay
-from branded.compile import output_pool
 from branded.compile.linear_program import address_of
 from branded.tinygrad_compat import private_api
 
@@ -128,7 +127,7 @@ def test_loops_are_part_of_the_c_call(name: str, calls: list[int], monkeypatch: 
     f, x = LOOPS[name], Tensor(TABLE).realize()
     leaves = lambda out: [t.numpy() for t in leaves_of(out)]  # noqa: E731
     with monkeypatch.context() as patched:
-        patched.setattr(replay._Step, "plan", lambda *_: None)  # interpreted
+        patched.setattr(compiled_loop.LoopStep, "plan", lambda *_: None)  # interpreted
         patched.setattr(linear_module.Linear, "ops", lambda *_: None)
         wanted = leaves(f(x))
     compiled = jit(f)
@@ -347,7 +346,7 @@ BODIES: dict[str, Callable[[float], Callable[[Tensor, Tensor], tuple[Tensor, Ten
 def test_new_constant_in_step_compiles_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[UOp] = []
     compiled = private_api.realize.compile_linear
-    monkeypatch.setattr(replay, "_steps", weakref.WeakValueDictionary())  # hides steps of other tests
+    monkeypatch.setattr(compiled_loop, "_steps", weakref.WeakValueDictionary())  # hides steps of other tests
     monkeypatch.setattr(
         private_api, "compile_linear", lambda *a, **k: (made.append(a[0]), compiled(*a, **k))[1], raising=False
     )
@@ -447,8 +446,8 @@ def test_c_and_python_swap_buffers_in_same_order() -> None:
     assert said is not None
     for length in range(1, 8):
         for k in range(1, length):
-            assert eval(said[2], {"length": length, "k": k}) == replay._turn(k, length)
-            assert eval(said[1], {"k": k}) == replay._turn(k, 2 * length + 1), "it runs as one of odd length does"
+            assert eval(said[2], {"length": length, "k": k}) == compiled_loop.turn_of(k, length)
+            assert eval(said[1], {"k": k}) == compiled_loop.turn_of(k, 2 * length + 1), "as one of odd length"
 
 
 def test_few_kernels_do_not_wait_for_c(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tinygrad.tensor import all_tensors
 from tinygrad.uop.ops import UOpMetaClass
 
 from branded import brand, grad, jit, scan, vmap
-from branded.compile import loop_executor as replay
+from branded.compile import compiled_loop
 from branded.control_flow.primitive import Loop
 from branded.core.brand import Brand
 
@@ -42,7 +42,7 @@ def now() -> Left:
     gc.collect()
     brands = sum(isinstance(x, Brand) for x in gc.get_objects())
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * 4096 if Path("/proc/self/statm").exists() else 0
-    found = len(all_tensors), brands, len(UOpMetaClass.ucache), len(Loop.made), len(replay._steps)
+    found = len(all_tensors), brands, len(UOpMetaClass.ucache), len(Loop.made), len(compiled_loop._steps)
     return Left(*found, GlobalCounters.mem_used, resident)
 
 

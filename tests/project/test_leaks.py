@@ -18,8 +18,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import cond, fori_loop, grad, linalg, make_expr, memory, scan, vmap, while_loop
 from branded.backends.cpu.renderer import bufferize_policy
-from branded.compile import eager_cache, loop_scheduling
-from branded.compile import loop_executor as replay
+from branded.compile import compiled_loop, eager_cache, loop_scheduling
 from branded.control_flow.primitive import Loop
 from tests.fuzz import leaks
 from tests.fuzz.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
@@ -195,8 +194,10 @@ LOOPS: dict[str, tuple[Callable[[int], float], Callable[[int], float], int]] = {
 def test_step_is_compiled_once_for_all_lengths(name: str, cpu: int, monkeypatch: pytest.MonkeyPatch) -> None:
     run, by_hand, most = LOOPS[name]
     made: list[object] = []
-    original = replay._Step.__init__
-    monkeypatch.setattr(replay._Step, "__init__", lambda self, *args: made.append(self) or original(self, *args))
+    original = compiled_loop.LoopStep.__init__
+    monkeypatch.setattr(
+        compiled_loop.LoopStep, "__init__", lambda self, *args: made.append(self) or original(self, *args)
+    )
     with Context(BRANDED_CPU=cpu):
         for n in LENGTHS:
             assert run(n) == pytest.approx(by_hand(n), rel=1e-5), n
@@ -298,9 +299,9 @@ def test_powers_share_a_step_and_keep_their_bits(name: str) -> None:
     power, numbers = POWERS[name]
     loops = [scan(lambda c, _, a=a: (power(c, a), None), Tensor(BASES), None, length=1)[0] for a in numbers]
     first = loops[0].numpy()
-    before = len(replay._steps)
+    before = len(compiled_loop._steps)
     got = [first, *(x.numpy() for x in loops[1:])]
-    assert len(replay._steps) <= before
+    assert len(compiled_loop._steps) <= before
     for a, x in zip(numbers, got, strict=True):
         assert np.array_equal(x.view(np.int32), power(Tensor(BASES).realize(), a).numpy().view(np.int32))
 

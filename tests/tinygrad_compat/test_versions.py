@@ -31,6 +31,7 @@ FOLDERS = {
     "callbacks": "callbacks",
     "chunking/footprint.py": "memory",
     "compile/executable.py": "jit",
+    "compile/inputs.py": "jit",
     "compile/jit.py": "jit",
     "compile/kernel_times.py": "profile",
     "compile/output_pool.py": "jit",

@@ -1,0 +1,112 @@
+"""The arguments of a compiled program, and how they get into memory."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from tinygrad import Tensor
+from tinygrad.uop.ops import UOp
+
+from branded import tree
+from branded.compile.arguments import NUMBERS
+from branded.compile.output_pool import Known, Result, part_of, value_in_memory
+from branded.core.analysis.aliasing import is_no_copy
+from branded.graph.uops import base_of, tensor
+from branded.tinygrad_compat.activation import running_block
+from branded.tinygrad_compat.lazy_numpy import np
+from branded.tinygrad_compat.private_api import _to_np_dtype
+
+
+class ProgramInput:
+    """An argument of a program, and how it gets into memory."""
+
+    def __init__(self, p: UOp, alignment: int) -> None:
+        self.device, self.dtype, self.shape, self.alignment = p.device, p.dtype, p.shape, alignment
+        self.is_empty = 0 in p.shape
+        self.numpy = _to_np_dtype(p.dtype)
+        self.pack = struct.Struct(p.dtype.fmt).pack_into if p.dtype.fmt and p.shape == () else None
+        self.staged: Known | None = None
+
+    def address(self, x: Any, held: list[UOp], is_read_alone: bool = True) -> int:
+        """Return the address from which the kernels read the argument; `held` keeps its memory alive until they finish.
+
+        A part of a buffer is read in place if nothing writes into the memory of the arguments.
+        """
+        if self.is_empty:
+            return 0
+        return self._of_python(x) or (is_read_alone and self._of_part(x)) or self._known(x, held).address
+
+    def _of_part(self, x: Any) -> int:
+        """Return the address of a contiguous part of a tensor in memory, such as `x[0]`; 0 for anything else."""
+        if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
+            return 0
+        whole = value_in_memory(part[0])
+        if whole is None or whole.device != self.device or not whole.address:
+            return 0
+        address = whole.address + part[1] * self.dtype.itemsize
+        return address if address % self.alignment == 0 else 0
+
+    def buffer(self, x: Any, held: list[UOp]) -> UOp:
+        if self.is_empty:
+            out: UOp = UOp.new_buffer(self.device, 0, self.dtype)
+            return out
+        if type(x) is Known:
+            held.append(UOp.from_buffer(x.buffer))
+        else:
+            self._known(x, held)
+        return base_of(held[-1])
+
+    def _of_python(self, x: Any) -> int:
+        """Return the address of a number or a NumPy array: in place, or copied to the staging buffer; else 0."""
+        cls = type(x)
+        if not self.device.startswith("CPU"):
+            return 0
+        if cls in NUMBERS and self.pack is not None:
+            to = self._stage()
+            try:
+                self.pack(self.view, 0, x)
+            except (struct.error, OverflowError):  # tinygrad decides how to convert such a number
+                return 0
+            return to
+        if cls is not np.ndarray or self.numpy is None:
+            return 0
+        if x.dtype == self.numpy and x.flags.c_contiguous:
+            address = int(x.__array_interface__["data"][0])
+            if address % self.alignment == 0:
+                return address
+        to = self._stage()
+        np.copyto(np.frombuffer(self.view, dtype=self.numpy).reshape(self.shape), x)
+        return to
+
+    def _stage(self) -> int:
+        """Return the address of the staging buffer `view`, which is allocated on first use."""
+        if self.staged is None:
+            self.stage = Result(self.shape, self.dtype, self.device).make()
+            self.staged = value_in_memory(self.stage.uop)
+            assert self.staged is not None
+            self.view = self.staged.buffer.as_memoryview(force_zero_copy=True)
+        return self.staged.address
+
+    def _known(self, x: Any, held: list[UOp]) -> Known:
+        """Return the argument in a buffer: its own, or a copy."""
+        t = computed_tensor(x).cast(self.dtype)
+        if (buffer := value_in_memory(t.uop)) is None:
+            # a clone is a write, for which `eager_cache` keeps no program
+            copied = t.contiguous()
+            t = t.clone(device=self.device) if t.device != self.device or is_no_copy(copied.uop) else copied
+            with running_block():
+                Tensor.realize(t)
+            buffer = value_in_memory(t.uop)
+        assert buffer is not None
+        held.append(t.uop)
+        return buffer
+
+
+def computed_tensor(x: Any) -> Tensor:
+    """Return an argument as a tensor."""
+    if type(x) is Known:
+        return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
+    t = tree.as_tensor(x, copy=False)  # computed in this call
+    assert t is not None
+    return t
