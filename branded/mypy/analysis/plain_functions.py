@@ -13,9 +13,10 @@ source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL
@@ -110,8 +111,17 @@ DEEPEST = 24
 """The maximum depth of checks within checks. The checks below it follow after the outermost one, to limit the stack."""
 
 Known = dict[tuple[object, ...], tuple[Type, list[ErrorInfo]]]
-Check = tuple[FuncDef, list[Type], Type, list[Brand], Names]
-"""The arguments of `Instances._result`."""
+
+
+class _Check(NamedTuple):
+    """A check of a body with the types of the arguments."""
+
+    f: FuncDef
+    types: list[Type]
+    result: Type
+    rows: list[Brand]
+    shared: Names
+    """The parameters whose arguments outlive the call."""
 
 
 @dataclass
@@ -122,7 +132,7 @@ class Instances:
     known: dict[FuncDef, Known] = field(default_factory=new_cache)
     clean: dict[FuncDef, dict[tuple[object, ...], Type]] = field(default_factory=new_cache)
     """The results of checks without errors, which are the same for other brands without names."""
-    later: list[Check] = field(default_factory=list)
+    later: list[_Check] = field(default_factory=list)
     """The checks that are deeper than `DEEPEST`, which run later."""
     busy: list[tuple[FuncDef, Names]] = field(default_factory=list)
     """The functions being checked, each with the parameters whose arguments outlive the call."""
@@ -172,7 +182,7 @@ class Instances:
         f = body_of(node, sig, api)
         if f is not None and is_in_file(f, api):
             told = times_told[0]
-            body_result = self._result(f, types, result, united, shared, api)
+            body_result = self._result(_Check(f, types, result, united, shared), api)
             result = self._by_flow(node, ctx, body_result, api) if isinstance(node, FuncDef) else result
             looks = told == times_told[0] and not self.busy  # for the calls that mypy does not ask a plugin about
         else:
@@ -307,16 +317,9 @@ class Instances:
                     rows += rows_in(api.get_expression_type(e))
         return [b for b in dict.fromkeys(rows) if not isinstance(b, AnyType)]
 
-    def _result(
-        self,
-        f: FuncDef,
-        types: list[Type],
-        result: Type,
-        rows: list[Brand],
-        shared: Names,
-        api: TypeChecker,
-    ) -> Type:
+    def _result(self, check: _Check, api: TypeChecker) -> Type:
         """Return the result type of a function of this file for these argument types."""
+        f, types, result, _, shared = check
         if any(f is g for g, _ in self.busy) or not isinstance(f.type, CallableType):
             return result
         handed = [t.definition for t in types if isinstance(t, CallableType)]
@@ -329,11 +332,11 @@ class Instances:
             if len(known) >= MOST:
                 return result
             if len(self.busy) >= DEEPEST:
-                self.later.append((f, types, result, rows, shared))
+                self.later.append(check)
                 return result
             self.busy.append((f, shared))
             try:
-                known[key] = self._look(f, types, result, rows, shared, api)
+                known[key] = self._look(check, api)
             finally:
                 self.busy.pop()
         body_result, errors = known[key]
@@ -341,19 +344,12 @@ class Instances:
             self.clean.setdefault(f, {})[numbered] = _change_result(body_result, renaming(brands, NUMBERED))
         add_errors(api, errors)
         while self.later and not self.busy:
-            self._result(*self.later.pop(), api)
+            self._result(self.later.pop(), api)
         return body_result
 
-    def _look(
-        self,
-        f: FuncDef,
-        types: list[Type],
-        result: Type,
-        rows: list[Brand],
-        shared: Names,
-        api: TypeChecker,
-    ) -> tuple[Type, list[ErrorInfo]]:
-        """Check a body with these argument types; return the result type and the brand errors."""
+    def _look(self, check: _Check, api: TypeChecker) -> tuple[Type, list[ErrorInfo]]:
+        """Check a body; return the result type and the brand errors."""
+        f, types, result, rows, shared = check
         assert isinstance(f.type, CallableType)
         if not shared and (brands := brands_of_result(f, types, api)) is not None:
             return add_brands(f.type.ret_type, [b for b in rows if b in brands]), []
@@ -365,7 +361,7 @@ class Instances:
         told = [e for e in errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
         n_told = len(told)
         told = unreported(told, self._own_places(f, api)) if told else told
-        values = [r.expr for r in _return_statements(copy.function) if r.expr is not None]
+        values = [r.expr for r in own_parts(copy.function) if isinstance(r, ReturnStmt) and r.expr is not None]
         returned = [(e, api.lookup_type_or_none(e)) for e in values]
         certain = [
             t
@@ -384,11 +380,6 @@ class Instances:
             errors = recheck_function(f, f.type, api).errors
             self.own[f] = {place_of(e) for e in errors if e.severity == "error" and e.code in ONE_PLACE}
         return self.own[f]
-
-
-def _return_statements(f: FuncDef) -> Iterator[ReturnStmt]:
-    """Find the return statements of a function, without those in nested functions."""
-    return (part for part in own_parts(f) if isinstance(part, ReturnStmt))
 
 
 def _change_result(t: Type, f: Change) -> Type:
