@@ -160,7 +160,8 @@ def randint(
         key: `Vec[S, u32[2]]`.
         shape: The shape of one example.
         minval: The lower bound: an int, or an int tensor that broadcasts to `shape`.
-        maxval: The upper bound, which is excluded.  A tensor that is not above `minval` gives `minval`.
+        maxval: The upper bound, which is excluded.  A tensor that is not above `minval` gives `minval`.  Bounds in
+            tensors are clipped to the range of `dtype`.
         dtype: An int dtype that can hold the samples.
 
     Returns:
@@ -169,7 +170,8 @@ def randint(
     Raises:
         DrawTypeError: `key` is not a key, a bound is not an int, `shape` is not a shape,
             or `dtype` is not an int dtype.
-        DrawError: The range is empty, `dtype` cannot hold it, or the bounds do not broadcast to `shape`.
+        DrawError: The range between two ints is empty, or `dtype` cannot hold it; or the bounds do not broadcast to
+            `shape`.
 
     Example:
         >>> from branded import random
@@ -180,13 +182,14 @@ def randint(
     """
     sizes, out_dtype = as_shape(shape, "randint"), as_dtype(dtype, "randint", _INTS)
     work = out_dtype if out_dtype.bitsize >= 32 else dtypes.int32
-    low, high = _int_bound(minval, "minval", out_dtype, work), _int_bound(maxval, "maxval", out_dtype, work)
+    low, high = _int_bound(minval, "minval", out_dtype), _int_bound(maxval, "maxval", out_dtype)
     if isinstance(low, int) and isinstance(high, int) and low >= high:
         raise DrawError(
             f"randint: the range from {low} to {high}, exclusive, is empty", fix="use a maxval above minval"
         )
     fits(sizes, "randint", minval=low, maxval=high)
-    return (_offset(key, sizes, low, high, work).bitcast(work) + low).cast(out_dtype)
+    bottom, (top, past) = _clipped(low, out_dtype, work)[0], _clipped(high, out_dtype, work, excluded=1)
+    return (_offset(key, sizes, bottom, top, past, work).bitcast(work) + bottom).cast(out_dtype)
 
 
 _INTS = (
@@ -195,18 +198,13 @@ _INTS = (
 )
 
 
-def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] | int:
-    """Return a bound as an int in the range of `dtype` (`maxval` may be one more), or as a tensor of dtype `work`."""
+def _int_bound(x: Vec[S] | int, name: str, dtype: DType) -> Vec[S] | int:
+    """Return a bound as an int in the range of `dtype` (`maxval` may be one more), or as an int tensor."""
     if isinstance(x, Vec):
         if not dtypes.is_int(x.dtype):
             raise DrawTypeError(f"randint: {name} is {vec_type(x)}", fix="pass an int, or an int tensor")
         check_live(x.uop, "randint")
-        if x.dtype not in dtypes.weaks and not can_lossless_cast(x.dtype, work):
-            raise DrawTypeError(
-                f"randint: {name} is {vec_type(x)}, which {dtype_name(work)} does not hold",
-                fix=f"{name}.cast(dtypes.{dtype_name(work)}), or another dtype",
-            )
-        return x.cast(work)
+        return x
     n = as_int(x)
     if n is None:
         raise DrawTypeError(f"randint: {name} is {tree.describe(x)}", fix="pass an int, or an int tensor")
@@ -217,31 +215,45 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType, work: DType) -> Vec[S] 
     return n
 
 
+def _clipped(x: Vec[S] | int, dtype: DType, work: DType, excluded: int = 0) -> tuple[Vec[S] | int, Vec[S] | bool]:
+    """Return a bound, clipped to the range of `dtype`, in `work`; and whether it is above the range of `work`.
+
+    The range has `excluded` ints more at its end.
+    """
+    if isinstance(x, int):
+        return min(x, int(work.max)), x > work.max
+    if x.dtype not in dtypes.weaks and can_lossless_cast(x.dtype, dtype):
+        return x.cast(work), False
+    most = min(dtype.max + excluded, work.max)
+    clipped = x.maximum(max(dtype.min, x.dtype.min)).minimum(min(most, x.dtype.max)).cast(work)
+    return clipped, x > most if most < min(dtype.max + excluded, x.dtype.max) else False
+
+
 def _offset(
-    key: Vec[S], shape: tuple[int, ...], low: Vec[S1] | int, high: Vec[S2] | int, work: DType
+    key: Vec[S], shape: tuple[int, ...], low: Vec[S1] | int, high: Vec[S2] | int, past: Vec[S2] | bool, work: DType
 ) -> Vec[S | S1 | S2]:
-    """Sample an unsigned int below high - low, as the remainder of an int with twice as many bits."""
+    """Sample an unsigned int below high - low, or from 0 to high - low if `past`.
+
+    It is the remainder of an int with twice as many bits.
+    """
     width = work.bitsize
     keys = split(key)
     upper, lower = raw_bits(keys[0], shape, width), raw_bits(keys[1], shape, width)
-    if isinstance(low, int) and isinstance(high, int):
-        n = high - low
+    if isinstance(low, int) and isinstance(high, int) and isinstance(past, bool):
+        n = high - low + past
         if n == 1 << width:
             return lower
         half = (1 << (width // 2)) % n
         return (upper % n * (half * half % (1 << width) % n) + lower % n) % n
-    span, every = _span(low, high, work)
+    span, every = _span(of_dtype(low, work), of_dtype(high, work), past)
     by = span.const_like(1 << (width // 2)) % span
     return every.where(lower, (upper % span * (by * by % span) + lower % span) % span)
 
 
-def _span(low: Vec[S1] | int, high: Vec[S2] | int, work: DType) -> tuple[Vec[S1 | S2], Vec[S1 | S2]]:
-    """Return high - low as an unsigned tensor (1 instead of 0), and whether the range includes every int."""
-    past = isinstance(high, int) and high > work.max
-    bottom, top = of_dtype(low, work), of_dtype(high - 1 if past else high, work)
-    unsigned = UNSIGNED[work.bitsize]
-    span = top.bitcast(unsigned) - bottom.bitcast(unsigned) + past
-    span = (top < bottom if past else top <= bottom).where(1, span)
+def _span(low: Vec[S1], high: Vec[S2], past: Vec[S2] | bool) -> tuple[Vec[S1 | S2], Vec[S1 | S2]]:
+    """Return high - low + past as an unsigned tensor (1 instead of 0), and whether the range includes every int."""
+    unsigned = UNSIGNED[low.dtype.bitsize]
+    span = (high <= low).where(1, high.bitcast(unsigned) - low.bitcast(unsigned) + past)
     every = span.eq(0)
     return every.where(1, span), every
 
