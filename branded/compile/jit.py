@@ -24,7 +24,7 @@ from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType, Traced, trace
 from branded.core.tracing.recording import may_be_recording
 from branded.core.tracing.state import is_differentiating, may_be_differentiating
-from branded.core.validation.arguments import call_checked, check_function, check_tune, positions, static_arguments
+from branded.core.validation.arguments import Selection, call_checked, check_function, check_tune
 from branded.errors import OptionError
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
@@ -50,22 +50,28 @@ class _JitOf(Protocol):
 def jit(
     f: F,
     *,
-    static_argnums: int | Sequence[int] = (),
-    donate_argnums: int | Sequence[int] = (),
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
     tune: TuneLevel | None = None,
 ) -> F: ...
 @overload
 def jit(
     *,
-    static_argnums: int | Sequence[int] = (),
-    donate_argnums: int | Sequence[int] = (),
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
     tune: TuneLevel | None = None,
 ) -> _JitOf: ...
 def jit(
     f: Any = GIVEN_LATER,
     *,
-    static_argnums: int | Sequence[int] = (),
-    donate_argnums: int | Sequence[int] = (),
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Iterable[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
     tune: TuneLevel | None = None,
 ) -> Any:
     """Compile `f`: trace it once for each type of its arguments, and replay its kernels after that.
@@ -89,8 +95,11 @@ def jit(
             into captured tensors.
         static_argnums: The positions of arguments that are part of the program: each new value retraces `f`. They must
             be hashable.
+        static_argnames: The names of such arguments. If only positions or only names are given, they hold for the
+            argument in both forms, `f(x, 2)` and `f(x, n=2)`.
         donate_argnums: The positions of arguments that are not used after the call, such as the old state of a training
             step. A result of the same size and dtype may be written into their memory.
+        donate_argnames: The names of such arguments, in the same way.
         tune: With None, a rule selects the variant of each kernel. On devices other than the CPU, `tune` runs
             tinygrad's own search, `BEAM`: of width 2 for `"fast"`, 4 for `"best"`.
 
@@ -103,8 +112,8 @@ def jit(
         WriteError: `f` writes into a captured tensor.
         CallError: `f` is not a function, or does not accept the arguments.
         EscapeError: A donated tensor is used after the call.
-        OptionError: `static_argnums` or `donate_argnums` are not positions of arguments; an argument that is neither a
-            tensor nor a number is not hashable; or `tune` is not one of its options.
+        OptionError: An option does not give positions or names of arguments; an argument that is neither a tensor nor a
+            number is not hashable; or `tune` is not one of its options.
         ProgramTypeError: A result is not a tensor or number.
 
     Example:
@@ -114,23 +123,26 @@ def jit(
         ... def scaled(x, by): return x / x.sum() * by
         >>> scaled(Tensor([1.0, 3.0]), 8).tolist(), scaled(Tensor([1.0, 1.0]), 2).tolist()
         ([2.0, 6.0], [1.0, 1.0])
+        >>> powers = jit(lambda x, n: Tensor.stack(*(x**i for i in range(n))), static_argnames="n")
+        >>> powers(Tensor(2.0), n=4).tolist()
+        [1.0, 2.0, 4.0, 8.0]
 
     Source: `jax.jit`; `tinygrad.TinyJit`, which replays the kernels.
     """
     check_tune(tune)
     if f is GIVEN_LATER:
-        return functools.partial(jit, static_argnums=static_argnums, donate_argnums=donate_argnums, tune=tune)
+        options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "tune": tune}
+        return functools.partial(jit, **options, donate_argnums=donate_argnums, donate_argnames=donate_argnames)
     check_function(f, "jit", "jit(f)(x)")
-    static = positions(static_argnums, "jit")
-    donated = positions(donate_argnums, "jit", "donate_argnums")
-    return Jitted(f, static, donated, tune)
+    static = Selection.of("jit", "static", static_argnums, static_argnames)
+    return Jitted(f, static, Selection.of("jit", "donate", donate_argnums, donate_argnames), tune)
 
 
 class Jitted:
     """A compiled function, with one program for each type of its arguments."""
 
     def __init__(
-        self, f: Callable[..., Any], static: tuple[int, ...], donated: tuple[int, ...], tune: TuneLevel | None = None
+        self, f: Callable[..., Any], static: Selection, donated: Selection, tune: TuneLevel | None = None
     ) -> None:
         functools.update_wrapper(self, f)
         self._f, self._static, self._donated, self._tune = f, static, donated, tune
@@ -217,18 +229,17 @@ class Jitted:
         """Return which arguments are static, and which are donated."""
         key = len(args), *kwargs
         if (options := self._chosen.get(key)) is None:
-            (static, named), (away, named_away) = (
-                static_arguments(self._f, nums, len(args), "jit", option)
-                for nums, option in ((self._static, "static_argnums"), (self._donated, "donate_argnums"))
-            )
-            if both := sorted(static & away):
+            arguments = [*range(len(args)), *kwargs]
+            chosen = [
+                frozenset[int | str]().union(*s.arguments(self._f, len(args))) for s in (self._static, self._donated)
+            ]
+            if both := [a for a in arguments if a in chosen[0] and a in chosen[1]]:
+                name = f"argument {both[0] + 1}" if isinstance(both[0], int) else f"argument `{both[0]}`"
                 raise OptionError(
-                    f"jit: argument {both[0] + 1} is static, and cannot be donated",
-                    fix="give its position in only one of static_argnums and donate_argnums",
+                    f"jit: {name} is static, and cannot be donated", fix="make it either static or donated, not both"
                 )
-            positions, names = range(len(args)), list(kwargs)
-            fixed = [*(i in static for i in positions), *(k in named for k in names)]
-            options = self._chosen[key] = fixed, [*(i in away for i in positions), *(k in named_away for k in names)]
+            static, donated = ([a in selected for a in arguments] for selected in chosen)
+            options = self._chosen[key] = static, donated
         return options
 
     @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again

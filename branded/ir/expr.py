@@ -16,7 +16,7 @@ from branded.core.boundary import closed
 from branded.core.entry import entry
 from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import body
-from branded.core.validation.arguments import check_function, positions, static_arguments
+from branded.core.validation.arguments import Selection, check_function
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Scope
@@ -335,15 +335,15 @@ def make_expr_for(
     new_values)`.
     """
     check_function(f, api_name, f"{api_name}(f)(x)")
-    nums = positions(static_argnums, api_name)
+    static = Selection.of(api_name, "static", static_argnums)
 
     @entry
     @functools.wraps(f)
     def made(*args: Any, **kwargs: Any) -> Expr:
-        static = static_arguments(f, nums, len(args), api_name)
+        fixed = static.arguments(f, len(args))
         if with_writes:
-            return writes_undone(lambda: _make(api_name, f, args, kwargs, *static, with_writes=True))
-        return _make(api_name, f, args, kwargs, *static)
+            return writes_undone(lambda: _make(api_name, f, args, kwargs, *fixed, with_writes=True))
+        return _make(api_name, f, args, kwargs, *fixed)
 
     return cast(Callable[..., Expr], made)
 

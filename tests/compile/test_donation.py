@@ -126,9 +126,21 @@ def test_errors_for_donate_argnums() -> None:
     with pytest.raises(OptionError) as raised:
         jit(lambda x: x, donate_argnums=0, static_argnums=0)(floats(1))
     assert str(raised.value) == (
-        "jit: argument 1 is static, and cannot be donated\n"
-        "  try: give its position in only one of static_argnums and donate_argnums"
+        "jit: argument 1 is static, and cannot be donated\n  try: make it either static or donated, not both"
     )
+    with pytest.raises(OptionError, match="jit: argument `x` is static, and cannot be donated"):
+        jit(lambda x: x, donate_argnames="x", static_argnums=0)(x=floats(1))
+
+
+def test_donated_names() -> None:
+    step = jit(lambda x, y: (x + 1) * y, donate_argnames="x")
+    for call in (lambda x, y: step(x, y), lambda x, y: step(y=y, x=x)):
+        x, y = floats(1, 2), floats(3, 4)
+        before = address(x)
+        z = call(x, y)
+        assert address(z) == before and z.tolist() == [6, 12] and y.tolist() == [3, 4]
+        with pytest.raises(EscapeError):
+            x.tolist()
 
 
 def test_memory_is_donated_only_once() -> None:

@@ -16,7 +16,7 @@ from tinygrad.dtype import DType
 from branded import grad, jit, register_pytree_node, scan, segment_sum, vmap
 from branded.callbacks import running_sums
 from branded.compile.linear_program import without_copies
-from branded.core.validation.arguments import static_arguments
+from branded.core.validation.arguments import Selection
 from branded.errors import BrandedError, OptionError
 
 
@@ -63,6 +63,30 @@ def test_static_arguments() -> None:
     for n in (1, 3, 1, 3):
         assert f(x, n, "scaled").tolist() == [n, 2.0 * n]
         assert f(x, n, "left").tolist() == [1.0, 2.0]
+
+
+def test_static_names() -> None:
+    """As in JAX: if only names or only positions are given, they hold for both forms of an argument."""
+    repeated = lambda x, n, *, m=1: x * sum(range(n * m))  # noqa: E731
+    x = Tensor([1.0, 2.0])
+    options: list[dict[str, Any]] = [
+        {"static_argnames": ("n", "m")},
+        {"static_argnames": iter(["m", "n"])},
+        {"static_argnums": [1], "static_argnames": ["n", "m"]},
+    ]
+    for named in options:
+        f = jit(repeated, **named)
+        for _ in range(2):
+            assert f(x, 3).tolist() == [3.0, 6.0] and f(x, n=4, m=1).tolist() == [6.0, 12.0]
+            assert f(x, 3, m=2).tolist() == [15.0, 30.0]
+        assert f.traces == 3
+    both = jit(repeated, static_argnums=1, static_argnames="m")  # `n` is static by position alone
+    assert both(x, 3, m=2).tolist() == [15.0, 30.0]
+    with pytest.raises(BrandedError):
+        both(x, n=3)
+    assert jit(repeated, static_argnums=None, static_argnames="n")(x, 3).tolist() == [3.0, 6.0]
+    assert jit(lambda x, **k: x * range(k["n"])[-1], static_argnames="n")(x, n=4).tolist() == [3.0, 6.0]
+    assert vmap(jit(repeated, static_argnames="n"), in_axes=(0, None))(x, 3).tolist() == [3.0, 6.0]
 
 
 def test_equal_but_distinct_static_arguments() -> None:
@@ -189,6 +213,20 @@ MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jit(lambda x: "text")(W),
         "jit: the result is the str 'text'\n  try: return tensors, numbers, or trees of them",
     ),
+    "a static name that is not a parameter": (
+        lambda: jit(lambda x, n: x, static_argnames="m")(W, 1),
+        "jit: static_argnames='m' is not a parameter of the function\n"
+        "  parameters: x, n\n"
+        "  try:        give names of its parameters",
+    ),
+    "a static name of a parameter without a keyword": (
+        lambda: jit(lambda x, n, /: x, static_argnames="n")(W, 1),
+        "jit: static_argnames='n' is a parameter that has no keyword\n  try: static_argnums=1",
+    ),
+    "static names of an int": (
+        lambda: jit(lambda x, n: x, static_argnames=1)(W, 1),  # type: ignore[arg-type]
+        'jit: static_argnames=1 is not a list of names\n  try: give names of parameters: static_argnames=("n",)',
+    ),
     "a static list": (
         lambda: jit(lambda x, n: x, static_argnums=1)(W, [1]),
         "jit: a list is static, but not hashable\n"
@@ -211,9 +249,9 @@ def test_error_messages(name: str) -> None:
 
 
 def test_argnums_of_builtin_are_not_checked() -> None:
-    assert static_arguments(max, (0, 3), 1, "jit") == ({0}, set())
+    assert Selection.of("jit", "static", (0, 3)).arguments(max, 1) == ({0}, set())
     with pytest.raises(OptionError, match="static_argnums=3 for a function of 1 argument"):
-        static_arguments(lambda x: x, (3,), 1, "jit")
+        Selection.of("jit", "static", 3).arguments(lambda x: x, 1)
 
 
 def test_least_recently_used_programs_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:

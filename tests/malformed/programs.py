@@ -81,11 +81,24 @@ ROWS = (
         errors.OptionError,
         "jit: static_argnums=True is not a list of positions",
     ),
+    right("jit: static_argnums None", lambda: jit(lambda x: x * 2, static_argnums=None)(V).tolist(), [2.0, 4.0, 6.0]),
     refused(
-        "jit: static_argnums None",
-        lambda: jit(one, static_argnums=None)(V),
+        "jit: static_argnames of ints",
+        lambda: jit(one, static_argnames=(0,))(V),
         errors.OptionError,
-        "jit: static_argnums=None is not a list of positions",
+        "jit: static_argnames=(0,) is not a list of names",
+    ),
+    refused(
+        "jit: static_argnames a tensor",
+        lambda: jit(one, static_argnames=V)(V),
+        errors.OptionError,
+        "jit: static_argnames=f32[3] is not a list of names",
+    ),
+    refused(
+        "jit: static_argnames a nasty string",
+        lambda: jit(one, static_argnames=NASTY)(V),
+        errors.OptionError,
+        "jit: static_argnames='two\\nlines \\'single\\' \"double\" <b>b... is not a parameter of the function",
     ),
     refused(
         "jit: static_argnums out of range",

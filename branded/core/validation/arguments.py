@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
@@ -104,9 +104,16 @@ def as_int(x: object) -> int | None:
         return None
 
 
+def _several(x: Any) -> tuple[Any, ...]:
+    """Return the values of an option that is one value, several, or None."""
+    if isinstance(x, Iterable) and not isinstance(x, str | bytes | Tensor | np.ndarray):
+        return tuple(x)
+    return () if x is None else (x,)
+
+
 def positions(argnums: Any, api_name: str, option: str = "static_argnums") -> tuple[int, ...]:
-    """Return `argnums`, an int or several, as positions of arguments."""
-    indices = [as_int(i) for i in (argnums if isinstance(argnums, tuple | list) else (argnums,))]
+    """Return `argnums`, an int or several or None, as positions of arguments."""
+    indices = [as_int(i) for i in _several(argnums)]
     if None in indices:
         raise OptionError(
             f"{api_name}: {option}={short_repr(argnums)} is not a list of positions",
@@ -115,25 +122,78 @@ def positions(argnums: Any, api_name: str, option: str = "static_argnums") -> tu
     return tuple(i for i in indices if i is not None)
 
 
-def static_arguments(
-    f: Callable[..., Any], nums: Sequence[int], n: int, api_name: str, option: str = "static_argnums"
-) -> tuple[frozenset[int], frozenset[str]]:
-    """Return the positions below `n` and the names of the arguments of `f` that an option selects."""
-    try:
-        parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    total = max(n, len(names))
-    if parameters and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        for i in nums:
+def _names(argnames: Any, api_name: str, option: str) -> tuple[str, ...]:
+    """Return `argnames`, a string or several or None, as names of parameters."""
+    names = _several(argnames)
+    if not all(isinstance(name, str) for name in names):
+        raise OptionError(
+            f"{api_name}: {option}={short_repr(argnames)} is not a list of names",
+            fix=f'give names of parameters: {option}=("n",)',
+        )
+    return names
+
+
+class Selection(NamedTuple):
+    """The arguments that an API function treats in a special way, by position, by name, or both.
+
+    Selection.of("jit", "static", 1, None)       static_argnums=1
+    """
+
+    api_name: str
+    adjective: str
+    nums: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, api_name: str, adjective: str, argnums: Any, argnames: Any = None) -> Selection:
+        nums = positions(argnums, api_name, f"{adjective}_argnums")
+        return cls(api_name, adjective, nums, _names(argnames, api_name, f"{adjective}_argnames"))
+
+    def __bool__(self) -> bool:
+        return bool(self.nums or self.names)
+
+    def arguments(self, f: Callable[..., Any], n: int) -> tuple[frozenset[int], frozenset[str]]:
+        """Return the selected positions below `n` and names of the arguments of `f`.
+
+        If only positions or only names are given, they select a parameter in both ways, as in `jax.jit`.
+        """
+        try:
+            parameters = list(inspect.signature(f).parameters.values())
+        except (TypeError, ValueError):
+            parameters = []
+        ordered = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        total = max(n, len(ordered))
+        if parameters:
+            self._check(parameters, total)
+        selected = [i + total if i < 0 else i for i in self.nums]
+        if not self.nums:
+            selected = [i for i, name in enumerate(ordered) if name in self.names]
+        names = self.names or [ordered[i] for i in selected if 0 <= i < len(ordered)]
+        return frozenset(i for i in selected if i < n), frozenset(names)
+
+    def _check(self, parameters: Sequence[inspect.Parameter], total: int) -> None:
+        kinds = {p.kind for p in parameters}
+        for i in self.nums if inspect.Parameter.VAR_POSITIONAL not in kinds else ():
             if not -total <= i < total:
                 raise OptionError(
-                    f"{api_name}: {option}={i} for a function of {count_noun(total, 'argument')}",
+                    f"{self.api_name}: {self.adjective}_argnums={i} for a function of {count_noun(total, 'argument')}",
                     fix="give positions of arguments, counted from 0",
                 )
-    selected = [i + total if i < 0 else i for i in nums]
-    return frozenset(i for i in selected if i < n), frozenset(names[i] for i in selected if 0 <= i < len(names))
+        by_name = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        by_position = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+        for name in self.names:
+            option = f"{self.adjective}_argnames={short_repr(name)}"
+            if name in by_position:
+                raise OptionError(
+                    f"{self.api_name}: {option} is a parameter that has no keyword",
+                    fix=f"{self.adjective}_argnums={by_position.index(name)}",
+                )
+            if name not in by_name and inspect.Parameter.VAR_KEYWORD not in kinds:
+                raise OptionError(
+                    f"{self.api_name}: {option} is not a parameter of the function",
+                    ("parameters", ", ".join(by_name) or "none by keyword"),
+                    fix="give names of its parameters",
+                )
 
 
 def normalize_axis(axis: int, x: Any, api_name: str) -> int:

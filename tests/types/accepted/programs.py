@@ -27,8 +27,14 @@ def times(v: Vec[S, Tensor], by: int) -> Vec[S, Tensor]:
     return v * by
 
 
+@jit(static_argnames=("by",), donate_argnames="v")
+def powers(v: Vec[S, Tensor], by: int) -> Vec[S, Tensor]:
+    return v**by
+
+
 # --- a function that is jitted keeps its type
 assert_type(scaled(x, 2.0), Tensor)
+assert_type(powers(x, by=2), Tensor)
 
 # --- also with options, as a decorator and as a call
 assert_type(times(x, 2), Tensor)
