@@ -2,6 +2,7 @@
 
 import os
 from doctest import ELLIPSIS
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from sybil import Sybil
@@ -22,16 +23,24 @@ def pytest_configure() -> None:
 
 
 def end(namespace: dict[str, Any]) -> None:
-    """Disable features that a document enabled, and free its values."""
+    """Disable features that a document enabled, and free its values.
+
+    The last example of a document, which removes its folder, may have run in another process.
+    """
     activation.disable()
+    for value in namespace.values():
+        if isinstance(value, TemporaryDirectory):
+            value.cleanup()
     namespace.clear()
 
 
-DOCSTRINGS, PAGES = ["branded/*.py", "branded/**/*.py"], ["*.md", "docs/*.md", "docs/**/*.md"]
 BLOCKS = PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)
 pytest_collect_file = SybilCollection(
     [
-        Sybil([DocTestParser(ELLIPSIS)], patterns=DOCSTRINGS, document_types={".py": Module}, teardown=end),
-        Sybil([BLOCKS], patterns=PAGES, document_types={".md": Page}, teardown=end),
+        # the patterns match the end of a path, so they also match files in subfolders
+        Sybil(
+            [DocTestParser(ELLIPSIS)], path="branded", patterns=["*.py"], document_types={".py": Module}, teardown=end
+        ),
+        Sybil([BLOCKS], patterns=["*.md"], document_types={".md": Page}, teardown=end),
     ]
 ).pytest()

@@ -280,7 +280,7 @@ def why(args: argparse.Namespace) -> int:
     if args.code.strip().lower() == "brand":
         print(why.TYPES_ONLY)
         return 0
-    if (name := why.of(args.code)) is None:
+    if (name := why.code_of(args.code)) is None:
         near = difflib.get_close_matches(args.code.lower(), why.classes(), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageError(f"there is no code {args.code[:40]!r}{hint}; `branded why` lists them")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import branded
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +22,13 @@ def test_every_block_has_a_language() -> None:
         fences = re.findall(r"^```(\w*)", page.read_text(), re.MULTILINE)
         assert all(fences[::2]), f"{page.name}: a block has no language"
         assert set(fences[::2]) <= LANGUAGES, page.name
+
+
+def test_every_example_of_a_docstring_is_collected(request: pytest.FixtureRequest) -> None:
+    """A pattern of `conftest.py` that matches too few folders would leave examples without a test."""
+    modules = [p for p in sorted((ROOT / "branded").rglob("*.py")) if ">>> " in p.read_text()]
+    collect = request.session.ihook.pytest_collect_file
+    assert [str(p) for p in modules if not collect(file_path=p, parent=request.session)] == []
 
 
 def test_pages_import_branded_before_they_compute() -> None:

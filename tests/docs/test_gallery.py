@@ -94,7 +94,7 @@ def test_mypy_and_run_time_codes_agree(mistakes: list[gallery.Mistake]) -> None:
         codes = re.findall(r"  \[(brand-[\w-]+|truthy-bool)\]$", m.mypy, re.M)
         if codes and (raised := re.match(r"branded\.errors\.(\w+)", m.wrong.error)):
             seen += 1
-            assert why.of(raised[1]) in map(why.of, codes), m.title
+            assert why.code_of(raised[1]) in map(why.code_of, codes), m.title
     assert seen > 8
 
 

@@ -79,7 +79,7 @@ def test_plugin_codes_are_error_codes() -> None:
         and not is_brand_code(TRUTHY_BOOL)
         and not is_brand_code(None)
     )
-    assert why.of("brand-read") == why.of("truthy-bool") == "read" and why.of("brand") is None
+    assert why.code_of("brand-read") == why.code_of("truthy-bool") == "read" and why.code_of("brand") is None
 
 
 def test_plugin_messages_pass_a_code() -> None:

@@ -163,7 +163,7 @@ def _parts(kind: Kind, m: Mistake) -> Iterator[str]:
 
 def _explanation(error: str) -> Iterator[str]:
     if raised := re.match(r"branded\.errors\.(\w+)", error):
-        code = why.of(raised[1])
+        code = why.code_of(raised[1])
         yield f"See [`{code}`](../errors.md#{code}), or run `python -m branded why {code}`."
 
 

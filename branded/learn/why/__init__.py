@@ -12,7 +12,7 @@ from pathlib import Path
 from branded import errors
 from branded.errors import BrandedError
 
-__all__ = ["classes", "of", "page", "text"]
+__all__ = ["classes", "code_of", "page", "page_text"]
 
 _FOLDER = Path(__file__).parent
 TYPES_ONLY = """\
@@ -29,7 +29,7 @@ def classes() -> dict[str, type[BrandedError]]:
     return {cls.code: cls for cls in found if cls.code}
 
 
-def of(word: str) -> str | None:
+def code_of(word: str) -> str | None:
     """Return the code that a word names: a code, or an error name (`SizeError` or `branded.errors.SizeError`).
 
     Codes of mypy are accepted too: `brand-size`, and `truthy-bool` for a read that needs a truth value.
@@ -48,7 +48,7 @@ def page_text(code: str) -> str:
 
     Example:
         >>> from branded.learn import why
-        >>> print(why.text("size").split("\\n")[0])
+        >>> print(why.page_text("size").split("\\n")[0])
         size (SizeError): Two mapped arguments have different batch sizes.
     """
     return f"{code} ({classes()[code].__name__}): " + "\n".join(_plain(page(code)))
