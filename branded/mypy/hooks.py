@@ -7,14 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from mypy.nodes import (
-    Decorator,
-    FuncBase,
-    MypyFile,
-    OverloadedFuncDef,
-    SymbolNode,
-    TypeInfo,
-)
+from mypy.nodes import Decorator, FuncBase, MypyFile, OverloadedFuncDef, SymbolNode, TypeInfo
 from mypy.options import Options as MypyOptions
 from mypy.plugin import (
     AnalyzeTypeContext,
@@ -30,13 +23,7 @@ from mypy.plugin import (
 from mypy.plugins.functools import partial_call_callback
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
-from mypy.types import (
-    CallableType,
-    FunctionLike,
-    Overloaded,
-    Type,
-    get_proper_type,
-)
+from mypy.types import CallableType, FunctionLike, Overloaded, Type, get_proper_type
 
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads
 from branded.mypy.analysis.caches import forget

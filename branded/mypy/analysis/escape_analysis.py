@@ -50,14 +50,7 @@ from branded.mypy.analysis.source.walk import own_parts, walk
 from branded.mypy.analysis.stores import Put, find_stores, is_outside, outlives, shared_defaults
 from branded.mypy.analysis.untyped_modules import is_in_file
 from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
-from branded.mypy.rows.algebra import (
-    CONTAINERS,
-    Brand,
-    hides_brands,
-    occurs,
-    row_of,
-    row_variables,
-)
+from branded.mypy.rows.algebra import CONTAINERS, Brand, hides_brands, occurs, row_of, row_variables
 from branded.mypy.rows.brand_env import add_errors, fail, show
 
 OBJECT = "builtins.object"

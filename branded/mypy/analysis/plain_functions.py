@@ -36,26 +36,13 @@ from mypy.nodes import (
     Var,
 )
 from mypy.plugin import FunctionContext, FunctionSigContext, MethodSigContext
-from mypy.types import (
-    AnyType,
-    CallableType,
-    FunctionLike,
-    Instance,
-    NoneType,
-    Type,
-    TypeVarType,
-    get_proper_type,
-)
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, Type, TypeVarType, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import flow_of, is_reduced, restrict_rows
 from branded.mypy.analysis.escape_analysis import check_body_escapes, resolve_function
 from branded.mypy.analysis.external_calls import is_silent_library, knows_us
-from branded.mypy.analysis.function_source import (
-    Names,
-    unused_parameters,
-    without_decorator,
-)
+from branded.mypy.analysis.function_source import Names, unused_parameters, without_decorator
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.called_function import (
     at_bounds,

@@ -10,14 +10,7 @@ from string import Formatter
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import (
-    Context,
-    DictExpr,
-    Expression,
-    FuncDef,
-    MemberExpr,
-    StrExpr,
-)
+from mypy.nodes import Context, DictExpr, Expression, FuncDef, MemberExpr, StrExpr
 from mypy.plugin import ClassDefContext, FunctionContext, FunctionSigContext, MethodContext
 from mypy.types import (
     AnyType,

@@ -9,12 +9,7 @@ from typing import NamedTuple, TypeVar
 from mypy.nodes import FuncDef, TypeInfo
 from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
-from branded.mypy.rows.algebra import (
-    CONTAINERS,
-    each_row,
-    holds_tensors,
-    row_of,
-)
+from branded.mypy.rows.algebra import CONTAINERS, each_row, holds_tensors, row_of
 
 
 class BatchKind(IntEnum):

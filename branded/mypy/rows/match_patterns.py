@@ -5,13 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from mypy.nodes import (
-    MatchStmt,
-    Node,
-    StrExpr,
-    TupleExpr,
-    TypeInfo,
-)
+from mypy.nodes import MatchStmt, Node, StrExpr, TupleExpr, TypeInfo
 from mypy.patterns import (
     AsPattern,
     ClassPattern,

@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mypy.nodes import (
-    NameExpr,
-    Var,
-)
-from mypy.patterns import (
-    AsPattern,
-    ClassPattern,
-    OrPattern,
-    Pattern,
-    SequencePattern,
-    StarredPattern,
-    ValuePattern,
-)
+from mypy.nodes import NameExpr, Var
+from mypy.patterns import AsPattern, ClassPattern, OrPattern, Pattern, SequencePattern, StarredPattern, ValuePattern
 
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.objects import Objects, field_names
-from branded.mypy.shapes.values import (
-    UNKNOWN,
-    Class,
-    Const,
-    Fact,
-    Mutable,
-    brands_of,
-    is_same,
-    items_of,
-)
+from branded.mypy.shapes.values import UNKNOWN, Class, Const, Fact, Mutable, brands_of, is_same, items_of
 
 
 def matches(run: Objects, pattern: Pattern, value: Fact) -> bool | None:

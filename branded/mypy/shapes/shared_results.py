@@ -16,17 +16,7 @@ from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source_digest import depend_on_source, keep
 from branded.mypy.shapes.state import DEEPEST, STEPS, FileState
-from branded.mypy.shapes.values import (
-    NONE,
-    Const,
-    Fact,
-    FollowedBrand,
-    Shaped,
-    Tuple,
-    brands_of,
-    changed,
-    is_immutable,
-)
+from branded.mypy.shapes.values import NONE, Const, Fact, FollowedBrand, Shaped, Tuple, brands_of, changed, is_immutable
 
 Body = FuncDef | LambdaExpr
 Key = tuple[Body, tuple[Fact, ...], bool, tuple[object, ...]]

@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
-from mypy.nodes import (
-    ARG_NAMED,
-    ARG_POS,
-    ARG_STAR,
-    Context,
-    Expression,
-    TempNode,
-)
+from mypy.nodes import ARG_NAMED, ARG_POS, ARG_STAR, Context, Expression, TempNode
 from mypy.types import (
     AnyType,
     CallableType,

@@ -21,17 +21,7 @@ from mypy.types import (
 
 from branded.mypy.analysis.reads import TRUTH, WHERE, known_brands, reject_batched
 from branded.mypy.codes import READ
-from branded.mypy.rows.algebra import (
-    ARRAY,
-    CONTAINERS,
-    UNKNOWN,
-    Brand,
-    change,
-    has_rows,
-    hides_brands,
-    row_of,
-    rows_in,
-)
+from branded.mypy.rows.algebra import ARRAY, CONTAINERS, UNKNOWN, Brand, change, has_rows, hides_brands, row_of, rows_in
 from branded.mypy.rows.callables import overload_plain
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, tree_leaves, unique_brands

@@ -6,11 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from branded.mypy.analysis.source.expressions import BodyExpressions
-from branded.mypy.rows.batch_kinds import (
-    BatchKind,
-    entry_kind,
-    join_kinds,
-)
+from branded.mypy.rows.batch_kinds import BatchKind, entry_kind, join_kinds
 
 
 class FunctionBody(BodyExpressions):

@@ -4,36 +4,13 @@ from __future__ import annotations
 
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
-from mypy.nodes import (
-    CallExpr,
-    Decorator,
-    FuncDef,
-    MemberExpr,
-    NameExpr,
-    Node,
-    RefExpr,
-    TypeInfo,
-    Var,
-)
+from mypy.nodes import CallExpr, Decorator, FuncDef, MemberExpr, NameExpr, Node, RefExpr, TypeInfo, Var
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import (
-    CallableType,
-    Instance,
-    Type,
-    TypeVarId,
-    TypeVarType,
-    get_proper_type,
-)
+from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
-from branded.mypy.analysis.function_source import (
-    bound_count,
-    decorators_of,
-    without_decorator,
-)
+from branded.mypy.analysis.function_source import bound_count, decorators_of, without_decorator
 from branded.mypy.analysis.untyped_modules import assigned_to
-from branded.mypy.rows.algebra import (
-    is_unbatched,
-)
+from branded.mypy.rows.algebra import is_unbatched
 
 CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
 """Decorators of branded whose function runs with batched values."""

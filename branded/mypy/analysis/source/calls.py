@@ -5,27 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
-from mypy.nodes import (
-    Decorator,
-    FuncBase,
-    FuncDef,
-    TypeInfo,
-    Var,
-)
+from mypy.nodes import Decorator, FuncBase, FuncDef, TypeInfo, Var
 from mypy.types import CallableType, Type, get_proper_type
 
-from branded.mypy.analysis.function_source import (
-    bound_count,
-    named_arguments,
-)
+from branded.mypy.analysis.function_source import bound_count, named_arguments
 from branded.mypy.analysis.reads import METHODS, NUMBERS
 from branded.mypy.analysis.source.effects import Effects, Read
 from branded.mypy.analysis.source.names import BodyNames, own_name, path_of
 from branded.mypy.analysis.untyped_modules import is_untyped_module
-from branded.mypy.rows.algebra import (
-    TENSOR,
-    VEC,
-)
+from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.rows.batch_kinds import (
     BatchKind,
     Made,

@@ -6,10 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from branded.mypy.rows.batch_kinds import (
-    BatchKind,
-    Made,
-)
+from branded.mypy.rows.batch_kinds import BatchKind, Made
 
 
 class Read(NamedTuple):

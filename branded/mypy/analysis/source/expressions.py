@@ -8,13 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from branded.mypy.analysis.source.calls import BodyCalls
 from branded.mypy.analysis.source.searches import identity_searches
 from branded.mypy.analysis.source_digest import file_version
-from branded.mypy.rows.batch_kinds import (
-    BatchKind,
-    display_kind,
-    either_kind,
-    entry_kind,
-    join_kinds,
-)
+from branded.mypy.rows.batch_kinds import BatchKind, display_kind, either_kind, entry_kind, join_kinds
 
 
 class BodyExpressions(BodyCalls):

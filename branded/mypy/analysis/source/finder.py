@@ -7,27 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mypy.checker import TypeChecker
-from mypy.nodes import (
-    FuncDef,
-    TypeInfo,
-)
+from mypy.nodes import FuncDef, TypeInfo
 from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.function_source import (
-    source_of,
-)
+from branded.mypy.analysis.function_source import source_of
 from branded.mypy.analysis.source.body import FunctionBody
 from branded.mypy.analysis.source.effects import Effects, Read
 from branded.mypy.analysis.source.names import own_name
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
-from branded.mypy.rows.batch_kinds import (
-    BatchKind,
-    Made,
-    either_kind,
-    result_kind,
-)
+from branded.mypy.rows.batch_kinds import BatchKind, Made, either_kind, result_kind
 
 MOST_CALLS = 100
 """The maximum depth of calls to follow."""

@@ -8,32 +8,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mypy.checker import TypeChecker
-from mypy.nodes import (
-    FuncDef,
-    MypyFile,
-    Node,
-    TypeInfo,
-    Var,
-)
+from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo, Var
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
-from branded.mypy.analysis.function_source import (
-    full_name,
-    without_decorator,
-)
+from branded.mypy.analysis.function_source import full_name, without_decorator
 from branded.mypy.analysis.source.effects import Effects, Read
 from branded.mypy.analysis.untyped_modules import is_untyped_module, module_of
-from branded.mypy.rows.algebra import (
-    CONTAINERS,
-)
-from branded.mypy.rows.batch_kinds import (
-    BatchKind,
-    Env,
-    Made,
-    above,
-    below,
-    entry_kind,
-)
+from branded.mypy.rows.algebra import CONTAINERS
+from branded.mypy.rows.batch_kinds import BatchKind, Env, Made, above, below, entry_kind
 
 
 class Finder(Protocol):

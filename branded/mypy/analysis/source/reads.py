@@ -17,26 +17,13 @@ from functools import lru_cache
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
-from mypy.nodes import (
-    Context,
-    Expression,
-    FuncDef,
-    LambdaExpr,
-    Node,
-    RefExpr,
-    TypeInfo,
-)
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, Node, RefExpr, TypeInfo
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, NoneType, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
-from branded.mypy.analysis.function_source import (
-    bound_count,
-    bound_names,
-    descendants,
-    without_decorator,
-)
+from branded.mypy.analysis.function_source import bound_count, bound_names, descendants, without_decorator
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.source.body import FunctionBody
@@ -46,14 +33,7 @@ from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.codes import ESCAPE, READ
-from branded.mypy.rows.algebra import (
-    TENSOR,
-    UNKNOWN,
-    VEC,
-    Brand,
-    add_brands,
-    is_unbatched,
-)
+from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, Brand, add_brands, is_unbatched
 from branded.mypy.rows.batch_kinds import BatchKind, kind_of
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
 from branded.mypy.rows.callables import Arg, synthetic_call

@@ -13,16 +13,7 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.rules.arguments import Axes, Rule, axes_of_argument, differ, reduction
 from branded.mypy.shapes.state import FileState
-from branded.mypy.shapes.values import (
-    UNKNOWN,
-    Arguments,
-    Const,
-    Fact,
-    Mutable,
-    Shaped,
-    Tuple,
-    items_of,
-)
+from branded.mypy.shapes.values import UNKNOWN, Arguments, Const, Fact, Mutable, Shaped, Tuple, items_of
 
 
 def _result_tuple(run: FileState, fullname: str, **items: Fact) -> Fact:

@@ -13,18 +13,7 @@ from branded.mypy.codes import SHAPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import axis_of, axis_of_value, format_axes
 from branded.mypy.shapes.state import FileState
-from branded.mypy.shapes.values import (
-    NONE,
-    UNKNOWN,
-    Arguments,
-    Const,
-    Fact,
-    Shaped,
-    Stream,
-    Tuple,
-    as_number,
-    items_of,
-)
+from branded.mypy.shapes.values import NONE, UNKNOWN, Arguments, Const, Fact, Shaped, Stream, Tuple, as_number, items_of
 
 Axes = tuple[Type, ...]
 Rule = Callable[[FileState, Axes, Arguments, Context], Fact]
