@@ -11,7 +11,7 @@ from xml.sax import saxutils
 import numpy as np
 
 WIDTH = 440
-"""The maximum width of a line, which is readable on a screen of 360 pixels."""
+"""The maximum width of a line: still readable on a screen of 360 pixels."""
 HIGH = 28
 SMALL = 12
 _FONT, _LETTER = 14, 0.61
@@ -30,7 +30,7 @@ _NEUTRAL = (QUIET, "#ffffff")
 
 
 class Palette:
-    """The colours of a picture.  Brands get colours in the order of their first use; None is neutral."""
+    """The colours of a picture.  Brands get colours in the order of their first use; the brand None is grey."""
 
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
@@ -129,9 +129,9 @@ def text(words: str, *, size: int = _FONT, fill: str = INK) -> Box:
 
 
 def paragraph(words: str) -> Box:
-    """Break a text into lines of at most `WIDTH`."""
-    broken = textwrap.wrap(words, int(WIDTH / width_of("x")), break_long_words=False, break_on_hyphens=False)
-    return above([text(line) for line in broken], 0)
+    """Return a text, broken into lines of at most `WIDTH`."""
+    rows = textwrap.wrap(words, int(WIDTH / width_of("x")), break_long_words=False, break_on_hyphens=False)
+    return above([text(line) for line in rows], 0)
 
 
 def line(x1: float, x2: float, y: float) -> str:
@@ -145,6 +145,7 @@ def arrow(word: str) -> Box:
 
 
 def beside(boxes: Sequence[Box], gap: float = 10) -> Box:
+    """Place boxes next to each other."""
     height = max(b.height for b in boxes)
     lefts = list(itertools.accumulate((b.width + gap for b in boxes), initial=0.0))
 
@@ -155,6 +156,7 @@ def beside(boxes: Sequence[Box], gap: float = 10) -> Box:
 
 
 def above(boxes: Sequence[Box], gap: float = 8) -> Box:
+    """Place boxes below each other."""
     tops = list(itertools.accumulate((b.height + gap for b in boxes), initial=0.0))
 
     def draw(p: Palette) -> str:
@@ -165,12 +167,12 @@ def above(boxes: Sequence[Box], gap: float = 8) -> Box:
 
 def lines(boxes: Sequence[Box], gap: float = 10) -> Box:
     """Place boxes next to each other, in lines of at most `WIDTH`."""
-    broken: list[list[Box]] = [[]]
+    rows: list[list[Box]] = [[]]
     for b in boxes:
-        if broken[-1] and sum(x.width + gap for x in broken[-1]) + b.width > WIDTH:
-            broken.append([])
-        broken[-1].append(b)
-    return above([beside(line, gap) for line in broken], gap)
+        if rows[-1] and sum(x.width + gap for x in rows[-1]) + b.width > WIDTH:
+            rows.append([])
+        rows[-1].append(b)
+    return above([beside(line, gap) for line in rows], gap)
 
 
 class Dim(NamedTuple):
@@ -178,8 +180,8 @@ class Dim(NamedTuple):
 
     brand: str | None = None
     """The brand of the axis, if it has one."""
-    own: bool = True
-    """Whether the value varies over the brand; False if it is only repeated."""
+    is_varying: bool = True
+    """Whether the value varies over the brand; if not, the value is repeated along the axis."""
 
 
 def number(x: Any) -> str:
@@ -192,19 +194,20 @@ def number(x: Any) -> str:
 def array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any = None, *, sideways: bool = True) -> Box:
     """Draw cells: the first `frames` axes as nested frames, the last one or two as a grid.
 
-    `repeated` holds for each cell None, or the brand for which it is repeated (`""` for an axis without a brand).
+    For each cell, `repeated` contains the brand along which the cell is a repetition (`""` for an axis without a
+    brand), or None.
     """
     if repeated is None:
         repeated = np.full(cells.shape, None, object)
-    wide = max([30.0, *(width_of(number(x)) + 10 for x in cells.ravel())])
-    return _array(cells, dims, max(frames, len(dims) - 2), repeated, wide, sideways)
+    cell_width = max([30.0, *(width_of(number(x)) + 10 for x in cells.ravel())])
+    return _array(cells, dims, max(frames, len(dims) - 2), repeated, cell_width, sideways)
 
 
-def _array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any, wide: float, sideways: bool) -> Box:
+def _array(cells: Any, dims: Sequence[Dim], frames: int, repeated: Any, cell_width: float, sideways: bool) -> Box:
     if not frames:
-        return _grid(cells, dims, repeated, wide)
+        return _grid(cells, dims, repeated, cell_width)
     inside = [
-        _frame(dims[0], i, _array(cells[i, ...], dims[1:], frames - 1, repeated[i, ...], wide, not sideways))
+        _frame(dims[0], i, _array(cells[i, ...], dims[1:], frames - 1, repeated[i, ...], cell_width, not sideways))
         for i in range(len(cells))
     ]
     if not inside:
@@ -219,7 +222,7 @@ def _frame(dim: Dim, i: int, inside: Box) -> Box:
 
     def draw(p: Palette) -> str:
         return (
-            rect(1, 1, width - 2, height - 2, p.area(dim.brand) if dim.own else "none", p.line(dim.brand), 2)
+            rect(1, 1, width - 2, height - 2, p.area(dim.brand) if dim.is_varying else "none", p.line(dim.brand), 2)
             + letters(8, 12, label, fill=p.line(dim.brand), size=SMALL, anchor="start")
             + at((width - inside.width) / 2, 21, inside.draw(p))
         )
@@ -227,35 +230,35 @@ def _frame(dim: Dim, i: int, inside: Box) -> Box:
     return Box(width, height, draw)
 
 
-def _grid(cells: Any, dims: Sequence[Dim], repeated: Any, wide: float) -> Box:
+def _grid(cells: Any, dims: Sequence[Dim], repeated: Any, cell_width: float) -> Box:
     """Draw cells in rows and columns; brand axes are numbered, coloured and framed."""
-    down, along = [Dim(), Dim(), *dims][-2:]
+    row_dim, column_dim = [Dim(), Dim(), *dims][-2:]
     m, n = shape = (1, 1, *cells.shape)[-2:]
     cells, repeated = cells.reshape(shape), repeated.reshape(shape)
-    left = width_of(f"{down.brand} {max(m - 1, 0)}", SMALL) + 8 if down.brand else 0.0
-    top = 20.0 if along.brand else 0.0
-    if along.brand:
-        wide = max(wide, width_of(f"{along.brand} {max(n - 1, 0)}", SMALL) + 10)
-    owners = [d.brand for d in (down, along) if d.brand and d.own]
+    left = width_of(f"{row_dim.brand} {max(m - 1, 0)}", SMALL) + 8 if row_dim.brand else 0.0
+    top = 20.0 if column_dim.brand else 0.0
+    if column_dim.brand:
+        cell_width = max(cell_width, width_of(f"{column_dim.brand} {max(n - 1, 0)}", SMALL) + 10)
+    owners = [d.brand for d in (row_dim, column_dim) if d.brand and d.is_varying]
     owner = owners[0] if len(owners) == 1 else None
 
     def draw(p: Palette) -> str:
         out = []
         for i, j in np.ndindex(m, n):
-            x, y, why = left + j * wide, top + i * HIGH, repeated[i, j]
-            out.append(rect(x, y, wide, HIGH, p.area(owner) if why is None else p.hatch(why), QUIET))
+            x, y, why = left + j * cell_width, top + i * HIGH, repeated[i, j]
+            out.append(rect(x, y, cell_width, HIGH, p.area(owner) if why is None else p.hatch(why), QUIET))
             ink = INK if why is None else QUIET
-            out.append(letters(x + wide / 2, y + HIGH / 2, number(cells[i, j]), fill=ink, kind="value"))
-        for i in range(m if down.brand else 0):
-            y, colour = top + i * HIGH, p.line(down.brand)
-            out.append(letters(left - 6, y + HIGH / 2, f"{down.brand} {i}", fill=colour, size=SMALL, anchor="end"))
-            if down.own and not along.brand:
-                out.append(rect(left, y + 1, n * wide, HIGH - 2, "none", colour, 2))
-        for j in range(n if along.brand else 0):
-            x, colour = left + j * wide, p.line(along.brand)
-            out.append(letters(x + wide / 2, 10, f"{along.brand} {j}", fill=colour, size=SMALL))
-            if along.own and not down.brand:
-                out.append(rect(x + 1, top, wide - 2, m * HIGH, "none", colour, 2))
+            out.append(letters(x + cell_width / 2, y + HIGH / 2, number(cells[i, j]), fill=ink, kind="value"))
+        for i in range(m if row_dim.brand else 0):
+            y, colour = top + i * HIGH, p.line(row_dim.brand)
+            out.append(letters(left - 6, y + HIGH / 2, f"{row_dim.brand} {i}", fill=colour, size=SMALL, anchor="end"))
+            if row_dim.is_varying and not column_dim.brand:
+                out.append(rect(left, y + 1, n * cell_width, HIGH - 2, "none", colour, 2))
+        for j in range(n if column_dim.brand else 0):
+            x, colour = left + j * cell_width, p.line(column_dim.brand)
+            out.append(letters(x + cell_width / 2, 10, f"{column_dim.brand} {j}", fill=colour, size=SMALL))
+            if column_dim.is_varying and not row_dim.brand:
+                out.append(rect(x + 1, top, cell_width - 2, m * HIGH, "none", colour, 2))
         return "".join(out)
 
-    return Box(left + n * wide, top + m * HIGH, draw)
+    return Box(left + n * cell_width, top + m * HIGH, draw)

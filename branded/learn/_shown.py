@@ -78,7 +78,7 @@ class Value(NamedTuple):
 
 
 def drawable(x: object) -> Tensor:
-    """Return `x` as a tensor whose brands are open."""
+    """Return `x` as a tensor; raise an error if one of its brands is closed."""
     if (t := trees.as_tensor(x)) is None:
         raise AxisTypeError(
             f"picture: {trees.describe(x)} has no cells", fix=trees.advice(x) or "pass a tensor or a number"

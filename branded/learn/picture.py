@@ -27,12 +27,12 @@ from branded.learn._shown import Value, drawable, value
 
 
 def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = "") -> Picture:
-    """Draw a value as a grid of cells, with a frame around each example of each brand that it varies over.
+    """Draw a value as a grid of cells, with a frame around each example of each of its brands.
 
     Args:
         x: A tensor, or a `Vec` whose brands are open.
         name: The name of the value.
-        axis: The axis to colour, which is about to become a brand or has just been one.
+        axis: An axis to colour like a brand: vmap will map it, or has mapped it.
         brand: The name of this brand.
 
     Returns:
@@ -91,24 +91,24 @@ def operation(operands: Mapping[str, object], sign: str, result: object) -> Pict
     """
     formula, out = f" {sign} ".join(operands), value(result)
     values = {name: value(x) for name, x in operands.items()}
-    parts = [_part(name, *_as_in(v, out)) for name, v in values.items()]
+    parts = [_part(name, *_broadcast_to_result(v, out)) for name, v in values.items()]
     parts.append(_part(formula, out.cells, out.dims))
     signs = [d.text(mark) for mark in (*[sign] * (len(operands) - 1), "=")]
     one_line = sum(p.width for p in (*parts, *signs)) + 20 * len(signs) <= d.WIDTH
     start = parts[0] if one_line else d.beside([d.Box(signs[0].width, 0, lambda _: ""), parts[0]])
     others = [d.beside([mark, part]) for mark, part in zip(signs, parts[1:], strict=True)]
-    said = [f"{name}: {v.words}" for name, v in (*values.items(), (formula, out))]
-    return Picture(formula, "; ".join(said) + ".", (d.beside if one_line else d.above)([start, *others]))
+    descriptions = [f"{name}: {v.words}" for name, v in (*values.items(), (formula, out))]
+    return Picture(formula, "; ".join(descriptions) + ".", (d.beside if one_line else d.above)([start, *others]))
 
 
 def _part(name: str, cells: Any, dims: Sequence[d.Dim], repeated: Any = None) -> d.Box:
     return d.above([d.text(name), d.array(cells, dims, 0, repeated)], 2)
 
 
-def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
-    """Broadcast `v` to the axes of `out`; return cells, axes, and the brand for which each cell is repeated."""
-    own = v.cells.shape[len(v.brands) :]
-    missing = len(out.cells.shape) - len(out.brands) - len(own)
+def _broadcast_to_result(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
+    """Broadcast `v` to the axes of `out`; return cells, axes, and the brand along which each cell is a repetition."""
+    example_shape = v.cells.shape[len(v.brands) :]
+    missing = len(out.cells.shape) - len(out.brands) - len(example_shape)
     if missing < 0 or not set(v.brands) <= set(out.brands):
         raise PictureError(
             "picture: an operand has a brand or an axis that the result lacks",
@@ -118,7 +118,7 @@ def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
         )
     order = [v.brands.index(b) for b in out.brands if b in v.brands]
     shape = [out.cells.shape[i] if b in v.brands else 1 for i, b in enumerate(out.brands)] + [1] * missing
-    x = v.cells.transpose([*order, *range(len(order), v.cells.ndim)]).reshape([*shape, *own])
+    x = v.cells.transpose([*order, *range(len(order), v.cells.ndim)]).reshape([*shape, *example_shape])
     if any(n not in (1, m) for n, m in zip(x.shape, out.cells.shape, strict=True)):
         raise PictureError(
             "picture: an operand does not broadcast to the result",
@@ -130,7 +130,7 @@ def _as_in(v: Value, out: Value) -> tuple[Any, list[d.Dim], Any]:
     for i, (n, m) in enumerate(zip(x.shape, out.cells.shape, strict=True)):
         if n == 1 < m:
             repeated[(slice(None),) * i + (slice(1, None),)] = out.dims[i].brand or ""
-    dims = [dim._replace(own=dim.brand in v.brands) for dim in out.dims]
+    dims = [dim._replace(is_varying=dim.brand in v.brands) for dim in out.dims]
     return np.broadcast_to(x, out.cells.shape), dims, repeated
 
 
@@ -161,11 +161,11 @@ def rows(operands: Mapping[str, object], result: Mapping[str, object]) -> Pictur
     lines = [_Line.of(name, x) for name, x in (*operands.items(), *result.items())]
     above, below = lines[: len(operands)], lines[len(operands) :]
     row: Row = functools.reduce(union, [x.row for x in lines])
-    how = {b: _how(b, above, below) for b in row}
-    said = "; ".join(f"{x.name}: {x.type}" for x in lines)
+    how = {b: _kind(b, above, below) for b in row}
+    descriptions = "; ".join(f"{x.name}: {x.type}" for x in lines)
     told = "; ".join(f"{b.name}: {h}" for b, h in how.items()) or "no brands"
     title = f"The rows of {', '.join(result)}"
-    return Picture(title, f"{said}. {told}.", _columns(above, below, how))
+    return Picture(title, f"{descriptions}. {told}.", _columns(above, below, how))
 
 
 class _Line(NamedTuple):
@@ -182,11 +182,11 @@ class _Line(NamedTuple):
         return cls(name, visible(row_of(u)), type_text(u, ()), type_text(u))
 
 
-def _how(b: Scope, operands: Sequence[_Line], results: Sequence[_Line]) -> str:
+def _kind(b: Scope, operands: Sequence[_Line], results: Sequence[_Line]) -> str:
     if kind(b, [x.row for x in results]) == "none":
         return "leaves"
-    found = kind(b, [x.row for x in operands])
-    return "enters" if found == "none" else found
+    operand_kind = kind(b, [x.row for x in operands])
+    return "enters" if operand_kind == "none" else operand_kind
 
 
 def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Scope, str]) -> d.Box:
@@ -218,7 +218,7 @@ def _columns(above: Sequence[_Line], below: Sequence[_Line], how: Mapping[Scope,
 
 
 def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> Picture:
-    """Draw a line for each leaf of a tree: axes as boxes, the mapped axis coloured, and the entry of `in_axes`.
+    """Draw a line for each leaf of a tree: its axes as boxes, the mapped axis in colour, and its entry of `in_axes`.
 
     Args:
         x: A tree of tensors.
@@ -245,13 +245,13 @@ def tree(x: object, axes: Any = 0, *, name: str = "tree", brand: str = "x") -> P
     paths, spread = trees.paths(x, name), trees.broadcast_prefix(axes, x, "in_axes", name)
     first = max(map(d.width_of, paths), default=0) + 14
     boxes: list[d.Box] = []
-    said = []
+    descriptions = []
     for leaf, path, axis in zip(map(drawable, trees.leaves(x)), paths, spread, strict=True):
         at = None if axis is None else normalize_axis(axis, leaf, "picture")
         what = f"shared by all examples of {brand}" if at is None else f"axis {at} is {brand}"
-        said.append(f"{path}: {type_text(leaf.uop)}, {what}")
+        descriptions.append(f"{path}: {type_text(leaf.uop)}, {what}")
         boxes.append(_leaf(path, first, leaf.shape, at, brand))
-    return Picture(f"The axes of {name}", "; ".join(said) + ".", d.above(boxes or [d.text("no leaves")], 10))
+    return Picture(f"The axes of {name}", "; ".join(descriptions) + ".", d.above(boxes or [d.text("no leaves")], 10))
 
 
 def _leaf(path: str, first: float, shape: Sequence[Any], at: int | None, brand: str) -> d.Box:
@@ -275,7 +275,7 @@ def _leaf(path: str, first: float, shape: Sequence[Any], at: int | None, brand: 
 
 
 def journey(f: Callable[..., Any], *args: object, in_axes: Any = 0, out_axes: Any = 0, brand: str = "x") -> Picture:
-    """Draw the steps of `vmap(f, in_axes, out_axes)(*args)`: unbatch the arguments, call `f`, batch the results.
+    """Draw the steps of `vmap(f, in_axes, out_axes)(*args)`: unbatch the arguments, call `f`, and batch the results.
 
     Args:
         f: A function of tensors, which is called.
@@ -354,8 +354,8 @@ def flow(*pictures: Picture, arrows: Sequence[str] = (), title: str = "") -> Pic
     boxes = [pictures[0]._box]
     for word, p in zip(words, pictures[1:], strict=True):
         boxes += [d.arrow(word), p._box]
-    said = " Then:\n".join(p.description for p in pictures)
-    return Picture(title or ", then ".join(p.title for p in pictures), said, d.above(boxes, 6))
+    descriptions = " Then:\n".join(p.description for p in pictures)
+    return Picture(title or ", then ".join(p.title for p in pictures), descriptions, d.above(boxes, 6))
 
 
 def beside(*pictures: Picture, title: str = "") -> Picture:
@@ -376,5 +376,5 @@ def beside(*pictures: Picture, title: str = "") -> Picture:
 
     Source: small multiples (E. R. Tufte, "Envisioning Information").
     """
-    said = " ".join(p.description for p in pictures)
-    return Picture(title or "; ".join(p.title for p in pictures), said, d.lines([p._box for p in pictures], 24))
+    descriptions = " ".join(p.description for p in pictures)
+    return Picture(title or "; ".join(p.title for p in pictures), descriptions, d.lines([p._box for p in pictures], 24))

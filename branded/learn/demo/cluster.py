@@ -54,7 +54,7 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     """Start a process for each core, and find the nearest neighbor of each digit in chunks of pairs.
 
     Args:
-        memory: The memory that the current pairs may take; all pairs take twice as much.
+        memory: The memory for the pairs that are in memory at the same time; all pairs would take twice as much.
         workers: The number of processes; one for each core by default.
 
     Returns:
@@ -68,7 +68,7 @@ def run(memory: str = "256MB", workers: int | None = None) -> Found:
     workers = workers or os.cpu_count() or 1
     data = digits.load()
     size = math.isqrt(limit // 2)  # 2 · limit / 4 bytes
-    chunk = max(1, min(size, math.isqrt(limit // (16 * workers))))  # each worker has a few chunks of pairs
+    chunk = max(1, min(size, math.isqrt(limit // (16 * workers))))  # memory for a few chunks on each worker
     with cluster(workers) as here, distributed.Client(here) as client:
         pairs = f"all pairs are {size * size * 4 / 1e6:,.0f} MB"
         print(f"\n{size:,} digits, noisy copies of {len(data.labels):,}: {pairs}")

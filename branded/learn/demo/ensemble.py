@@ -177,7 +177,7 @@ def _train(
     epochs: int,
     bar: tqdm[int],
 ) -> _Trained:
-    """Train one network, or all: the code is the same, only the step differs."""
+    """Train one network, or all networks with the same code; only `step` differs."""
     network = _network(start)
     losses, curves = [], []
     for _ in range(epochs):
@@ -204,7 +204,7 @@ def _vote(stacked: Sequence[Array], test: Batch) -> float:
 
 
 def _difference(together: _Trained, alone: Sequence[_Trained]) -> float:
-    """Return the largest difference of any final weight, loss or accuracy between the two ways of training."""
+    """Return the largest difference of a weight, loss or accuracy between training together and training alone."""
     pairs = [*zip(together.network, map(np.stack, zip(*(one.network for one in alone), strict=True)), strict=True)]
     pairs.append((together.losses, np.stack([one.losses for one in alone], axis=1)))
     pairs.append((together.curves, np.stack([one.curves for one in alone], axis=1)))

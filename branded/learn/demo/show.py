@@ -1,4 +1,4 @@
-"""The output of the demo: headings, source code, observed types, and the loop compared with vmap."""
+"""Print the output of the demo: headings, source code, observed types, and the times of the loop and of vmap."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def check_same(got: Array, want: Array, tolerance: float) -> float:
 
 
 def compare(loop: Timing, mapped: Timing, *more: Timing, difference: float, tolerance: float) -> float:
-    """Print the times of the loop and of vmap on the same work, then of other runs; return the speedup of vmap."""
+    """Print the times of the loop, of vmap and of other runs of the same work; return the speedup of vmap."""
     timings = (loop, mapped, *more)
     who, work = max(len(t.who) for t in timings), max(len(t.work) for t in timings)
     ratio = loop.seconds / mapped.seconds

@@ -1,4 +1,4 @@
-"""Execution of the code blocks of a page in the browser, in one namespace, like a Python session."""
+"""Run the code blocks of a page in the browser, in one namespace, like a Python session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE = "page"
 
 
 def run(source: str, number: int) -> str:
-    """Run a block, statement by statement, as at a prompt.
+    """Run a block statement by statement, as at a Python prompt.
 
     Args:
         source: The source code, without prompts and results.
@@ -62,7 +62,7 @@ def forget() -> None:
 
 @contextlib.contextmanager
 def _shows(parts: list[dict[str, Any]]) -> Iterator[None]:
-    """Collect printed text, and the value of each expression statement, as at a prompt."""
+    """Collect printed text, and the value of each expression statement."""
     before, out = sys.displayhook, io.StringIO()
 
     def printed() -> None:

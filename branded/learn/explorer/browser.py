@@ -1,4 +1,4 @@
-"""Execution of a reader's program in the browser: Pyodide calls `run`, and the page shows the result."""
+"""Run a reader's program in the browser: Pyodide calls `run`, and the page shows the result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(source: str, names: list[str]) -> str:
         names: The functions to explain; if the program has none of them, its last function is explained.
 
     Returns:
-        A JSON list of explanations; after an error, of one entry without steps that has the line and the message.
+        A JSON list of explanations.  After an error, the list has one entry with the line and the message.
     """
     path = write_source(source, FILE)
     module = types.ModuleType("program")
@@ -73,7 +73,7 @@ def _functions(module: types.ModuleType, names: list[str]) -> Sequence[types.Fun
 def _explain_call(f: types.FunctionType) -> dict[str, Any]:
     args, kwargs = _arguments(f)
     in_own_words(f, args, lambda: check_sizes(f, args, kwargs), **kwargs)
-    # drop the notes: mypy cannot be installed here, and the page says that it does not run
+    # drop the notes: mypy cannot be installed in the browser, and the page already says so
     return {**explain(f)(*args, **kwargs).data(), "notes": []}
 
 
@@ -91,7 +91,7 @@ def _arguments(f: types.FunctionType) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def check_sizes(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if an axis of a value in the program is too large, before computing anything."""
+    """Raise an error if an axis of a value in the program is too large; the program is only traced."""
     fixed = [i for i, a in enumerate(args) if not any(map(is_array, tree.leaves(a)))]
     program = make_expr(f, static_argnums=fixed)(*args, **kwargs).program
     for v in (*program.invars, *program.constvars, *(v for e in program.eqns for v in e.results)):

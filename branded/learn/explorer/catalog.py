@@ -1,6 +1,7 @@
 """The explorer's examples: the programs in `examples`, with their explanations as JSON in the same folder.
 
-Stored explanations load instantly.  `python -m branded.learn.explorer` regenerates them, and a test compares them.
+The page shows the stored explanations without running anything.  `python -m branded.learn.explorer` regenerates them,
+and a test compares them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FOLDER = Path(__file__).parent / "examples"
 
 
 class Example(NamedTuple):
-    """A file of `examples` and its functions to show; two functions are the two answers to a question."""
+    """A file of `examples` and the functions to show: two functions are the two answers to a question."""
 
     name: str
     title: str

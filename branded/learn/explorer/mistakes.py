@@ -1,4 +1,4 @@
-"""Description of a program that raises: the line, the brands in the message, and the parts of the message."""
+"""Describe a program that raises an error: the line, the brands in the message, and the parts of the message."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def mistaken(
 
 
 def in_own_words(f: Callable[..., Any], args: Sequence[Any], look: Callable[[], T], **kwargs: Any) -> T:
-    """Run `look`, which inspects a call of `f`; if it raises, prefer the error of the call itself."""
+    """Return `look()`, which inspects a call of `f`; if `look` fails and the call itself fails too, raise its error."""
     try:
         return look()
     except BrandedError:
@@ -85,13 +85,13 @@ def in_own_words(f: Callable[..., Any], args: Sequence[Any], look: Callable[[], 
 
 
 def in_readers_words(message: str, name: str) -> str:
-    """Remove from a message the names of functions that the page called and the reader never wrote."""
+    """Remove from a message the names of functions that the page called, because the reader did not write them."""
     words = message.replace("in the body of make_expr", f"in `{name}`, which is written down step by step,")
     return re.sub(r"^(make_expr|explain)(?=: )", f"`{name}`", words.removeprefix("explorer: "))
 
 
 def place(error: BaseException, file: str) -> int | None:
-    """Return the innermost line of a file in the traceback of an error."""
+    """Return the line of the innermost frame of a file in the traceback of an error."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno

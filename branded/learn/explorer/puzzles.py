@@ -1,4 +1,4 @@
-"""Judging of puzzle answers in the browser."""
+"""Judge the answers to puzzles in the browser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from branded.tree.paths import paths
 
 
 def judge(number: int, answer: str, right: str) -> str:
-    """Judge an answer as it was typed.
+    """Judge the text of an answer.
 
     Args:
         number: The number of the puzzle.

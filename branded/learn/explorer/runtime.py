@@ -1,7 +1,7 @@
-"""Assets of the `edit` mode: Pyodide, tinygrad and branded, each part as one script.
+"""The files that run programs in the browser: Pyodide, tinygrad and branded, each written as a script.
 
-A page opened from a file cannot fetch, but it can load a script.  So each part is a script that passes its compressed
-bytes to the page as text; this also works from any static host.
+A page that is opened from a file cannot fetch data, but it can load scripts.  Each script passes compressed bytes to
+the page as text.  This also works on any static host.
 """
 
 from __future__ import annotations

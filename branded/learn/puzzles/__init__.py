@@ -3,8 +3,8 @@
 `python -m branded puzzles` lists them, `start` writes a file to fill in, and `check` reports the solved puzzles.  In a
 notebook, `check(4, dots)` checks one puzzle.
 
-A puzzle is one entry of a chapter: its text, starter, hints and solution, typical wrong answers, and the code that
-judges an answer.  The learner's file, the page of the docs and the notebooks are generated from it.
+A puzzle is one entry of a chapter.  It has a text, a starter, hints, a solution, typical wrong answers, and the code
+that judges an answer.  The learner's file, the page of the docs and the notebooks are generated from the puzzles.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def find(number: object) -> Puzzle:
 
 
 def check(number: int, answer: Any) -> None:
-    """Print whether an answer solves a puzzle, and if not, the mistake.
+    """Print whether an answer solves a puzzle; if not, print the mistake.
 
     Args:
         number: The number of the puzzle.

@@ -1,4 +1,4 @@
-"""The answers in a learner's file; an answer that does not run does not affect the others."""
+"""Run the answers in a learner's file separately, so that one error does not affect the other answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEADING = re.compile(r"^# (\d+)\. (.*)$")
 
 
 class Answers(NamedTuple):
-    """The names that a file defines, and the errors in its parts, by the numbers of puzzles."""
+    """The names that a file defines, and the errors in its parts, by puzzle number."""
 
     file: str
     text: str
@@ -42,7 +42,7 @@ class Answers(NamedTuple):
 
 
 def run_answers(path: Path) -> Answers | None:
-    """Run a learner's file, part by part; print the error and return None if the part before the puzzles does not run.
+    """Run a learner's file part by part.  If the part before the puzzles fails, print the error and return None.
 
     Raises:
         UsageError: The file cannot be read.
@@ -81,7 +81,7 @@ def _run(statements: list[tuple[int, ast.stmt | Exception]], found: Answers) -> 
 
 
 def _statements(text: str, file: str) -> Iterator[tuple[int, ast.stmt | Exception]]:
-    """Yield each statement, or the syntax error of a part, with the number of its puzzle (0 before the first)."""
+    """Yield each statement, or the syntax error of a part, with the number of its puzzle (0: before the first)."""
     lines = text.splitlines(keepends=True)
     matches = ((i, m) for i, line in enumerate(lines) if (m := _HEADING.match(line.rstrip())))
     begins = [(0, 0), *((i, int(m[1])) for i, m in matches if m.groups() in _TITLES)]

@@ -1,4 +1,4 @@
-"""Hints one by one: the hints that a learner has seen, in each folder, are stored next to mypy's cache."""
+"""Show the hints of a puzzle one by one.  A file next to mypy's cache stores which hints were shown in each folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from branded.learn.puzzles.truth import own_cache
 
 
 def turn(puzzle: Puzzle) -> int | None:
-    """Return the index of the next hint; after the last one, return the number of hints, and then 0 again.
+    """Return the index of the next hint; after the last hint, return the number of hints, and then start again at 0.
 
-    None means that the state cannot be stored.
+    Return None if the state cannot be stored.
     """
     try:
         file = own_cache() / "hints.json"
@@ -23,7 +23,7 @@ def turn(puzzle: Puzzle) -> int | None:
         found = int(had.get(puzzle.title, 0))
         had[puzzle.title] = (found + 1) % (len(puzzle.hints) + 1)
         file.write_text(json.dumps(kept), encoding="utf-8")
-    except (OSError, RuntimeError, TypeError, ValueError, AttributeError):  # no folder, or a file of another program
+    except (OSError, RuntimeError, TypeError, ValueError, AttributeError):  # no folder, or the file has another format
         return None
     return min(found, len(puzzle.hints))
 

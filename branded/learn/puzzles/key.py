@@ -1,4 +1,4 @@
-"""Expected results as text: computed with numpy, and read in a browser, where numpy is missing."""
+"""The expected results of puzzles as text: they are computed with numpy, and read in a browser without numpy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from branded.learn.puzzles.puzzle import Case
 def key() -> list[dict[str, Any]]:
     """Return the data that a page needs for each puzzle.
 
-    It has the number of the puzzle.  If the puzzle asks for a function, it also has the starter code and the expected
-    results as text.  The answers of predictions are in the page of the solutions.
+    Each entry has the number of the puzzle.  If the puzzle asks for a function, the entry also has the starter code and
+    the expected results as text.  The answers of predictions are on the page of solutions.
 
     Example:
         >>> from branded.learn.puzzles.key import key
@@ -34,7 +34,7 @@ def key() -> list[dict[str, Any]]:
 
 
 def cases_to_text(puzzle: Write) -> str:
-    """Return the cases on which an answer is tried, as text."""
+    """Return the arguments on which an answer is tried, with the expected results, as text."""
     return json.dumps([[_plain(args), _plain(wanted.value)] for args, wanted in puzzle.cases()])
 
 

@@ -52,7 +52,7 @@ class Array:
 
 
 class Outcome:
-    """A result, or the error that replaces it; equal to another outcome if their values agree to 5 digits.
+    """The result of a call, or its error.  Two outcomes are equal if their values agree to 5 digits.
 
     Args:
         value: A tree of arrays.
@@ -138,7 +138,7 @@ def _close(a: Any, b: Any) -> bool:
 
 
 def near(a: float, b: float) -> bool:
-    """Return whether two numbers agree to 5 digits, which float32 keeps through the sums of a puzzle."""
+    """Return whether two numbers agree to 5 digits, the precision of the sums in the puzzles in float32."""
     if math.isfinite(a) and math.isfinite(b):
         return abs(a - b) <= 1e-6 + 1e-5 * abs(b)
     return a == b or (a != a and b != b)

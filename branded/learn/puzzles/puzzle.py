@@ -1,7 +1,7 @@
 """The kinds of puzzles: the question, the expected answer, and the code that judges an answer.
 
-A `Write` asks for a function, which is compared with a loop over the examples.  A `Predict` asks for the behavior of a
-program, and runs the program to find it.  The solutions of a `Predict` are not stored.
+A `Write` asks for a function, and compares it with a loop over the examples.  A `Predict` asks for the behavior of a
+program, and runs the program to find the answer, which is not stored.
 """
 
 from __future__ import annotations
@@ -124,12 +124,11 @@ class Write(Puzzle):
     Attributes:
         starter: The code that the learner starts from.
         solution: One of the correct solutions.
-        inputs: Returns the arguments on which it is tried: trees of arrays, and functions.
+        inputs: Returns the arguments on which an answer is tried: trees of arrays, and functions.
         loop: The same function as a loop, without vmap.
-        brands: The least number of brands that it must open, and that a step of the result must vary over.  The number
-            of opened brands must not depend on the batch size, which distinguishes a vmap from a Python loop.  With 0,
-            brands are not checked.
-        only_one: Whether it may open one brand only.
+        brands: The smallest number of brands that an answer must open, and that one of its steps must vary over.  The
+            number must not depend on the batch size, unlike for a Python loop.  With 0, brands are not checked.
+        only_one: Whether an answer may open only one brand.
         by: The transform that opens the brands.
         uses: Requirements of the text that values do not show: names of operations, or axes such as `in_axes=1`.
         also: Returns another complaint about an answer, or None.
@@ -210,7 +209,7 @@ class Write(Puzzle):
         fixed = [i for i, x in enumerate(args) if callable(x) or isinstance(x, int)]
         try:
             eqns = [*_equations(make_expr(answer, static_argnums=fixed)(*args).program)]
-        except Exception:  # most often a value is read, which the text does not ask for
+        except Exception:  # the answer cannot be traced, most often because it reads a value
             eqns = []
         steps = (x for e in eqns if e.op not in ("enter", "leave") for x in e.results)
         if max((len(x.type.row) for x in steps), default=0) < self.brands:
@@ -301,7 +300,7 @@ def numbers(*shape: int, start: int = 3) -> np.ndarray:
 
 
 _AXES = {"in_axes=1": ("enter", 1), "out_axes=1": ("leave", 1)}
-"""The steps of a program by which an axis is seen."""
+"""The step of a program, and its axis, that shows the use of `in_axes` or `out_axes`."""
 
 
 def _equations(program: Program) -> Iterator[Eqn]:

@@ -1,4 +1,4 @@
-"""The facts about a program, found by running it or mypy: its output, the line that raises, and mypy's messages."""
+"""Find the facts about a program by running it or mypy: its output, the line that raises, and mypy's messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _REVEALED = re.compile(r'Revealed type is "(.*)"')
 
 
 class Asked(Protocol):
-    """The parts of a `Predict` that finding the truth needs."""
+    """The attributes of a `Predict` that are needed to find its answer."""
 
     @property
     def number(self) -> int: ...
@@ -49,7 +49,7 @@ class Asked(Protocol):
 
 
 class Unknown(Exception):
-    """An error for a truth that cannot be found here; the message names the missing part."""
+    """Raised if the answer of a puzzle cannot be found; the message names the missing package."""
 
 
 def run_source(source: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def rejected_line(puzzle: Asked) -> str:
 
 
 ABOUT_MYPY: list[Asked] = []
-"""All puzzles that mypy answers; the module that collects the puzzles adds them."""
+"""All puzzles whose answer comes from mypy; the module that collects the puzzles fills the list."""
 
 
 def rejected_by_mypy(puzzle: Asked) -> str:
@@ -176,7 +176,7 @@ Row = dict[str, str]
 
 
 def _type(text: str) -> tuple[Row, str]:
-    """Parse `Vec[x:3 | y:2, f32[4]]` into the row and the type of one example; other texts have the empty row."""
+    """Split `Vec[x:3 | y:2, f32[4]]` into its brands and the type of one example; other texts have no brands."""
     text = _plain(text)
     if (m := _VEC.fullmatch(text)) is None:
         return {}, "".join(text.split()).casefold()
@@ -203,7 +203,7 @@ def _labels(text: str) -> list[str]:
 
 
 def _find_unbalanced(text: str) -> str | None:
-    """Return the complaint about a bracket that is missing, or that is one too many."""
+    """Return a complaint if the text has one opening or closing bracket too many, else None."""
     for opening, closing in ("[]", "()"):
         if (more := text.count(opening) - text.count(closing)) != 0:
             return f"A `{closing}` is missing." if more > 0 else f"There is one `{closing}` too many."

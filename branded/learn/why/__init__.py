@@ -1,6 +1,7 @@
 """Error pages: the cause of each error, and how to fix it.
 
-A page is a file of this folder, named by its code.  docs/errors.md collects all pages; the tests run their examples.
+A page is a file of this folder, named after the error code.  docs/errors.md contains all pages; the tests run their
+examples.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ brand: An error of mypy that has no counterpart at run time.
 
 The message of mypy says what is wrong, and its line `try` how to fix it.  All other codes of the plugin, such as
 `brand-read`, are sub-codes of `brand`: `# type: ignore[brand]` silences all of them on one line."""
-"""The explanation of the code `brand`, which no class of errors has."""
+"""The page of the code `brand`, which is not the code of an error class."""
 
 
 def classes() -> dict[str, type[BrandedError]]:
@@ -30,9 +31,9 @@ def classes() -> dict[str, type[BrandedError]]:
 
 
 def code_of(word: str) -> str | None:
-    """Return the code that a word names: a code, or an error name (`SizeError` or `branded.errors.SizeError`).
+    """Return the error code for a word, or None: `size` for `size`, `SizeError` and `branded.errors.SizeError`.
 
-    Codes of mypy are accepted too: `brand-size`, and `truthy-bool` for a read that needs a truth value.
+    A code of mypy is accepted too: `brand-size`, and `truthy-bool` for a read that needs a truth value.
     """
     wanted = word.strip().rpartition(".")[2].lower().removeprefix("brand-").replace("truthy-bool", "read")
     return next((code for code, cls in classes().items() if wanted in (code, cls.__name__.lower())), None)

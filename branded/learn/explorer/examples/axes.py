@@ -1,4 +1,4 @@
-"""Where a brand enters and where it leaves."""
+"""The axis where a brand enters, and where it leaves."""
 
 from tinygrad import Tensor
 

@@ -1,4 +1,4 @@
-"""A branch that each example takes for itself."""
+"""A branch that each example takes by its own condition."""
 
 from tinygrad import Tensor
 

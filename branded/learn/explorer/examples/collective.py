@@ -1,4 +1,4 @@
-"""Examples that speak to one another."""
+"""Collectives: each example uses a value of all examples."""
 
 from tinygrad import Tensor
 

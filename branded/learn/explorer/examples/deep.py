@@ -1,4 +1,4 @@
-"""Three brands, one within the other."""
+"""Three nested brands."""
 
 from tinygrad import Tensor
 

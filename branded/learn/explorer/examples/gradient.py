@@ -12,6 +12,6 @@ YS = Tensor([1.0, 2.0, 0.0])
 def gradient(
     w: Tensor = W, xs: Tensor = XS, ys: Tensor = YS
 ) -> Tensor:
-    """The gradient of each example for the weights."""
+    """The gradient of each example's loss for the weights."""
     slope = grad(lambda w, x, y: ((w * x).sum() - y).square())
     return vmap(slope, in_axes=(None, 0, 0))(w, xs, ys)

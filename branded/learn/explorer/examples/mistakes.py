@@ -28,7 +28,7 @@ def weighted_fixed(
 
 
 def leaky(xs: Tensor = XS) -> Tensor:
-    """`if` needs one truth value, and here are three."""
+    """`if` needs one truth value, but x has three."""
     return vmap(lambda x: x if x > 0 else x * 0.1)(xs)
 
 
@@ -89,7 +89,7 @@ def noisy(xs: Tensor = XS) -> Tensor:
 
 
 def noisy_fixed(xs: Tensor = XS) -> Tensor:
-    """Each example has its own key, and so its sample."""
+    """Each example has its own key, and its own sample."""
     keys = random.split(random.key(0), 3)
     return vmap(lambda x, key: x + random.uniform(key))(
         xs, keys
@@ -97,17 +97,17 @@ def noisy_fixed(xs: Tensor = XS) -> Tensor:
 
 
 def shares(xs: Tensor = XS) -> Tensor:
-    """psum looks for a brand with a name that none has."""
+    """psum names a brand that no vmap has opened."""
     return vmap(lambda x: x / psum(x, "i"))(xs)
 
 
 def shares_fixed(xs: Tensor = XS) -> Tensor:
-    """vmap gives its brand the name."""
+    """vmap opens a brand with this name."""
     return vmap(lambda x: x / psum(x, "i"), axis_name="i")(xs)
 
 
 def sums(rows: Tensor = ROWS) -> Tensor:
-    """The carry of a loop begins as an int, then is a float."""
+    """The carry of a loop is an int at first, then a float."""
     return vmap(
         lambda row: scan(
             lambda found, x: (found + x, found), Tensor(0), row
@@ -116,7 +116,7 @@ def sums(rows: Tensor = ROWS) -> Tensor:
 
 
 def sums_fixed(rows: Tensor = ROWS) -> Tensor:
-    """The carry begins as a float."""
+    """The carry is a float from the start."""
     return vmap(
         lambda row: scan(
             lambda found, x: (found + x, found),

@@ -1,4 +1,4 @@
-"""What is the same for all is computed once."""
+"""A value that all examples share is computed once."""
 
 from tinygrad import Tensor
 

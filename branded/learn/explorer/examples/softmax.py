@@ -1,4 +1,4 @@
-"""A function of one example, for all of them."""
+"""A function of one example, mapped over all examples."""
 
 from tinygrad import Tensor
 
