@@ -1,4 +1,4 @@
-"""The commands of `branded`: each is a function of the parsed arguments, and returns the exit status."""
+"""The commands of `branded`: functions of the parsed arguments that return the exit status."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def demo(args: argparse.Namespace) -> int:
         return _cluster("256MB" if args.memory is None else args.memory)
     if args.memory is not None:
         raise UsageError("--memory has no effect without --cluster")
-    enable("cpu")  # the loops by hand run the same kernels, so that a long training gives the same numbers
+    enable("cpu")  # the loops use the same kernels, so that rounding does not change the result of a long training
     from branded.learn import demo
 
-    # report an unusable folder now, not after a minute of work
+    # report an unusable folder before the minute of work
     name = "demo-pictures" if args.out is None else args.out
     out = _folder(name) if demo.can_draw() else Path(name)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     def call_function(module: types.ModuleType) -> int:
         return OK if name is None else call_and_print(function(module, name, path), path)
 
-    # a whole file is the main program; for one function the file runs as if imported
+    # a file without a function name runs as the main program, otherwise as an imported module
     return with_module(path, "__main__" if name is None else "__run__", args.args, call_function)
 
 
@@ -207,13 +207,13 @@ def _with_function(
     path: Path,
     name: str,
     as_module: str,
-    api_name: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]],
+    prepare: Callable[[Callable[..., Any], types.ModuleType], Callable[[], object]],
 ) -> int:
-    """Run a file, then build and run an action on its function `name`."""
+    """Run a file, call `prepare` with its function `name`, and run the action that `prepare` returns."""
 
     def act(module: types.ModuleType) -> int:
         f = look_up(module, name, path)
-        return run_guarded(api_name(f, module), path, first_line(f))
+        return run_guarded(prepare(f, module), path, first_line(f))
 
     return with_module(path, as_module, [], act)
 
