@@ -193,8 +193,8 @@ correct programs are errors without the plugin:
 - `grad` of a lambda that passes a dict or a TypedDict to another function: use a named function
 - in pyright, `Tensor.sin(x)` of a `Vec`: use `x.sin()`
 
-The mypy plugin gives each `vmap` a fresh brand and removes it from the result. So it rejects a body that accepts only
-tensors, axes that do not fit, and a brand that is kept by a function. It infers the parameters of lambdas, and
+The mypy plugin gives each `vmap` a fresh brand and removes it from the result. It therefore rejects a body that accepts
+only tensors, axes that do not fit, and a brand that is kept by a function. It infers the parameters of lambdas, and
 `unvec` is not needed. It finds all uses as a truth value (`if`, `bool()`, `and`); other checkers find most.
 
 In the tables, *false alarm* is an error in a correct program, and *missed* is a mistake without an error. The correct
