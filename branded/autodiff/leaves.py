@@ -10,7 +10,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.graph.tags import Level, Placeholder, transforms
-from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack, undone
+from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack, run_then_undo
 from branded.tinygrad_compat.private_api import all_tensors
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ def hide_leaves(run: Callable[[], T]) -> T:
             all_tensors.pop(ref, None)
         return run()
 
-    return undone(without, lambda: all_tensors.update(refs)) if refs else run()
+    return run_then_undo(without, lambda: all_tensors.update(refs)) if refs else run()
 
 
 def in_place_of(level: Level, values: Sequence[UOp]) -> Callable[[UOp], UOp | None]:

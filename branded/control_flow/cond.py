@@ -30,7 +30,7 @@ from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import branch, open_brands
 from branded.graph.tags import new_storage
 from branded.graph.uops import living_tensors, replace_ops, tensor
-from branded.tinygrad_compat.context_stack import undone
+from branded.tinygrad_compat.context_stack import run_then_undo
 from branded.tinygrad_compat.private_api import _function, capturing
 from branded.vec import Vec
 
@@ -86,7 +86,7 @@ def _seen_through_gates(alive: Sequence[Tensor], flag: UOp, run: Callable[[], T]
             if t.uop is gate:
                 t.uop = u
 
-    return undone(gated, restored), {gate: u for _, u, gate in swapped}
+    return run_then_undo(gated, restored), {gate: u for _, u, gate in swapped}
 
 
 def _shared(outs: Sequence[UOp], insides: Sequence[dict[UOp, UOp]]) -> UOp | None:

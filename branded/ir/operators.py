@@ -14,7 +14,7 @@ from branded import functions
 from branded.core.tracing import recording
 from branded.core.tracing.recorded_calls import DUNDERS, FUNCTIONS, REFLECTED, Operator, record
 from branded.hooks.reads import READS
-from branded.tinygrad_compat.context_stack import undone
+from branded.tinygrad_compat.context_stack import run_then_undo
 
 T = TypeVar("T")
 _METHODS = {op: name for name, op in DUNDERS.items()}
@@ -64,7 +64,7 @@ def watched(run: Callable[[], T]) -> T:
         _watch(me)
         return run()
 
-    return undone(watching, lambda: _unwatch(me))
+    return run_then_undo(watching, lambda: _unwatch(me))
 
 
 def _watch(me: object) -> None:

@@ -11,7 +11,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.errors import UnsupportedError
-from branded.tinygrad_compat.context_stack import undone
+from branded.tinygrad_compat.context_stack import run_then_undo
 from branded.tinygrad_compat.private_api import _TinyJit
 
 
@@ -32,7 +32,7 @@ def with_others(module: Any, held: Mapping[int, Tensor], call: Callable[[], Any]
                 for key in holder.keys() - before.keys():
                     del holder[key]
 
-    return undone(replaced, restored)
+    return run_then_undo(replaced, restored)
 
 
 def _replace(x: Any, held: Mapping[int, Tensor], undo: list[tuple[Any, Any]], visited: set[int]) -> Any:

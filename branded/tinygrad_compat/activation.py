@@ -1,8 +1,8 @@
-"""Activation of the changes to tinygrad: while functions of this package run, and while its graphs are computed.
+"""Activate the changes to tinygrad while functions of this package run, and while its graphs are computed.
 
-"Ours" means code of this package, and values and graphs that it made (`provenance.py`).  `import branded` replaces few
-names of tinygrad.  The first call of a function of `branded` replaces the rest.  A replaced name is in one of these
-groups:
+"Ours" means the code of this package, and the values and graphs that it makes (`provenance.py`).  `import branded`
+replaces few names of tinygrad.  The first call of a function of `branded` replaces the rest.  A replaced name is in one
+of these groups:
 
     always      locks, tables that belong to one thread, and faster rewriting: the same results for every program
     gated       functions, methods and properties: the replacement runs if our code runs in this thread, or if an
@@ -11,7 +11,7 @@ groups:
     scoped      everything else, such as the rewrite rules of kernels: replaced only while the engine runs our graph
 
 `branded.enable` makes all changes active for every program.  `record` compares tinygrad before and after a fix is
-installed, and puts each replaced name into its group.  So a fix only replaces names.
+installed, and puts each replaced name into its group.  A fix itself only has to replace names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import OptionError
 from branded.tinygrad_compat import import_hook, private_api, provenance
-from branded.tinygrad_compat.context_stack import undone
+from branded.tinygrad_compat.context_stack import run_then_undo
 from branded.tinygrad_compat.gates import (
     GatedRules,
     enabled,
@@ -53,12 +53,12 @@ installers: list[Callable[[], None]] = []
 
 
 def is_running() -> bool:
-    """Return whether a function of this package runs."""
+    """Return whether a function of this package is running."""
     return our_code.any_open()
 
 
 def running_block() -> AbstractContextManager[None]:
-    """Return a block in which code of this package runs; the first one installs the changes."""
+    """Return a `with` block for code of this package; the first such block installs the changes."""
     activate()
     return our_code.during(None)
 
@@ -123,7 +123,7 @@ class _Status:
     """Whether the scoped names are replaced at present; None while they are being replaced."""
 
 
-def _switch(to_ours: bool) -> None:
+def _replace_scoped_names(to_ours: bool) -> None:
     before, worker = _Status.is_ours, private_api.worker
     if before is to_ours:
         return
@@ -142,7 +142,7 @@ def _switch(to_ours: bool) -> None:
 
 
 def _restore() -> None:
-    _switch(engine_runs.any_open() or bool(enabled))
+    _replace_scoped_names(engine_runs.any_open() or bool(enabled))
 
 
 def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool = True) -> Any:
@@ -156,25 +156,25 @@ def _in_engine(f: Callable[[], Any], is_plain: bool = False, needs_names: bool =
         def run() -> Any:
             with engine_runs.during(None):
                 if needs_names:
-                    _switch(True)
+                    _replace_scoped_names(True)
                 if is_plain:
                     with nullcontext() if "cpu" in enabled else Context(BRANDED_CPU=0):  # type: ignore[no-untyped-call]
                         return f()
                 with our_code.during(None):
                     return f()
 
-        return undone(run, _restore)
+        return run_then_undo(run, _restore)
 
 
 def in_engine(f: F) -> F:
     """Wrap a function of this package that schedules, compiles or runs: one thread at a time, with all changes."""
 
     @functools.wraps(f)
-    def alone(*args: Any, **kwargs: Any) -> Any:
+    def serialized(*args: Any, **kwargs: Any) -> Any:
         activate()
         return _in_engine(lambda: f(*args, **kwargs))
 
-    return cast(F, alone)
+    return cast(F, serialized)
 
 
 def _is_in_memory(x: Any) -> bool:
@@ -190,17 +190,17 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
     realizes, runs_linear = (plain.__name__ == name for name in ("realize", "run_linear"))
 
     @functools.wraps(plain)
-    def either(*args: Any, **kwargs: Any) -> Any:
+    def run_plain_or_ours(*args: Any, **kwargs: Any) -> Any:
         if realizes and all(map(_is_in_memory, args)):
             return args[0]
         with LOCK:
             runs = runs_ours()
             is_ours = runs or provenance.any_ours(args) or provenance.any_ours(kwargs.values())
             if not is_ours and not enabled:
-                _switch(False)
+                _replace_scoped_names(False)
                 return plain(*args, **kwargs)
             needs_names = not (realizes or (runs_linear and kwargs.get("jit")))
-            # within another function of the engine
+            # inside another function of the engine
             if runs and engine_runs.any_open() and (_Status.is_ours or not needs_names):
                 out = ours(*args, **kwargs)
             else:
@@ -208,11 +208,11 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
         provenance.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
         return out
 
-    return either
+    return run_plain_or_ours
 
 
 def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
-    """Wrap the function that gives tensors their new graphs, to mark memory that now holds values of this package."""
+    """Wrap the function that replaces the graphs of tensors: mark buffers that now contain values of this package."""
 
     def marked(applied_map: dict[UOp, UOp], *args: Any, **kwargs: Any) -> None:
         apply_map(applied_map, *args, **kwargs)
@@ -225,7 +225,7 @@ def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
 def _snapshot(modules: Iterable[ModuleType]) -> dict[int, tuple[Any, dict[str, Any]]]:
     """Return copies of the attributes of modules of tinygrad and of their classes, by id.
 
-    Most classes are names of many modules; each is copied once.
+    Most classes are attributes of many modules, and are copied only once.
     """
     owners: dict[int, Any] = {}
     for module in modules:
@@ -236,7 +236,7 @@ def _snapshot(modules: Iterable[ModuleType]) -> dict[int, tuple[Any, dict[str, A
 
 
 def _modules() -> list[ModuleType]:
-    """Return the modules of tinygrad, without the tables of drivers, which have most names and are never replaced."""
+    """Return the modules of tinygrad, except the large tables of drivers, in which nothing is replaced."""
     modules = [(name, m) for name, m in list(sys.modules.items()) if name.partition(".")[0] == "tinygrad"]
     return [m for name, m in modules if m is not None and not name.startswith(private_api.DRIVER_TABLES)]
 
@@ -244,7 +244,7 @@ def _modules() -> list[ModuleType]:
 def record(install: Callable[[], object], modules: Iterable[ModuleType] | None = None) -> None:
     """Run a function that replaces names of tinygrad, and put each name under the control of its group."""
     with LOCK:
-        _switch(True)
+        _replace_scoped_names(True)
         before = _snapshot(modules or _modules())
         try:
             install()
@@ -283,7 +283,7 @@ def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
 
 
 def install_later(install: Callable[[], None], modules: Callable[[], Iterable[ModuleType]]) -> None:
-    """Install more changes, to these modules, at the first use, or now if that was before."""
+    """Install changes to some modules at the first use of this package, or immediately if it has been used."""
     if _Status.is_active:
         record(install, modules())
     else:
@@ -295,9 +295,9 @@ def _patch(patch: Callable[[Any], None], module: ModuleType) -> None:
 
 
 def enable(*features: str) -> None:
-    """Make changes of tinygrad active for all programs of this process, also for those that do not use this package.
+    """Apply changes of tinygrad to every computation of this process, even if it does not use this package.
 
-    Without it they are active only for the results of this package, and for values computed from them.
+    By default, the changes apply only to the results of this package, and to values computed from its results.
 
     Args:
         features: `"fixes"` for the fixes of tinygrad's bugs; `"cpu"` for the CPU kernels, which include the fixes.
@@ -325,7 +325,7 @@ def enable(*features: str) -> None:
 
 
 def disable() -> None:
-    """Undo `enable`; compiled programs stay unchanged."""
+    """Undo `enable`.  Programs that are already compiled do not change."""
     if enabled:
         with LOCK:
             enabled.clear()

@@ -1,6 +1,6 @@
-"""`ContextStack`: values that hold during a `with` block, in one thread or asyncio task.
+"""`ContextStack`: values that are set during a `with` block, in one thread or asyncio task.
 
-It replaces `contextvars`, because its blocks end correctly even if an interrupt (Ctrl-C) arrives at their end.
+A value is reset correctly even if an interrupt (Ctrl-C) arrives at the end of its block, unlike a context variable.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from branded.tinygrad_compat import private_api, tensor_methods
 T = TypeVar("T")
 
 
-def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
-    """Run `run`, then `undo`, and return the result; `undo` runs twice, because an interrupt may stop the first run."""
+def run_then_undo(run: Callable[[], T], undo: Callable[[], None]) -> T:
+    """Return `run()`, and call `undo` afterwards, twice, because an interrupt may stop the first call of `undo`."""
     try:
         try:
             return run()
@@ -35,7 +35,7 @@ def undone(run: Callable[[], T], undo: Callable[[], None]) -> T:
 # the `with` block and the closing of a file.  Nor does a frame of this package show in the traceback of an error that
 # leaves the block.  Nothing else has to happen at the exit: a stack skips the entries that are closed.
 class ContextEntry(io.BytesIO, Generic[T]):
-    """A `with` block in which a value holds; it is closed like a file."""
+    """A `with` block in which a value is set; it is closed like a file."""
 
     def __init__(self, stack: ContextStack[T], value: T, *, alone: bool = False) -> None:
         super().__init__()
@@ -52,12 +52,12 @@ class ContextEntry(io.BytesIO, Generic[T]):
             raise
 
     def began(self) -> None:
-        """Run the setup of a kind of block, once its value holds."""
+        """Run the setup of a subclass, after the value is set."""
 
     def within(self, frame: FrameType) -> None:
-        """Record that this block belongs to `frame`: while `frame` is a suspended generator, the block does not hold.
+        """Record that `frame` contains this block: while `frame` is a suspended generator, the value is not set.
 
-        The generator of a context manager is an exception: it is suspended while the block of its caller runs.
+        The generator of a context manager is an exception, because it is suspended while its caller's block runs.
         """
         if frame.f_code.co_flags & inspect.CO_GENERATOR:
             caller = frame.f_back
@@ -66,13 +66,14 @@ class ContextEntry(io.BytesIO, Generic[T]):
 
     @property
     def waits(self) -> bool:
+        """Whether the block is in a suspended generator."""
         return self.generator is not None and self.generator.f_back is None
 
 
 class ContextStack(Generic[T]):
     """The values of the current blocks of this thread or asyncio task, outermost first.
 
-    Entries are kept by weak references, so the value of a block is freed as soon as the block is left.
+    The stack has weak references to the entries, so that a value is freed at the end of its block.
     """
 
     def __init__(self, name: str) -> None:
@@ -86,7 +87,7 @@ class ContextStack(Generic[T]):
         self._known.set((*entries, weakref.ref(entry)))
 
     def get(self, *, waiting: bool = False) -> tuple[T, ...]:
-        """Return the values that hold here, outermost first; `waiting` adds the values of suspended generators."""
+        """Return the current values, outermost first; `waiting` adds the values of suspended generators."""
         entries = self._known.get()
         if not entries:
             return ()
@@ -103,26 +104,26 @@ class ContextStack(Generic[T]):
             else:
                 values.append(entry.value)
         if is_over:
-            self._known.set(())  # so that `may_hold`, which checks only this tuple, is false
+            self._known.set(())  # because `may_hold` checks only this tuple
         return tuple(values)
 
     def any_open(self) -> bool:
-        """Return whether a value holds here, which the innermost block decides."""
+        """Return whether a value is set; the innermost block decides."""
         for ref in reversed(self._known.get()):
             if (entry := ref()) is None or entry.closed or (entry.generator is not None and entry.waits):
                 continue
             return not entry.alone
-        return bool(self.get())  # forgets blocks that are over
+        return bool(self.get())  # `get` also drops the blocks that are over
 
     @property
     def may_hold(self) -> Callable[[], object]:
-        """A function with a falsy result if no value holds here; if the result is truthy, a value may hold."""
+        """A fast function: if its result is falsy, no value is set; if it is truthy, a value may be set."""
         return self._known.get
 
     def during(self, value: T) -> ContextEntry[T]:
-        """Return a `with` block in which the value holds."""
+        """Return a `with` block in which the value is set."""
         return ContextEntry(self, value)
 
     def without(self, value: T) -> ContextEntry[T]:
-        """Return a `with` block in which no value holds."""
+        """Return a `with` block in which no value is set."""
         return ContextEntry(self, value, alone=True)

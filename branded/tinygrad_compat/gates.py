@@ -86,7 +86,7 @@ def _gated_property(plain: Any, ours: Any) -> Any:
 
 
 class GatedRules:
-    """A table of rewrite rules for use outside of the engine or by a replay: our rules or tinygrad's."""
+    """A table of rewrite rules that applies our rules while the fixes are active, else tinygrad's rules."""
 
     def __init__(self, plain: Any, ours: Any) -> None:
         self.plain, self.ours = plain, ours
@@ -106,7 +106,7 @@ def gated_attribute(kind: Callable[..., Any], owner: Any, plain: Any, ours: Any)
 
 
 def python_default(name: str) -> Callable[..., Any] | None:
-    """Return a function with Python's behavior without a special method, unless our method has the same behavior."""
+    """Return Python's behavior for a class without the special method `name`, as a function; None for other names."""
 
     def sequence(self: Tensor) -> Any:
         class Items:

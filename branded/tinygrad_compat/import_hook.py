@@ -1,4 +1,4 @@
-"""A hook that patches a module of tinygrad when it is imported, which may be later or never."""
+"""Patch a module of tinygrad when it is imported, which may happen later or never."""
 
 from __future__ import annotations
 

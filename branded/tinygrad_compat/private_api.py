@@ -38,9 +38,9 @@ class Name(NamedTuple):
     """A private name of tinygrad.
 
     Attributes:
-        module: The module that has it.
-        features: The features that need it, separated by spaces: names of `FEATURES`, or of fixes and speed patches.
-        use: Its meaning, or the effect of our replacement.
+        module: The module that contains the name.
+        features: The features that need the name, separated by spaces: entries of `FEATURES`, fixes or speed patches.
+        use: The meaning of the name, or the effect of our replacement.
         form: For a replaced name, its parameters, or its type if it is not a function.
         elsewhere: The same object in other versions of tinygrad, as `module:name`.
     """
@@ -385,14 +385,14 @@ PUBLIC: Mapping[str, frozenset[str]] = {
     "tinygrad.nn.state": frozenset({"get_state_dict"}),
     # dtypes, and the promotion rules of `Tensor`
     "tinygrad.dtype": frozenset({"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype"}),
-    # its options, which are variables of the environment, and helpers that know nothing of tinygrad
+    # its options, which are environment variables, and helpers that are independent of tensors
     "tinygrad.helpers": frozenset(
         {
             *("Context", "ContextVar", "GlobalCounters", "DEBUG", "IMAGE", "JIT", "JIT_BATCH_SIZE"),
             *("disable_gc", "polyN", "tqdm"),
         }
     ),
-    # the language of its graphs, in which all that we make is written
+    # the language of its graphs
     "tinygrad.uop.ops": frozenset({"AxisType", "GroupOp", "Ops", "PatternMatcher", "UOp", "UPat"}),
 }
 """The names that any file may import, by module. The core needs all of them."""
@@ -460,7 +460,7 @@ def known_shape(u: Any) -> tuple[Any, ...] | None:
 
 
 def keep_shape(u: Any, shape: tuple[Any, ...]) -> None:
-    """Set the shape of `u`, so that it need not be computed."""
+    """Store the shape of `u`, so that tinygrad does not compute it."""
     u.__dict__[_SHAPE] = shape
 
 
@@ -531,7 +531,7 @@ def render_first(rules: Any) -> None:
 
 
 def memories(buffer: Any) -> dict[str, Any]:
-    """Return the memory of a buffer by device: the buffer's own table, which lists it while it is allocated."""
+    """Return the memory of a buffer by device, as the buffer's own table: it is empty unless memory is allocated."""
     found: dict[str, Any] = buffer._bufs
     return found
 
@@ -548,7 +548,7 @@ def options() -> dict[str, Any]:
 
 
 def register(option: Any, key: str) -> None:
-    """Make this the option of tinygrad with that name."""
+    """Replace the option of tinygrad with this name by `option`."""
     type(option)._cache[key] = option
 
 

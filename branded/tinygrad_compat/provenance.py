@@ -1,8 +1,8 @@
-"""Marks on the graphs of this package: on its results, and so on all values that are computed from them.
+"""Marks on the results of this package, which also apply to all values that are computed from these results.
 
 A mark is an attribute of a UOp.  A graph is ours, and is computed with the changes to tinygrad, if one of its nodes is
-marked or has a type that only this package makes.  So marks need not be copied when tinygrad adds nodes to a graph.
-Equal graphs are one graph in tinygrad: while the result of `vmap(lambda x: x + 1)(x)` exists, a graph `x + 1` that the
+marked or has a type that only this package makes.  Nodes that tinygrad adds to a graph therefore need no mark.  Equal
+graphs are the same object in tinygrad: while the result of `vmap(lambda x: x + 1)(x)` exists, a graph `x + 1` that the
 user builds is ours too.
 """
 
@@ -19,7 +19,7 @@ _OURS = "_branded_ours"
 _KINDS = frozenset({Ops.CUSTOM_FUNCTION, Ops.CONTIGUOUS_BACKWARD, Ops.FUNCTION, Ops.CALL})
 """The operations whose argument may be of a type of this package."""
 _ONLY_SHAPES = GroupOp.Movement | {Ops.DETACH, Ops.CONTIGUOUS, Ops.BITCAST}
-"""The operations that keep all values.  tinygrad may combine them with the operations before them."""
+"""The operations that change no value.  tinygrad may combine them with the operations before them."""
 
 
 class _Count:
@@ -28,7 +28,7 @@ class _Count:
 
 
 def begin() -> None:
-    """Look for marks from now on."""
+    """Make `is_ours` look for marks from now on; before, no graph can have one."""
     _Count.marked = max(_Count.marked, 1)
 
 

@@ -135,7 +135,7 @@ def test_replay_replaces_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay compiles nothing; replacing the rules of kernels would take as long as a small kernel."""
     switched: list[bool] = []
     half = vmap(lambda row: row.sum() / 2)
-    switch_names = activation._switch
+    switch_names = activation._replace_scoped_names
 
     def noted(to_ours: bool) -> None:
         switched.append(to_ours)
@@ -145,7 +145,7 @@ def test_replay_replaces_no_names(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         compiled(X)
         half(X).realize()
-    monkeypatch.setattr(activation, "_switch", noted)
+    monkeypatch.setattr(activation, "_replace_scoped_names", noted)
     captured, realized = compiled(X), half(X).realize()
     assert True not in switched
     assert captured.tolist() == [6.0, 5.0]

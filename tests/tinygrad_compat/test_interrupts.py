@@ -20,7 +20,7 @@ from branded import BrandedError, brand, grad, vmap
 from branded.compile import eager_cache
 from branded.graph.scope import open_brands
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.context_stack import ContextStack, undone
+from branded.tinygrad_compat.context_stack import ContextStack, run_then_undo
 from branded.tinygrad_compat.fixes.runtime import rollback_failed_realize
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 from tests.fuzz.interrupts import PROGRAMS, Points, interrupt, interrupts, values
@@ -57,7 +57,7 @@ ENDS = (
     "_disable_gc",
     "disable_gc.__exit__",
     "_Scope.__exit__",
-    "undone",
+    "run_then_undo",
     "unseen",
     "unseen.<locals>.without",
 )
@@ -119,7 +119,7 @@ def test_interrupted_undo_is_repeated() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        undone(lambda: 1, undo)
+        run_then_undo(lambda: 1, undo)
     assert len(done) == 2
 
 

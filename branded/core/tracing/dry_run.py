@@ -10,7 +10,7 @@ from tinygrad import Tensor
 from branded.core.tracing.effect_tokens import only_looked_at
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
-from branded.tinygrad_compat.context_stack import undone
+from branded.tinygrad_compat.context_stack import run_then_undo
 from branded.tinygrad_compat.uops import living_tensors
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ def dry_run(run: Callable[[], T]) -> T:
         with only_looked_at():
             return run()
 
-    return undone(lambda: writes_undone(looked), undo)
+    return run_then_undo(lambda: writes_undone(looked), undo)
 
 
 def writes_undone(run: Callable[[], T]) -> T:
@@ -43,4 +43,4 @@ def writes_undone(run: Callable[[], T]) -> T:
             if t.uop is not u:
                 t.uop = u
 
-    return undone(run, undo)
+    return run_then_undo(run, undo)

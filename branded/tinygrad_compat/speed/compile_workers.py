@@ -1,4 +1,4 @@
-"""Compile workers that have the patches that change kernels, and that never make this process wait forever.
+"""Compile workers with the patches that change kernels; a worker that fails never makes this process wait forever.
 
 tinygrad starts its workers as new processes, without the modules of this process, as soon as there are two kernels to
 compile. They run `compile_worker_start.py`, which loads only these patches, not all of `branded`.
@@ -49,10 +49,10 @@ COMPILING = (
 """The patches that a worker needs."""
 INSTALLED: list[str] = []
 """The modules that a worker installs at its start, in order. They depend on tinygrad and `private_api` alone."""
-LOOK = 0.1
+POLL_SECONDS = 0.1
 """The seconds without a result after which the state of the workers is checked."""
 
-KERNELS = 400
+KERNELS_PER_WORKER = 400
 """The number of kernels after which a worker is restarted; BEAM_MAX_TASKS_PER_CHILD overrides it."""
 
 _started: list[Any] = []
@@ -69,7 +69,7 @@ class Pool:
 
     def imap_unordered(self, f: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
         remaining = {task[0]: task for task in tasks}
-        if not _is_there() and threaded_compile.is_little(f, list(remaining.values())):
+        if not _has_pool() and threaded_compile.is_little(f, list(remaining.values())):
             yield from threaded_compile.compile_kernels(list(remaining.values()), private_api.worker.PARALLEL.value)
             return
         if (pool := self.started()) is None:
@@ -78,10 +78,10 @@ class Pool:
         results = pool.imap_unordered(f, list(remaining.values()))
         while remaining:
             try:
-                done = results.next(timeout=LOOK)
+                done = results.next(timeout=POLL_SECONDS)
             except multiprocessing.TimeoutError:
                 if status := _status():
-                    _give_up(status)
+                    _abandon_pool(status)
                     break
             except Exception:
                 break
@@ -91,7 +91,7 @@ class Pool:
         yield from map(f, remaining.values())
 
 
-def _is_there() -> bool:
+def _has_pool() -> bool:
     """Return whether this process has a pool."""
     return private_api.worker.worker_pool is not None and bool(_pools) and _pools[-1][0] == os.getpid()
 
@@ -101,21 +101,21 @@ def _status() -> int | None:
     return next((p.exitcode for p in list(_started) if p.exitcode), None)
 
 
-def _give_up(status: int) -> None:
+def _abandon_pool(status: int) -> None:
     if status > 0:
         private_api.worker.PARALLEL.value = 0
         why = f"exit at the start with status {status}; from now on this process compiles"
     else:
         why = f"were ended by signal {-status}; this process compiles the remaining kernels"
     _warn(f"{why} (set PARALLEL=0 to start none)")
-    _end()
+    _drop_pool()
 
 
 def _warn(why: str) -> None:
     warnings.warn(f"compiler: tinygrad's compile processes {why}", RuntimeWarning, stacklevel=3)
 
 
-def _end() -> None:
+def _drop_pool() -> None:
     """Drop the pool; a thread terminates it, because a killed process may hold a lock that `terminate` waits for."""
     pool, private_api.worker.worker_pool = private_api.worker.worker_pool, None
     if pool is not None:
@@ -127,7 +127,7 @@ def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
         if _pools and _pools[-1][0] != os.getpid():
             private_api.worker.worker_pool = None
         elif private_api.worker.worker_pool is not None and _status():
-            _end()
+            _drop_pool()
         if private_api.worker.worker_pool is None:
             _started.clear()
         try:
@@ -152,7 +152,7 @@ def _pool(get: Callable[[], Any]) -> Callable[[], Pool | None]:
 def _setting(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def getenv(name: str, default: Any = 0) -> Any:
-        return original(name, KERNELS if name == "BEAM_MAX_TASKS_PER_CHILD" else default)
+        return original(name, KERNELS_PER_WORKER if name == "BEAM_MAX_TASKS_PER_CHILD" else default)
 
     return getenv
 

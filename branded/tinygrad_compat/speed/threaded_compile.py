@@ -1,7 +1,7 @@
-"""Compilation of a few kernels in this process, with the C compiler in parallel.
+"""Compile a few kernels in this process, with the C compiler in parallel.
 
 Starting a compile worker takes as long as compiling 20 kernels. The C compiler is a separate process, and takes half of
-the time to compile a kernel. So this process generates C code while the C compiler runs.
+the time to compile a kernel. Here this process generates the next C code while the C compiler runs.
 """
 
 from __future__ import annotations

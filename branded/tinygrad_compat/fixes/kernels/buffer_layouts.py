@@ -1,9 +1,10 @@
-"""A memory layout for stored values that follows the values from which they are computed.
+"""A memory layout for each stored value that follows the layout of the values from which it is computed.
 
 tinygrad stores a value in the order of its axes. For `x.permute(1, 0).softmax()`, it writes and reads the exponentials
 column by column. A vmap over the last axis moves that axis to the front, and took five times as long as handwritten
-code. Here the axes follow the order of the memory that is read along all of them. Without such memory, or if two orders
-conflict, the axes keep their order. The loops of a kernel follow the order of its writes.
+code. Here the axes of a stored value are in the order of the memory that its computation reads along all axes. If there
+is no such memory, or if two orders conflict, the axes keep their order. The loops of a kernel follow the order of its
+writes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from branded.tinygrad_compat.uops import inverse
 
 _MEMORY = {Ops.STAGE, Ops.AFTER, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
 FAR = 8
-"""The ratio of element counts from which one memory dominates all others that are read."""
+"""If one buffer has this many times as many elements as every other buffer that is read, its order is used."""
 
 
 def laid_out(sink: UOp) -> UOp:
@@ -50,7 +51,7 @@ def laid_out(sink: UOp) -> UOp:
 
 
 def _reads(value: UOp) -> list[UOp]:
-    """Return the memory reads in the computation of a value, without the mask of an index."""
+    """Return the buffers and indices that the computation of a value reads, without the mask of an index."""
     return [u for u in _all_reads(value) if not _is_mask(u.src[0])]
 
 
@@ -59,7 +60,7 @@ def _all_reads(value: UOp) -> list[UOp]:
 
 
 def _is_mask(memory: UOp) -> bool:
-    """Return whether this is the one-hot mask of an index, which is not stored: it is larger than its inputs."""
+    """Return whether this is the one-hot mask of an index, which is larger than its inputs and is not stored."""
     if memory.op is not Ops.STAGE or memory.dtype != dtypes.bool:
         return False
     sources = [u.src[0] for u in _all_reads(memory.src[0])]
@@ -67,7 +68,7 @@ def _is_mask(memory: UOp) -> bool:
 
 
 def _order(loops: Sequence[UOp], reads: Sequence[UOp]) -> list[int] | None:
-    """Return the order of the axes by the strides of their loops in memory, or None if they are in order."""
+    """Return the order of the axes by the strides of their loops in memory, or None if the axes already have it."""
     numbers = [i for i, r in enumerate(loops) if r.op is Ops.RANGE]
     if len(numbers) < 2 or not all(_is_plain(loops[i]) for i in numbers):
         return None
@@ -145,14 +146,14 @@ def _with_loop_order(u: UOp, loops: Sequence[UOp]) -> UOp:
     new = {r: r.replace(arg=number) for r, number in zip(ranges, numbers, strict=True)}
     loops = [new.get(r, r) for r in loops]
     inside = frozenset(ranges)
-    for x in u.src[0].toposort(gate=lambda x: not inside.isdisjoint(x.ranges)):  # not other kernels: they are many
+    for x in u.src[0].toposort(gate=lambda x: not inside.isdisjoint(x.ranges)):  # only this kernel
         if x not in new and (src := tuple(new.get(s, s) for s in x.src)) != x.src:
             new[x] = x.replace(src=src)
     return u.replace(src=(new.get(u.src[0], u.src[0]), *loops))
 
 
 _MOVES = {Ops.PERMUTE, Ops.RESHAPE}
-"""Movements that keep all elements."""
+"""Movement operations that keep all elements."""
 _COMPUTED = GroupOp.ALU | {Ops.CAST, Ops.DETACH, Ops.CONTIGUOUS_BACKWARD, Ops.REDUCE, Ops.STACK}
 _STORED = _COMPUTED | {Ops.GETTUPLE}
 _SEEN_THROUGH = _COMPUTED | GroupOp.Movement | {Ops.INDEX}
@@ -167,10 +168,10 @@ class MemoryLayout(NamedTuple):
 
 
 def moved_back(values: Sequence[UOp]) -> dict[UOp, UOp]:
-    """Return, for each computed value whose axes were permuted and that all results permute back, the value to store.
+    """Return the value to store for each computed value whose axes are permuted, if all results permute them back.
 
-    tinygrad stores a result before its last permutations and reshapes, with the axes in that order.  The value to store
-    is the result itself, or the same value with another last axis.
+    tinygrad stores a result before its last permutations and reshapes, with the axes in the order of that moment.  The
+    value to store is the result itself, or the same value with another last axis.
     """
     results: dict[UOp, list[UOp]] = {}
     for u in values:

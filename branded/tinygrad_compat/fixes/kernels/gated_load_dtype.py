@@ -6,8 +6,7 @@ of `i`.
 
 A vector of loads whose gates are all closed has an index without values. tinygrad makes it a scalar, and the loads lose
 their shape. For example, `ppermute` over two axes, of a value that varies over one of them, raises "bad reshape: () ->
-(2, 3)". Here the
-index stays a vector until its loads are scalars.
+(2, 3)". Here the index stays a vector until its loads are scalars.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.uops import base_of
 
 
-def _of_the_buffer(s: UOp) -> UOp:
+def _copy_of_buffer(s: UOp) -> UOp:
+    """Replace a copy of a reshaped buffer by a reshaped copy of the buffer."""
     if s.op is not Ops.COPY or not isinstance(s.arg, tuple) or s.src[0].op is not Ops.RESHAPE:
         return s
     view = s.src[0]
@@ -38,53 +39,53 @@ def _of_the_buffer(s: UOp) -> UOp:
     return view.replace(src=(s.replace(src=(view.src[0],), tag=None), *view.src[1:]), tag=s.tag)
 
 
-def _reader(u: UOp) -> UOp | None:
-    src = tuple(map(_of_the_buffer, u.src))
+def _read_copies_of_buffers(u: UOp) -> UOp | None:
+    src = tuple(map(_copy_of_buffer, u.src))
     return None if src == u.src else u.replace(src=src)
 
 
-def _of_all(copy: UOp, view: UOp) -> UOp | None:
+def _copy_whole_buffer(copy: UOp, view: UOp) -> UOp | None:
     """Replace the copy of a view that has each element of a buffer, in order, by a copy of the buffer."""
     if view.numel() != view.base.numel() or (whole := view.base.reshape(view.shape)) is view:
         return None
     return copy.replace(src=(whole,)) if view.contiguous_view_offset() == 0 else None
 
 
-def _in_full(parts: UOp) -> UOp | None:
-    """Store the parts of a value on several devices in full."""
-    src = tuple(map(_stored, parts.src))
+def _store_parts(parts: UOp) -> UOp | None:
+    """Store each part of a value on several devices in full."""
+    src = tuple(map(_store_part, parts.src))
     return None if src == parts.src else parts.replace(src=src)
 
 
 _COMPUTED = {*GroupOp.Elementwise, *GroupOp.Movement, Ops.STACK, Ops.REDUCE}
 
 
-def _stored(s: UOp) -> UOp:
+def _store_part(s: UOp) -> UOp:
     if s.op is Ops.COPY and (x := s.src[0]).device == s.device:
         return x if x.has_buffer_identity(after_ok=True) else x.contiguous()  # type: ignore[no-untyped-call]
     return s.contiguous() if s.device is not None and base_of(s).op in _COMPUTED else s
 
 
-def _of_own_views(parts: UOp) -> UOp | None:
+def _separate_views(parts: UOp) -> UOp | None:
     """Read the parts on each device through views that nothing else reads."""
-    src = tuple(map(_own_view, parts.src))
+    src = tuple(map(_separate_view, parts.src))
     return None if src == parts.src else parts.replace(src=src)
 
 
-_OWN = "branded_own_view"
+_SEPARATE_VIEW = "branded_own_view"
 
 
-def _own_view(x: UOp) -> UOp:
+def _separate_view(x: UOp) -> UOp:
     base = base_of(x)
-    return x if base is x else x.replace(src=(base, x.src[1]), tag=_OWN)
+    return x if base is x else x.replace(src=(base, x.src[1]), tag=_SEPARATE_VIEW)
 
 
-def _own_part(select: UOp, view: UOp) -> UOp | None:
+def _select_before_view(select: UOp, view: UOp) -> UOp | None:
     """Select the part of one device before the view, whose offsets may depend on the device."""
-    numbers = {r for s in view.src[1:] for r in s.ranges if r.arg[-1] is AxisType.DEVICE}
-    if not numbers:
+    device_ranges = {r for s in view.src[1:] for r in s.ranges if r.arg[-1] is AxisType.DEVICE}
+    if not device_ranges:
         return None
-    replacements = {r: r.const_like(select.arg) for r in numbers}
+    replacements = {r: r.const_like(select.arg) for r in device_ranges}
     return view.replace(src=(view.src[0].mselect(select.arg), *(s.substitute(replacements) for s in view.src[1:])))
 
 
@@ -92,14 +93,14 @@ def install() -> None:
     views = UPat(Ops.COPY, src=(UPat(GroupOp.Movement, name="view"),), name="copy")
     parts = UPat({Ops.MSTACK, Ops.MSELECT}, name="parts")
     private_api.rangeify.earliest_rewrites = (
-        PatternMatcher([(views, _of_all), (parts, _in_full)]) + private_api.rangeify.earliest_rewrites
+        PatternMatcher([(views, _copy_whole_buffer), (parts, _store_parts)]) + private_api.rangeify.earliest_rewrites
     )
     private_api.rangeify.pm_copy_to_store = (
-        PatternMatcher([(parts, _of_own_views)]) + private_api.rangeify.pm_copy_to_store
+        PatternMatcher([(parts, _separate_views)]) + private_api.rangeify.pm_copy_to_store
     )
     selects = UPat(Ops.MSELECT, src=(UPat(GroupOp.Movement, name="view"),), name="select")
-    private_api.rangeify.multi_pm = PatternMatcher([(selects, _own_part)]) + private_api.rangeify.multi_pm
+    private_api.rangeify.multi_pm = PatternMatcher([(selects, _select_before_view)]) + private_api.rangeify.multi_pm
     readers = UPat(GroupOp.All - {Ops.SHRINK}, name="u", custom_early_reject={Ops.COPY})
     private_api.tensor.pm_early_transform_tensor_graph = (
-        PatternMatcher([(readers, _reader)]) + private_api.tensor.pm_early_transform_tensor_graph
+        PatternMatcher([(readers, _read_copies_of_buffers)]) + private_api.tensor.pm_early_transform_tensor_graph
     )

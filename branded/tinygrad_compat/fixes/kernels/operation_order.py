@@ -1,8 +1,8 @@
 """A fix for slow ordering of long kernels: similar operations keep the order of the graph.
 
 tinygrad sorts operations of equal priority by their operands, as nested tuples. Two chains that differ only in their
-first number, such as four adjacent elements of a row, take quadratic time to compare. So 1,000 operations take a
-second, and 4,000 more than a minute.
+first number, such as four adjacent elements of a row, take quadratic time to compare: 1,000 operations take a second,
+and 4,000 operations more than a minute.
 """
 
 from __future__ import annotations

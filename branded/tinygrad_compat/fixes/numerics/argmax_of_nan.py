@@ -4,8 +4,8 @@ tinygrad searches for the element that equals the maximum. If the maximum is NaN
 elements was 3. If NaN is not the first element, the index could be that of the largest other element.
 
 The kernel of the maximum and the kernel of the comparison both compute the elements. If they round differently, no
-element equals the maximum either. So the elements are materialized if several rounded operations compute them, also for
-the indices of `max_pool2d` and `cummax`.
+element equals the maximum either. Here the elements are materialized first if several rounded operations compute them,
+also for the indices of `max_pool2d` and `cummax`.
 """
 
 from __future__ import annotations

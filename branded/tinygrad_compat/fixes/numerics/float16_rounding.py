@@ -1,8 +1,8 @@
 """A fix for casts to float16: the value is rounded, even if the same kernel converts it back to float32.
 
 tinygrad drops both casts for the sake of images, whose float16 values are float32: `x.half().float()` is `x`. A matrix
-multiplication of float16 accumulates in float32. So `X.half() @ Y.half()` was the product of the float32 `X` and `Y`,
-unless the float16 values were in memory.
+multiplication of float16 accumulates in float32. Without the fix, `X.half() @ Y.half()` is the product of the float32
+`X` and `Y`, unless the float16 values are in memory.
 """
 
 from __future__ import annotations

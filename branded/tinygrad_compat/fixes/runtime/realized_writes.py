@@ -30,24 +30,25 @@ An unfinished write that tensors hold unchanged is not a key. Accesses require t
 """
 
 
-def _is_kept() -> bool:
+def _has_threads() -> bool:
     """Return whether there is, or was, another thread."""
     return threading.active_count() > 1 or len(became) > 0
 
 
-def _due(*us: UOp) -> dict[UOp, UOp]:
+def _outdated(*us: UOp) -> dict[UOp, UOp]:
+    """Return the writes in some graphs that have a newer UOp, each with this UOp."""
     return {u: became[u] for u in UOp.sink(*us).toposort() if u.op is Ops.AFTER and u in became}
 
 
 def _catch_up() -> None:
     """Replace outdated writes in the graphs of all tensors, including new tensors of other threads."""
-    while len(became) and (due := _due(*(t.uop for t in living_tensors()))):
-        if not _substitute(due, "writes of other threads"):
+    while len(became) and (outdated := _outdated(*(t.uop for t in living_tensors()))):
+        if not _substitute(outdated, "writes of other threads"):
             return  # the rest is in the body of a function, which is not rewritten
 
 
 def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
-    """Substitute as tinygrad does, record the new UOps of the writes, and return whether anything changed."""
+    """Substitute UOps in the graphs of all tensors, record the new writes, and return whether anything changed."""
     in_scope: dict[UOp, bool] = {}
 
     def is_in(u: UOp) -> bool:
@@ -60,11 +61,11 @@ def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
     for (t, u), v in zip(tensors, new.src, strict=True):
         if u is not v:
             t.uop = v
-    _note(old, new, applied, name)
+    _record_writes(old, new, applied, name)
     return old is not new
 
 
-def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
+def _record_writes(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
     """Record, for each write in `old`, its UOp in `new`, the result of the substitutions in `applied`."""
     walked, stack = set[UOp](), [(old, new)]
     while stack:
@@ -79,12 +80,12 @@ def _note(old: UOp, new: UOp, applied: dict[UOp, UOp], name: str) -> None:
                 became[u] = v
 
 
-def noting(original: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_apply_map(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `_apply_map_to_tensors` to record the new UOps of the writes."""
 
     @functools.wraps(original)
     def apply_map(applied_map: dict[UOp, UOp], name: str) -> None:
-        if not _is_kept():
+        if not _has_threads():
             original(applied_map, name)
             return
         with LOCK:
@@ -96,37 +97,37 @@ def noting(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply_map
 
 
-def caught_up(original: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_linear_with_vars(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `linear_with_vars` to update the tensors first."""
 
     @functools.wraps(original)
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
         with LOCK:
-            if len(became) and _due(*(t.uop for t in (self, *others))):
+            if len(became) and _outdated(*(t.uop for t in (self, *others))):
                 _catch_up()
             return original(self, *others)
 
     return linear_with_vars
 
 
-def writing(original: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_assign(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `assign` to update its target first, and to mark the write as unfinished even if an equal one is done."""
 
     @functools.wraps(original)
     def assign(self: Tensor, x: Any) -> Tensor:
         with LOCK:
-            if len(became) and _due(self.uop):
+            if len(became) and _outdated(self.uop):
                 _catch_up()
             out: Tensor = original(self, x)
-            for u in _last(self.uop) if len(became) else ():
+            for u in _last_write(self.uop) if len(became) else ():
                 became.pop(u, None)
             return out
 
     return assign
 
 
-def _last(u: UOp) -> tuple[UOp, ...]:
-    """Return the last write to `u`, with the nodes that join it to the whole if it wrote a part."""
+def _last_write(u: UOp) -> tuple[UOp, ...]:
+    """Return the UOp of the last write to `u`; for a write to a part, also the UOps that insert the part."""
     while u.op in GroupOp.Movement | {Ops.BITCAST, Ops.DETACH}:
         u = u.src[0]
     return (u, *u.src[1:]) if u.op is Ops.AFTER else ()

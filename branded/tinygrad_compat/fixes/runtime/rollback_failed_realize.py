@@ -31,12 +31,13 @@ class _Run:
         self.before: list[tuple[Tensor, UOp]] = []
         self.became: dict[UOp, UOp] | None = None
         self.has_begun = False
-        self.there = set[UOp]()
-        """The buffers that its kernels use and that were computed before."""
+        self.realized_buffers = set[UOp]()
+        """The buffers of its kernels that were computed before this run."""
 
-    def take_back(self, error: BaseException) -> None:
+    def roll_back(self, error: BaseException) -> None:
+        """Restore the graphs of the tensors, unless the kernels may have written to an existing buffer."""
         stores = (u for _, before in self.before for u in before.toposort() if u.op is Ops.STORE)
-        if self.has_begun and any(_storage(u.src[0]) in self.there for u in stores):
+        if self.has_begun and any(_storage(u.src[0]) in self.realized_buffers for u in stores):
             if NOTE not in getattr(error, "__notes__", ()):
                 error.add_note(NOTE)
             return
@@ -65,10 +66,10 @@ def _realize(original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 return original(self, *args, **kwargs)
             except BaseException as error:
-                run.take_back(error)
+                run.roll_back(error)
                 raise
         except BaseException as error:  # an interrupt may come inside the first `except`
-            run.take_back(error)
+            run.roll_back(error)
             raise
         finally:
             _run.reset(token)
@@ -92,7 +93,7 @@ def _run_linear(original: Callable[..., Any]) -> Callable[..., Any]:
     def run_linear(linear: UOp, *args: Any, **kwargs: Any) -> Any:
         if (run := _run.get()) is not None:
             used = UOp.sink(*(u for call in linear.src for u in call.src[1:])).toposort()  # includes views of buffers
-            run.there = {u for u in used if u.op is Ops.BUFFER and u.is_realized}
+            run.realized_buffers = {u for u in used if u.op is Ops.BUFFER and u.is_realized}
         return original(linear, *args, **kwargs)
 
     return run_linear

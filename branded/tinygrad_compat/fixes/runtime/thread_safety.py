@@ -170,7 +170,7 @@ def install_tables() -> None:
 
 def install() -> None:
     setattr(Tensor, "__del__", _tensor_deleter(private_api.tensor.all_tensors.pop, weakref.ref))  # noqa: B010  mypy: a method
-    private_api.tensor._apply_map_to_tensors = realized_writes.noting(private_api.tensor._apply_map_to_tensors)
+    private_api.tensor._apply_map_to_tensors = realized_writes.wrap_apply_map(private_api.tensor._apply_map_to_tensors)
     for owner, names in (
         (Tensor, ("realize", "callify", "schedule_linear", "replace", "__setitem__")),
         (Buffer, ("copy_from",)),
@@ -180,7 +180,10 @@ def install() -> None:
     ):
         for name in names:
             setattr(owner, name, serial(getattr(owner, name)))
-    for name, wrapped in (("linear_with_vars", realized_writes.caught_up), ("assign", realized_writes.writing)):
+    for name, wrapped in (
+        ("linear_with_vars", realized_writes.wrap_linear_with_vars),
+        ("assign", realized_writes.wrap_assign),
+    ):
         setattr(Tensor, name, wrapped(getattr(Tensor, name)))
     private_api.jit._TinyJit.__call__ = _one_caller(private_api.jit._TinyJit.__call__)
     opened = "_Device__get_canonicalized_item"
