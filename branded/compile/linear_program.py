@@ -20,7 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.renderer.loops import LOOPS
-from branded.backends.cpu.renderer.materialize_shared import once
+from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
@@ -203,7 +203,7 @@ def schedule(
 
 def _create_calls(results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp]) -> tuple[UOp, dict[str, int]]:
     """Return tinygrad's schedule over parameters instead of buffers, and the values of variables."""
-    values = once([value for _, value in results])
+    values = materialize_shared_values([value for _, value in results])
     sink = UOp.sink(*(_store_into(dest, value) for (dest, _), value in zip(results, values, strict=True)))
     with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]
         big, _ = private_api.transform_to_call(sink)

@@ -229,7 +229,7 @@ def test_few_tinygrad_kernels_compile_no_c(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(native, name, lambda: False)
     monkeypatch.setattr(cores, "address", lambda: 1)
     monkeypatch.setattr(parallel_dispatch, "_pays", 3 * cores.LARGE)
-    little, large = parallel_dispatch._Found(), parallel_dispatch._Found()
+    little, large = parallel_dispatch._Timing(), parallel_dispatch._Timing()
     little.note(cores.LARGE - 1)
     large.note(2 * cores.LARGE)
     assert not any(parallel_dispatch._is_ready(little) for _ in range(9))

@@ -19,7 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import fori_loop, jit, ppermute, random, scan, vjp, vmap
 from branded.backends import cpu
 from branded.backends.cpu.renderer import loops
-from branded.backends.cpu.renderer.materialize_shared import once
+from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.tinygrad_compat import private_api, zig_clang
 from branded.tinygrad_compat.speed import compile_workers
 from tests.fuzz import cpu_fuzz
@@ -211,11 +211,11 @@ def three_sums(key: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 def test_value_of_many_kernels_is_stored_once() -> None:
     key, x = random.key(3), data(10)
     values = [y.uop for y in three_sums(key, x)]
-    inserted = set(UOp.sink(*once(values)).toposort()) - set(UOp.sink(*values).toposort())
+    inserted = set(UOp.sink(*materialize_shared_values(values)).toposort()) - set(UOp.sink(*values).toposort())
     (new,) = [u for u in inserted if u.op is Ops.CONTIGUOUS]
     assert new.shape == (20, 10)
     with cpu.plain():
-        assert once(values) == values
+        assert materialize_shared_values(values) == values
     for found, right in zip(jit(three_sums)(key, x), reads(three_sums(key, x)), strict=True):
         np.testing.assert_allclose(found.numpy(), right, rtol=1e-5)
 
@@ -261,7 +261,7 @@ def test_long_chain_is_cut_into_kernels() -> None:
         return x
 
     x = data(50)
-    assert sum(u.op is Ops.CONTIGUOUS for u in once([chain(x).uop])[0].toposort()) >= 2
+    assert sum(u.op is Ops.CONTIGUOUS for u in materialize_shared_values([chain(x).uop])[0].toposort()) >= 2
     expected = x.numpy()
     for _ in range(700):
         expected = np.tanh(expected * np.float32(1.01))
@@ -273,12 +273,12 @@ def test_value_of_one_kernel_is_not_stored() -> None:
     for k in range(60):
         y = y * 0.9 + k
     values = [u.uop for u in (y, y.sum(), data(8, 16).sum(0), data(8, 16).exp().sum(1))]
-    assert once(values) == values  # two kernels, or few operations
+    assert materialize_shared_values(values) == values  # two kernels, or few operations
     large = data(64, 64)
     for k in range(60):
         large = (large + k).abs()
     values = [u.uop for u in (large.sum(), large.sum(0), (large + 1).sum(1))]
-    assert once(values) == values
+    assert materialize_shared_values(values) == values
 
 
 def test_only_sums_are_reassociated() -> None:

@@ -1,8 +1,8 @@
 """Fast CPU kernels and their execution.
 
-`BRANDED_CPU=0`, in the environment or in a `Context`, switches all of it off.  `renderer` writes kernels, `gemm`
-multiplies matrices, `autotune` benchmarks variants of a kernel, `linalg` has kernels for matrices, and `runtime` runs
-compiled kernels.  See `docs/speed.md`.
+`renderer` writes kernels, `gemm` multiplies matrices, `autotune` benchmarks variants of a kernel, `linalg` has kernels
+for matrices, and `runtime` runs compiled kernels.  `BRANDED_CPU=0`, in the environment or in a `Context`, disables the
+whole package.  See `docs/speed.md`.
 
 Example:
     >>> from branded import cpu
@@ -32,8 +32,8 @@ from branded.tinygrad_compat.speed import compile_workers
 def plain() -> Iterator[None]:
     """Compile kernels as tinygrad does, for this thread and within this block.
 
-    Equivalent to `Context(BRANDED_CPU=0)`; the environment variable applies everywhere.  A `jit` function has a
-    separate program for each setting.
+    The effect is the same as that of `Context(BRANDED_CPU=0)`.  The environment variable `BRANDED_CPU=0` applies to the
+    whole process.  A `jit` function has a separate program for each setting.
 
     Returns:
         A context manager.

@@ -1,7 +1,7 @@
 """Benchmark equivalent implementations of a kernel on scratch memory, and compare their results.
 
-No user memory is read or written.  All candidates get the same inputs.  A candidate whose results differ from the
-default's by more than rounding is excluded.
+A benchmark neither reads nor writes the user's buffers.  All candidates get the same inputs.  A candidate is excluded
+if its results differ from those of the default by more than rounding errors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ MOST = 10_000
 HOPELESS = 1.5
 """The factor by which a candidate may be slower than the fastest in the first round before it is dropped."""
 TURNS = 3
-"""The number of argument lists of a table: for the first step and two kinds of later steps, all equal here."""
+"""The number of argument lists in a table: for the first step and two kinds of later steps.  Here all are equal."""
 LARGEST = 1 << 30
 """The maximum total bytes of the buffers of a benchmarked call."""
 
 
 Way = tuple[UOp, ...]
-"""Calls of compiled kernels and products that do the same work in sequence."""
+"""A candidate: a sequence of calls of compiled kernels and matrix multiplications that does the work."""
 
 
 _DIVIDES = {Ops.CDIV, Ops.CMOD, Ops.FLOORDIV, Ops.FLOORMOD}
@@ -68,7 +68,7 @@ def _is_known(dtype: DType) -> bool:
 
 
 def sizes(call: UOp) -> dict[UOp, int]:
-    """Return how much of each buffer a kernel uses in its first step; in a loop, a buffer may hold all steps."""
+    """Return the used size of each buffer in the first step of a kernel; in a loop, a buffer may have all steps."""
     kernel, args = call.src[0], private_api.get_call_arg_uops(call)
     first = {v: v.const_like(v.vmin) for v in kernel.variables()}
     size_of = dict[int, int]()
@@ -151,7 +151,7 @@ def terms_of(kernel: UOp) -> int:
 
 
 class _Noted:
-    """A compiler that only records the source."""
+    """A compiler that does not compile, but records the source."""
 
     cachekey = None
 
@@ -191,7 +191,7 @@ def compile_candidates(made_of: Sequence[private_api.Scheduler], renderer: Any) 
 def _code(compiler: Any, source: str) -> bytes | None:
     try:
         return bytes(compiler.compile(source))
-    except Exception:  # the other candidates remain
+    except Exception:  # the benchmark continues with the other candidates
         return None
 
 
@@ -228,7 +228,7 @@ def written_buffers(call: UOp) -> list[UOp]:
 
 
 class Trial:
-    """Named candidates for one call; the first is the default."""
+    """A benchmark of named candidates for one call; the first candidate is the default."""
 
     def __init__(
         self, ways: Mapping[str, Way], used: Mapping[UOp, int], outs: Sequence[UOp] = (), terms: int = 1

@@ -1,6 +1,7 @@
-"""Cache of tuning choices, in memory and on disk, keyed by the kernel and everything that affects its speed.
+"""A cache of tuning choices in memory and on disk, whose keys have the kernel and all facts that affect its speed.
 
-The entries are in tinygrad's database, next to the programs and with the same size limit; other processes share them.
+The entries are in tinygrad's database, next to the compiled programs and with the same size limit.  All processes share
+them.
 """
 
 from __future__ import annotations

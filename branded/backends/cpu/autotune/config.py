@@ -1,6 +1,6 @@
-"""Tuning state while a program is compiled, for `jit(f, tune=...)`; `search` does the work.
+"""The state of tuning while a program is compiled, for `jit(f, tune=...)`; `search` tunes the kernels.
 
-This module is small because every program asks it whether to tune kernels.
+This module is small, because every compilation imports it to find out whether to tune kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Tuned(NamedTuple):
     form: str
     """The variant; "rule" if none was faster than the default."""
     seconds: float
-    """The time of a run in seconds, with the parts for several cores run serially."""
+    """The time of a run in seconds, if the parts for several cores run one after the other."""
     by_rule: float
     """The time of the default variant."""
     tried: int
@@ -76,21 +76,21 @@ class Now(NamedTuple):
 class _Tuning(threading.local):
     now: Now | None = None
     waits: bool = False
-    """Whether kernels are not yet replaced by BLAS calls."""
+    """Whether the replacement of kernels by BLAS calls is postponed."""
 
 
 state = _Tuning()
 
 
 def tuning_block(level: TuneLevel | None, tuned: dict[str, Tuned]) -> Afterwards:
-    """Return a block in which kernels are tuned, unless `level` is None."""
+    """Return a `with` block in which kernels are tuned, unless `level` is None."""
     block = Afterwards(setattr, state, "now", state.now)
     state.now = None if level is None else Now(level, tuned)
     return block
 
 
 def in_a_step() -> Afterwards:
-    """Return a block in which kernels belong to the step of a loop."""
+    """Return a `with` block in which compiled kernels belong to the step of a loop."""
     block = Afterwards(setattr, state, "now", state.now)
     if state.now is not None:
         state.now = state.now._replace(is_step=True)
@@ -98,7 +98,7 @@ def in_a_step() -> Afterwards:
 
 
 def waiting() -> Afterwards:
-    """Return a block in which kernels are not yet replaced by BLAS calls, because tuning compares both."""
+    """Return a `with` block that postpones the replacement of kernels by BLAS calls, because tuning compares both."""
     block = Afterwards(setattr, state, "waits", state.waits)
     state.waits = state.now is not None
     return block

@@ -34,7 +34,7 @@ STRIPES = (4, 16, 32)
 """The additional candidates of "best": tiles of rows and elements, and lengths of a single row."""
 
 
-class Looked(Exception):
+class LoopsFound(Exception):
     """Raised where tinygrad would choose a kernel's options, to pass its loops to the caller."""
 
     def __init__(self, k: Scheduler) -> None:
@@ -44,11 +44,11 @@ class Looked(Exception):
 def loops_of(kernel: UOp, renderer: object) -> Scheduler | None:
     """Return the loops of a kernel before any option; None if tinygrad chooses no options for it."""
     with Afterwards(setattr, loops.looks, "raises", None):
-        loops.looks.raises = Looked
+        loops.looks.raises = LoopsFound
         try:
             private_api.full_rewrite_to_sink(kernel, renderer)
-        except Looked as look:
-            return look.k
+        except LoopsFound as found:
+            return found.k
     return None
 
 

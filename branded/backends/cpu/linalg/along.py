@@ -1,4 +1,4 @@
-"""Running products and maxima, and recurrences: C with one step per entry of the last axis."""
+"""Running products, running maxima and recurrences as C functions, with one step per entry of the last axis."""
 
 from __future__ import annotations
 

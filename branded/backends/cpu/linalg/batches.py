@@ -36,7 +36,8 @@ TAKES = (
 )
 """The arguments of a C function, after the call's id and failure flag.
 
-They are a table of C functions, numbers, the batch, its division, and the addresses of results and operands.
+They are a table of C functions, numbers, the batch, its division among threads, and the addresses of results and
+operands.
 """
 BY_ONE = (0,) * 6
 """The arguments for a batch that is not divided."""
@@ -107,7 +108,7 @@ ONCE void {name}(u64 at) {{
 
 
 def shared(work: float, steps: Sequence[int], results: Sequence[ArrayType], examples: int) -> Sequence[int]:
-    """Return how to divide a batch that takes `work` nanoseconds among threads, if the C code for it is ready."""
+    """Divide a batch that takes `work` nanoseconds among threads, if the parallel C code is compiled."""
     size, threads = next((n for n in steps[:LOOPS] if n > 1), 1), min(private_api.NUM_CPU_THREADS.value, cores.MOST)
     if work < cores.LARGE or size == 1 or threads == 1 or not cores.address() or not native.is_compiled():
         return BY_ONE

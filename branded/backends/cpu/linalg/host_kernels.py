@@ -1,6 +1,7 @@
 """C functions, called among the kernels, for sorted searches, order statistics and running sums.
 
-The equivalent tinygrad operations compare every pair of entries, or add up all the entries before each one.
+The equivalent tinygrad operations take quadratic time: they compare every pair of entries, or add all entries before
+each entry.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Operations on batches of matrices by the LAPACK that numpy ships, called from C among the kernels.
 
-If numpy has another LAPACK, or there is no C compiler, the function that `in_c` returns gives None and numpy does the
-work (`branded/linalg/lapack.py`).  `BRANDED_LAPACK=0` in the environment always uses numpy.
+If numpy has another LAPACK, or there is no C compiler, the function that `in_c` returns has the result None, and
+`branded/linalg/lapack.py` calls numpy.  With `BRANDED_LAPACK=0` in the environment, numpy is always called.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from branded.backends.cpu.linalg.lapack_source import KINDS, ROUTINES, SYSTEM
 from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 SMALL = 1 << 26
-"""The work in multiplications below which OpenBLAS's threads do not pay: they wait for each other."""
+"""The number of multiplications below which OpenBLAS is faster with one thread: its threads wait for each other."""
 STRAIGHT, ITERATED = 0.3, 10.0
 """The nanoseconds per multiplication of two such matrices, for eliminations and for iterative methods."""
 _ITERATED = {"eigh", "eigvalsh", "svd", "svdvals"}

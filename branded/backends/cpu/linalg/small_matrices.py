@@ -1,4 +1,4 @@
-"""C source that factors matrices of a few rows in place, faster than LAPACK's call overhead.
+"""C source that factors matrices of a few rows in place, in less time than a call of LAPACK takes.
 
 Pivots and reflections are chosen as in LAPACK, so results agree except in the last bits.
 """

@@ -1,7 +1,7 @@
 """Stable sorting of rows in C: LSD radix sort, insertion for short rows, and one pass for the first few entries.
 
-The keys are unsigned ints in the order of the entries. All NaNs have the greatest key; zeros of both signs have the
-same.
+The keys are unsigned ints in the order of the entries. All NaNs have the greatest key, and both zeros have the same
+key.
 
 The values of many rows are sorted by a network of comparisons, 16 rows at a time in vectors. Equal values need no
 order there, so a key determines its value, and -0.0 comes before 0.0.

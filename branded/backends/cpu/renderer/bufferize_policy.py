@@ -1,12 +1,12 @@
-"""Policy for values that are computed once and kept in memory instead of being recomputed by each kernel.
+"""Decide which values are computed once and stored in memory, instead of being recomputed by each kernel.
 
-tinygrad's scheduler stores a value that kernels read in different orders.  It inlines the value again if few buffers
-feed it, whatever the recomputation costs: softmax computes each `exp` twice, for the sum and for the quotient.  On the
-CPU, a value that contains `exp`, `log` or similar stays in memory if it is not larger than its inputs.  So an outer
-product that is summed immediately is never materialized.
+tinygrad's scheduler stores a value that kernels read in different orders.  It inlines the value again if the value
+depends on few buffers, whatever the recomputation costs: softmax computes each `exp` twice, for the sum and for the
+quotient.  On the CPU, a value that contains `exp`, `log` or similar stays in memory if it is not larger than its
+inputs. An outer product that is summed immediately is larger than its inputs, and is never materialized.
 
 tinygrad splits a sum of many terms per result into a sum of sums, which is kept in memory too.  A sum that selects
-entries by an index has one term that counts, and is not split: see `scatter`.
+entries by an index has only one term that is not masked, and is not split: see `scatter`.
 
 A value that reads many elements stays in memory too, on every device.  A kernel that reads such a value in two places
 computes it twice, and a chain of such values takes twice the time for each step.  In tinygrad alone, 18 steps of a

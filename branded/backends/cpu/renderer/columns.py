@@ -42,8 +42,8 @@ class Part(NamedTuple):
     """For a loop over the array of partial results, its value for these groups."""
 
 
-class Some(NamedTuple):
-    """A reduction of groups of rows, as the first stage of a reduction of all rows."""
+class FirstStage(NamedTuple):
+    """The first stage of a reduction of all rows: a reduction of each group of rows."""
 
     parts: Sequence[Part]
     loops: Sequence[UOp]
@@ -52,7 +52,7 @@ class Some(NamedTuple):
     """The loops over which the partial results remain to be reduced."""
 
 
-def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
+def some_rows(red: UOp, over: Sequence[UOp]) -> FirstStage | None:
     """Return the first stage of a reduction in a kernel with these loops, or None to leave it unchanged."""
     order = sorted(over, key=lambda r: r.arg)
     op, axes = red.arg
@@ -90,7 +90,7 @@ def some_rows(red: UOp, over: Sequence[UOp]) -> Some | None:
     if rest:
         parts.append(part([], last_row, zero + count * rows, zero + count))
     remaining = [*others, *all_groups]
-    return Some(parts, [*order[:-1], *remaining, order[-1]], remaining)
+    return FirstStage(parts, [*order[:-1], *remaining, order[-1]], remaining)
 
 
 def memory_order(red: UOp, over: Sequence[UOp]) -> list[UOp] | None:

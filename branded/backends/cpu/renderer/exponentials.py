@@ -4,8 +4,8 @@
     e^y = e^f 2^k                          a polynomial for |f| <= ln 2 / 2
     2^k = 2^h 2^(k - h), h = round(k / 2)  each is a float32, also where e^y is infinite or less than the smallest
 
-A product that underflows takes Intel processors many times as long.  So a small power is computed as a multiple of the
-smallest float32, 2^-149: rounded to an integer, the multiple is the bits of the power.
+On Intel processors, a product that underflows takes many times as long as another product.  A small power is therefore
+computed as a multiple of the smallest float32, 2^-149.  The factor, rounded to an integer, has the bits of the power.
 
 The error is below one unit in the last place for all inputs, and below 1.2 without fused multiply-add.  tinygrad
 computes e^y as 2^x with x = y / ln 2, a rounded quotient: for y = 80 the error reaches 60 units.  Here a power of 2 of

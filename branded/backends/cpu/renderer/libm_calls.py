@@ -32,7 +32,7 @@ _BY_TINYGRAD: dict[Ops, PatternMatcher] = {}
 """The texts of our operations, and tinygrad's expansions of them: its matcher takes no closures for rules."""
 
 
-def _taken_apart(ctx: Any, u: UOp) -> UOp | None:
+def _expand_others(ctx: Any, u: UOp) -> UOp | None:
     """Expand as tinygrad does, except our operations, which remain until they are rendered as C."""
     if type(ctx) is not private_api.cstyle.ClangRenderer or _is_ours(ctx, u):
         return None
@@ -53,7 +53,7 @@ def install(op: Ops, source: Callable[[], str], call: Call) -> None:
     original = private_api.codegen.get_transcendental_patterns
     _CALLS[op] = call
     _BY_TINYGRAD[op] = original(tuple(x for x in _KNOWN if x is not op), False)
-    others = PatternMatcher([(UPat(op, name="u"), _taken_apart)])
+    others = PatternMatcher([(UPat(op, name="u"), _expand_others)])
 
     @functools.cache
     def get_transcendental_patterns(ops: tuple[Ops, ...], force_transcendental: bool) -> PatternMatcher:

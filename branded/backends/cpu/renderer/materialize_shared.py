@@ -1,4 +1,4 @@
-"""Materialization of values that several kernels would recompute.
+"""Materialize values that several kernels would recompute.
 
 tinygrad fuses everything that a sum or a result depends on into one kernel, up to values in memory.  Random samples,
 some hundred operations, are therefore repeated in every kernel of a gradient that reads them.  Each such kernel takes
@@ -23,14 +23,14 @@ LONGEST = 500
 """The maximum length of a chain in one kernel; the time of rewriting and of clang grows faster than the length."""
 _SINE = 5
 """The number of operations that a sine counts as: clang vectorizes no loop with more than some 120 of them."""
-_DRAW = 100
+_SAMPLE = 100
 """The number of operations that a random sample counts as."""
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
 """Operations that end a kernel, or belong to no kernel."""
 
 
-def once(values: Sequence[UOp]) -> list[UOp]:
-    """Return the values with shared parts materialized."""
+def materialize_shared_values(values: Sequence[UOp]) -> list[UOp]:
+    """Return the values, rewritten so that the parts that several kernels read are materialized."""
     values = list(values)
     if not cpu_codegen.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
@@ -49,21 +49,21 @@ def once(values: Sequence[UOp]) -> list[UOp]:
 
 
 def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
-    into: dict[UOp, set[UOp]] = {u: set() for u in order}
+    readers: dict[UOp, set[UOp]] = {u: set() for u in order}
     """The kernels that read a value, up to `KERNELS`, each identified by its last node."""
     for u in values:
-        into[u].add(u)
+        readers[u].add(u)
     shared = set[UOp]()
     for u in reversed(order):
-        kernels = into[u]
+        kernels = readers[u]
         if u.op in _ENDS:
             kernels = {u}
         elif len(kernels) >= KERNELS and _is_small(u) and _is_long(u):
             shared.add(u)
             kernels = {u}
         for s in u.src:
-            if len(there := into.get(s, kernels)) < KERNELS:  # the body of a function is not among them
-                there |= kernels
+            if len(readers_of_operand := readers.get(s, kernels)) < KERNELS:  # the body of a function is not among them
+                readers_of_operand |= kernels
     return shared
 
 
@@ -103,7 +103,7 @@ def _is_long(u: UOp) -> bool:
     stack, seen, operations = [u], {u}, 0
     while stack and operations < MANY:
         x = stack.pop()
-        operations += _DRAW if x.op is Ops.THREEFRY else int(x.op in GroupOp.ALU)
+        operations += _SAMPLE if x.op is Ops.THREEFRY else int(x.op in GroupOp.ALU)
         for s in x.src:
             if s.op not in _ENDS and s not in seen:
                 seen.add(s)

@@ -1,9 +1,9 @@
 """Maxima of floats as maxima of ints in the same order, and maxima of bools as maxima of bytes.
 
 Clang vectorizes `fmax`, but it looks for NaN in each vector and takes the last elements of a row one by one, which
-costs two to five times as much as a maximum of ints.  Clang 22 also computes wrong maxima with parts of vectors.  So
-a float gets a key: its bits as an int, where all bits of a negative number but its sign are inverted.  NaN has the
-least key, since the maximum ignores NaN.
+costs two to five times as much as a maximum of ints.  Clang 22 also computes wrong maxima with parts of vectors.  Here
+each float gets a key: its bits as an int, with all bits except the sign inverted if the number is negative.  NaN has
+the smallest key, since the maximum ignores NaN.
 
 Clang does not vectorize `|` of bools either, which is their maximum: one byte for each is 40 times as fast.
 """

@@ -47,7 +47,7 @@ def first_value(red: UOp) -> Any:
 
 
 def selection(red: UOp) -> Selection | None:
-    """Return the reduction without the loops that its comparisons determine, or None to keep it as it is.
+    """Return the reduction without the loops that its comparisons determine, or None to leave it unchanged.
 
     If there are no `places`, the entries are already reduced: it is a gather.
     """

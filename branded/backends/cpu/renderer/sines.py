@@ -8,8 +8,8 @@ it selects one.  This takes fifteen times as long as `exp`.  Here one method ser
     r = y - k pi / 2, k = round(2 y / pi)  in float64, where the products of the first parts are exact
     sin x                                  sin r, cos r, -sin r or -cos r, by k mod 4; polynomials for |r| <= pi / 4
 
-The remainder is exact beyond the last bit of a float32, even next to a zero of the sine.  So the error is the error of
-the float32 polynomials: less than 2 units in the last place, for all angles.
+The remainder is exact beyond the last bit of a float32, even next to a zero of the sine.  The error of the sine is
+therefore the error of the float32 polynomials: less than 2 units in the last place, for all angles.
 
 tinygrad's cosine is the sine of pi / 2 - x, a difference with the rounding error of a float32: 3e-5 for x = 1000. Here
 k is increased by one instead, which is exact.

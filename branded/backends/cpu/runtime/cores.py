@@ -116,7 +116,7 @@ __attribute__((optnone, noinline)) static void side_by_side(struct pool *pool, u
 
 
 class _Pool(ctypes.Structure):
-    """The state that the threads share, laid out as in C; it lives as long as the process."""
+    """The state that the threads share, with the memory layout of C.  It exists until the process ends."""
 
     _fields_ = (
         *((name, ctypes.c_void_p) for name in _FUNCTIONS),
@@ -126,12 +126,12 @@ class _Pool(ctypes.Structure):
         *((name, ctypes.c_uint64 * _WORDS) for name in ("mutex", "begin", "end", "signals")),
     )
 
-    def begin_anew(self, here: Any) -> None:
+    def reset(self, libc: Any) -> None:
         """Reset to a pool without threads: at the start, and in a forked child, which does not inherit the threads."""
         self.helpers = self.busy = 0
         self.job = None
         for name, initialize in (("mutex", "mutex"), ("begin", "cond"), ("end", "cond")):
-            getattr(here, f"pthread_{initialize}_init")(ctypes.addressof(self) + getattr(_Pool, name).offset, None)
+            getattr(libc, f"pthread_{initialize}_init")(ctypes.addressof(self) + getattr(_Pool, name).offset, None)
 
 
 def count() -> int:
@@ -146,17 +146,17 @@ def _pool() -> _Pool | None:
         return None
     pool = _Pool(most=min(cores, MOST) - 1)
     try:
-        here = ctypes.CDLL(None)
+        libc = ctypes.CDLL(None)
         for name in _FUNCTIONS:
-            setattr(pool, name, ctypes.cast(getattr(here, f"pthread_{name}"), ctypes.c_void_p).value)
+            setattr(pool, name, ctypes.cast(getattr(libc, f"pthread_{name}"), ctypes.c_void_p).value)
         pool.block = int(signal.SIG_SETMASK)
     except (AttributeError, OSError, TypeError):
         return None
     pool.signals[:] = [2**64 - 1] * _WORDS
-    for initialize in (here.pthread_mutex_init, here.pthread_cond_init):
+    for initialize in (libc.pthread_mutex_init, libc.pthread_cond_init):
         initialize.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-    pool.begin_anew(here)
-    os.register_at_fork(after_in_child=lambda: pool.begin_anew(here))
+    pool.reset(libc)
+    os.register_at_fork(after_in_child=lambda: pool.reset(libc))
     return pool
 
 

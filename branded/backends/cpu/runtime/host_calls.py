@@ -1,8 +1,8 @@
-"""Host callbacks among the kernels of a program: Python functions on numpy arrays that view tinygrad's buffers.
+"""Host callbacks between the kernels of a program: Python functions of numpy arrays that view tinygrad's buffers.
 
 In tinygrad's scheduled graph, a host callback is a CALL of a CUSTOM_FUNCTION on its result and argument buffers, as a
-loop is.  If the program runs from C, C calls `_entry` with the buffers' addresses.  An error of the function is kept in
-`native.failures` until C has returned.  On other devices the arrays are copies.
+loop is.  If the program runs from C, C calls `_entry` with the buffers' addresses.  An error of the function is stored
+in `native.failures` until C has returned.  On other devices the arrays are copies.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _names: weakref.WeakValueDictionary[int, HostName] = weakref.WeakValueDictionary
 
 
 class HostName(str):
-    """The name of a call in tinygrad's graph; it carries the callback."""
+    """The name of a call in tinygrad's graph, with the callback as an attribute."""
 
     host: HostWork
     results: tuple[ArrayType, ...]

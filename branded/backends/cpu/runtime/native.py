@@ -1,4 +1,4 @@
-"""Running compiled CPU kernels from C: one call for a whole program, including its loops.
+"""Run compiled CPU kernels from C, with one call for a whole program, including its loops.
 
 A program is a table of operations that C interprets: kernels with their arguments, and loops, which are nested tables.
 Buffer addresses may be filled in by each run (`Ref`), so a table is built once and runs on any buffers.
@@ -308,7 +308,7 @@ _running: list[tuple[object, int]] = []
 
 
 def check_not_running(program: object) -> None:
-    """Raise if a host callback calls the program that it runs in: the program's memory is in use."""
+    """Raise an error if a host callback calls the program that it runs in, because the program's memory is in use."""
     while _running and _running[-1][1] >= inside:
         _running.pop()  # those have ended
     if any(x is program for x, _ in _running):

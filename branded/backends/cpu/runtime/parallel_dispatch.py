@@ -14,13 +14,13 @@ from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.import_hook import when_imported
 
-FOUND = "_branded_found"
+TIMING = "_branded_found"
 """The attribute of a program that holds its measurements."""
 RUNS = 2
 """The number of runs that measure a kernel; the shortest counts, since other load on the machine slows the others."""
 
 
-class _Found:
+class _Timing:
     """The measurements of a program: its shortest run in nanoseconds, and the number of runs left to measure."""
 
     __slots__ = ("left", "took")
@@ -36,7 +36,7 @@ _pays = cores.PAYS
 """The nanoseconds that large kernels may still run serially before the parallel C code is compiled for them."""
 
 
-def _is_ready(timing: _Found) -> bool:
+def _is_ready(timing: _Timing) -> bool:
     """Return whether the kernel is large and the parallel C code is available or worth compiling."""
     global _pays
     if timing.took < cores.LARGE or not cores.address():
@@ -58,7 +58,7 @@ def _all_cores(original: Callable[..., float | None]) -> Callable[..., float | N
     ) -> float | None:
         if global_size[0] == 1 or self.lvp or "core_id" not in self.runtimevars or not cpu_codegen.value:
             return original(self, *bufs, global_size=global_size, vals=vals, wait=wait, **options)
-        timing: _Found = self.__dict__.setdefault(FOUND, _Found())
+        timing: _Timing = self.__dict__.setdefault(TIMING, _Timing())
         start = time.perf_counter_ns()
         if timing.left or not _is_ready(timing):
             original(self, *bufs, global_size=global_size, vals=vals, **options)
@@ -72,9 +72,9 @@ def _all_cores(original: Callable[..., float | None]) -> Callable[..., float | N
     return __call__
 
 
-def _mend(tg_cpu: Any) -> None:
+def _install_dispatch(tg_cpu: Any) -> None:
     tg_cpu.CPUProgram.__call__ = _all_cores(tg_cpu.CPUProgram.__call__)
 
 
 def install() -> None:
-    when_imported(private_api.CPU, _mend)
+    when_imported(private_api.CPU, _install_dispatch)

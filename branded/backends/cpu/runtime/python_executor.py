@@ -1,8 +1,8 @@
 """Execution of small programs from Python, without compiling C.
 
-The C that interprets tables (`native.py`) takes as long to compile as two small kernels, once per machine.  A kernel
-called from Python costs half a microsecond more, and a large one uses a single core.  So C is compiled later, for a
-program that has run often or long.
+The C code that interprets tables (`native.py`) takes as long to compile as two small kernels, once per machine.  A
+kernel called from Python takes half a microsecond longer, and a large kernel uses only one core.  The C code is
+therefore compiled later, for a program that has run often or for a long time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PythonExecutor:
         before = len(self.constants)
         where = [before + a.slot if isinstance(a, Ref) else self.constants.index(a) for a in words]
         if len(where) == 1:
-            where *= 2  # a surplus argument does no harm; itemgetter of one index returns no tuple
+            where *= 2  # `itemgetter` of one index returns no tuple, and a surplus argument does no harm
         who = op.of if isinstance(op, Hosted) else None
         types = [ctypes.c_uint64] * (len(where) if who is None else 1)
         return ctypes.CFUNCTYPE(None, *types)(op.address), operator.itemgetter(*where), who
