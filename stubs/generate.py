@@ -422,6 +422,10 @@ INDEX = (
     ")\n"
 )
 """The types of an index; the bounds of a slice are the same for all examples."""
+ALIASES = {"_Ints": "builtins.int | Sequence[builtins.int]"} | {
+    f"_{n}": f"builtins.{n}" for n in ("int", "bool", "float")
+}
+"""Short names of types that many signatures use: methods of `Vec` hide the names of the builtins."""
 OPERATORS = (
     "def __pos__(self) -> Self: ...",
     "def __abs__(self) -> Self: ...",
@@ -441,10 +445,20 @@ if MYPY:  # what the plugin makes of `branded.Axes[Users, Features]`, which is a
 """
 
 
+def with_aliases(lines: list[str]) -> str:
+    """The text of a stub whose signatures use the aliases, which stand in front of the types of an index."""
+    text = "\n".join(lines)
+    for name, t in ALIASES.items():
+        text = text.replace(t, name)
+    return text.replace(
+        "_Bound: ", "".join(f"{name}: TypeAlias = {t}\n" for name, t in ALIASES.items()) + "_Bound: ", 1
+    )
+
+
 def vec() -> str:
     """branded/vec.pyi"""
     body = [indented(in_vec(f)) for f in methods().values()]
-    return "\n".join(
+    return with_aliases(
         [
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
             IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
@@ -560,7 +574,7 @@ def constructor() -> ast.FunctionDef:
 
 def plain() -> str:
     """branded/_plain.pyi: `Vec` and `Tensor` as one class, for checkers without the plugin."""
-    return "\n".join(
+    return with_aliases(
         [
             HEAD.format(what="`Vec` and `Tensor`, as type checkers see them that have no plugin: one class."),
             IMPORTS
