@@ -17,7 +17,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.core import boundary
 from branded.core.analysis.aliasing import apply_views, part, write_view
-from branded.core.boundary import copied, stage
+from branded.core.boundary import copy_for_examples, stage
 from branded.core.tracing.closure_conversion import with_arguments
 from branded.core.tracing.effect_tokens import derivative_block
 from branded.errors import UnsupportedError
@@ -117,7 +117,7 @@ def stage_tangent(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
         return None
     b = scope_at(u)
     # a derivative of the tangent must see one copy for each example
-    return stage(copied(d, (b,)) if b not in row_of(d) and is_differentiated(d) else d, b)
+    return stage(copy_for_examples(d, (b,)) if b not in row_of(d) and is_differentiated(d) else d, b)
 
 
 @tangent(Ops.CALL)

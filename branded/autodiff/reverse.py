@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.autodiff.leaves import transforming
 from branded.core.analysis.invariance import invariant_slice
-from branded.core.boundary import copied, enter, lower, stage
+from branded.core.boundary import copy_for_examples, enter, lower, stage
 from branded.core.tracing.effect_tokens import derivative_block
 from branded.dispatch import Pass, full
 from branded.graph.primitive import Batched, derives_from, primitive_of
@@ -180,5 +180,5 @@ def _leaves(u: UOp) -> Row:
 def stage_all(x: UOp, brands: Sequence[Scope]) -> UOp:
     """Stack the examples of these brands; an unbatched value is copied for each example."""
     for b in reversed(brands):
-        x = stage(x if b in row_of(x) else copied(x, (b,)), b)
+        x = stage(x if b in row_of(x) else copy_for_examples(x, (b,)), b)
     return x

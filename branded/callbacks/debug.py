@@ -61,7 +61,7 @@ def callback(callback: Callable[..., object], /, *args: Any, ordered: bool = Fal
     Source: `jax.debug.callback`.
     """
     check_function(callback, "debug.callback", "debug.callback(f, *args)")
-    _run("debug.callback", callback, args, kwargs)
+    _run_callback("debug.callback", callback, args, kwargs)
 
 
 def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
@@ -96,11 +96,11 @@ def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None
     def printed(*args: Any, **kwargs: Any) -> None:
         builtins.print(fmt.format(*args, **kwargs))
 
-    _run("debug.print", printed, args, kwargs)
+    _run_callback("debug.print", printed, args, kwargs)
 
 
 @entry
-def _run(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _run_callback(api_name: str, f: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     leaves = tree.leaves((args, kwargs))
     tensors = [tree.as_tensor(x) if isinstance(x, Tensor) else None for x in leaves]
     operands = [t for t in tensors if t is not None]

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 from branded.callbacks import host
 from branded.callbacks.host import Host, ShapeDtype
 from branded.control_flow.effects import calls_of, own_brands, perform_once, reach_a_leaf
-from branded.core.boundary import closed, enter_all
+from branded.core.boundary import batch_values, enter_all
 from branded.core.sharding.resharding import on_one
 from branded.core.tracing.effect_tokens import TOKEN, Body, before, body, flags, is_through_a_body, refusal
 from branded.core.tracing.predication import predicate
@@ -31,7 +31,7 @@ def effect(api_name: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UO
     _check(api_name, types, args)
     around = body()
     guard = _branch_flag()
-    operands = list(args) if guard is None else [guard, *_predicated(args, guard, around)]
+    operands = list(args) if guard is None else [guard, *_predicate_args(args, guard, around)]
     if one_by_one and (row := own_brands(operands, None)):
         raise host.no_order(api_name, row)
     brands = own_brands(operands, around)
@@ -41,7 +41,7 @@ def effect(api_name: str, f: Any, types: Sequence[ShapeDtype], args: Sequence[UO
     call = Host(api_name, f, "sequential", True, is_effect=True, is_ordered=one_by_one, is_guarded=guard is not None)
     token = before(around, device)
     # one call handles all examples, so its arguments are gathered on one device
-    ones = [on_one(host.expand_to_row(x, brands), device) for x in closed(operands, brands)]
+    ones = [on_one(host.expand_to_row(x, brands), device) for x in batch_values(operands, brands)]
     sizes = tuple(b.size for b in brands)
     of_all = [t._replace(shape=(*sizes, *t.shape)) for t in (*types, ShapeDtype((), TOKEN))]
     outs = perform_once(around, [*host.call_on_graphs(call.over(brands), of_all, [*ones, token])])
@@ -73,6 +73,6 @@ def _branch_flag() -> UOp | None:
     return functools.reduce(operator.and_, branch_flags) if (branch_flags := flags()) else None
 
 
-def _predicated(args: Sequence[UOp], flag: UOp, around: Body | None) -> list[UOp]:
+def _predicate_args(args: Sequence[UOp], flag: UOp, around: Body | None) -> list[UOp]:
     """Predicate the arguments by the flag, except effects before them, which are already predicated."""
     return predicate(args, flag, done=calls_of(around.token) if around is not None else ())

@@ -39,7 +39,7 @@ class ShapeDtype(NamedTuple):
     dtype: DType
 
 
-def call(
+def call_host(
     name: str,
     f: Callable[..., Any],
     results: Sequence[ShapeDtype],

@@ -18,7 +18,7 @@ from branded.callbacks.host import Host
 from branded.compile.compiled_loop import LoopName, laid_out
 from branded.compile.linear_program import schedule, writes
 from branded.control_flow.primitive import Loop
-from branded.core.boundary import closed
+from branded.core.boundary import batch_values
 from branded.graph.tags import untag
 from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api
@@ -53,14 +53,14 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
     Values that vary over open brands are evaluated for all examples.  A buffer without contents represents an
     argument.  With `is_replayed`, the result is the memory of a call of the compiled program.
     """
-    roots = [x.uop for x in closed(values)]
+    roots = [x.uop for x in batch_values(values)]
     roots = replace_ops(roots, untag)
     roots = [u for u in dict.fromkeys(roots) if u.device is not None and 0 not in u.shape]
     wanted = [u for u in roots if not u.is_virtual and not u.base.is_realized and u.base.op is not Ops.BUFFER]
     results = sum(int(u.max_numel()) * u.dtype.itemsize for u in wanted)
     if not wanted:
         return Footprint(0, sum(map(nbytes, {u.base for u in roots if not u.is_virtual})), 0, 0, ())
-    plain, planned = _replay_calls(wanted) if is_replayed else _run(wanted)
+    plain, planned = _replay_calls(wanted) if is_replayed else _schedule_calls(wanted)
     outputs = {b for call in plain for i, b in enumerate(_call_arguments(call)) if i in writes(call)}
     there = {b for call in plain for b in _call_arguments(call) if b not in outputs or b.is_realized}
     taken, work = _most(planned, there)
@@ -68,7 +68,7 @@ def footprint(values: Sequence[UOp], *, is_replayed: bool = False) -> Footprint:
 
 
 @in_engine
-def _run(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+def _schedule_calls(wanted: Sequence[UOp]) -> tuple[Sequence[UOp], Sequence[UOp]]:
     """Return the calls of tinygrad's schedule, before and after memory planning."""
     big, _ = private_api.transform_to_call(UOp.sink(*wanted))
     with Context(CAPTURING=0, NO_MEMORY_PLANNER=1):  # type: ignore[no-untyped-call]

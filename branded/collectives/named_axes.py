@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import tree
-from branded.core.boundary import copied, enter_all, stage
+from branded.core.boundary import copy_for_examples, enter_all, stage
 from branded.core.brand import Brand
 from branded.core.sharding.resharding import Rows, everywhere, reshard
 from branded.core.tracing.recorded_calls import leafwise
@@ -75,7 +75,7 @@ def _of_one(x: Tensor, b: Brand, api_name: str, part: int | None) -> Tensor:
     if b not in row_of(x.uop):
         if not is_differentiating():
             return tensor(expand(x.uop, (b.size,)))
-        return tensor(stage(copied(x.uop, (b,)), b))  # a derivative must see one copy for each example
+        return tensor(stage(copy_for_examples(x.uop, (b,)), b))  # a derivative must see one copy for each example
     every = stage(x.uop, b)
     if is_spread(b) and part != 0:
         every = everywhere(every, b.devices) if part is None else reshard(every, b.devices, part)

@@ -66,7 +66,7 @@ def run_cached(values: Sequence[Tensor]) -> bool:
         return False
     _graphs.move_to_end(key)
     if not entry.is_tried:
-        entry.is_tried, entry.program = True, _compiled(roots, buffers)
+        entry.is_tried, entry.program = True, _compile_whole(roots, buffers)
     if (program := entry.program) is None or None in (leaves := [value_in_memory(u) for u in buffers]):
         return False
     results = program.run(program.bind(leaves, {})[0], leaves, {})
@@ -103,7 +103,7 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp]] | None:
     return (*rows, *(index[u] for u in roots)), buffers
 
 
-def _compiled(roots: Sequence[UOp], buffers: Sequence[UOp]) -> _Compiled | None:
+def _compile_whole(roots: Sequence[UOp], buffers: Sequence[UOp]) -> _Compiled | None:
     """Return the program of a graph with its buffers as parameters, or None if C cannot run it as a whole."""
     if _can_fail(roots) or not all(all_int(u.shape) and u.max_numel() * u.dtype.itemsize <= MEMORY for u in roots):
         return None

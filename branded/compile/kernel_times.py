@@ -80,7 +80,7 @@ def _of(op: native.Op, call: UOp, runs: int, depth: int, addresses: Sequence[int
         yield from _loop(op.turns[0], call, runs, depth, addresses, each)
         return
     flops, moved = _work(call)
-    yield Timed(_name(call), each * runs, runs, flops * runs, moved * runs, depth, call.src[0])
+    yield Timed(_kernel_name(call), each * runs, runs, flops * runs, moved * runs, depth, call.src[0])
 
 
 def _loop(
@@ -130,10 +130,10 @@ def _by_tinygrad(linear: Linear, buffers: Sequence[UOp]) -> Iterator[Timed]:
 
         run()
         flops, moved = _work(call)
-        yield Timed(_name(call), min(seconds_of(run) for _ in range(ROUNDS)), 1, flops, moved, 0, call.src[0])
+        yield Timed(_kernel_name(call), min(seconds_of(run) for _ in range(ROUNDS)), 1, flops, moved, 0, call.src[0])
 
 
-def _name(call: UOp) -> str:
+def _kernel_name(call: UOp) -> str:
     if call.src[0].op is Ops.COPY:
         return "copy"
     return str(ansistrip(private_api.realize.get_call_name(call, [])))

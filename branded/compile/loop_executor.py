@@ -53,7 +53,7 @@ def in_memory(x: UOp, dtype: DType, device: Any) -> UOp:
 
 
 def run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:
-    return _run(ctx, call, ast) if isinstance(ast.arg, LoopName) else None
+    return _run_loop(ctx, call, ast) if isinstance(ast.arg, LoopName) else None
 
 
 _busy: list[LoopStep] = []
@@ -61,7 +61,7 @@ _busy: list[LoopStep] = []
 
 
 @disable_gc()
-def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
+def _run_loop(ctx: Any, call: UOp, ast: UOp) -> list[float | None]:
     loop = ast.arg.loop
     compiled = compile_loop(loop)
     # earlier entries wait for a host callback, which runs this loop

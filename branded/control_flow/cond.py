@@ -212,7 +212,7 @@ def _select_branches(
     """
     alive = [t for t in living_tensors() if dtypes.is_float(t.dtype)]
     before = {t.uop for t in alive}
-    runs = [_run(api_name, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
+    runs = [_run_branch(api_name, f, operands, flag, alive) for f, flag in zip(branches, flags, strict=True)]
     outs = [out for out, _ in runs]
     leaves = _matching_leaves(api_name, names, outs)
     if not leaves:
@@ -230,7 +230,7 @@ def _select_branches(
     return tree.rebuild(outs[0], iter(numbers_kept([tensor(next(each) if u is None else u) for u in shared])))
 
 
-def _run(
+def _run_branch(
     api_name: str, f: Callable[..., Any], operands: tuple[Any, ...], flag: UOp, alive: Sequence[Tensor]
 ) -> tuple[Any, dict[UOp, UOp]]:
     """Return the result of a branch, and the outside value for each gated operand and tensor in it."""

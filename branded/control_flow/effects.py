@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import ScanLoop
 from branded.control_flow.while_loop import WhileLoop
-from branded.core.boundary import closed, enter_all
+from branded.core.boundary import batch_values, enter_all
 from branded.core.tracing.body import Traced
 from branded.core.tracing.effect_tokens import Body, before, body, is_only_looked_at
 from branded.core.tracing.step import Carry
@@ -94,7 +94,7 @@ def calls_of(token: UOp | None) -> set[UOp]:
 
 def perform(us: Sequence[UOp]) -> list[UOp]:
     """Evaluate the values now."""
-    done = closed(us)
+    done = batch_values(us)
     untagged = replace_ops([x.uop for x in done], untag)
     return [enter_all(u, x.row) for u, x in zip(_worked_out(untagged), done, strict=True)]
 

@@ -175,7 +175,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Any, init_val: Any, *, unroll: i
     """
     check_functions("fori_loop", body_fun=body_fun)
     init_val = _arrays(init_val)
-    lower, upper = (_number(b, name) for b, name in ((lower, "lower"), (upper, "upper")))
+    lower, upper = (_known_bound(b, name) for b, name in ((lower, "lower"), (upper, "upper")))
     step = functools.partial(_step, body_fun)
     with recording.record_structure() as structure:
         if isinstance(lower, int) and isinstance(upper, int):
@@ -215,7 +215,7 @@ def _step(body_fun: Callable[..., Any], i: Any, x: Any) -> Any:
     return call_checked(body_fun, (i, x), {}, "fori_loop", "a function of the number of the step and of the carry")
 
 
-def _number(x: Any, name: str) -> Any:
+def _known_bound(x: Any, name: str) -> Any:
     """Return a bound known to Python as an int, after checking that it fits the int32 step index."""
     if (n := as_int(x)) is None:
         return Tensor(x).clone() if isinstance(x, UOp) else x  # a Variable: kept in memory, so that each run reads it

@@ -57,18 +57,18 @@ def _keep_shards(x: UOp, out: UOp, gained: int) -> UOp:
     return out
 
 
-def entered(x: Tensor, b: Scope, axis: int) -> Tensor:
+def enter_recorded(x: Tensor, b: Scope, axis: int) -> Tensor:
     """Call `enter`, and record it as an equation if `make_expr` is tracing."""
     if b.devices:
         x = shard_examples(x, b, axis)
     out = enter(x.uop, b, axis)
     if is_recording():
-        placement = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else placed(b)
-        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **placement}, (out,))
+        params = {"devices": x.device} if isinstance(x.device, tuple) and x.uop.axis == axis else device_params(b)
+        record_operation("enter", (x.uop,), {"brand": b, "axis": axis, **params}, (out,))
     return tensor(out)
 
 
-def placed(b: Scope) -> dict[str, tuple[str, ...]]:
+def device_params(b: Scope) -> dict[str, tuple[str, ...]]:
     """Return the devices of the examples for a typed program, unless the body is traced for the same device."""
     return {"devices": b.devices} if b.devices and b.devices != (b.home,) else {}
 
@@ -92,7 +92,7 @@ def enter_all(x: UOp, brands: Iterable[Scope]) -> UOp:
     return x
 
 
-def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
+def copy_for_examples(x: UOp, brands: Iterable[Scope]) -> UOp:
     """Turn a shared value into a batched value, with one copy for each example of these brands."""
     for b in brands:
         x = enter(expand(x, (b.size,)), b)
@@ -102,7 +102,7 @@ def copied(x: UOp, brands: Iterable[Scope]) -> UOp:
 def lower_unbatched(u: UOp) -> UOp:
     """Batch the graph of an unbatched value, which may contain brands that were left, such as those of collectives."""
     info = info_of(u)
-    return closed([u])[0].uop if (info.has_brand or info.sharded) and not info.row else u
+    return batch_values([u])[0].uop if (info.has_brand or info.sharded) and not info.row else u
 
 
 def drop_brand(u: UOp, brand: Scope) -> UOp:
@@ -134,7 +134,7 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
     however deep vmaps are nested.  Only the body of a `@function` must be batched immediately.
     """
     last = [u for u in us if _is_last(u, brand)] if not is_recording() else []
-    done = dict(zip(last, closed(last), strict=True)) if last else {}
+    done = dict(zip(last, batch_values(last), strict=True)) if last else {}
 
     outs = []
     for u in us:
@@ -147,7 +147,7 @@ def leave(us: Sequence[UOp], brand: Scope, axes: Sequence[int], repeat: int) -> 
     return [lead(u, (*range(1, axis + 1), 0)) for u, axis in zip(outs, axes, strict=True)]
 
 
-def closed(us: Sequence[UOp], over: Row | None = None) -> list[Batched]:
+def batch_values(us: Sequence[UOp], over: Row | None = None) -> list[Batched]:
     """Batch the values over the brands `over`, by default all; copy operands to the devices of sharded values."""
     out = close(us) if over is None else Pass(over).run(us, {}, has_brand)
     if not any(info_of(u).sharded for u in us):

@@ -10,7 +10,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 from typing_extensions import TypeVar
 
-from branded.core.boundary import enter, entered, exit_brand
+from branded.core.boundary import enter, enter_recorded, exit_brand
 from branded.core.entry import mark_results
 from branded.core.sharding.layout import devices_of, evenly
 from branded.core.validation.arguments import Randomness, as_int, caller, check_randomness, normalize_axis, out_axis
@@ -126,7 +126,7 @@ class Brand(Scope):
         if self in row_of(t.uop):  # already batched over the brand: each example takes its own entry
             index = tensor(enter(UOp.arange(self.size), self))
             return cast("Vec[S | B, T]", t.permute(axis, *(i for i in range(t.ndim) if i != axis))[index])
-        return cast("Vec[S | B, T]", entered(t, self, axis))
+        return cast("Vec[S | B, T]", enter_recorded(t, self, axis))
 
     @overload
     def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...

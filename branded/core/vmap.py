@@ -23,7 +23,7 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.core.analysis.aliasing import merge_writes
-from branded.core.boundary import drop_brand, entered, exit_brand
+from branded.core.boundary import drop_brand, enter_recorded, exit_brand
 from branded.core.brand import Brand, as_size, make_brand
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
 from branded.core.entry import mark_results
@@ -44,7 +44,7 @@ from branded.core.validation.arguments import (
 from branded.core.validation.axes_suggestions import parameter
 from branded.errors import AxisTypeError
 from branded.graph.rows import check_live, row_of
-from branded.graph.scope import in_step, open_brands, opened
+from branded.graph.scope import in_step, open_block, open_brands
 from branded.graph.uops import tensor, with_strong_dtype
 from branded.tinygrad_compat import activation
 from branded.tinygrad_compat.lazy_numpy import np
@@ -226,7 +226,7 @@ def vmap(
         raise vmap_errors.dict_of_axes(in_axes)
     names = () if devices is None else as_devices(devices, "vmap")
     options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where, strict)
-    return _mapped(f, options) if f is not None else lambda f: _mapped(_function(f), options)
+    return _map_function(f, options) if f is not None else lambda f: _map_function(_function(f), options)
 
 
 class Options(NamedTuple):
@@ -247,7 +247,7 @@ def _function(f: Any) -> Callable[..., Any]:
     return cast(Callable[..., Any], f)
 
 
-def _mapped(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+def _map_function(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     @functools.wraps(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if activation.is_running():
@@ -345,8 +345,8 @@ class MappedCall:
         if o.strict:
             check_effects(self.f, o.where)
             b.used_keys = {}
-        with method_restored(), opened(b):
-            per_example = [x if a is None else entered(x, b, a) for x, a in zip(leaves, self.axes, strict=True)]
+        with method_restored(), open_block(b):
+            per_example = [x if a is None else enter_recorded(x, b, a) for x, a in zip(leaves, self.axes, strict=True)]
             new = iter(per_example)
             args = [tree.rebuild(x, new) for x in self.args]
             kwargs = {k: tree.rebuild(x, new) for k, x in self.kwargs.items()}

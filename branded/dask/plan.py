@@ -25,7 +25,7 @@ from branded.dask.session import Exchange, Index, Session, current, run_vmap
 from branded.dask.values import dask_array, is_distributed, shape_and_dtype
 from branded.errors import AxesError, UnsupportedError
 from branded.graph.rows import row_of
-from branded.graph.scope import opened
+from branded.graph.scope import open_block
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.private_api import canonicalize_device
 
@@ -55,7 +55,7 @@ class MetaTrace(Session):
         """Return the results of the function; its writes, random samples and callbacks are discarded."""
 
         def traced() -> Any:
-            with current.during(self), collect_effects(Body()), opened(self.scope):
+            with current.during(self), collect_effects(Body()), open_block(self.scope):
                 return run_vmap(self, f, options, args, kwargs)
 
         return dry_run(traced)

@@ -169,7 +169,7 @@ def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str,
     Raises:
         ExplainError: A parameter has neither a default nor a usable annotation, or the function fails with the guess.
     """
-    name, parameters = _name(f), list(_signature(f).parameters.values())
+    name, parameters = _function_name(f), list(_signature(f).parameters.values())
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     missing = [p for p in parameters if p.default is p.empty and p.kind not in optional]
     values = {p.name: p.default for p in parameters}
@@ -201,7 +201,7 @@ def _check(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     except TypeError as error:
         args_text = ", ".join([*map(tree.describe, args), *(f"{k}={tree.describe(v)}" for k, v in kwargs.items())])
         raise ExplainError(
-            f"explain: `{_name(f)}` does not take these arguments: {error}", ("given", args_text or "none")
+            f"explain: `{_function_name(f)}` does not take these arguments: {error}", ("given", args_text or "none")
         ) from None
 
 
@@ -216,5 +216,5 @@ def _signature(f: Callable[..., Any]) -> inspect.Signature:
         return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
 
 
-def _name(f: Callable[..., Any]) -> str:
+def _function_name(f: Callable[..., Any]) -> str:
     return getattr(f, "__name__", type(f).__name__)

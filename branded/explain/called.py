@@ -78,7 +78,7 @@ class Functions:
 def _mentioning_function(called: Called) -> Called | None:
     """Return the first other function of the file that mentions this function."""
     module = source.parse(called.file)
-    for x in () if module is None else _names(module, called.name):
+    for x in () if module is None else _uses_of(module, called.name):
         f = _enclosing(called.file, x.lineno)
         if f is not None and f != called and _is_function(f):
             return f
@@ -118,11 +118,11 @@ def _first_mention(f: Called, name: str) -> int | None:
     module = source.parse(f.file)
     if module is None or not name:
         return None
-    lines = [x.lineno for x in _names(module, name) if f.first <= x.lineno <= f.last]
+    lines = [x.lineno for x in _uses_of(module, name) if f.first <= x.lineno <= f.last]
     return min(lines, default=None)
 
 
-def _names(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
+def _uses_of(module: ast.Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
     for x in ast.walk(module):
         if (isinstance(x, ast.Name) and x.id == name) or (isinstance(x, ast.Attribute) and x.attr == name):
             yield x

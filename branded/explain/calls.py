@@ -47,7 +47,7 @@ def empty(t: Type, sizes: Sequence[int] = ()) -> str:
     return f"Tensor.empty({shape}{kind})"
 
 
-def call(e: Eqn, texts: Sequence[str]) -> str:
+def call_text(e: Eqn, texts: Sequence[str]) -> str:
     """Return the expression that computes an operation without inner programs.
 
     Raises:

@@ -18,7 +18,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.chunking.footprint import Footprint, footprint
 from branded.core.axis_names import axes_text
-from branded.core.boundary import closed
+from branded.core.boundary import batch_values
 from branded.core.tracing import recording
 from branded.core.validation.axes_suggestions import argument
 from branded.errors import ReadError
@@ -139,7 +139,7 @@ class Explained:
             env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *tensors), strict=True))
             for _ in run.steps(p, env):
                 pass
-            values = dict(zip(env, closed([t.uop for t in env.values()]), strict=True))
+            values = dict(zip(env, batch_values([t.uop for t in env.values()]), strict=True))
             rows = {v: tuple(run.brands[b] for b in v.type.row) for v in values}
         # omit a value that lost a brand, as in a loop over no examples
         return {v: lead(x.uop, tuple(map(x.row.index, rows[v]))) for v, x in values.items() if set(x.row) == {*rows[v]}}

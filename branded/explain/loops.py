@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from branded.collectives.named_axes import COLLECTIVES
 from branded.core.tracing.recorded_calls import WRITES
 from branded.errors import count_noun
-from branded.explain.calls import NoTextError, call, empty, number, write
+from branded.explain.calls import NoTextError, call_text, empty, number, write
 from branded.explain.loop_bodies import INDENT, Bodies
 from branded.explain.names import Names, is_sharding
 from branded.ir.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
@@ -209,7 +209,7 @@ class _Writer(Bodies):
             names = [t if "[" not in t else f"{self._names[v]}_" for t, v in zip(targets, e.results, strict=True)]
             last = [f"{t} = {o}" for t, o in zip(targets, names, strict=True) if t != o]
             return [*self.equation(e, args, names), *last]
-        return [f"{', '.join(targets)} = {call(e, args)}"]
+        return [f"{', '.join(targets)} = {call_text(e, args)}"]
 
     def _entry(self, a: Atom, *more: str) -> str:
         """Return the text of one example of a value, indexed by its brands and by `more` indices: `x[i, :]`."""
@@ -345,7 +345,7 @@ class _Writer(Bodies):
         if e.op in ("setitem", "assign"):
             return write(e, args, targets[0])
         if not e.has_programs:
-            return [f"{', '.join(targets)} = {call(e, args)}"]
+            return [f"{', '.join(targets)} = {call_text(e, args)}"]
         return self.with_programs(e, args, targets)
 
     def block(self, program: Program, consts: Sequence[str], args: Sequence[str]) -> tuple[list[str], list[str]]:

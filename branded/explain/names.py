@@ -153,18 +153,18 @@ def _loops(program: Program, values: set[str]) -> dict[BrandName, str]:
     used = {*values, *CALLED, *RESERVED}
     free = (n for n in itertools.chain("ijklmn", (f"i{k}" for k in itertools.count(2))) if n not in used)
     loops: dict[BrandName, str] = {}
-    for b in dict.fromkeys(_brands(program)):
+    for b in dict.fromkeys(_brands_in(program)):
         is_available = b.name not in used and not STEP.fullmatch(b.name)
         loops[b] = b.name if is_available else next(free)
         used.add(loops[b])
     return loops
 
 
-def _brands(p: Program) -> Iterator[BrandName]:
+def _brands_in(p: Program) -> Iterator[BrandName]:
     yield from p.brands()
     for e in p.eqns:
         for inner in e.programs():
-            yield from _brands(inner)
+            yield from _brands_in(inner)
 
 
 def _unique_names(found: _FoundNames, loops: Mapping[BrandName, str]) -> dict[Var, str]:

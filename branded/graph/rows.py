@@ -85,7 +85,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     if u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:
         call = u.src[0]
         return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
-    info = _joined(operands)
+    info = _join_infos(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
         return _PLAIN._replace(row=(b,), has_brand=True, sharded=bool(b.devices))
     if u.op is Ops.STAGE and type(u.arg) is Leaving:
@@ -97,7 +97,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     return info._replace(differentiated=True) if u.op is Ops.CONTIGUOUS_BACKWARD and is_leaf(u) else info
 
 
-def _joined(infos: Iterable[Info]) -> Info:
+def _join_infos(infos: Iterable[Info]) -> Info:
     out = _PLAIN
     for info in infos:
         if info is _PLAIN or info is out:
@@ -118,7 +118,7 @@ def _of_result(call: UOp, i: int, arguments: Sequence[Info]) -> Info:
     if (body_info := info_of(out)).has_pending:
         info = _in_body(out, arguments)
     else:
-        info = _joined([body_info, *(arguments[slot] for slot in uses(call, i))])
+        info = _join_infos([body_info, *(arguments[slot] for slot in uses(call, i))])
     if any(x.has_brand for x in (info_of(call.src[0]), *arguments)):
         return info._replace(sibling_varies=True, has_brand=True)
     return info

@@ -229,7 +229,7 @@ class OpenedOne(_Opened, Generic[B]):
         return scope
 
 
-def opened(scope: B) -> AbstractContextManager[B]:
+def open_block(scope: B) -> AbstractContextManager[B]:
     """Return the `with` block of a new scope."""
     return OpenedOne(lambda: scope)
 

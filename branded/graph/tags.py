@@ -47,7 +47,7 @@ def untag(u: UOp) -> UOp | None:
     return u.src[0] if is_tagged(u) else None
 
 
-def _tagged(x: UOp, tag: Tag) -> UOp:
+def _tag(x: UOp, tag: Tag) -> UOp:
     out = UOp(Ops.CONTIGUOUS_BACKWARD, x.dtype, (x,), tag)
     keep_shape(out, x.shape)
     return out
@@ -93,7 +93,7 @@ _numbers = itertools.count()
 
 def leaf(x: UOp, tag: Level | Placeholder | None = None) -> UOp:
     """Return `x` as a leaf of a derivative."""
-    return _tagged(x, tag or Level())
+    return _tag(x, tag or Level())
 
 
 def is_leaf(u: UOp) -> bool:
@@ -119,7 +119,7 @@ class StorageTag(Tag):
 
 def new_storage(x: UOp, before: UOp | None = None) -> UOp:
     """Return `x` as a value with its own storage."""
-    return _tagged(x, StorageTag(before))
+    return _tag(x, StorageTag(before))
 
 
 def is_storage(u: UOp) -> bool:
@@ -139,7 +139,7 @@ class SymbolicZero(Tag):
 
 def symbolic_zero(x: UOp) -> UOp:
     """Return the symbolic zero derivative of `x`."""
-    return _tagged(x.const_like(0), SymbolicZero())
+    return _tag(x.const_like(0), SymbolicZero())
 
 
 def is_symbolic_zero(u: UOp) -> bool:

@@ -22,7 +22,7 @@ def _dims(shape: tuple[Any, ...]) -> tuple[int, ...]:
 
 def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     """Sample under the open brands: one sample per example for `"different"`, one shared sample for `"same"`."""
-    here = _brands()
+    here = _sample_brands()
     over, dims = [b for b in here if b.randomness == "different"], _dims(shape)
 
     def draw() -> Tensor:
@@ -42,7 +42,7 @@ def rand(original: Callable[..., Tensor], *shape: Any, **kwargs: Any) -> Tensor:
     return t
 
 
-def _brands() -> list[Brand]:
+def _sample_brands() -> list[Brand]:
     """Return the open brands, or raise in a loop body or under a brand with `randomness="error"`."""
     row = tuple(b for b in open_brands() if not b.is_program)
     if loops := [b for b in row if not b.is_brand]:

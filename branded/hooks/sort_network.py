@@ -11,7 +11,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.linalg.primitive import MatrixOperation, call, one
+from branded.linalg.primitive import MatrixOperation, apply_operation, one
 
 Network = Callable[[Tensor, int, bool], tuple[Tensor, Tensor]]
 
@@ -38,5 +38,5 @@ class SortedByNetwork(MatrixOperation):
 
 def sort(network: Network, x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     """Return the sorted values along an axis and their original indices."""
-    values, indices = call(one(SortedByNetwork, network, descending), x.transpose(dim, -1))
+    values, indices = apply_operation(one(SortedByNetwork, network, descending), x.transpose(dim, -1))
     return values.transpose(dim, -1), indices.transpose(dim, -1)

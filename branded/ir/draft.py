@@ -12,7 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.control_flow.primitive import Loop
 from branded.control_flow.scan import Scan
-from branded.core.boundary import placed
+from branded.core.boundary import device_params
 from branded.core.tracing.operand_names import UNSAID, Said
 from branded.core.tracing.step import like
 from branded.errors import ProgramTypeError
@@ -251,7 +251,7 @@ def _equation_parts(scope: Draft, u: UOp) -> tuple[str, Sequence[UOp], dict[str,
     """Return the name, operands and parameters of the equation of a primitive."""
     op, src = u.op, u.src
     if op in _CROSSINGS and (b := brand_of(src[1])) is not None:
-        devices = placed(b) if op is Ops.INDEX else {}
+        devices = device_params(b) if op is Ops.INDEX else {}
         return _CROSSINGS[op], src[:1], {"brand": scope.consts.brand(b), "axis": 0, **devices}
     if op is Ops.AFTER and (write := _write(u)) is not None:
         view, value = write

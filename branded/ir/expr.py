@@ -12,7 +12,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.control_flow import effects
 from branded.core.axis_names import axes_text
-from branded.core.boundary import closed
+from branded.core.boundary import batch_values
 from branded.core.entry import entry
 from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import body
@@ -25,7 +25,7 @@ from branded.ir import build
 from branded.ir.draft import type_of
 from branded.ir.evaluate import Evaluation, evaluation, on_one_device
 from branded.ir.html import Shown, html
-from branded.ir.operators import watched
+from branded.ir.operators import run_recorded
 from branded.ir.reader import read
 from branded.ir.terms import BrandName, Eqn, Printer, Program, Rule, Var
 from branded.ir.trace import trace_calls
@@ -190,7 +190,7 @@ class Expr:
         with run.opened():
             env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
             for eqn in run.steps(p, env):
-                out.append([tensor(x.uop) for x in closed([env[v].uop for v in eqn.results])])
+                out.append([tensor(x.uop) for x in batch_values([env[v].uop for v in eqn.results])])
         return out
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
@@ -369,7 +369,7 @@ def _make(
     for x in values:
         if x is not None:
             check_live(x.uop, api_name)
-    did = watched(lambda: trace_calls(api_name, f, args, kwargs, leaves, values, with_writes=with_writes))
+    did = run_recorded(lambda: trace_calls(api_name, f, args, kwargs, leaves, values, with_writes=with_writes))
     levels = build.levels(did.frame, did.places, [x.uop for x in did.results], did.since)
     programs = {k: w.program for k, w in levels.written.items()}
     tensors = {u: tensor(u) for w in levels.written.values() for u in w.consts}

@@ -56,7 +56,7 @@ _recorders: dict[str, tuple[Any, Any]] = {}
 _watching: set[object] = set()
 
 
-def watched(run: Callable[[], T]) -> T:
+def run_recorded(run: Callable[[], T]) -> T:
     """Run `run` with the methods of Tensor replaced by methods that record their calls."""
     me = object()
 
@@ -93,11 +93,11 @@ def _recorder(name: str) -> Any:
     static = next(vars(c)[name] for c in Tensor.__mro__ if name in vars(c))
     entry = _recorders.get(name)
     if entry is None or entry[0] is not static:
-        entry = _recorders[name] = static, _watched(name, static)
+        entry = _recorders[name] = static, _recording_method(name, static)
     return entry[1]
 
 
-def _watched(name: str, static: Any) -> Any:
+def _recording_method(name: str, static: Any) -> Any:
     """Return a method that records its calls."""
     op = DUNDERS.get(name) or REFLECTED.get(name) or name
     kind = type(static) if isinstance(static, classmethod | staticmethod) else None

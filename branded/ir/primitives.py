@@ -76,7 +76,7 @@ _WRITTEN: dict[Ops, Callable[..., str]] = {
 _PLAIN = (*GroupOp.ALU, Ops.STACK, Ops.DETACH, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.AFTER, Ops.MSTACK)
 
 
-def _plain(op: Ops) -> Entry:
+def _plain_entry(op: Ops) -> Entry:
     """Return the entry of an operation without parameters."""
     return Entry(
         lambda u: {} if u.arg is None or op in GroupOp.ALU else None,
@@ -131,7 +131,7 @@ def _sizes(sizes: Any) -> UOp:
 _REDUCTIONS = {"add": "sum", "mul": "prod", "max": "max"}
 
 PRIMITIVES: dict[str, Entry] = {
-    **{op.name: _plain(op) for op in _PLAIN},
+    **{op.name: _plain_entry(op) for op in _PLAIN},
     **{op.name: _cast(op) for op in (Ops.CAST, Ops.BITCAST)},
     "PAD": _part(Ops.PAD, _pad_code),
     "SHRINK": _part(Ops.SHRINK, _shrink_code),

@@ -157,7 +157,7 @@ class _Reader:
     def known(self, kind: str, token: str) -> Any:
         """Return the number or string of the last token."""
         try:
-            return _number(token) if kind == "number" else ast.literal_eval(token)
+            return _parse_number(token) if kind == "number" else ast.literal_eval(token)
         except (SyntaxError, ValueError):  # too many digits for Python, or an invalid escape
             self.at -= 1
             return self.fail(f"a {kind} of Python")
@@ -241,5 +241,5 @@ class _Reader:
 _CONSTANTS: dict[str, Any] = {"None": None, "True": True, "False": False, "_": HOLE}
 
 
-def _number(token: str) -> int | float:
+def _parse_number(token: str) -> int | float:
     return int(token) if re.fullmatch(r"-?\d+", token) else float(token)

@@ -136,7 +136,7 @@ class Program:
         """Return the brands that it enters, in an order that agrees with every row, without inner programs."""
         rows = [v.type.row for v in (*self.constvars, *self.invars)]
         for e in self.eqns:
-            rows += [(b,) for value in e.params.values() for b in _brands(value)]
+            rows += [(b,) for value in e.params.values() for b in _brands_of(value)]
             rows += [v.type.row for v in e.results]
         inside: dict[BrandName, set[BrandName]] = {}
         for row in rows:
@@ -151,7 +151,7 @@ class Program:
         return "\n".join(Printer().program(self))
 
 
-def _brands(value: Any) -> tuple[BrandName, ...]:
+def _brands_of(value: Any) -> tuple[BrandName, ...]:
     if isinstance(value, BrandName):
         return (value,)
     return tuple(b for b in value if isinstance(b, BrandName)) if type(value) is tuple else ()

@@ -14,7 +14,7 @@ from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType
 from branded.core.tracing.effect_tokens import Body, collect_effects
 from branded.core.validation.arguments import call_checked
-from branded.graph.scope import Scope, opened
+from branded.graph.scope import Scope, open_block
 from branded.graph.tags import Level
 from branded.graph.uops import tensor
 from branded.ir import build
@@ -57,7 +57,7 @@ def trace_calls(
 ) -> ProgramTrace:
     """Run the function on placeholders of the leaves that have values, and record its calls."""
     # the effects run when the program is evaluated
-    opening = opened(Writing(api_name, with_writes=with_writes))
+    opening = open_block(Writing(api_name, with_writes=with_writes))
     with recording.record_frame() as frame, collect_effects(Body()) as must, opening as scope:
         since = build.Since(scope.number, Level().number)
         places = [LeafType.of(x.uop).placeholder(scope) for x in values if x is not None]

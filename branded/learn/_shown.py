@@ -10,7 +10,7 @@ import numpy as np
 from tinygrad import Tensor
 
 from branded import tree as trees
-from branded.core.boundary import closed
+from branded.core.boundary import batch_values
 from branded.dispatch import full
 from branded.errors import AxisTypeError, PictureError
 from branded.graph.rows import check_live, row_of, type_text
@@ -104,5 +104,5 @@ def value(x: object) -> Value:
             fix=f"use a smaller example: at most {MAX_CELLS} cells",
         )
     with outside():
-        seen = tensor(full(closed([t.uop])[0], row)).numpy()
+        seen = tensor(full(batch_values([t.uop])[0], row)).numpy()
     return Value(seen, tuple(b.name for b in row), type_text(t.uop))

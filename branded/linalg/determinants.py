@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 from branded.callbacks.host import serves
 from branded.core.tracing.recorded_calls import operation
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixFunction, call, matrix_transpose, one
+from branded.linalg.primitive import MatrixFunction, apply_operation, matrix_transpose, one
 from branded.linalg.spectra import svd
 from branded.linalg.systems import by_host, inv
 
@@ -72,15 +72,15 @@ class _Slogdet(MatrixFunction):
 
 
 def det(a: Tensor) -> Tensor:
-    return call(one(_Det), a)[0]
+    return apply_operation(one(_Det), a)[0]
 
 
 def slogdet(a: Tensor) -> tuple[Tensor, Tensor]:
-    sign, log = call(one(_Slogdet), a)
+    sign, log = apply_operation(one(_Slogdet), a)
     return sign, log
 
 
 @operation
 def cofactors(a: Tensor) -> Tensor:
     """Compute the cofactor of each entry; up to 3 rows, it is a polynomial that is differentiable everywhere."""
-    return unrolled.cofactors(a) if a.shape[-1] <= 3 else call(one(_Cofactors), a)[0]
+    return unrolled.cofactors(a) if a.shape[-1] <= 3 else apply_operation(one(_Cofactors), a)[0]

@@ -255,11 +255,11 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
     """
     (x,) = floats("pinv", ("a", a))
     check_matrix("pinv", "a", x)
-    part = 10 * max(x.shape[-2:]) * epsilon(x) if rtol is None else _number("pinv", "rtol", rtol)
+    part = 10 * max(x.shape[-2:]) * epsilon(x) if rtol is None else _check_number("pinv", "rtol", rtol)
     return matrix_transpose(x) if 0 in x.shape else spectra.pinv(x, part)
 
 
-def _number(api_name: str, name: str, x: object) -> float:
+def _check_number(api_name: str, name: str, x: object) -> float:
     if isinstance(x, bool) or not isinstance(x, int | float):
         raise MatrixError(f"{api_name}: {name} is not a Python number", fix=f"{name}=1e-6")
     return float(x)
@@ -303,7 +303,7 @@ def lstsq(a: Vec[S1], b: Vec[S2], rcond: float | None = None) -> LstsqResult[S1 
         raise MatrixError(
             f"lstsq: a has {x.shape[0]} rows, and b has {y.shape[0]}", ("a", vec_type(x)), ("b", vec_type(y))
         )
-    part = max(x.shape) * epsilon(x) if rcond is None else _number("lstsq", "rcond", rcond)
+    part = max(x.shape) * epsilon(x) if rcond is None else _check_number("lstsq", "rcond", rcond)
     part = epsilon(x) if part < 0 else part
     if 0 in x.shape:
         nothing = Tensor.zeros(x.shape[1], *y.shape[1:], dtype=x.dtype)
@@ -347,5 +347,5 @@ def matrix_rank(M: Vec[S], rtol: float | None = None) -> Vec[S]:  # noqa: N803  
         return x.ne(0).max().cast(dtypes.int32)
     if 0 in x.shape:
         return Tensor.zeros(x.shape[:-2], dtype=dtypes.int32)
-    part = max(x.shape[-2:]) * epsilon(x) if rtol is None else _number("matrix_rank", "rtol", rtol)
+    part = max(x.shape[-2:]) * epsilon(x) if rtol is None else _check_number("matrix_rank", "rtol", rtol)
     return _rank(spectra.singular_values(x), part)

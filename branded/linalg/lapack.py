@@ -17,7 +17,7 @@ from tinygrad import Tensor
 
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.linalg import lapack as drivers
-from branded.callbacks.host import ShapeDtype, call
+from branded.callbacks.host import ShapeDtype, call_host
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import broadcast_shape
 
@@ -32,7 +32,7 @@ def results(name: str, f: Work, xs: Sequence[Tensor], *shapes: tuple[int, ...], 
     """
     batch = broadcast_shape(*(x.shape[:-2] for x in xs))
     types = [ShapeDtype((*batch, *shape), xs[0].dtype) for shape in shapes]
-    return call(f"linalg.{name}", f, types, xs, vmap_method="expand_dims", in_c=drivers.in_c(name, option))
+    return call_host(f"linalg.{name}", f, types, xs, vmap_method="expand_dims", in_c=drivers.in_c(name, option))
 
 
 def _each(f: Work, xs: Arrays) -> list[np.ndarray]:

@@ -71,7 +71,7 @@ class MatrixOperation(Primitive):
 
     def of_all(self, *xs: Tensor) -> list[Tensor]:
         """Apply the operation to whole batches, without repeating shared operands."""
-        return call(self, *xs)
+        return apply_operation(self, *xs)
 
     def as_equation(self) -> tuple[str, dict[str, Any]]:
         return f"linalg.{self.name}", self.options()
@@ -141,7 +141,7 @@ def one(kind: Callable[..., P], *options: Any) -> P:
     return kind(*options)
 
 
-def call(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
+def apply_operation(p: MatrixOperation, *operands: Tensor) -> list[Tensor]:
     """Apply the operation as one FUNCTION in the graph; each operand has its own batch."""
     device = next((x.uop.device for x in operands if x.uop.device is not None), None)
     xs = [on_device(x.contiguous().uop if x.uop.op is Ops.CONST else x.uop, device) for x in operands]

@@ -9,7 +9,7 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import lapack, orthogonal
-from branded.linalg.primitive import MatrixFunction, call, matrix_transpose, one
+from branded.linalg.primitive import MatrixFunction, apply_operation, matrix_transpose, one
 from branded.linalg.systems import solve_triangular
 
 
@@ -214,27 +214,27 @@ def _of_tall(a: Tensor, p: Tensor, da: Tensor) -> Tensor:
 
 
 def qr(a: Tensor, full: bool) -> tuple[Tensor, Tensor]:
-    q, r = call(one(_QR, full), a)
+    q, r = apply_operation(one(_QR, full), a)
     return q, r
 
 
 def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
-    w, v = call(one(_Eigh), a)
+    w, v = apply_operation(one(_Eigh), a)
     return w, v
 
 
 def eigenvalues(a: Tensor) -> Tensor:
-    return call(one(_Eigenvalues), a)[0]
+    return apply_operation(one(_Eigenvalues), a)[0]
 
 
 def svd(a: Tensor, full: bool) -> tuple[Tensor, Tensor, Tensor]:
-    u, s, vt = call(one(_SVD, full), a)
+    u, s, vt = apply_operation(one(_SVD, full), a)
     return u, s, vt
 
 
 def singular_values(a: Tensor) -> Tensor:
-    return call(one(_SingularValues), a)[0]
+    return apply_operation(one(_SingularValues), a)[0]
 
 
 def pinv(a: Tensor, rtol: float) -> Tensor:
-    return call(one(_Pinv, rtol), a)[0]
+    return apply_operation(one(_Pinv, rtol), a)[0]

@@ -9,7 +9,15 @@ from tinygrad import Tensor
 
 from branded.callbacks.host import serves
 from branded.linalg import elimination, lapack, unrolled
-from branded.linalg.primitive import MatrixFunction, MatrixOperation, as_columns, call, matrix_transpose, one, summed_to
+from branded.linalg.primitive import (
+    MatrixFunction,
+    MatrixOperation,
+    apply_operation,
+    as_columns,
+    matrix_transpose,
+    one,
+    summed_to,
+)
 
 
 class _Cholesky(MatrixFunction):
@@ -46,7 +54,7 @@ class _System(MatrixOperation):
 
     def of_all(self, *xs: Tensor) -> list[Tensor]:
         wide, back = as_columns(*xs)
-        return [back(call(self, xs[0], wide)[0])]
+        return [back(apply_operation(self, xs[0], wide)[0])]
 
     def half(self, x: Tensor) -> Tensor:
         """Return the part of `x` that is read."""
@@ -143,7 +151,7 @@ def by_host(a: Tensor) -> bool:
 
 
 def cholesky(a: Tensor) -> Tensor:
-    return call(one(_Cholesky), a)[0]
+    return apply_operation(one(_Cholesky), a)[0]
 
 
 def solve_triangular(a: Tensor, b: Tensor, lower: bool, unit: bool = False) -> Tensor:
@@ -159,4 +167,4 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 
 
 def inv(a: Tensor) -> Tensor:
-    return call(one(_Inverse), a)[0]
+    return apply_operation(one(_Inverse), a)[0]

@@ -10,7 +10,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import is_brand_code
-from branded.mypy.rows.brand_env import replace_errors, unwatched
+from branded.mypy.rows.brand_env import past_watchers, replace_errors
 from branded.mypy.rows.hints import notes_for, truth_of
 
 _CODES = {"list-item", "dict-item"}
@@ -48,7 +48,7 @@ class _Notes:
     def _report(self, info: ErrorInfo, notes: list[str]) -> None:
         """Report an error and its notes; the other watchers have seen it."""
         errors = self.errors
-        with unwatched(errors):
+        with past_watchers(errors):
             errors.add_error_info(info)
             for note in notes:
                 errors.report(

@@ -42,7 +42,7 @@ def guard_hooks(select: Select) -> Select:
         if fullname in known:
             return cast(Hook | None, known[fullname])
         hook = select(plugin, fullname)
-        guarded = partial(_run, hook) if hook is not None else None
+        guarded = partial(_run_hook, hook) if hook is not None else None
         if fullname.startswith(LIBRARIES) and not plugin.is_daemon:
             known[fullname] = guarded
         return guarded
@@ -50,7 +50,7 @@ def guard_hooks(select: Select) -> Select:
     return cast(Select, selected)
 
 
-def _run(hook: Hook, ctx: AnyContext) -> Any:
+def _run_hook(hook: Hook, ctx: AnyContext) -> Any:
     api = checker(ctx)
     if DIGEST not in api.tree.names:
         add_source_facts(api.tree)

@@ -108,7 +108,7 @@ def functional_call(
         raise StateTypeError(
             f"functional_call: {tree.describe(module)} cannot be called", fix="pass a module, then its state"
         )
-    tensors = _names(module, "functional_call")
+    tensors = _tensor_names(module, "functional_call")
     wanted = _mutable_patterns(mutable)
     created = _created_tensors(module, tensors, state, wanted) if wanted else []
     used_state = {name: x for name, x in state.items() if not any(name == n for n, *_ in created)} if created else state
@@ -121,7 +121,7 @@ def functional_call(
         for name, holder, key in created:
             setattr(holder, key, tensor(new_storage(state[name].uop)))
         out = call_checked(module, args, kwargs, "functional_call", "the arguments of the module, behind its state")
-        after.update(_names(module, "functional_call") if wanted else {})
+        after.update(_tensor_names(module, "functional_call") if wanted else {})
         return out
 
     out = with_others(module, held, call)
@@ -138,7 +138,9 @@ def functional_call(
     _check_mutable(writes, wanted)
     same = {id(held[i]): x for i, x in values.items() if i not in changed}
     return out, {
-        name: same[id(x)] if id(x) in same else _plain(x) for name, x in after.items() if _matches(name, wanted)
+        name: same[id(x)] if id(x) in same else _without_storage(x)
+        for name, x in after.items()
+        if _matches(name, wanted)
     }
 
 
@@ -192,7 +194,7 @@ def _created_tensors(
     return created
 
 
-def _plain(x: Tensor) -> Tensor:
+def _without_storage(x: Tensor) -> Tensor:
     """Return a tensor of a module without the storage that the module writes into."""
     u = x.uop
     return tensor(u.src[0]).is_param_(x.is_param) if is_storage(u) else x
@@ -210,7 +212,7 @@ def _write(x: Tensor, new: Tensor, name: str) -> None:
         ) from None
 
 
-def _names(module: object, api_name: str) -> dict[str, Tensor]:
+def _tensor_names(module: object, api_name: str) -> dict[str, Tensor]:
     try:
         return get_state_dict(module)
     except RecursionError:
@@ -306,7 +308,7 @@ def stack_module_state(modules: Sequence[object]) -> dict[str, Tensor]:
                 f"stack_module_state: {tree.describe(m)} is not a module",
                 fix="pass objects whose attributes are tensors",
             )
-    states = [_names(m, "stack_module_state") for m in modules]
+    states = [_tensor_names(m, "stack_module_state") for m in modules]
     for i in range(1, len(modules)):
         check_alike(modules, states, i)
     stacked: dict[int, Tensor] = {}  # keyed by the first module's tensor, so that tied tensors stay tied

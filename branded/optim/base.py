@@ -155,10 +155,10 @@ def chain(*parts: GradientTransformation[Any]) -> GradientTransformation:
                 f"chain: part {i + 1} is {tree.describe(part)}, not a transformation",
                 fix="chain(clip_by_global_norm(1.0), adam(1e-3))",
             )
-    return chained("chain", *parts)
+    return chain_of("chain", *parts)
 
 
-def chained(api_name: str, *parts: GradientTransformation[Any], needs_params: bool = False) -> GradientTransformation:
+def chain_of(api_name: str, *parts: GradientTransformation[Any], needs_params: bool = False) -> GradientTransformation:
     """Chain parts that are known to be transformations; errors use the name `api_name`."""
 
     def init(params: Any) -> Any:

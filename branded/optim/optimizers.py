@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tinygrad.dtype import DTypeLike
 
-from branded.optim.base import GradientTransformation, Mask, Number, chained, number
+from branded.optim.base import GradientTransformation, Mask, Number, chain_of, number
 from branded.optim.moments import momentum as momentum_of
 from branded.optim.moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
 from branded.optim.scaling import add_decayed_weights, scale_by_learning_rate, scale_by_trust_ratio
@@ -48,7 +48,7 @@ def sgd(
     Source: optax, `sgd`.
     """
     _check_numbers("sgd", learning_rate, momentum=momentum)
-    return chained("sgd", momentum_of(momentum, nesterov, accumulator_dtype), scale_by_learning_rate(learning_rate))
+    return chain_of("sgd", momentum_of(momentum, nesterov, accumulator_dtype), scale_by_learning_rate(learning_rate))
 
 
 def adam(
@@ -89,7 +89,7 @@ def adam(
     Source: optax, `adam`; Kingma and Ba 2015.
     """
     _check_numbers("adam", learning_rate, b1=b1, b2=b2, eps=eps, eps_root=eps_root)
-    return chained(
+    return chain_of(
         "adam", scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov), scale_by_learning_rate(learning_rate)
     )
 
@@ -137,7 +137,7 @@ def adamw(
     Source: optax, `adamw`; Loshchilov and Hutter 2019.
     """
     _check_numbers("adamw", learning_rate, b1=b1, b2=b2, eps=eps, eps_root=eps_root, weight_decay=weight_decay)
-    return chained(
+    return chain_of(
         "adamw",
         scale_by_adam(b1, b2, eps, eps_root, mu_dtype, nesterov=nesterov),
         add_decayed_weights(weight_decay, mask),
@@ -185,7 +185,7 @@ def rmsprop(
     """
     _check_numbers("rmsprop", learning_rate, decay=decay, eps=eps, initial_scale=initial_scale, momentum=momentum)
     scaled = (scale_by_stddev if centered else scale_by_rms)(decay, eps, initial_scale, eps_in_sqrt)
-    return chained("rmsprop", scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
+    return chain_of("rmsprop", scaled, scale_by_learning_rate(learning_rate), momentum_of(momentum, nesterov))
 
 
 def adagrad(learning_rate: Rate, initial_accumulator_value: Number = 0.1, eps: Number = 1e-7) -> GradientTransformation:
@@ -212,7 +212,7 @@ def adagrad(learning_rate: Rate, initial_accumulator_value: Number = 0.1, eps: N
     Source: optax, `adagrad`; Duchi et al. 2011.
     """
     _check_numbers("adagrad", learning_rate, initial_accumulator_value=initial_accumulator_value, eps=eps)
-    return chained("adagrad", scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
+    return chain_of("adagrad", scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
 
 
 def lion(
@@ -250,7 +250,7 @@ def lion(
     Source: optax, `lion`; Chen et al. 2023.
     """
     _check_numbers("lion", learning_rate, b1=b1, b2=b2, weight_decay=weight_decay)
-    return chained(
+    return chain_of(
         "lion",
         scale_by_lion(b1, b2, mu_dtype),
         add_decayed_weights(weight_decay, mask),
@@ -296,7 +296,7 @@ def lamb(
     Source: optax, `lamb`; You et al. 2020.
     """
     _check_numbers("lamb", learning_rate, b1=b1, b2=b2, eps=eps, eps_root=eps_root, weight_decay=weight_decay)
-    return chained(
+    return chain_of(
         "lamb",
         scale_by_adam(b1, b2, eps, eps_root),
         add_decayed_weights(weight_decay, mask),

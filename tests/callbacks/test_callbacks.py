@@ -26,7 +26,7 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.callbacks.host import Method, ShapeDtype, call
+from branded.callbacks.host import Method, ShapeDtype, call_host
 from branded.errors import (
     CallbackError,
     CallbackTypeError,
@@ -57,7 +57,7 @@ class Spy:
         return self.f(*args)
 
     def on(self, *args: Tensor, method: Method | None = "sequential") -> Tensor:
-        return call("spy", self, [ShapeDtype(args[0].shape, dtypes.float32)], args, vmap_method=method)[0]
+        return call_host("spy", self, [ShapeDtype(args[0].shape, dtypes.float32)], args, vmap_method=method)[0]
 
 
 def added() -> Spy:
@@ -160,7 +160,7 @@ def test_results_of_all_dtypes_and_shapes() -> None:
         return x.sum(), [1, 2], np.zeros((2, 0)), 3, True
 
     types = [((), dtypes.bfloat16), ((2,), dtypes.int64), ((2, 0), dtypes.float32), ((), dtypes.float16)]
-    outs = call(
+    outs = call_host(
         "several",
         several,
         [*(ShapeDtype(*t) for t in types), ShapeDtype((), dtypes.bool)],
@@ -168,10 +168,11 @@ def test_results_of_all_dtypes_and_shapes() -> None:
     )
     assert [y.tolist() for y in outs] == [3.5, [1, 2], [[], []], 3.0, True]
     assert [y.dtype for y in outs] == [*(t for _, t in types), dtypes.bool]
-    assert call("nothing", lambda: np.float32(3), [ShapeDtype((), dtypes.float32)], [])[0].item() == 3.0
+    assert call_host("nothing", lambda: np.float32(3), [ShapeDtype((), dtypes.float32)], [])[0].item() == 3.0
     with pytest.raises(ValueError, match="read-only"):
         try:
-            call("writes", lambda x: x.sort(), [ShapeDtype((2,), dtypes.float32)], [Tensor([2.0, 1.0])])[0].realize()
+            y = call_host("writes", lambda x: x.sort(), [ShapeDtype((2,), dtypes.float32)], [Tensor([2.0, 1.0])])[0]
+            y.realize()
         except CallbackError as error:
             raise error.__cause__ or error from None
 
@@ -216,7 +217,7 @@ def test_error_names_the_failing_example() -> None:
         return x
 
     def f(x: Tensor) -> Tensor:
-        return call("picky", picky, [ShapeDtype((1,), dtypes.float32)], [x], vmap_method="sequential")[0]
+        return call_host("picky", picky, [ShapeDtype((1,), dtypes.float32)], [x], vmap_method="sequential")[0]
 
     y = vmap(vmap(f))(Tensor.arange(15).float().reshape(5, 3, 1))
     with pytest.raises(CallbackError) as caught:
@@ -244,11 +245,13 @@ def test_callback_may_use_tinygrad() -> None:
 
     def run(xs: Tensor) -> Tensor:
         types = [ShapeDtype((2,), dtypes.float32)]
-        return scan(lambda c, x: (c + 1, call("inner", inner, types, [x])[0] + c), 0.0, xs)[1]
+        return scan(lambda c, x: (c + 1, call_host("inner", inner, types, [x])[0] + c), 0.0, xs)[1]
 
     expected = [[0, 0], [1, 7], [2, 22]]
     assert run(Tensor(XS)).tolist() == jit(run)(Tensor(XS)).tolist() == expected
-    itself = jit(lambda x: call("itself", lambda a: itself(Tensor(a)).numpy(), [ShapeDtype((2,), x.dtype)], [x])[0])
+    itself = jit(
+        lambda x: call_host("itself", lambda a: itself(Tensor(a)).numpy(), [ShapeDtype((2,), x.dtype)], [x])[0]
+    )
     for _ in range(2):
         with pytest.raises(CallbackError, match="the callback runs the compiled program that calls it"):
             itself(Tensor([1.0, 2.0]))
@@ -361,7 +364,7 @@ def test_callbacks_with_equal_names_are_distinct() -> None:
         def f(x: np.ndarray) -> np.ndarray:
             return x * np.float32(by)
 
-        return custom_jvp(lambda x: call("f", f, [ShapeDtype(x.shape, x.dtype)], [x])[0])
+        return custom_jvp(lambda x: call_host("f", f, [ShapeDtype(x.shape, x.dtype)], [x])[0])
 
     x = Tensor([1.0, 2.0]).realize()
     assert [scaled(by)(x).tolist() for by in (2.0, 3.0)] == [[2.0, 4.0], [3.0, 6.0]]

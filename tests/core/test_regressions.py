@@ -38,7 +38,7 @@ from branded import (
     while_loop,
 )
 from branded import map as map_
-from branded.callbacks.host import ShapeDtype, call
+from branded.callbacks.host import ShapeDtype, call_host
 from branded.errors import CarryError, ShapeError
 from branded.graph.scope import open_brands
 from tests.support.by_numpy import reads
@@ -527,9 +527,9 @@ def test_loops_differing_in_custom_rule() -> None:
 def test_loops_differing_in_host_callback() -> None:
     x, types = Tensor([1.5]).realize()[0].realize(), [ShapeDtype((), dtypes.float32)]
     fs = [lambda v: np.float32(2 * v), lambda v: np.float32(5 * v)]
-    looped = [scan(lambda c, _: (call("h", f, types, [c])[0], None), x, None, length=2)[0] for f in fs]
+    looped = [scan(lambda c, _: (call_host("h", f, types, [c])[0], None), x, None, length=2)[0] for f in fs]
     assert [y.item() for y in looped] == [6, 37.5]
-    calls = [function(lambda x, f=f: call("h", f, types, [x])[0])(x) for f in fs]
+    calls = [function(lambda x, f=f: call_host("h", f, types, [x])[0])(x) for f in fs]
     assert [y.item() for y in calls] == [3, 7.5]
 
 

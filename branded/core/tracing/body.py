@@ -11,7 +11,7 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
-from branded.core.boundary import copied, enter, enter_all, live_tensor, live_tensors, lower
+from branded.core.boundary import copy_for_examples, enter, enter_all, live_tensor, live_tensors, lower
 from branded.core.tracing import recording
 from branded.core.tracing.effect_tokens import TOKEN, Body, Effect, collect_effects, given_to
 from branded.core.tracing.step import Carry, param
@@ -19,7 +19,7 @@ from branded.dispatch import Pass
 from branded.errors import CarryError
 from branded.graph.primitive import Batched
 from branded.graph.rows import as_place, check_live, row_of, type_text, visible
-from branded.graph.scope import Row, Scope, open_brands, opened, union
+from branded.graph.scope import Row, Scope, open_block, open_brands, union
 from branded.graph.uops import replace_ops, tensor, with_strong_dtype
 from branded.tinygrad_compat.private_api import canonicalize_device
 from branded.tinygrad_compat.tensor_methods import method_restored
@@ -98,7 +98,7 @@ def trace(api_name: str, f: TracedBody, types: Sequence[LeafType]) -> Traced:
     steps = Steps(api_name)
     is_loop = steps.turn == "step"
     must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
-    with recording.body() as done, collect_effects(must), opened(steps), method_restored():
+    with recording.body() as done, collect_effects(must), open_block(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
         with given_to(dict.fromkeys(places, steps) if is_loop else {}):
             out, values = f([tensor(p) for p in places])
@@ -206,7 +206,7 @@ class State:
             for t in (x, tensor(y)):
                 tree.check_fits(t, dtype, f"{self.api_name}: {path}")
         inits = [
-            copied(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
+            copy_for_examples(x.cast(strong_dtype(x.dtype)).uop, tuple(b for b in row if b not in row_of(x.uop)))
             for x, row in zip(self.first(), self.rows, strict=True)
         ]
         return [Carry(*c) for c in zip(traced.params[:k], inits, traced.leaves[:k], strict=True)]
@@ -276,5 +276,5 @@ class State:
 def _rows(traced: Traced, rows: Sequence[Row]) -> list[Row]:
     """Return the brands of a body's results, given the brands of its parameters."""
     brands_of = dict(zip(traced.params, rows, strict=True))
-    results = replace_ops(traced.leaves, lambda u: copied(u, brands_of[u]) if brands_of.get(u) else None)
+    results = replace_ops(traced.leaves, lambda u: copy_for_examples(u, brands_of[u]) if brands_of.get(u) else None)
     return [visible(row_of(x)) for x in results]

@@ -61,14 +61,14 @@ def names_of(operands: Sequence[Any]) -> Said:
         return UNSAID
     names: dict[UOp, list[str]] = {}
     for f in reversed(frames):
-        for u, name in _names(f).items():
+        for u, name in _variable_names(f).items():
             names.setdefault(u, []).append(name)
     caller = frames[0].f_back
     direct = source.where(caller) if caller is not None and caller in frames else None
     return Said(tuple(tuple(names.get(x, ())) if isinstance(x, UOp) else () for x in operands), direct)
 
 
-def _names(f: FrameType) -> dict[UOp, str]:
+def _variable_names(f: FrameType) -> dict[UOp, str]:
     local, others = f.f_locals, f.f_globals
     names: dict[UOp, str] = {}
     around = source.expression(f)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.core.boundary import closed
+from branded.core.boundary import batch_values
 from branded.dispatch import full
 from branded.errors import BrandedError
 from branded.explain.code import Source
@@ -110,7 +110,7 @@ def describe_tensor(value: object) -> dict[str, Any] | None:
         return None
     try:
         with outside():
-            seen = tensor(full(closed([value.uop])[0], row)).flatten().tolist()
+            seen = tensor(full(batch_values([value.uop])[0], row)).flatten().tolist()
     except Exception:  # a value that cannot be computed is shown by its repr
         return None
     brands, cells = [b.name for b in row], list(map(plain, seen))

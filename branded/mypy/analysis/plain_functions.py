@@ -81,12 +81,12 @@ from branded.mypy.rows.brand_env import (
     OpenBrands,
     add_errors,
     checker,
+    new_errors,
     place_of,
     renaming,
     times_told,
     trying,
     unnamed_brands,
-    unreported,
 )
 from branded.mypy.rows.callables import arguments_by_formal
 from branded.mypy.rows.operands import is_deep, partly_batched_dict, without_name
@@ -347,7 +347,7 @@ class Instances:
         errors = {id(e): e for e in copy.errors}.values()
         told = [e for e in errors if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
         n_told = len(told)
-        told = unreported(told, self._own_places(f, api)) if told else told
+        told = new_errors(told, self._own_places(f, api)) if told else told
         values = [r.expr for r in own_parts(copy.function) if isinstance(r, ReturnStmt) and r.expr is not None]
         returned = [(e, api.lookup_type_or_none(e)) for e in values]
         certain = [

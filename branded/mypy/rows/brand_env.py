@@ -79,7 +79,7 @@ def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
 
 
 @contextmanager
-def unwatched(errors: Errors, first: int = 0) -> Iterator[None]:
+def past_watchers(errors: Errors, first: int = 0) -> Iterator[None]:
     """Report errors inside the block past the watchers from `first` on."""
     watchers = errors._watchers
     passed = watchers[first:]
@@ -106,7 +106,7 @@ def _kind(code: ErrorCode | None, message: str) -> str:
     return message.partition(":")[0] if code in ONE_PLACE else message
 
 
-def unreported(errors: Iterable[ErrorInfo], places: Container[ErrorPlace]) -> list[ErrorInfo]:
+def new_errors(errors: Iterable[ErrorInfo], places: Container[ErrorPlace]) -> list[ErrorInfo]:
     """Return the errors at other places, each place once, with their notes."""
     found, kept, keeps = set[ErrorPlace](), list[ErrorInfo](), True
     for e in errors:
@@ -139,7 +139,7 @@ def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     """Report errors that were found in a trial, each place once."""
     if not errors:
         return
-    kept = unreported(errors, () if _trials else _reported_places(api, {e.line for e in errors}))
+    kept = new_errors(errors, () if _trials else _reported_places(api, {e.line for e in errors}))
     times_told[0] += len(kept) < len(errors)
     for e in kept:
         e.target = (
@@ -180,7 +180,7 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
         replace_errors(api.errors, api.errors.file, context.line)
     reported = api.errors.error_info_map.setdefault(api.errors.file, [])
     before = len(reported)
-    with unwatched(api.errors, n):
+    with past_watchers(api.errors, n):
         fail(api, context, code, message, *notes)
         _set_target(reported[before:], api)
 

@@ -300,11 +300,11 @@ def join(a: Fact, b: Fact) -> Fact:
     if is_number(a) and is_number(b):
         return NUMBER
     if isinstance(a, Mutable) and isinstance(b, Mutable):
-        return _joined(a, b)
+        return _join_mutables(a, b)
     return UNKNOWN
 
 
-def _joined(a: Mutable, b: Mutable) -> Fact:
+def _join_mutables(a: Mutable, b: Mutable) -> Fact:
     if (a.kind, a.info) != (b.kind, b.info) or a.items is None or b.items is None or a.items.keys() != b.items.keys():
         return UNKNOWN
     if all(is_same(a.items[k], b.items[k]) for k in a.items):

@@ -72,13 +72,13 @@ class Programs(dict[Any, UOp]):
             return  # tinygrad stores it twice, where it is made and where it is used
         super().__setitem__(key, program)
         if is_kept():
-            private_api.helpers.diskcache_put(TABLE, _name(key), program)
+            private_api.helpers.diskcache_put(TABLE, _hash_key(key), program)
             count()
 
     def _found(self, key: object) -> bool:
         if not is_kept():
             return False
-        if (program := load_graph(TABLE, _name(key))) is not None:
+        if (program := load_graph(TABLE, _hash_key(key))) is not None:
             super().__setitem__(key, program)
         return program is not None
 
@@ -103,7 +103,7 @@ def is_kept() -> bool:
     return bool(wanted) and not seen
 
 
-def _name(key: object) -> str:
+def _hash_key(key: object) -> str:
     return hashlib.sha256(f"{key!r} {made_by()}".encode()).hexdigest()
 
 

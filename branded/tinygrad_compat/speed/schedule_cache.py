@@ -45,7 +45,7 @@ def is_plain(x: Any) -> bool:
     return isinstance(x, _PLAIN) or (type(x).__name__ in _TYPES and type(x).__module__.startswith("tinygrad."))
 
 
-def _name(graph: UOp) -> str | None:
+def _graph_key(graph: UOp) -> str | None:
     """Return the key of a graph, or None if it is not stored."""
     if not program_cache.is_kept():
         return None
@@ -76,7 +76,7 @@ def install() -> None:
 
     @functools.wraps(kernels)
     def get_kernel_graph(sink: UOp) -> UOp:
-        if (name := _name(sink)) is None:
+        if (name := _graph_key(sink)) is None:
             return kernels(sink)
         if (linear := program_cache.load_graph(TABLE, name)) is not None and linear.op is Ops.LINEAR:
             return linear

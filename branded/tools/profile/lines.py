@@ -47,7 +47,7 @@ def whole_and_lines(expr: Expr, args: Sequence[Tensor], tune: Tune) -> tuple[lis
     p = expr.at("batched").program
     env = dict(zip((*p.constvars, *p.invars), (*expr.at("batched").consts, *args), strict=True))
     first = dict(env)
-    _run(p, p.eqns, env)
+    _run_equations(p, p.eqns, env)
     with config.tuning_block(*tune):
         whole = kernels([env[v].uop for v in dict.fromkeys(p.outs) if isinstance(v, Var) and v not in first])
     keys = [None if w is None else (w.file, w.line) for w in _where(expr)]
@@ -74,7 +74,7 @@ def _where(expr: Expr) -> list[Where | None]:
     return out
 
 
-def _run(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
+def _run_equations(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
     """Evaluate these equations with the values in `env`, and add their results to it."""
     run = evaluation(p)
     with run.opened():
@@ -103,6 +103,6 @@ def _kernels_of(p: Program, eqns: Sequence[Eqn], env: Mapping[Var, Tensor]) -> l
     results = {v for e in eqns for v in e.results}
     needed: set[Any] = {a for e in p.eqns if e not in eqns for a in e.operands} | {*p.outs}
     there = {v: tensor(t.uop) for v, t in env.items() if v not in results}
-    _run(p, eqns, there)
+    _run_equations(p, eqns, there)
     outs: list[UOp] = [there[v].uop for v in results if v in needed]
     return kernels([u for u in outs if u.device is not None])  # constants have no separate kernel

@@ -30,7 +30,7 @@ class Padded(NamedTuple):
     """The index that each loop stands for; the outermost loop is first."""
 
 
-def padded(u: UOp) -> Padded | None:
+def padding_of(u: UOp) -> Padded | None:
     """Return the padded array whose windows `u` reads, or None if there is none or it does not pay."""
     if u.op is not Ops.WHERE or not all(map(is_plain, u.ranges)) or elements(u.ranges) < LEAST:
         return None

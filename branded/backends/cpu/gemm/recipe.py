@@ -27,7 +27,7 @@ from branded.backends.cpu.gemm.cost import (
     size,
     transfer_cost,
 )
-from branded.backends.cpu.gemm.padding import Padded, padded
+from branded.backends.cpu.gemm.padding import Padded, padding_of
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows
@@ -92,7 +92,7 @@ class RecipeBuilder:
         op, added = self._added()
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]
         for i, u in enumerate([f for red in reds if _is_product_sum(red) for f in cost.factors_of(red.src[0])]):
-            if (found := padded(u)) is not None and len(self.new) < self.room:
+            if (found := padding_of(u)) is not None and len(self.new) < self.room:
                 self._pad(u, found, NEW + 3 * len(reds) + i)
         for i, red in enumerate(reds):
             if len(self.new) >= self.room or self._selected(red, NEW + 3 * i):

@@ -34,7 +34,7 @@ _BODIES = {
 
 
 @functools.cache
-def source(name: str, dtype: DType) -> str:
+def along_source(name: str, dtype: DType) -> str:
     """Return the C function for entries of one dtype."""
     own = batches.TYPES[dtype]
     text = _GO.replace("BODY", _BODIES[name]).replace("OUT", "int" if name == "cumargmax" else own)
@@ -57,4 +57,4 @@ def _along(name: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) -
     size = math.prod(y.shape)
     by = batches.shared(size, steps, results, size // y.shape[-1])
     numbers = [0, 0, 0, x.shape[-1], y.shape[-1], 0, *steps, *by]
-    return batches.c_function(source(name, x.dtype), "branded_along", numbers)
+    return batches.c_function(along_source(name, x.dtype), "branded_along", numbers)

@@ -37,7 +37,7 @@ FIRST_BITS = 15
 
 
 @functools.cache
-def source() -> str:
+def power_source() -> str:
     """Return the C source of both functions; powers of 2 need no remainder."""
     first = math.floor(math.log(2) * 2**FIRST_BITS) / 2**FIRST_BITS
     rest, inverse = math.log(2) - first, 1 / math.log(2)
@@ -92,7 +92,7 @@ def _of_e(x: UOp) -> tuple[UOp, float] | None:
     return None
 
 
-def _call(x: UOp, text: Callable[[UOp], str]) -> str:
+def _power_call(x: UOp, text: Callable[[UOp], str]) -> str:
     if (power := _of_e(x)) is None:
         return f"power_of_2({text(x)})"
     y, by = power
@@ -100,4 +100,4 @@ def _call(x: UOp, text: Callable[[UOp], str]) -> str:
 
 
 def install() -> None:
-    libm_calls.install(Ops.EXP2, source, _call)
+    libm_calls.install(Ops.EXP2, power_source, _power_call)

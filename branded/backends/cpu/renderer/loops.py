@@ -252,7 +252,7 @@ def _name(operation: str, dtype: DType) -> str:
 def _definition(operation: str, dtype: DType) -> str:
     body = _BODIES[operation].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
     function = f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
-    return f"{function}\n{maxima.source(_FLOATS[dtype])}" if operation == "largest" else function
+    return f"{function}\n{maxima.maxima_source(_FLOATS[dtype])}" if operation == "largest" else function
 
 
 def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:

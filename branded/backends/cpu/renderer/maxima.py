@@ -20,7 +20,7 @@ _BOOL_STEP = re.compile(r"( *)\*\((\w+\+\d+)\) = \(\(\*\(\2\)\)\|(.*)\);")
 """A maximum of bools; no other reduction has this form."""
 
 
-def source(name: str) -> str:
+def maxima_source(name: str) -> str:
     """Return the C functions for keys of `float` or `double`."""
     key, sign, most = _INTS[name]
     inline = "static inline __attribute__((always_inline))"

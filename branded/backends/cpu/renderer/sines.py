@@ -97,9 +97,9 @@ def _of_cosine(x: UOp) -> UOp | None:
     return None
 
 
-def _call(x: UOp, text: Callable[[UOp], str]) -> str:
+def _sine_call(x: UOp, text: Callable[[UOp], str]) -> str:
     return f"sine({text(x)}, 0)" if (angle := _of_cosine(x)) is None else f"sine({text(angle)}, 1)"
 
 
 def install() -> None:
-    libm_calls.install(Ops.SIN, function, _call)
+    libm_calls.install(Ops.SIN, function, _sine_call)

@@ -33,7 +33,7 @@ _WORDS = 32
 """The size in words of a mutex, a condition and a signal set: more than any system needs."""
 
 
-def call(n: int) -> str:
+def kernel_call(n: int) -> str:
     """Return the C call of a kernel of `n` arguments."""
     return f"((void (*)({', '.join(['u64'] * n)}))kernel)({', '.join(f'a[{i}]' for i in range(n))})"
 
@@ -44,9 +44,9 @@ SOURCE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
 __attribute__((optnone, noinline)) static void many(u64 kernel, u64 *a, u64 n) {{
-  if (n == {SIZES[1]}) {call(SIZES[1])};
-  else if (n == {SIZES[2]}) {call(SIZES[2])};
-  else {call(SIZES[3])};
+  if (n == {SIZES[1]}) {kernel_call(SIZES[1])};
+  else if (n == {SIZES[2]}) {kernel_call(SIZES[2])};
+  else {kernel_call(SIZES[3])};
 }}
 enum {{ {", ".join(name.upper() for name in _FUNCTIONS)} }};
 #define DO(k, types, ...) ((int (*)types)pool->functions[k])(__VA_ARGS__)
@@ -63,7 +63,7 @@ __attribute__((optnone, noinline)) static void parts(struct job *job) {{
   for (u64 k = 0; k < n; k++) a[k] = job->args[k];
   while ((i = __atomic_fetch_add(&job->next, 1, __ATOMIC_SEQ_CST)) < (i64)job->count) {{
     a[job->core] = (u64)i;
-    if (n == {SIZES[0]}) {call(SIZES[0])};
+    if (n == {SIZES[0]}) {kernel_call(SIZES[0])};
     else many(kernel, a, n);
   }}
 }}

@@ -156,7 +156,7 @@ static u64 run(u64 *base, u64 *t, u64 *budget) {{
       }}
       u64 kernel = op[1];
       if (op[3] > 1) side_by_side((struct pool *)op[7], kernel, n, op[4], op[3], a);
-      else if (n == {cores.SIZES[0]}) {cores.call(cores.SIZES[0])};
+      else if (n == {cores.SIZES[0]}) {cores.kernel_call(cores.SIZES[0])};
       else many(kernel, a, n);
     }}
     o = 0;

@@ -15,7 +15,7 @@ from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 from branded.tinygrad_compat import private_api
 
 
-def _number(sink: UOp) -> UOp | None:
+def _number_params(sink: UOp) -> UOp | None:
     params = [u for u in sink.toposort() if u.op is Ops.PARAM]
     free = [p for p in params if p.arg.slot == -1]
     first = max((p.arg.slot for p in params), default=-1) + 1
@@ -24,7 +24,7 @@ def _number(sink: UOp) -> UOp | None:
 
 
 def install() -> None:
-    private_api.codegen.pm_number_params = PatternMatcher([(UPat(Ops.SINK, name="sink"), _number)])
+    private_api.codegen.pm_number_params = PatternMatcher([(UPat(Ops.SINK, name="sink"), _number_params)])
     original = UOp.to_elf
 
     def to_elf(self: UOp) -> Any:

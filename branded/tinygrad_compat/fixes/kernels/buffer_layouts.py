@@ -257,7 +257,7 @@ def _all_layouts(u: UOp) -> list[MemoryLayout]:
     operands = u.src if u.op in _COMPUTED else u.src[:1] if u.op in _SEEN_THROUGH else ()
     if u.op is Ops.GETTUPLE and _is_read_in_order(u.src[0]):
         operands = (u.src[0].src[0].src[u.arg],)
-    return [MemoryLayout(size, _moved(u, s, strides)) for s in operands for size, strides in _layouts(s).values()]
+    return [MemoryLayout(size, _strides_of(u, s, strides)) for s in operands for size, strides in _layouts(s).values()]
 
 
 def _is_memory(u: UOp) -> bool:
@@ -272,7 +272,7 @@ def _is_read_in_order(call: UOp) -> bool:
     return bool(in_order) and all(in_order)
 
 
-def _moved(u: UOp, s: UOp, strides: tuple[int, ...]) -> tuple[int, ...]:
+def _strides_of(u: UOp, s: UOp, strides: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides along the axes of `u`, from the strides of its operand `s`."""
     match u.op:
         case Ops.PERMUTE:

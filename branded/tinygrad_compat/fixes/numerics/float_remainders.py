@@ -28,7 +28,7 @@ def install() -> None:
             return out
         other = self.ufix(x)
         a, b = (other, self) if reverse else (self, other)
-        if (number := _number(b)) is not None and math.isinf(number):
+        if (number := _constant(b)) is not None and math.isinf(number):
             out = a.isfinite().where(out, math.nan)  # a product with the number 0 is 0
         elif number is not None:
             return out
@@ -37,7 +37,7 @@ def install() -> None:
     def rest(self: Tensor, x: Any, reverse: bool, rounding_mode: str, original: Callable[..., Tensor]) -> Tensor:
         other = self.ufix(x)
         a, b = (other, self) if reverse else (self, other)
-        number = _number(b)
+        number = _constant(b)
         if (number is not None and math.isfinite(number) and number) or not (
             dtypes.is_float(a.dtype) or dtypes.is_float(b.dtype)
         ):
@@ -58,7 +58,7 @@ def install() -> None:
     replace_method("fmod", truncated, fmod)
 
 
-def _number(x: Tensor) -> float | None:
+def _constant(x: Tensor) -> float | None:
     """Return the value of a constant, or None."""
     u = x.uop.base
     return float(u.arg) if u.op is Ops.CONST and isinstance(u.arg, int | float) else None

@@ -37,7 +37,7 @@ def _written_node(u: UOp) -> UOp:
     return next((node for node in reversed(chain) if node in values), u)
 
 
-def _embed(apply_map: Callable[..., None]) -> Callable[..., None]:
+def _embed_writes(apply_map: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(apply_map)
     def embed(applied_map: dict[UOp, UOp], name: str) -> None:
         if name == _EMBED:
@@ -67,4 +67,4 @@ def install() -> None:
             setitem(self, indices, v)
 
     cls.assign, cls.__setitem__ = assign_below, setitem_once
-    private_api.tensor._apply_map_to_tensors = _embed(private_api.tensor._apply_map_to_tensors)
+    private_api.tensor._apply_map_to_tensors = _embed_writes(private_api.tensor._apply_map_to_tensors)
