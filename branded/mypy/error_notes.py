@@ -29,6 +29,8 @@ class _Notes:
             replace_errors(self.errors, file, info.line)
         if info.severity != "error" or info.blocker or is_brand_code(info.code):
             return False
+        if self._is_consequence(file, info):
+            return True
         code = info.code.code if info.code is not None else ""
         message, notes = truth_of(info.message, code_at(file, info)) or (info.message, notes_for(info.message))
         if not notes:
@@ -38,6 +40,13 @@ class _Notes:
         info.message = message
         self._report(info, notes)
         return True
+
+    def _is_consequence(self, file: str, info: ErrorInfo) -> bool:
+        """Return whether we have rejected a part of the expression: then mypy's type of the whole is a guess."""
+        first, last = (info.line, info.column), (info.end_line or info.line, info.end_column or info.column)
+        told = self.errors.error_info_map.get(file, ())
+        ours = (e for e in told if e.severity == "error" and is_brand_code(e.code))
+        return any(first <= (e.line, e.column) < last for e in ours)
 
     def _is_told(self, file: str, info: ErrorInfo) -> bool:
         """Return whether another item of the display has the same error."""

@@ -63,7 +63,7 @@ class Features(Brand): ...
 class Items(Brand): ...
 app.py:9: U = as_axes(Tensor.rand(n_users, n_features), Users, Features)
 app.py:10: I = as_axes(Tensor.rand(n_items, n_features), Items, Features)
-app.py:5: def scores(U: Axes[Users, Features], I: Axes[Items, Features]) -> Axes[Users]
+app.py:5: def scores(U: Axes[Users, Features], I: Axes[Items, Features])
 
 with these names mypy finds:
 app.py:6: vmap: `Users` is zipped with `Items`

@@ -254,7 +254,7 @@ class OpenBrands:
         """
         if _is_in_block(line, api.tree):
             return False
-        within = any(_has_rows(f) for f in enclosing_functions(api))
+        within = any(is_declared_with_rows(f) for f in enclosing_functions(api))
         is_called = any(isinstance(item, FuncDef | LambdaExpr) for item in api.scope.stack)
         return (bool(self.open) or not is_called) and not within and all(brand_name(b) != "" for b in self.open)
 
@@ -344,7 +344,7 @@ def class_of(t: Type) -> Brand | None:
     return get_proper_type(t.ret_type) if isinstance(t, CallableType) and t.is_type_obj() else None
 
 
-def _has_rows(f: CallableType) -> bool:
+def is_declared_with_rows(f: CallableType) -> bool:
     return bool(row_variables(f)) or any(rows_in(t) for t in f.arg_types)
 
 

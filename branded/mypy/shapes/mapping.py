@@ -248,6 +248,8 @@ def mapped_call(
     run.inside -= 1
     report_kept(run, brand, opened, first)
     check_unmapped_results(run, result, out_axes, brand, at)
+    if not mapped.is_certain:  # the mistake in the arguments is the cause of any other mistake in the result
+        result = map_leaves(result, lambda x: Shaped(None, x.brands) if isinstance(x, Shaped) else x)
     return change(close_brand(result, brand), out_axes, mapped.put, numbers=True)
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import Context, Expression, FuncDef, LambdaExpr
-from mypy.types import LiteralType, Type, TypeVarId, TypeVarType
+from mypy.types import CallableType, LiteralType, Type, TypeVarId, TypeVarType
 
 from branded.mypy.axes.types import SIZE
+from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import BRAND
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.brand_env import OpenBrands, is_declared_with_rows
 from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.values import Arguments, Fact, FollowedBrand, Function, Mutable, Size, Variables
 
@@ -117,12 +118,12 @@ class FileState:
         is_note: bool = False,
         vmap: Context | None = None,
     ) -> None:
-        if self.uncertain:
+        calls, path = self.calls, path_of(at)
+        if self.uncertain or (path is not None and code in (READ, OPERAND) and self._is_reported_in(path)):
             return
         self.unshared += 1
         self.told += 1
-        calls = self.calls
-        if (path := path_of(at)) is not None:  # in another file: the error is at the call in this file
+        if path is not None:  # in another file: the error is at the call in this file
             places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
             if not places:
                 return
@@ -136,6 +137,12 @@ class FileState:
         chain = [at, *([vmap] if vmap is not None else ()), *(call for _, call in self.calls)]
         around = frozenset(call.line for call in chain if path_of(call) is None)
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
+
+    def _is_reported_in(self, path: str) -> bool:
+        """Return whether the types of another file show a read there: its brand is declared there, or opened there."""
+        f = next((f for f, _ in reversed(self.calls) if isinstance(f, FuncDef)), None)
+        has_rows = f is not None and isinstance(f.type, CallableType) and is_declared_with_rows(f.type)
+        return has_rows or (bool(self.opened) and all(path_of(b.at) == path for b in self.opened))
 
     def stored(self, owner: Mutable, key: object, at: Context) -> None:
         """Record a store into a list, a dict or an object, which may keep a value of an open brand."""

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, Node, RefExpr, TypeInfo
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, MypyFile, Node, RefExpr, TypeInfo
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, NoneType, Type, get_proper_type
 
@@ -137,14 +137,27 @@ _certain: dict[tuple[FuncDef, bool], Kept[list[Read]]] = new_cache()
 
 def report_read(reads: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
     """Report a read in the source of a function, with the calls that lead to it."""
+    if _is_told(reads[-1], context, api):
+        return
     code, says, fix = _read_text(reads[-1].what)
     context, facts = _place_and_facts(reads, context, api)
     reject_brands(api, context, brands, code, f"{reads[-1].what}: {says}", facts, fix)
 
 
+_told: dict[tuple[MypyFile, int, Read], int] = new_cache()
+"""The lines with an error about a place in the source of a function, and the column of the call that has the error."""
+
+
+def _is_told(place: Read, context: Context, api: TypeChecker) -> bool:
+    """Return whether another call in this line has an error about the same place: it is one mistake."""
+    return _told.setdefault((api.tree, context.line, place), context.column) != context.column
+
+
 def report_stored(places: Sequence[Read], brands: Sequence[Brand], context: Context, api: TypeChecker) -> None:
     """Report a batched value that a function of another file stores, with the calls that lead to it."""
     *calls, place = places
+    if _is_told(place, context, api):
+        return
     facts = [*(f"calls: {c}" for c in calls), f"keeps: {place}"]
     message = "escape: a value that varies over {} is kept where it outlives the call"
     reject_brands(api, context, brands, ESCAPE, message, facts, "return it from the mapped function")

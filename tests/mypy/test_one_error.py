@@ -1,0 +1,98 @@
+"""Programs of several files with one mistake each: mypy reports one error, at the place to change."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.warm import MYPY, STRICT, warm
+
+HEAD = "from tinygrad import Tensor\nfrom branded import vmap\n"
+ROWS = 'from typing import TypeVar\nfrom branded import Brand, Vec\nS = TypeVar("S", bound=Brand)\n'
+READ = "def read(x: Tensor) -> float:\n    return x.sum().item()\n"
+CASES = {
+    "two vmaps in a line that call a reader": (
+        READ,
+        "X = Tensor.rand(3, 2)\nr = vmap(lambda x: x * read(x))(X), vmap(lambda y: read(y) * y)(X)\n",
+        ("app", "r ="),
+    ),
+    "two names for the brand of a reader": (
+        "def read(x: Tensor) -> Tensor:\n    return x / x.sum().item()\n",
+        'X = Tensor.rand(3, 2)\nr = vmap(read, axis_name="a")(X), vmap(read, axis_name="b")(X)\n',
+        ("app", "r ="),
+    ),
+    "a store that two vmaps in a line call": (
+        "kept: list[Tensor] = []\ndef read(x: Tensor) -> Tensor:\n    kept.append(x)\n    return x\n",
+        'X = Tensor.rand(3, 2)\nr = vmap(read, axis_name="a")(X), vmap(read, axis_name="b")(X)\n',
+        ("app", "r ="),
+    ),
+    "two readers in a line, which are two mistakes": (
+        "def read(x: Tensor) -> Tensor:\n    return x / x.sum().item()\n"
+        "def other(y: Tensor) -> Tensor:\n    return y / y.max().item()\n",
+        "from lib import other\nX = Tensor.rand(3, 2)\nr = vmap(read)(X), vmap(other)(X)\n",
+        ("app", "r ="),
+        ("app", "r ="),
+    ),
+    "a vmap in the library of a reader": (
+        f"{READ}def reads(X: Tensor) -> Tensor:\n    return vmap(lambda x: x * read(x))(X)\n",
+        "from lib import reads\nprint(reads(Tensor.rand(3, 2)).numpy(), vmap(lambda x: x)(Tensor.rand(2)))\n",
+        ("lib", "    return x.sum()"),
+    ),
+    "a test in a function with rows": (
+        f"{ROWS}def read(x: Vec[S]) -> Vec[S]:\n    if x.sum() > 0:\n        return x\n    return -x\n",
+        "X = Tensor.rand(3, 2)\nprint(vmap(read)(X).numpy())\nprint(vmap(lambda x: read(x) * 2)(X).numpy())\n",
+        ("lib", "    if x.sum()"),
+    ),
+    "a read in a result with rows": (
+        READ,
+        f"{ROWS}def total(x: Vec[S]) -> Vec[S]:\n    return x.sum().item()\nprint(vmap(total)(Tensor.rand(3, 2)))\n",
+        ("app", "    return x.sum()"),
+    ),
+    "a read in an argument": (
+        "def scale(x: Tensor, by: Tensor) -> Tensor:\n    return x * by\nread = scale\n",
+        "print(vmap(lambda x: read(x, x.sum().item()))(Tensor.rand(3, 2)).numpy())\n",
+        ("app", "print"),
+    ),
+    "zip for outer, and then an axis of the result": (
+        "def read(a: Tensor, b: Tensor) -> Tensor:\n    return (a - b).square().sum()\n",
+        "A, B = Tensor.rand(5, 3), Tensor.rand(4, 3)\nD = vmap(read)(A, B)\nprint(D.min(axis=1).numpy())\n",
+        ("app", "D ="),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str, int]]]:
+    """The files and lines of the errors of each program."""
+    folder = tmp_path_factory.mktemp("one")
+    for i, (library, application, *_) in enumerate(CASES.values()):
+        package = folder / f"p{i}"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "lib.py").write_text(HEAD + library)
+        text = f"from lib import read\n{application}".replace("from lib", f"from p{i}.lib")
+        (package / "app.py").write_text(HEAD + text)
+    warm(folder / ".mypy_cache", MYPY, STRICT)
+    (folder / "mypy.ini").write_text(STRICT)
+    command = [*MYPY, "--output", "json", *(f"p{i}" for i in range(len(CASES)))]
+    out = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120).stdout
+    found: dict[str, list[tuple[str, int]]] = {name: [] for name in CASES}
+    for m in map(json.loads, out.splitlines()):
+        if m["severity"] == "error":
+            path = Path(m["file"])
+            found[[*CASES][int(path.parent.name[1:])]].append((path.stem, m["line"]))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_mistake_gives_one_error(name: str, errors: dict[str, list[tuple[str, int]]]) -> None:
+    library, application, *places = CASES[name]
+    texts = {"lib": HEAD + library, "app": f"{HEAD}\n{application}"}
+    wanted = [
+        (file, next(n for n, line in enumerate(texts[file].splitlines(), 1) if line.startswith(start)))
+        for file, start in places
+    ]
+    assert errors[name] == wanted
