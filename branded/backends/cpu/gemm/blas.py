@@ -1,7 +1,7 @@
 """Matrix multiplications by the BLAS that numpy ships, called from C.
 
 BLAS reads and writes tinygrad's buffers in place.  numpy's wheels include OpenBLAS as a shared library with 64-bit
-sizes and prefixed names.  Without it or without a C compiler, `is_there` returns False and kernels do the work.
+sizes and prefixed names.  Denormal numbers count as zero: see `denormals`.  Without it or without a C compiler, `is_there` returns False and kernels do the work.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
+from branded.backends.cpu.renderer import denormals
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Address
 from branded.tinygrad_compat.lazy_numpy import np
@@ -213,7 +214,7 @@ _TAKES = (
     "system",
 )
 # without optimization this compiles in half the time, at no measurable cost in speed
-_SOURCE = f"""
+_SOURCE = f"""{denormals.MACRO}
 typedef unsigned long long u64;
 typedef long long i64;
 #pragma clang attribute push (__attribute__((optnone, noinline)), apply_to = function)
@@ -286,9 +287,11 @@ static void *work(void *p) {{
   i64 *w = (i64 *)p, {", ".join(f"{x} = w[W{x}]" for x in _TAKES)};
   union {{ i64 bits; double real; }} alpha = {{ bits }};
   if (!m || !n || !n0) return 0;
+  FLUSH_DENORMALS
   if (form & 8) {{{_calls("double")}
   }} else {{{_calls("float")}
   }}
+  KEEP_DENORMALS
   return 0;
 }}
 #pragma clang attribute pop

@@ -22,7 +22,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
-from branded.backends.cpu.renderer import maxima, remainders
+from branded.backends.cpu.renderer import denormals, maxima, remainders
 from branded.backends.cpu.renderer.reads import LONG as LONG
 from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
 from branded.backends.cpu.renderer.reads import adjacent, gathers, in_memory_order, is_gated, with_options
@@ -318,13 +318,17 @@ def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
         if _is_chosen(self, uops):
             uops, functions = any_order(uops)
         text = original(self, uops)
-        return "\n".join([*([remainders.MACRO] if remainders.NAME in text else []), *functions, text])
+        macros = [m.MACRO for m in (remainders, denormals) if m.NAME in text]
+        return "\n".join([*macros, *functions, text])
 
     return render
 
 
 def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
-    """Help clang: it does not vectorize a short loop at an unbounded offset, nor the last elements of a row."""
+    """Help clang: it does not vectorize a short loop at an unbounded offset, nor the last elements of a row.
+
+    Flush denormal numbers in sums of products.
+    """
 
     @functools.wraps(original)
     def render_kernel(self: Any, name: str, lines: list[str], bufs: list[Any], uops: list[UOp], *rest: Any) -> str:
@@ -334,6 +338,8 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
                 *(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers),
                 *remainders.vectorize(lines),
             ]
+        if type(self) is private_api.cstyle.ClangRenderer and cpu_codegen.value:
+            lines = denormals.flush(lines, uops)
         return original(self, name, lines, bufs, uops, *rest)
 
     return render_kernel
