@@ -586,3 +586,28 @@ def test_kernel_of_many_products_limits_arguments() -> None:
         out = out + ((ts[k % 20] * (1 + k // 20)).sin() * c).sum().sin()
     wanted = sum(np.sin((np.sin(rows[k % 20] * (1 + k // 20)) * by).sum()) for k in range(80))
     np.testing.assert_allclose((out * Tensor([1.0, 2.0])).numpy(), [wanted, 2 * wanted], rtol=1e-5)
+
+
+def test_scalar_factor_is_multiplied_after_product() -> None:
+    """In the body of a loop, constants are values in memory."""
+    a, x, s = tensors(array(96, 64), array(96), array(1))
+    products, kernels, value = execute(a.T @ (x * s.reshape(())))
+    assert (len(products), len(kernels)) == (1, 1)
+    close(value, a.numpy().T @ (x.numpy() * s.numpy()))
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(64, 96, 48), (61, 97, 43)])
+def test_product_within_sum_of_all_elements(m: int, k: int, n: int) -> None:
+    a, b, c = tensors(array(m, k), array(k, n), array(m, n))
+    products, _, value = execute(((a @ b - c) * c).sum())
+    assert len(products) == 1
+    close(value, ((a.numpy() @ b.numpy() - c.numpy()) * c.numpy()).sum())
+
+
+@pytest.mark.parametrize(("batch", "m", "n"), [(8, 64, 64), (5, 61, 53)])
+def test_sum_of_three_factors_down_columns_is_product(batch: int, m: int, n: int) -> None:
+    a, x, y = tensors(array(batch, m, n), array(batch, m), array(batch, m))
+    products, _, value = execute(vmap(lambda a, x, y: 1 / ((x * y) @ a).square().add(1))(a, x, y))
+    assert len(products) == 1
+    want = np.einsum("bm,bm,bmn->bn", x.numpy(), y.numpy(), a.numpy())
+    close(value, 1 / (want**2 + 1))

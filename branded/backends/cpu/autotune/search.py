@@ -17,6 +17,7 @@ from branded.backends.cpu.autotune import bench, cache, space
 from branded.backends.cpu.autotune.cache import Choice
 from branded.backends.cpu.autotune.config import Now, Tuned, TuneLevel, state
 from branded.backends.cpu.gemm import blas, match
+from branded.backends.cpu.gemm.factors import exact
 from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import cores, native
 from branded.tinygrad_compat import private_api
@@ -57,7 +58,7 @@ class _Work(NamedTuple):
         """The call as a kernel, whatever the default is."""
         if self.is_kernel:
             return self.rule[0]
-        return self.call.replace(src=(match.exact(self.call.src[0]), *self.call.src[1:]))
+        return self.call.replace(src=(exact(self.call.src[0]), *self.call.src[1:]))
 
 
 def tune_kernels(linear: UOp) -> UOp:

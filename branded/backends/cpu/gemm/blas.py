@@ -1,7 +1,8 @@
 """Matrix multiplications by the BLAS that numpy ships, called from C.
 
 BLAS reads and writes tinygrad's buffers in place.  numpy's wheels include OpenBLAS as a shared library with 64-bit
-sizes and prefixed names.  Denormal numbers count as zero: see `denormals`.  Without it or without a C compiler, `is_there` returns False and kernels do the work.
+sizes and prefixed names.  Without OpenBLAS or a C compiler, `is_there` returns False and kernels do the work.  Denormal
+numbers count as zero: see `denormals`.
 """
 
 from __future__ import annotations

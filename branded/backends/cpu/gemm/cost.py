@@ -246,7 +246,8 @@ def _in_kernel(red: UOp, instead: ProductPlan) -> float:
     in_windows = any(map(_is_in_windows, red.src[0].toposort()))
     if kernels.reduces_in_order(red, inner):
         return (IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS) + ROW_OF_WINDOWS / size(inner) * in_windows
-    if not instead.before and size(inner) > DOWN and any(x.of[inner] > 1 for x in (instead.a, instead.b)):
+    down = size(inner) > DOWN and any((kernels.step(i, inner) or 0) > 1 for i in indices([red.src[0]]))
+    if down and not (in_windows and instead.before):
         return IN_COLUMN
     if in_windows:
         return IN_KERNEL_OF_WINDOWS

@@ -20,19 +20,17 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 
 from branded import tinygrad_compat
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.gemm.factors import exact, scalars_outside
 from branded.backends.cpu.gemm.recipe import Recipe, RecipeBuilder
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.private_api import Estimates, KernelInfo, graph_rewrite
-
-_HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -54,27 +52,13 @@ def recipe(
         ast = graph_rewrite(
             ast, private_api.pm_split_ranges + private_api.pm_flatten_range, ctx={}, name="split ranges"
         )
-    end = ast.src[0]
-    if end.op is not Ops.END or end.src[0].op is not Ops.STORE or len(end.src[0].src) != 2:
+    store, *over = ast.src[0].src if ast.src[0].op is Ops.END else ast.src  # the sum of all elements has no loops
+    if store.op is not Ops.STORE or len(store.src) != 2:
         return None
-    if end.src[0].src[0].src[0].op is not Ops.PARAM:
+    to, value = store.src
+    if to.src[0].op is not Ops.PARAM:
         return None  # a buffer in another shape, as in a chunk
-    return RecipeBuilder(*end.src[0].src, end.src[1:], is_read, always, new).build(has_blas)
-
-
-@functools.lru_cache(maxsize=1024)
-def exact(ast: UOp) -> UOp:
-    """Return the kernel with float16 and bfloat16 factors converted before a float32 sum of their products."""
-    if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None:
-        return ast
-    found = [u for u in ast.toposort() if u.op is Ops.REDUCE and u.arg[0] is Ops.ADD and u.dtype == dtypes.float32]
-    new = dict[UOp, UOp]()
-    for u in found:
-        of = u.src[0].src[0] if u.src[0].op is Ops.CAST else u
-        if of.op is Ops.MUL and of.dtype in _HALVES:
-            a, b = (x.cast(u.dtype) for x in of.src)
-            new[u.src[0]] = a * b
-    return ast.substitute(new) if new else ast
+    return RecipeBuilder(to, scalars_outside(value), over, is_read, always, new).build(has_blas)
 
 
 def _replace_if_immediate(call: UOp) -> UOp | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
@@ -27,6 +26,7 @@ from branded.backends.cpu.gemm.cost import (
     size,
     transfer_cost,
 )
+from branded.backends.cpu.gemm.factors import is_sum_of_products
 from branded.backends.cpu.gemm.padding import Padded, padding_of
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
@@ -34,8 +34,6 @@ from branded.backends.cpu.renderer.columns import memory_order, merge_loops, som
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
 from branded.backends.cpu.runtime import cores
 from branded.tinygrad_compat.private_api import KernelInfo, Opt
-
-_TYPES = (dtypes.float32, dtypes.float64)
 
 
 class Replacement(NamedTuple):
@@ -54,10 +52,6 @@ class Recipe(NamedTuple):
 def _first_value(red: UOp) -> UOp:
     out: UOp = red.const_like(first_value(red))
     return out
-
-
-def _is_product_sum(u: UOp) -> bool:
-    return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
 
 
 class RecipeBuilder:
@@ -91,13 +85,13 @@ class RecipeBuilder:
     def build(self, has_blas: bool) -> Recipe | None:
         op, added = self._added()
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]
-        for i, u in enumerate([f for red in reds if _is_product_sum(red) for f in cost.factors_of(red.src[0])]):
+        for i, u in enumerate([f for red in reds if is_sum_of_products(red) for f in cost.factors_of(red.src[0])]):
             if (found := padding_of(u)) is not None and len(self.new) < self.room:
                 self._pad(u, found, NEW + 3 * len(reds) + i)
         for i, red in enumerate(reds):
             if len(self.new) >= self.room or self._selected(red, NEW + 3 * i):
                 continue
-            if _is_product_sum(red) and has_blas:
+            if is_sum_of_products(red) and has_blas:
                 self._one(red, NEW + 3 * i)
         for compute_first in (self._apart, self._before, self._columns):
             if not self.parts and not self.new and not added and not self.always:
@@ -191,7 +185,7 @@ class RecipeBuilder:
     def _apart(self) -> None:
         """Store a sum of plain loops first if the operations on it are slow within those loops."""
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
-        if len(reds) != 1 or not _is_product_sum(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
+        if len(reds) != 1 or not is_sum_of_products(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
             return
         if elements(self.over) * red.dtype.itemsize > self.limit:
             return
@@ -282,7 +276,8 @@ def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
 def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp], options: tuple[Opt, ...] | None = None) -> Replacement:
     """Return a kernel with these loops, outermost first, and its own parameters."""
     loops = list(over)
-    body = to.store(value).end(*loops).sink(arg=KernelInfo(opts_to_apply=options))
+    store = to.store(value)
+    body = (store.end(*loops) if loops else store).sink(arg=KernelInfo(opts_to_apply=options))
     found = body.toposort()
     new = {r: r.replace(arg=(i, AxisType.WEAK)) for i, r in enumerate(loops)}
     inner = [u for u in found if u.op is Ops.RANGE and u not in new]
