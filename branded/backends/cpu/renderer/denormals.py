@@ -1,8 +1,8 @@
 """Denormal numbers count as zero in long sums of products, as in XLA.
 
 A denormal operand, below 1.2e-38 for float32, or a denormal product takes Intel processors about 150 cycles.  A matrix
-of `exp(-d)` with large `d` has many.  In a sum of products they are lost beside other terms, so the kernel makes the
-processor flush them to zero: each term changes by less than 1.2e-38 times the other factor.
+of `exp(-d)` with large `d` has many.  In a sum of products other terms outweigh them, so the kernel makes the processor
+flush them to zero, and so does each call of BLAS: each term changes by less than 1.2e-38 times the other factor.
 
 The switch takes 12 ns per kernel, so short sums keep their denormal numbers.  All other kernels keep them too, since
 `log` and `!=` would make the difference visible.
@@ -18,7 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.tinygrad_compat.private_api import AddrSpace
 
 LEAST = 1 << 12
-"""The minimum number of products in a kernel or a call of BLAS."""
+"""The minimum number of products in a kernel."""
 NAME = "FLUSH_DENORMALS"
 MACRO = """#if defined(__x86_64__)
 #define FLUSH_DENORMALS \\
