@@ -329,6 +329,21 @@ def test_tile_with_too_much_unrolling_keeps_loops() -> None:
     assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
 
 
+def test_maxima_of_ints_keep_loops() -> None:
+    """Four rows of 16 entries would be 64 comparisons; clang compiles a loop in half the time, to faster code.
+
+    A maximum of floats is unrolled, because it is NaN if the first element of a row is, which a loop ignores.
+    """
+    for x, is_unrolled in ((ints(2000, 16), False), (ints(2000, 16) > 3, False), (data(2000, 16), True)):
+        (program,) = programs_of(x.max(1))
+        options = {opt.op for opt in program.src[0].arg.applied_opts}
+        assert (private_api.OptOps.UNROLL in options) == is_unrolled and private_api.OptOps.UPCAST in options
+        np.testing.assert_array_equal(x.max(1).numpy(), read(x.max(1)))
+    with cpu.plain():
+        (program,) = uncompiled_of(ints(2000, 16).max(1))
+        assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+
+
 def test_expensive_sum_is_not_unrolled() -> None:
     """The 20 terms have eight functions each, and each function takes several lines of C."""
     x = data(20, 12)

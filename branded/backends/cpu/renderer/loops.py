@@ -41,6 +41,8 @@ WRITTEN_OUT = 128
 
 A convolution tile with 3 x 3 terms takes half a second to compile and is then a quarter faster, or even slower.
 """
+MAXIMA_WRITTEN_OUT = 16
+"""The limit for maxima of ints and bools: clang unrolls their loops itself, with wider vectors."""
 ROW, ROWS = 8, 8
 """A row of up to `ROW` elements is unrolled if there are at least `ROWS` rows."""
 PARTS = (32, 16, 12, 8, 6, 5, 4, 3, 2)
@@ -227,9 +229,10 @@ def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
 
 
 def _shorter(k: Scheduler, variant: Scheduler) -> Scheduler:
-    """Keep tinygrad's kernel, without unrolling its sums if that would copy the body too many times."""
+    """Keep tinygrad's kernel, without unrolling its reductions if that would copy the body too many times."""
     dear = sum(u.op in DEAR for u in k.ast.toposort())
-    if variant.upcast_size() * max(dear, 1) <= WRITTEN_OUT:
+    are_maxima = k.reduceops and all(r.arg[0] is Ops.MAX and not dtypes.is_float(r.dtype) for r in k.reduceops)
+    if variant.upcast_size() * max(dear, 1) <= (MAXIMA_WRITTEN_OUT if are_maxima else WRITTEN_OUT):
         return variant
     return with_options(k, [opt for opt in variant.applied_opts if opt.op is not OptOps.UNROLL])
 
