@@ -44,7 +44,6 @@ KINDS = {
     "escape": "escape",
 }
 ALARMS = {
-    "forward_hmm": "a class whose fields are tensors, `Model(0, 0, None)`, as a part of in_axes",
     "pep695_tracker": "a lambda whose parameter gets its type from the result of a generic function",
     "tuned_optimizers": "a stored lambda that accepts tensors, and is called with a dict of tensors",
 }

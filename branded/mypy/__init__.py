@@ -34,7 +34,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 
 - `values`, `state`       facts about a value, and about the file that is followed
 - `evaluate`, `execute`   expressions and statements; `objects`: attributes and new objects
-- `tensors`, `libraries`  methods of tensors by the rules of `axes`, and calls of libraries
+- `tensors`, `libraries`, `iterables`  methods of tensors by the rules of `axes`, and calls of libraries and of Python
 - `rules`                 results with other lengths, functions of branded, layers, optimizers and derivatives
 - `mapping`, `loops`      vmap, scan and other loops
 - `brands`                reads, conditions and escapes of values that are certain to be batched

@@ -7,7 +7,7 @@ from mypy.types import Instance, NoneType, Type, get_proper_type
 
 from branded.mypy.axes.calls import Axes, Known, MethodCall, axes_of_operand, is_single_entry
 from branded.mypy.axes.rules import length_text, literal_position
-from branded.mypy.axes.types import axis_length, is_named, of_length, unify_axes
+from branded.mypy.axes.types import axis_length, is_named, known_length, of_length, unify_axes
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN
 
@@ -220,6 +220,11 @@ def _index_entry(call: MethodCall, axis: Type, e: Expression) -> Known:
     if isinstance(t, NoneType):  # inserts an axis
         return None
     if isinstance(t, Instance) and t.type.fullname in ("builtins.int", "tinygrad.uop.ops.UOp"):
+        i, n = call.literal(e), known_length(axis)
+        if i is not None and n is not None and not -n <= i < n:
+            wrong = f"index {i} is out of bounds for an axis of {n} {'entry' if n == 1 else 'entries'}"
+            call.fail(ERROR, wrong, *_value_note(call))
+            return None
         return []
     axes = axes_of_operand(t)
     if axes is not None and any(map(is_named, axes)) and len(axes) > 1:

@@ -9,6 +9,7 @@ injected calls only trigger the plugin. They are added to files with `Vec` or `T
     if b: ...               <test>(b)                   checks whether b may vary: a `Vec[S, Tensor] | None`
     return b or a           <operands>(b or a)          the same for the operands that are tested, here b
     [b for b in bs if b]    [... if <test>(b) if b]     the same in a comprehension, as a further condition
+    in_axes=State(0, None)  in_axes=State(<Any>(0), <Any>(None))
     match x:                <case>(x, "[]", "[1]")      the same for x and x[1], which are compared with a number
         case 0: ...
         case (_, 1): ...
@@ -26,6 +27,7 @@ from mypy.nodes import (
     AssignmentStmt,
     Block,
     CallExpr,
+    CastExpr,
     ClassDef,
     ConditionalExpr,
     Decorator,
@@ -111,9 +113,32 @@ def inject_calls(tree: MypyFile, asks: CallableType) -> None:
                 _inject_before_statements(node.body, asks)
             elif type(node) in _COMPREHENSIONS:
                 _inject_conditions(node, asks)
+            elif type(node) is CallExpr and not _AXES.isdisjoint(node.arg_names):
+                _accept_axes(node)
             if type(node) in _WITH_DISPLAYS:
                 _inject_displays(node, asks.fallback)
     _inject_before_statements(tree.defs, asks)
+
+
+_AXES = {"in_axes", "out_axes"}
+
+
+def _accept_axes(call: CallExpr) -> None:
+    """Accept `in_axes=(State(0, None),)`: in a tree of axes, ints and None replace the tensors of a class."""
+    for e in [e for e, name in zip(call.args, call.arg_names, strict=True) if name in _AXES]:
+        for part in walk(e):
+            if (
+                isinstance(part, CallExpr)
+                and isinstance(part.callee, RefExpr)
+                and isinstance(part.callee.node, TypeInfo)
+            ):
+                part.args[:] = [a if isinstance(a, CallExpr) else _as_any(a) for a in part.args]
+
+
+def _as_any(e: Expression) -> CastExpr:
+    cast = CastExpr(e, AnyType(TypeOfAny.explicit))
+    cast.set_line(e)
+    return cast
 
 
 def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context
+from mypy.nodes import CallExpr, ComparisonExpr, Context, Expression, MemberExpr, NameExpr, OpExpr, Var
+from mypy.types import Type
 
-from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS
+from branded.mypy.analysis.reads import METHODS, PLAIN_FIX, READ_TEXT, TEXTS
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import AXES, ESCAPE, OPERAND, READ
+from branded.mypy.rows.algebra import row_of
 from branded.mypy.shapes.axes import format_axes
+from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -34,6 +37,8 @@ from branded.mypy.shapes.values import (
 )
 
 READS = {*METHODS} - {"backward"}
+TO_NUMPY = ("numpy", "__array__", "item", "tolist")
+"""Methods of tensors that return a value with a truth value."""
 UNBATCHED = {f"{name}_like" for name in ("zeros", "ones", "full", "rand", "randn", "empty", "const")}
 """Methods that use the shape and the dtype of a tensor only."""
 
@@ -80,10 +85,29 @@ def check_truth(run: FileState, value: Fact, at: Context) -> None:
         return
     if value.brands:
         check_read(run, value, "bool", at, OPERAND)
-    elif any((known_length(a) or 0) > 1 for a in value.axes or ()) and not run.declared_only:
+    elif run.declared_only:
+        return
+    elif isinstance(at, Expression) and _is_tensor(run, at):
+        run.report(at, READ, "bool: a tensor has no truth value", PLAIN_FIX)
+    elif any((known_length(a) or 0) > 1 for a in value.axes or ()):
         fix = "try:   `is not None` for an argument that may be None; x.all().item() or x.any().item() for its elements"
         given = f"given: shape {format_axes(value.axes or ())}"
         run.report(at, OPERAND, "bool: a tensor with more than one element has no truth value", given, fix)
+
+
+def _is_tensor(run: FileState, e: Expression) -> bool:
+    """Return whether an expression is a tensor, not an array of numpy: mypy may not have checked its function yet."""
+    match e:
+        case NameExpr(node=Var(type=Type() as declared)):
+            return row_of(declared) is not None
+        case ComparisonExpr():
+            return any(_is_tensor(run, o) for o in e.operands)
+        case OpExpr():
+            return _is_tensor(run, e.left) or _is_tensor(run, e.right)
+        case CallExpr(callee=MemberExpr() as method):
+            return method.name not in TO_NUMPY and _is_tensor(run, method.expr)
+    t = run.api.lookup_type_or_none(e) if path_of(e) is None else None
+    return t is not None and row_of(t) is not None
 
 
 def with_brand(value: Fact, brand: FollowedBrand) -> Fact:
@@ -131,11 +155,21 @@ def check_unmapped_results(run: FileState, value: Fact, way: Fact, brand: Follow
 def report_kept(run: FileState, brand: FollowedBrand, outside: Mutable, first: int) -> None:
     """Report values that lists, dicts and objects, made before `outside`, keep after their brand is closed."""
     for owner, key, at in run.stores[first:]:
-        if owner.number < outside.number and brand in brands_of((owner.items or {}).get(key)):
-            wrong = f'escape: a value of "{brand.label}" is kept after its vmap'
-            run.report(at, ESCAPE, wrong, "try:   return it from the mapped function", vmap=brand.at)
+        if owner.number < outside.number and _holds((owner.items or {}).get(key), brand, set()):
+            kind = f"{brand.loop}, which is traced once for all steps" if brand.loop else "vmap"
+            wrong = f'escape: a value of "{brand.label}" is kept after its {kind}'
+            fix = "try:   return it from the body" if brand.loop else "try:   return it from the mapped function"
+            run.report(at, ESCAPE, wrong, fix, vmap=brand.at)
     if not run.opened:
         run.stores.clear()
+
+
+def _holds(value: Fact | None, brand: FollowedBrand, seen: set[int]) -> bool:
+    """Return whether a value holds a tensor with a brand, also in the attributes of an object."""
+    if not isinstance(value, Mutable) or id(value) in seen:
+        return brand in brands_of(value)
+    seen.add(id(value))
+    return any(_holds(item, brand, seen) for item in (value.items or {}).values())
 
 
 def of_collective(name: str, given: Arguments) -> Fact:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from mypy.nodes import (
     ARG_NAMED,
     ARG_STAR,
@@ -50,8 +52,8 @@ from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.objects import Objects
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
 from branded.mypy.shapes.rules import modules
+from branded.mypy.shapes.rules.iterables import LONGEST
 from branded.mypy.shapes.rules.operators import compare, compute, item_at, slice_of, truth_of
-from branded.mypy.shapes.rules.python_functions import LONGEST
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -299,19 +301,33 @@ class Evaluator(Objects):
         if len(e.sequences) != 1:
             return UNKNOWN
         items = self.iterate(self.evaluate(e.sequences[0]))
-        if not isinstance(items, list) or len(items) > LONGEST or e.condlists[0]:
-            is_list = isinstance(items, list)
-            with self.maybe(is_list):
+        if not isinstance(items, list) or len(items) > LONGEST:
+            with self.maybe(isinstance(items, list)):
                 self.assign(e.indices[0], UNKNOWN if isinstance(items, list) or items is None else items)
                 for condition in e.condlists[0]:
                     self.truth(condition)
-            with self.maybe(is_list or bool(e.condlists[0])):
+            with self.maybe(isinstance(items, list) or bool(e.condlists[0])):
                 return Stream(self.evaluate(e.left_expr))
-        values = []
+        values, is_exact = list[Fact](), True
         for item in items:
             self.assign(e.indices[0], item)
-            values.append(self.evaluate(e.left_expr))
-        return list_of(values)
+            is_kept = self._are_true(e.condlists[0])
+            is_exact &= is_kept is not None
+            if is_kept is not False:
+                with self.maybe(is_kept is None):
+                    values.append(self.evaluate(e.left_expr))
+        return list_of(values) if is_exact else Stream(reduce(join, values))
+
+    def _are_true(self, conditions: list[Expression]) -> bool | None:
+        """Return whether all conditions hold; None if that is unknown."""
+        for i, condition in enumerate(conditions):
+            known = self.truth(condition)
+            if known is None:
+                with self.maybe():
+                    return False if self._are_true(conditions[i + 1 :]) is False else None
+            if not known:
+                return False
+        return True
 
     def _dict_comprehension(self, e: DictionaryComprehension) -> Fact:
         items = self.iterate(self.evaluate(e.sequences[0])) if len(e.sequences) == 1 else None

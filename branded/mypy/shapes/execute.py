@@ -148,6 +148,9 @@ class Interpreter(FunctionCalls):
                 self.frame.names[s] = Function(s, self.frame)
             case Decorator():
                 self._decorated(s)
+            case OverloadedFuncDef(impl=FuncDef() | Decorator() as f):
+                self.statement(f)
+                self.frame.names[s] = self.frame.names[f]
             case ClassDef():
                 self.frame.names[s.info] = Class(s.info)
             case OverloadedFuncDef():
@@ -166,7 +169,7 @@ class Interpreter(FunctionCalls):
             node = target.node if isinstance(target, NameExpr) else None
             self._check_count(target, s.rvalue, value)
             declared = node.type if isinstance(node, Var) and s.type is not None else None
-            kept = self.declared(declared, value) if declared is not None else value
+            kept = self.declared_variable(s, target, declared, value) if declared is not None else value
             is_unnamed = isinstance(kept, Size) and is_any_axis(kept.axis)
             if is_unnamed and isinstance(target, NameExpr):
                 kept = self.symbol(target.name, s.line)
@@ -344,11 +347,11 @@ class Interpreter(FunctionCalls):
     def _with(self, s: WithStmt) -> Fact | None:
         raises = False
         for e, target in zip(s.expr, s.target, strict=True):
-            self.evaluate(e)
+            value = self.evaluate(e)
             callee = e.callee if isinstance(e, CallExpr) else e
             raises |= getattr(callee, "name", "") in _RAISES
             if target is not None:
-                self.assign(target, UNKNOWN)
+                self.assign(target, value if isinstance(value, Mutable) and value.kind == "brand" else UNKNOWN)
         if not raises:
             return self.execute(s.body.body)
         return self._branches([s.body.body, []])

@@ -10,7 +10,9 @@ from mypy.nodes import (
     ARG_NAMED_OPT,
     ARG_STAR,
     ARG_STAR2,
+    AssignmentStmt,
     Context,
+    Expression,
     FuncDef,
     LambdaExpr,
     ReturnStmt,
@@ -20,7 +22,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import AXES, ERROR
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
@@ -178,14 +180,18 @@ class FunctionCalls(Evaluator):
             return self.symbol(variable.name, f.line)
         return self.declared(declared, value) if declared is not None else value
 
+    def declared_variable(self, s: AssignmentStmt, target: Expression, declared: Type, value: Fact) -> Fact:
+        """Return the facts of a variable with a declared type, and report a value with other axes."""
+        axes = _other_axes(declared, value)
+        is_told = any(line == s.line for line, _ in self.findings)  # a mistake in the value
+        if axes is not None and not is_told and isinstance(value, Shaped):
+            wrong = f"{getattr(target, 'name', '=')}: the value has the axes {format_axes(value.axes or ())}"
+            self.report(s, AXES, f"{wrong}, and {format_axes(axes)} is declared")
+        return self.declared(declared, value)
+
     def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:
-        axes = axes_of(declared)
-        if axes is None or not isinstance(result, Shaped) or result.axes is None:
-            return self.declared(declared, result)
-        differ = len(axes) != len(result.axes) or any(
-            unify_axes(a, b) is None for a, b in zip(axes, result.axes, strict=True)
-        )
-        if differ and not any(map(is_variable, axes)):
+        axes = _other_axes(declared, result)
+        if axes is not None and isinstance(result, Shaped) and result.axes is not None:
             name = f.name if isinstance(f, FuncDef) else "lambda"
             returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
             wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
@@ -193,4 +199,13 @@ class FunctionCalls(Evaluator):
             if returned not in self.misdeclared if path_of(returned) is not None else not is_told:
                 self.report(returned, ERROR, wrong)
             self.misdeclared.add(returned)
-        return declared_value(declared, result)
+        return self.declared(declared, result)
+
+
+def _other_axes(declared: Type, value: Fact) -> Sequence[Type] | None:
+    """Return the declared axes if a value certainly has others."""
+    axes, own = axes_of(declared), value.axes if isinstance(value, Shaped) else None
+    if axes is None or own is None or any(map(is_variable, axes)):
+        return None
+    fit = len(axes) == len(own) and all(unify_axes(a, b) is not None for a, b in zip(axes, own, strict=True))
+    return None if fit else axes

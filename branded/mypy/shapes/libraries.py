@@ -45,16 +45,21 @@ KNOWN = (
     "dataclasses.",
     "functools.",
     "itertools.",
+    "operator.",
+    "_operator.",
     "math.",
     "numpy",
     "tinygrad.",
     "typing.",
+    "typing_extensions.",
+    "typing_extensions.",
     "random.",
     "time.",
     "sys.",
 )
 """Libraries whose functions do not change the shapes of their arguments."""
 _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "custom_jvp", "custom_vjp", "custom_vmap"}
+_UNCHANGED |= {"override", "final"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
 _DECORATORS = {f"functools.{name}" for name in ("wraps", "cache", "lru_cache", "singledispatch")}
 _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
@@ -137,6 +142,10 @@ def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
 def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if name == "vmap":
         return mapping.vmap(run, given, at)
+    if name == "brand":
+        return mapping.open_block(run, given, at)
+    if name == "brand":
+        return mapping.open_block(run, given, at)
     if name in _UNCHANGED:
         return (
             given.positional[0]

@@ -12,7 +12,7 @@ from mypy.nodes import Context
 from branded.mypy.axes.types import known_length, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, CARRY, DERIVATIVE
 from branded.mypy.shapes.axes import format_axes
-from branded.mypy.shapes.brands import close_brand, is_name, map_leaves, open_brand, with_brand
+from branded.mypy.shapes.brands import close_brand, is_name, map_leaves, open_brand, report_kept, with_brand
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
@@ -29,6 +29,7 @@ from branded.mypy.shapes.values import (
     is_tree,
     items_of,
     join,
+    list_of,
 )
 
 
@@ -64,6 +65,7 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
 def step_of_loop(run: FileState, name: str, f: Fact, value: Fact, at: Context) -> Iterator[tuple[Fact, FollowedBrand]]:
     """Follow the body of a loop, in which no carry and no entry of a step has a value to read."""
     brand = open_brand(run, f, None, at, name)
+    first, opened = len(run.stores), list_of([])
     run.opened.append(brand)
     run.sizes.append(None)
     try:
@@ -71,6 +73,7 @@ def step_of_loop(run: FileState, name: str, f: Fact, value: Fact, at: Context) -
     finally:
         run.opened.pop()
         run.sizes.pop()
+        report_kept(run, brand, opened, first)
 
 
 def result_of_loop(run: FileState, name: str, before: Fact, after: Fact, at: Context) -> Fact:

@@ -70,6 +70,23 @@ def vmap(run: FileState, given: Arguments, at: Context) -> Fact:
     return wrap(f) if f is not None else Wrapped(lambda more: wrap(more.positional[0]) if more.positional else UNKNOWN)
 
 
+def open_block(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return the brand of `with brand(Users, n) as users`: `users.vec(x)` removes an axis, and `unvec` adds it."""
+    name, size = given.get(0, "name"), as_number(given.get(1, "size"))
+    length = run.length(size) if size is not None else None
+    axis: Type = length or ANY_AXIS
+    mapped = _Axis(run, at, Instance(name.info, [], last_known_value=length) if isinstance(name, Class) else axis)
+
+    def change_axis(leaf: Leaf) -> Wrapped:
+        def called(more: Arguments) -> Fact:
+            x, way = more.get(0, "x") or UNKNOWN, more.get(1, "axis") or Const(0)
+            return change(x, way, leaf, "argument 1", numbers=True)
+
+        return Wrapped(called)
+
+    return Mutable("brand", {"vec": change_axis(mapped.take), "unvec": change_axis(mapped.put)})
+
+
 @dataclass
 class _Axis:
     """The axis that a vmap maps."""
@@ -172,7 +189,7 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
         return Stream(change(value.each, way, leaf, f"{what}[...]", numbers)) if ways is None else UNKNOWN
 
     def below(i: object, item: Fact, index: int) -> Fact:
-        if isinstance(way, Mutable) and way.kind == "dict":
+        if isinstance(way, Mutable) and way.kind in ("dict", "object"):
             inner = (way.items or {}).get(i, UNKNOWN)
         else:
             inner = ways[index] if ways is not None and index < len(ways) else UNKNOWN if ways is not None else way

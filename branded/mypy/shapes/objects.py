@@ -10,6 +10,7 @@ from mypy.nodes import (
     Expression,
     FuncDef,
     NameExpr,
+    OverloadedFuncDef,
     RefExpr,
     SuperExpr,
     SymbolNode,
@@ -50,22 +51,23 @@ class Objects(FileState):
         match base:
             case Shaped():
                 return tensors.attribute(self, base, name, at)
-            case Mutable(kind=kind) if kind == "object" or kind in modules.LAYERS:
+            case Mutable(kind=kind) if kind in ("object", "brand") or kind in modules.LAYERS:
                 if base.items is not None and name in base.items:
                     return base.items[name]
                 return self.from_class(base, name, at)
             case Mutable() | Const() | Tuple():
                 return LibraryName(name, base)
             case Class():
-                node = base.info.get(name)
-                if node is not None and isinstance(node.node, FuncDef):
-                    f = self.body_of(node.node)
-                    bound = (base,) if node.node.is_class else ()
+                found = base.info.get(name)
+                node = implementation(found.node) if found is not None else None
+                if isinstance(node, FuncDef):
+                    f = self.body_of(node)
+                    bound = (base,) if node.is_class else ()
                     return Function(f.node, f.frame, bound) if f is not None else UNKNOWN
-                if node is not None and isinstance(node.node, Decorator):
-                    return self._from_decorator(node.node, base, at)
-                if node is not None and isinstance(node.node, Var):
-                    return Const((base.info.fullname, name)) if base.info.is_enum else self._default(node.node)
+                if isinstance(node, Decorator):
+                    return self._from_decorator(node, base, at)
+                if isinstance(node, Var):
+                    return Const((base.info.fullname, name)) if base.info.is_enum else self._default(node)
             case Function(node=FuncDef(name=own)) if name == "__name__":
                 return Const(own)
             case LibraryName(owner=None):
@@ -84,7 +86,10 @@ class Objects(FileState):
         if not isinstance(own, Mutable) or own.info is None or e.info not in own.info.mro:
             return UNKNOWN
         classes = own.info.mro
-        found = next((c.names[e.name].node for c in classes[classes.index(e.info) + 1 :] if e.name in c.names), None)
+        nodes = (c.names[e.name].node for c in classes[classes.index(e.info) + 1 :] if e.name in c.names)
+        found = implementation(next(nodes, None))
+        if isinstance(found, Decorator):
+            return self._from_decorator(found, own, e)
         f = self.body_of(found) if isinstance(found, FuncDef) else None
         return Function(f.node, f.frame, (own,)) if f is not None else UNKNOWN
 
@@ -94,7 +99,7 @@ class Objects(FileState):
         if base.info.is_named_tuple and name == "_replace":  # mypy's own definition has no body
             return LibraryName("_replace", base)
         found = base.info.get(name)
-        node = found.node if found is not None else None
+        node = implementation(found.node) if found is not None else None
         if isinstance(node, FuncDef) and (f := self.body_of(node)) is not None:
             return Function(f.node, f.frame, () if node.is_static else (base,))
         if isinstance(node, Decorator) and self._is_here(node.func):
@@ -103,15 +108,19 @@ class Objects(FileState):
         return self._default(node) if is_in_class else UNKNOWN
 
     def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
-        """Return a property, a static method or a class method; other decorators of methods are not followed."""
-        if node.decorators or not self._is_here(node.func):
+        """Return a property, a static method, a class method, or a method whose decorators do not change it."""
+        f: Fact = Function(node.func, self.module)
+        for decorator in reversed(node.decorators):
+            f = libraries.decorate(self, self.evaluate(decorator), f, at)
+        if not self._is_here(node.func) or not isinstance(f, Function) or f.node is not node.func:
             return UNKNOWN
         if node.func.is_property:
             return self.call_function(Function(node.func, self.module, (base,)), Arguments(), at)
         if node.func.is_static:
             return Function(node.func, self.module)
         owner = Class(base.info) if isinstance(base, Mutable) and base.info is not None else base
-        return Function(node.func, self.module, (owner,)) if node.func.is_class else UNKNOWN
+        bound = (owner,) if node.func.is_class else (base,) if isinstance(base, Mutable) else ()
+        return Function(node.func, self.module, bound)
 
     def _is_here(self, f: FuncDef) -> bool:
         return self.is_own(f.fullname) and hasattr(f, "arguments")
@@ -196,6 +205,13 @@ class Objects(FileState):
             return self.evaluate(named["default"]) if "default" in named else UNKNOWN
         value = UNKNOWN if isinstance(e, TempNode) else self.evaluate(e)
         return UNKNOWN if isinstance(value, Mutable) else value
+
+
+def implementation(node: SymbolNode | None) -> SymbolNode | None:
+    """Return the implementation of an overloaded function, or the getter of a property with a setter."""
+    if isinstance(node, OverloadedFuncDef):
+        return node.impl or (node.items[0] if node.is_property else None)
+    return node
 
 
 def declared_value(declared: Type, value: Fact) -> Fact:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from branded.mypy.axes.types import is_size
-from branded.mypy.shapes.rules.python_functions import LONGEST
+from branded.mypy.shapes.rules.iterables import LONGEST
 from branded.mypy.shapes.values import (
     NONE,
     NUMBER,

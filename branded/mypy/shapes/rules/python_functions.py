@@ -1,16 +1,15 @@
-"""The functions of Python itself: built-in functions, `functools` and `itertools`."""
+"""The functions of Python itself: built-in functions, `functools` and `operator`; see also `iterables`."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from functools import partial, reduce
-from itertools import combinations, pairwise, product
 
-from mypy.nodes import CallExpr, Context
+from mypy.nodes import CallExpr, Context, Expression
 
+from branded.mypy.axes.table import SYMBOLS
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.shapes.brands import check_read, check_truth
+from branded.mypy.shapes.rules.iterables import ITERABLES, Rule
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -37,10 +36,7 @@ from branded.mypy.shapes.values import (
     size_of,
 )
 
-LONGEST = 64
-"""The maximum length of a list whose items are known."""
 _PURE_METHODS = {"items", "keys", "values", "get", "index", "count", "copy", "join", "format", "split"}
-Rule = Callable[[FileState, Arguments, Context], Fact]
 
 
 def _length(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -60,28 +56,6 @@ def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
         if len(numbers) <= 64:
             return Tuple(tuple(Const(i) for i in numbers))
     return Mutable("range", None)
-
-
-def _zip(run: FileState, given: Arguments, at: Context) -> Fact:
-    each = [run.iterate(v) for v in given.positional]
-    if not each or all(e is None for e in each):
-        return UNKNOWN
-    known = [e for e in each if isinstance(e, list)]
-    if len(known) == len(each):
-        return list_of([Tuple(tuple(row)) for row in zip(*known, strict=False)])
-    return Stream(Tuple(tuple(_any_item(e) for e in each)))
-
-
-def _any_item(items: list[Fact] | Fact | None) -> Fact:
-    """Return the facts that hold for all items."""
-    return items if isinstance(items, Fact) else reduce(join, items) if items else UNKNOWN
-
-
-def _enumerate(run: FileState, given: Arguments, at: Context) -> Fact:
-    items = run.iterate(given.positional[0]) if given.positional else None
-    if isinstance(items, Fact):
-        return Stream(Tuple((Size(), items)))
-    return list_of([Tuple((Const(i), v)) for i, v in enumerate(items)]) if items is not None else UNKNOWN
 
 
 def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
@@ -122,32 +96,6 @@ def _sum(run: FileState, given: Arguments, at: Context) -> Fact:
     for item in items:
         start = run.binary("+", start, item, at, at, at)
     return start
-
-
-def _map(run: FileState, given: Arguments, at: Context) -> Fact:
-    """Return the items of `map(f, xs)`."""
-    if len(given.positional) != 2:
-        return UNKNOWN
-    f, items = given.positional[0], run.iterate(given.positional[1])
-    if isinstance(items, list) and len(items) <= LONGEST:
-        return list_of([run.call(f, Arguments([item]), at) for item in items])
-    with run.maybe(isinstance(items, list)):
-        return Stream(run.call(f, Arguments([items if isinstance(items, Fact) else UNKNOWN]), at))
-
-
-def _reduce(run: FileState, given: Arguments, at: Context) -> Fact:
-    """Return the value of `reduce(f, xs, initial)`."""
-    f, *rest = given.positional or [UNKNOWN]
-    items = run.iterate(rest[0]) if rest else None
-    if isinstance(items, list) and len(items) <= LONGEST and (items or len(rest) > 1):
-        value, *items = [*rest[1:], *items]
-        for item in items:
-            value = run.call(f, Arguments([value, item]), at)
-        return value
-    item = items if isinstance(items, Fact) else UNKNOWN
-    once = run.call(f, Arguments([rest[1] if len(rest) > 1 else item, item]), at)
-    with run.maybe():
-        return join(once, run.call(f, Arguments([once, item]), at))
 
 
 def _first_argument(run: FileState, given: Arguments) -> Fact:
@@ -209,37 +157,6 @@ def _number(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
     return NUMBER if kind == "float" else UNKNOWN
 
 
-def _pairwise(run: FileState, given: Arguments, at: Context) -> Fact:
-    items = run.iterate(given.positional[0]) if given.positional else None
-    if isinstance(items, list):
-        return list_of([Tuple(pair) for pair in pairwise(items)])
-    return Stream(Tuple((items, items))) if items is not None else UNKNOWN
-
-
-def _chain(run: FileState, given: Arguments, at: Context) -> Fact:
-    each = [run.iterate(v) for v in given.positional]
-    if all(isinstance(e, list) for e in each):
-        return list_of([item for e in each if isinstance(e, list) for item in e])
-    return Stream(reduce(join, map(_any_item, each)))
-
-
-def _product(run: FileState, given: Arguments, at: Context) -> Fact:
-    each = [run.iterate(v) for v in given.positional]
-    known = [e for e in each if isinstance(e, list)]
-    if given.keywords or not each:
-        return UNKNOWN
-    if len(known) == len(each) and math.prod(map(len, known)) <= LONGEST:
-        return list_of([Tuple(row) for row in product(*known)])
-    return Stream(Tuple(tuple(map(_any_item, each))))
-
-
-def _combinations(run: FileState, given: Arguments, at: Context) -> Fact:
-    items, n = run.iterate(given.get(0, "iterable") or UNKNOWN), as_number(given.get(1, "r"))
-    if isinstance(items, list) and n is not None and math.comb(len(items), n) <= LONGEST:
-        return list_of([Tuple(row) for row in combinations(items, n)])
-    return Stream(Tuple((_any_item(items),) * n)) if n is not None and 0 <= n <= LONGEST else UNKNOWN
-
-
 def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
     if not given.positional:
         return UNKNOWN
@@ -252,15 +169,20 @@ def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
     return Wrapped(called)
 
 
+def _operator(run: FileState, given: Arguments, at: Context, symbol: str) -> Fact:
+    """Return the value of `operator.add(a, b)`."""
+    if len(given.positional) != 2 or not isinstance(at, Expression):
+        return UNKNOWN
+    left, right = given.positional
+    return run.binary(symbol, left, right, at, at, at)
+
+
 RULES: dict[str, Rule] = {
-    "itertools.chain": _chain,
-    "itertools.combinations": _combinations,
-    "itertools.pairwise": _pairwise,
-    "itertools.product": _product,
+    **ITERABLES,
+    **{f"_operator.{name}": partial(_operator, symbol=symbol) for name, symbol in SYMBOLS.items()},
+    **{f"operator.{name}": partial(_operator, symbol=symbol) for name, symbol in SYMBOLS.items()},
     "builtins.len": _length,
     "builtins.range": _python_range,
-    "builtins.zip": _zip,
-    "builtins.enumerate": _enumerate,
     "builtins.list": partial(_sequence, kind="list"),
     "builtins.tuple": partial(_sequence, kind="tuple"),
     "builtins.dict": _dict,
@@ -268,13 +190,11 @@ RULES: dict[str, Rule] = {
     "builtins.min": _smallest,
     "builtins.max": _smallest,
     "builtins.sum": _sum,
-    "builtins.map": _map,
     "builtins.sorted": _follow_sorted,
     "builtins.iter": lambda run, given, at: given.positional[0] if given.positional else UNKNOWN,
     "builtins.next": lambda run, given, at: _first_argument(run, given),
     "builtins.any": _any,
     "builtins.all": _any,
-    "functools.reduce": _reduce,
     "functools.partial": _partial,
     "builtins.type": _type,
     "builtins.float": partial(_number, kind="float"),
