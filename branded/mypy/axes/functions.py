@@ -6,8 +6,8 @@ from mypy.plugin import FunctionContext
 from mypy.types import Type
 
 from branded.mypy.axes.calls import Known, MethodCall, Rule, axes_of_operand, place_axes, read_method_call
-from branded.mypy.axes.rules import axis_positions, broadcast_axes, length_text
-from branded.mypy.axes.types import erase_axes, has_axes, of_length
+from branded.mypy.axes.rules import broadcast_axes, length_text, reduce_axes
+from branded.mypy.axes.types import erase_axes, has_axes
 from branded.mypy.codes import MATRIX
 from branded.mypy.rows.algebra import UNKNOWN, change, keep_row
 from branded.mypy.rows.brand_env import OpenBrands
@@ -25,14 +25,9 @@ def function_result(ctx: FunctionContext, scope: OpenBrands, name: str) -> Type:
 
 
 def _first_axes(call: MethodCall) -> Known:
-    """Return the axes of the first argument."""
+    """Return the axes of the first argument, which are those of `lgamma(x)`."""
     actuals = next(iter(call.given.values()), [])
     return axes_of_operand(actuals[0][1]) if actuals else None
-
-
-def _same_axes(call: MethodCall) -> Known:
-    """Return the axes of `expm(a)` or `lgamma(x)`: the axes of the argument."""
-    return _first_axes(call)
 
 
 def _broadcast_arguments(call: MethodCall) -> Known:
@@ -43,7 +38,7 @@ def _broadcast_arguments(call: MethodCall) -> Known:
 
 
 def _matrix_axes(call: MethodCall) -> Known:
-    """Return the axes of the first argument; report an error if it is not a matrix."""
+    """Return the axes of the first argument, as of `cholesky(a)`; report an error if it is not a matrix."""
     axes = _first_axes(call)
     if axes is not None and len(axes) < 2:
         actuals = next(iter(call.given.values()))
@@ -52,11 +47,6 @@ def _matrix_axes(call: MethodCall) -> Known:
         )
         return None
     return axes
-
-
-def _square_axes(call: MethodCall) -> Known:
-    """Return the axes of `cholesky(a)`: the axes of `a`."""
-    return _matrix_axes(call)
 
 
 def _inverse_axes(call: MethodCall) -> Known:
@@ -78,29 +68,25 @@ def _eigenvalue_axes(call: MethodCall) -> Known:
 
 
 def _reduce_axes(call: MethodCall) -> Known:
-    """Return the axes of `median(a, axis, keepdims=...)`: the axes that are not reduced."""
-    axes, keep = _first_axes(call), call.flag("keepdims")
-    if axes is None or keep is None:
+    """Return the axes of `median(a, axis, keepdims=...)`, as for the methods of `a`."""
+    if _first_axes(call) is None:
         return None
     call.self_type = next(iter(call.given.values()))[0][1]
-    if (gone := axis_positions(call, "axis", axes)) is None:
-        return None
-    one = of_length(1, call.scope)
-    return [one if i in gone else a for i, a in enumerate(axes) if keep or i not in gone]
+    return reduce_axes(call, "keepdims")
 
 
 MODULES = "branded.functions.", "branded.linalg."
 _SPECIAL = ("lgamma", "digamma", "erfinv")
 _STATISTICS = ("nansum", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
 FUNCTIONS: dict[str, Rule] = {
-    **{f"branded.functions.special.{n}": _same_axes for n in _SPECIAL},
+    **{f"branded.functions.special.{n}": _first_axes for n in _SPECIAL},
     **{f"branded.functions.special.{n}": _broadcast_arguments for n in ("betaln", "logaddexp")},
     **{f"branded.functions.statistics.{n}": _reduce_axes for n in _STATISTICS},
     **{f"branded.functions.quantiles.{n}": _reduce_axes for n in ("median", "nanmedian")},
     "branded.linalg.norms.norm": _reduce_axes,
-    **{f"branded.linalg.norms.{n}": _square_axes for n in ("expm", "matrix_power")},
+    **{f"branded.linalg.norms.{n}": _matrix_axes for n in ("expm", "matrix_power")},
     "branded.linalg.norms.trace": _batch_axes,
-    "branded.linalg.solving.cholesky": _square_axes,
+    "branded.linalg.solving.cholesky": _matrix_axes,
     "branded.linalg.solving.inv": _inverse_axes,
     "branded.linalg.factors.pinv": _inverse_axes,
     "branded.linalg.solving.det": _batch_axes,

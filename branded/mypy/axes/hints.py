@@ -23,7 +23,7 @@ def advice(text: str) -> list[str]:
     """
     if (differ := _DIFFER.search(text)) is None:
         return []
-    got, wanted = (_parse_axes(differ[side]) for side in ("got", "wanted"))
+    got, wanted = ([a.strip() for a in _AXIS.findall(differ[side]) if a != "()"] for side in ("got", "wanted"))
     if sorted(got) == sorted(wanted):
         order = ", ".join(str(got.index(a)) for a in wanted)
         move = "transpose()" if len(got) == 2 else f"permute({order})"
@@ -33,10 +33,6 @@ def advice(text: str) -> list[str]:
     if len(got) != len(wanted):
         return [f"  {_count_axes(len(got))} instead of {_count_axes(len(wanted))}"]
     return [f"  axis {i} is `{a}`, not `{b}`" for i, (a, b) in enumerate(zip(got, wanted, strict=True)) if a != b]
-
-
-def _parse_axes(text: str) -> list[str]:
-    return [a.strip() for a in _AXIS.findall(text)] if text != "()" else []
 
 
 def _count_axes(n: int) -> str:

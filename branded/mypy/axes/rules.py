@@ -108,9 +108,9 @@ def _alignment_advice(left: Axes, right: Axes) -> str:
     return "use the axes in one order, unsqueeze(i) for a missing axis, or nest two vmaps for all pairs"
 
 
-def reduce_axes(call: MethodCall) -> Known:
+def reduce_axes(call: MethodCall, keepdim: str = "keepdim") -> Known:
     """Return the axes of `x.sum(axis, keepdim)`: reduced axes are removed, or have length 1 with `keepdim`."""
-    axes, keep = call.own, call.flag("keepdim")
+    axes, keep = call.own, call.flag(keepdim)
     if axes is None or keep is None or (gone := axis_positions(call, "axis", axes)) is None:
         return None
     one = of_length(1, call.scope)

@@ -89,16 +89,12 @@ def _is_not_axis(axis: Type) -> bool:
     return isinstance(t, NoneType | TupleType | UnionType | CallableType)
 
 
-def _is_variadic(axis: Type) -> bool:
-    return isinstance(axis, UnpackType)
-
-
 def axes_of(t: Type) -> list[Type] | None:
     """Return the axes of a tensor; None if they are unknown."""
     t = get_proper_type(t)
     if isinstance(t, Instance) and t.type.fullname == VEC and len(t.args) == 2:
         t = get_proper_type(t.args[1])
-    if isinstance(t, Instance) and t.type.fullname == AXES and not any(map(_is_variadic, t.args)):
+    if isinstance(t, Instance) and t.type.fullname == AXES and not any(isinstance(a, UnpackType) for a in t.args):
         return list(t.args)
     return None
 

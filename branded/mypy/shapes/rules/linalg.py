@@ -85,11 +85,11 @@ def _qr(run: FileState, given: Arguments, at: Context) -> Fact:
     return _result_tuple(run, "branded.linalg.factors.QRResult", Q=Shaped((*batch, m, k)), R=upper)
 
 
-def _solve(name: str, parameter: str = "a") -> Rule:
+def _solve(name: str) -> Rule:
     """Return the rule of a solution of `a x = b`."""
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
-        axes, right = _matrix(run, name, given, at, parameter), axes_of_argument(given, 1, "b")
+        axes, right = _matrix(run, name, given, at), axes_of_argument(given, 1, "b")
         return _solution(run, name, axes, right, at)
 
     return rule
