@@ -117,13 +117,10 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     )
     if not ys or not (places or fixed):
         return out
-    u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), _info(Remat(policy)))
+    info = CallInfo(name="checkpoint", aux=Remat(policy))
+    u = UOp(Ops.FUNCTION, dtypes.void, (body, *(p.src[0] for p in places), *fixed), info)
     new = iter(results(u))
     return tree.rebuild(out, iter([tensor(next(new)) if isinstance(y, Tensor) else y for y in values]))
-
-
-def _info(p: Remat) -> Any:
-    return CallInfo(name="checkpoint", aux=p)
 
 
 class Remat(Primitive):

@@ -32,13 +32,10 @@ def _wrap_next_counter(original: Callable[..., Any]) -> Callable[..., Any]:
         # Computing a sample advances the counter, so that each replay of a TinyJit does. Other threads may compute a
         # sample outside of this capture, so during a capture the counter is advanced immediately.
         counter = Tensor(now.uop.after(counters[device].uop))
-        return Tensor.__dict__[private_api.SEEDS][device], counter.realize() if _is_captured() else counter
+        is_captured = private_api.realize.capturing and not private_api._function.depth
+        return Tensor.__dict__[private_api.SEEDS][device], counter.realize() if is_captured else counter
 
     return next_counter
-
-
-def _is_captured() -> bool:
-    return bool(private_api.realize.capturing) and not private_api._function.depth
 
 
 def install() -> None:

@@ -96,10 +96,6 @@ _ENGINE = {
 _WRITES = ("assign", "replace", "__setitem__")
 
 
-def _short_name(owner: Any) -> str:
-    return str(owner.__name__).rpartition(".")[2]
-
-
 class _Replaced(NamedTuple):
     owner: Any
     name: str
@@ -266,7 +262,7 @@ def _gate_of(owner_name: str, name: str) -> Callable[..., Any]:
 
 def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
     """Put a replaced name under the control of its group."""
-    owner_name = _short_name(owner)
+    owner_name = str(owner.__name__).rpartition(".")[2]
     if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded"):
         return
     if name in ("pm_gradient", "pm_exec"):

@@ -295,17 +295,14 @@ def _concat_error(r: Refused) -> BrandedError | None:
         if len({s[k] for s in shapes}) > 1 and (r.op == "stack" or k != dim % len(shapes[0])):
             sizes = list(dict.fromkeys(s[k] for s in shapes))
             api_name = f"axis {k} has {sizes[0]} entries in one operand and {sizes[1]} in another"
-            fits = [d for d in range(len(shapes[0])) if r.op == "cat" and _fits_along(d, shapes)]
+            dims = range(len(shapes[0])) if r.op == "cat" else ()
+            fits = [d for d in dims if len({s[:d] + s[d + 1 :] for s in shapes}) == 1]
             return r.error(
                 ShapeError,
                 api_name,
                 f"dim={fits[0]}, along which they fit" if fits else "use equal sizes in all operands",
             )
     return None
-
-
-def _fits_along(dim: int, shapes: Sequence[tuple[Any, ...]]) -> bool:
-    return len({s[:dim] + s[dim + 1 :] for s in shapes}) == 1
 
 
 def _transpose_error(r: Refused) -> BrandedError | None:

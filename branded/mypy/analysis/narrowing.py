@@ -50,7 +50,7 @@ def narrow_match(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """
     (arg_types,), (expressions,), overrides = ctx.arg_types, ctx.args, checker(ctx).expr_checker.type_overrides
     subject, varies = get_proper_type(arg_types[0]), bool(rows_in(arg_types[0]))
-    wide = None if _has_wider(subject) else scope.instance(ANY_ROW)
+    wide = None if subject.accept(_HasWider()) else scope.instance(ANY_ROW)
     # a subject that is not a dict has no entries, so mypy gives an entry the type Any
     are_dicts = all(map(_is_dict, subject.items if isinstance(subject, UnionType) else [subject]))
     for classes, t, what in zip(expressions[1:], arg_types[1:], (wide, wide if are_dicts else None), strict=True):
@@ -85,10 +85,6 @@ class _HasWider(TypeQuery[bool]):
 
     def visit_instance(self, t: Instance) -> bool:
         return t.type.fullname == "builtins.object" or super().visit_instance(t)
-
-
-def _has_wider(t: Type) -> bool:
-    return t.accept(_HasWider())
 
 
 def open_vec(ctx: ClassDefContext) -> None:

@@ -116,14 +116,12 @@ def _certain_calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
                 yield from _calls_in(s.value)
             case ast.With():
                 return  # a block may open a brand
-            case _ if any(isinstance(n, ast.Return | ast.Raise) for n in descendants(s)) and not _is_nested(s):
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                pass
+            case _ if any(isinstance(n, ast.Return | ast.Raise) for n in descendants(s)):
                 return
         if isinstance(s, ast.Return):
             return
-
-
-def _is_nested(s: ast.stmt) -> bool:
-    return isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
 
 
 def _calls_in(e: ast.expr | None) -> Iterator[ast.Call]:

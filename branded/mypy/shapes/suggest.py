@@ -69,8 +69,9 @@ class _NamedAxes(Interpreter):
     def _assignment(self, s: AssignmentStmt) -> None:
         super()._assignment(s)
         target = s.lvalues[0]
-        is_made = any(isinstance(e, NameExpr) and _is_tensor(e) for e in walk(s.rvalue))
-        if isinstance(target, NameExpr) and target.node is not None and is_made and not _names_axes(s.rvalue):
+        names = [e for e in walk(s.rvalue) if isinstance(e, NameExpr)]
+        is_made = any(map(_is_tensor, names)) and all(e.name != "as_axes" for e in names)
+        if isinstance(target, NameExpr) and target.node is not None and is_made:
             value = self.frame.lookup(target.node)
             if isinstance(value, Shaped) and value.axes and any(map(is_named, value.axes)):
                 self.data.setdefault(s, value)
@@ -96,10 +97,6 @@ def _classes(tree: MypyFile) -> Iterable[TypeInfo]:
 
 def _is_tensor(e: NameExpr) -> bool:
     return isinstance(e.node, TypeInfo) and e.node.fullname == TENSOR
-
-
-def _names_axes(e: Expression) -> bool:
-    return any(isinstance(part, NameExpr) and part.name == "as_axes" for part in walk(e))
 
 
 def _axis_text(axis: Type, unnamed: str) -> str:

@@ -71,10 +71,8 @@ class _Names:
 
         An unknown name, such as a string parameter, matches the brands whose name is unknown.
         """
-        return [b for b in row if b in self.brands or brand_name(b) in self.texts or self._may_be(b)]
-
-    def _may_be(self, b: Brand) -> bool:
-        return not self.are_known and brand_name(b) == ""
+        texts = self.texts if self.are_known else {*self.texts, ""}
+        return [b for b in row if b in self.brands or brand_name(b) in texts]
 
 
 def _read_names(call: TransformCall) -> _Names:
